@@ -122,7 +122,7 @@ async fn every_endpoint_of_the_tables_is_served() {
 }
 
 #[tokio::test]
-async fn answers_are_json_with_the_worlds_date() {
+async fn responses_are_json_with_the_emulated_date() {
     let service = Service::start(calm()).await;
     service.advance(86_400).await;
     let response = service.send("GET /health", Value::Null).await.unwrap();
@@ -136,7 +136,7 @@ async fn answers_are_json_with_the_worlds_date() {
 }
 
 #[tokio::test]
-async fn nothing_acknowledged_is_lost_by_a_kill() {
+async fn no_acknowledged_change_is_lost_by_a_kill() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(kept(folder.path())).await;
     let key = service.running.api_key.clone();
@@ -161,7 +161,7 @@ async fn nothing_acknowledged_is_lost_by_a_kill() {
 }
 
 #[tokio::test]
-async fn the_clock_goes_on_after_a_restart() {
+async fn the_clock_continues_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(kept(folder.path())).await;
     service.ok("POST /api/v1/databases", json!({"name": "a", "plan_id": 102})).await;
@@ -183,7 +183,7 @@ async fn two_servers_do_not_share_a_cloud() {
 }
 
 #[tokio::test]
-async fn many_at_once_are_all_kept() {
+async fn concurrent_changes_are_all_kept() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(kept(folder.path())).await;
     let made = (0..100).map(|n| {
@@ -227,7 +227,7 @@ async fn the_limiter_answers_429_as_documented() {
 }
 
 #[tokio::test]
-async fn faults_strike_as_planned() {
+async fn faults_occur_as_planned() {
     let rules = [
         "POST /volumes=500:1",
         "POST /vpcs=503:1",
@@ -259,7 +259,7 @@ async fn faults_strike_as_planned() {
 }
 
 #[tokio::test]
-async fn a_reset_comes_before_or_after_the_deed() {
+async fn a_reset_happens_before_or_after_the_change() {
     let service =
         Service::start(faulty(&["POST /volumes=reset-before:1", "POST /volumes=reset-after:1"])).await;
     let body = json!({"name": "a", "size": 1});
@@ -273,7 +273,7 @@ async fn a_reset_comes_before_or_after_the_deed() {
 }
 
 #[tokio::test]
-async fn answers_can_be_cut_or_spoiled() {
+async fn responses_can_be_truncated_or_corrupted() {
     let service = Service::start(faulty(&["GET /vms=truncate:1", "GET /vms=malformed:1"])).await;
     let cut = service.send("GET /api/v1/vms", Value::Null).await.unwrap();
     assert_eq!(cut.status(), 200);
@@ -284,7 +284,7 @@ async fn answers_can_be_cut_or_spoiled() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_is_413() {
+async fn a_body_that_is_too_large_gets_413() {
     let service = Service::start(calm()).await;
     let body = json!({"name": "x".repeat(17 << 20)});
     let (status, answer) = service.get("POST /api/v1/projects", body).await;
@@ -292,7 +292,7 @@ async fn a_body_that_is_too_large_is_413() {
 }
 
 #[tokio::test]
-async fn source_is_uploaded_without_a_key_and_larger_than_other_bodies() {
+async fn source_uploads_need_no_key_and_have_a_larger_size_limit() {
     let service = Service::start(calm()).await;
     let made = service.ok("POST /api/v1/apps/services", json!({"name": "a", "type": "web"})).await;
     let path = format!("/api/v1/apps/services/{}", made["data"]["id"].as_str().unwrap());
@@ -349,7 +349,7 @@ async fn control_calls_check_their_bodies() {
 }
 
 #[tokio::test]
-async fn drift_export_reset_and_import_are_kept() {
+async fn drift_export_reset_and_import_are_persisted() {
     let folder = tempfile::tempdir().unwrap();
     let service = Service::start(kept(folder.path())).await;
     let id = service.volume("data").await;
@@ -382,7 +382,7 @@ async fn pages_of_another_site_cannot_use_the_control_calls() {
 }
 
 #[tokio::test]
-async fn other_machines_are_not_served_by_accident() {
+async fn other_machines_are_not_served_by_default() {
     let bind = "0.0.0.0:0".parse().unwrap();
     let error = spawn_emulator(EmulatorOptions { bind, ..calm() }).unwrap_err();
     assert!(matches!(error, ServeError::NotLoopback(_)) && error.to_string().contains("--i-know"));
@@ -414,7 +414,7 @@ async fn a_seed_fills_a_new_cloud_only() {
 }
 
 #[tokio::test]
-async fn stopping_lets_idle_connections_go() {
+async fn stopping_closes_idle_connections() {
     let service = Service::start(calm()).await;
     service.ok("GET /health", Value::Null).await;
     // The client keeps its connection; a server that waited for it would not end.
@@ -423,7 +423,7 @@ async fn stopping_lets_idle_connections_go() {
 }
 
 #[tokio::test]
-async fn the_page_is_served_to_this_machine_under_a_policy() {
+async fn the_page_is_served_locally_with_a_content_security_policy() {
     let service = Service::start(calm()).await;
     for (path, kind) in [("/", "text/html"), ("/_emulator/console.js", "text/javascript")] {
         let response = service.send(&format!("GET {path}"), Value::Null).await.unwrap();
@@ -456,7 +456,7 @@ async fn the_page_is_served_to_this_machine_under_a_policy() {
 }
 
 #[tokio::test]
-async fn others_that_the_emulator_serves_do_not_get_its_page() {
+async fn a_publicly_bound_emulator_does_not_serve_its_page() {
     let options = EmulatorOptions { bind: "0.0.0.0:0".parse().unwrap(), i_know: true, ..calm() };
     let running = spawn_emulator_async(options).await.unwrap();
     let base = format!("http://127.0.0.1:{}", running.address.port());

@@ -117,7 +117,7 @@ fn corpus() -> Vec<Slip> {
 }
 
 #[test]
-fn every_slip_gives_one_message_that_says_what_to_write() {
+fn every_frequent_mistake_gets_one_message_with_its_correction() {
     let slips = corpus();
     assert!(slips.len() >= 50, "{} slips", slips.len());
     let mut wrong = Vec::new();
@@ -132,7 +132,7 @@ fn every_slip_gives_one_message_that_says_what_to_write() {
 }
 
 #[test]
-fn both_syntaxes_are_there() {
+fn the_mistakes_cover_both_syntaxes() {
     let slips = corpus();
     let kdl = slips.iter().filter(|slip| slip.is_kdl()).count();
     assert!(kdl >= 15 && slips.len() - kdl >= 15, "{kdl} of {} in KDL", slips.len());

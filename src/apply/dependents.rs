@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn children_and_what_a_table_names_go_along_and_nothing_else() {
+    fn a_deletion_removes_only_children_and_declared_dependents() {
         let mut ledger = Ledger::new(LedgerIdentity {
             lineage: uuid::Uuid::nil(),
             stack: "s".into(),

@@ -223,7 +223,7 @@ mod tests {
     };
 
     #[test]
-    fn waits_from_the_death_or_from_the_record_whichever_ends_first() {
+    fn an_open_intent_is_waited_for_from_its_age_or_the_start_of_the_run() {
         let secs = Duration::from_secs;
         for (age, since_begun, wait) in [
             (Some(0), 0, 70),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_was_set_back_shows_no_age() {
+    fn an_intent_with_a_future_timestamp_has_no_age() {
         let noon: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
         let later = noon + SignedDuration::from_secs(5);
         assert_eq!(wall_age(noon, later), Some(Duration::from_secs(5)));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_the_date_of_an_answer() {
+    fn the_date_header_of_a_response_is_parsed() {
         let date = parse_http_date("Sat, 21 Nov 2026 12:00:05 GMT").unwrap();
         assert_eq!(date.to_string(), "2026-11-21T12:00:05Z");
         assert_eq!(parse_http_date("yesterday"), None);

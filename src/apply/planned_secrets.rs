@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_planned_runs() {
+    fn only_the_planned_expression_is_executed() {
         let hook = |host: &str, s: &str| text(&[plain(host), secret(s)]);
         let env = |host: &str| map(&[("PLAIN", plain("a")), ("HOOK", hook(host, "x"))]);
         let data = |before: &str, vpc: &str| text(&[hook(before, "x"), reference(vpc)]);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_keep_in_a_map_and_the_form_of_a_type_are_no_difference() {
+    fn foreign_map_keys_and_value_forms_do_not_change_a_planned_secret() {
         let planned = map(&[
             ("A", secret("x")),
             ("THEIRS", plain("kept")),

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_chain_goes_first() {
+    fn the_longest_chain_is_scheduled_first() {
         // 0 is long itself, 1 is short but has 2 behind it; 3 ties with 0.
         let steps = [step(20, &[]), step(1, &[]), step(47, &[1]), step(20, &[])];
         let mut schedule = Schedule::new(&steps);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_skips_what_is_behind_it_and_nothing_else() {
+    fn a_failed_step_skips_only_its_dependents() {
         let steps = [step(1, &[]), step(1, &[0]), step(1, &[1]), step(1, &[]), step(1, &[2, 3])];
         let mut schedule = Schedule::new(&steps);
         assert_eq!(schedule.next_step(), Some(0));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_need_that_points_forward_is_never_met() {
+    fn a_step_that_depends_on_a_later_step_never_starts() {
         let mut schedule = Schedule::new(&[step(1, &[1]), step(1, &[]), step(1, &[2])]);
         assert_eq!(schedule.next_step(), Some(1));
         schedule.mark_done(1);
@@ -219,7 +219,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_step_is_handed_out_or_skipped_once_and_in_order(
+        fn every_step_is_started_or_skipped_once_in_dependency_order(
             steps in dags(),
             fate in prop::collection::vec(any::<(bool, u8)>(), 80),
             width in 1usize..6,
@@ -253,7 +253,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_handed_out_is_the_most_urgent(steps in dags()) {
+        fn the_next_step_is_on_the_longest_remaining_chain(steps in dags()) {
             let mut chain = vec![0u64; steps.len()];
             for number in (0..steps.len()).rev() {
                 let behind = (number + 1..steps.len()).filter(|&n| steps[n].after.contains(&number));

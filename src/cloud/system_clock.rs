@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn time_goes_on_and_chance_varies() {
+    fn the_clock_is_monotonic_and_random_values_differ() {
         let clock = SystemClock;
         let first = clock.elapsed();
         assert!(clock.elapsed() >= first && !first.is_zero());

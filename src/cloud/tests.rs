@@ -49,7 +49,7 @@ fn script(answers: Vec<Scripted>) -> impl FnMut(&HttpRequest) -> Scripted {
 }
 
 #[test]
-fn reads_are_sent_again_while_that_can_help() {
+fn reads_are_retried_for_transient_failures_only() {
     let broken = || raw(200, r#"{"data": {"id""#);
     let table: Vec<(Vec<Scripted>, bool, usize)> = vec![
         (vec![one_vm()], true, 1),
@@ -82,7 +82,7 @@ fn reads_are_sent_again_while_that_can_help() {
 }
 
 #[test]
-fn only_the_services_own_404_is_an_absence() {
+fn only_a_404_with_the_error_envelope_is_an_absence() {
     let (client, clock, _) = client(|_| error(404));
     assert_eq!(run(&clock, client.get(&key("a"))), Ok(None));
     let (client, clock, _) = fake::client(|_| raw(404, "nginx"));
@@ -90,7 +90,7 @@ fn only_the_services_own_404_is_an_absence() {
 }
 
 #[test]
-fn a_change_is_sent_once_unless_the_limiter_refused_it() {
+fn a_mutating_request_is_sent_once_unless_rate_limited() {
     let created = || answer(201, &json!({"success": true, "data": {"id": "a"}}));
     let table: Vec<(Vec<Scripted>, &str, usize)> = vec![
         (vec![created()], "Done", 1),
@@ -123,7 +123,7 @@ fn a_change_is_sent_once_unless_the_limiter_refused_it() {
 }
 
 #[test]
-fn a_gate_is_asked_after_the_wait_and_right_before_each_request() {
+fn a_send_permit_is_requested_right_before_each_request() {
     let (client, clock, log) = client(script(vec![error(429), answer(200, &json!({"success": true}))]));
     let asked = RefCell::new(Vec::new());
     // It is shut once time has passed: the limiter holds the second try back.
@@ -144,7 +144,7 @@ fn a_gate_is_asked_after_the_wait_and_right_before_each_request() {
 }
 
 #[test]
-fn changes_carry_what_the_tables_say() {
+fn mutating_requests_contain_what_the_tables_define() {
     let (client, clock, log) = client(|_| answer(200, &json!({"success": true, "message": "ok"})));
     let vm = kind("vm");
     let done = run(&clock, client.changes(OPEN).delete(vm, &key("a"), Some(&"p1".into())));
@@ -169,7 +169,7 @@ fn changes_carry_what_the_tables_say() {
 }
 
 #[test]
-fn an_id_that_could_leave_is_never_sent() {
+fn an_unsafe_id_is_never_sent() {
     let (client, clock, log) = client(|_| one_vm());
     let mutation = run(&clock, client.changes(OPEN).delete(kind("vm"), &key("../api-keys"), None));
     assert!(matches!(mutation, MutationOutcome::NotSent(_)));
@@ -178,7 +178,7 @@ fn an_id_that_could_leave_is_never_sent() {
 }
 
 #[test]
-fn waits_are_told_and_counted() {
+fn retry_delays_are_reported_and_counted() {
     let (client, clock, _) = client(script(vec![error(429), error(500), one_vm()]));
     let told = Rc::new(RefCell::new(Vec::new()));
     let heard = Rc::clone(&told);
@@ -196,7 +196,7 @@ fn waits_are_told_and_counted() {
 }
 
 #[test]
-fn many_at_once_pass_in_order_and_within_the_limit() {
+fn concurrent_requests_are_sent_in_order_within_the_rate_limit() {
     let (client, clock, log) = client(|_| one_vm());
     let order = RefCell::new(Vec::new());
     let all = (0..300).map(|n| {
@@ -214,7 +214,7 @@ fn many_at_once_pass_in_order_and_within_the_limit() {
 }
 
 #[test]
-fn the_catalog_is_limited_apart_and_needs_no_names() {
+fn the_catalog_has_its_own_rate_limit_and_needs_no_names() {
     let calls = Cell::new(0);
     let (client, clock, log) = client(|request| {
         calls.set(calls.get() + 1);
@@ -242,7 +242,7 @@ fn the_catalog_is_limited_apart_and_needs_no_names() {
 }
 
 #[test]
-fn a_child_without_a_read_is_found_in_its_list() {
+fn a_child_without_a_read_endpoint_is_found_in_its_list() {
     let users = json!({"data": [{"name": "app"}], "total": 1});
     let (client, clock, _) = client(|request| match request.path.as_str() {
         "/api/v1/databases/db1/users" => answer(200, &users),
@@ -259,7 +259,7 @@ fn a_child_without_a_read_is_found_in_its_list() {
 }
 
 #[test]
-fn odd_projects_and_json_are_no_panic() {
+fn malformed_projects_and_json_do_not_panic() {
     for body in ["null", "[]", "3", "{}", r#"{"data": 3}"#, r#"{"data": [], "total": {}}"#] {
         let (client, clock, _) = client(|_| raw(200, body));
         let _ = run(&clock, client.get(&key("a")));

@@ -430,7 +430,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_word_stands_once_with_a_sentence_and_an_example_that_can_be_read() {
+    fn every_keyword_is_unique_and_documented_with_a_valid_example() {
         for words in ALL {
             for (n, word) in words.iter().enumerate() {
                 assert!(word.summary.ends_with(['.', '`']), "{word:?}");

@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_is_a_word() {
+    fn every_action_is_a_keyword_of_a_test_plan() {
         assert!(ACTIONS.iter().all(|action| word_names(TEST_PLAN).any(|word| word == *action)));
     }
 
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn both_syntaxes_say_the_same() {
+    fn both_syntaxes_parse_to_the_same_test() {
         let yaml = "
 test:
   two machines:
@@ -476,7 +476,7 @@ test \"two machines\" {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn an_invalid_test_file_gets_a_hint() {
         for (text, help) in [
             ("tests: {}", "did you mean `test`?"),
             ("test: { a: {} }", "write `plan: { create: [ADDRESS] }`"),

@@ -206,7 +206,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn sentences() {
+    fn types_limits_and_changes_are_described_in_sentences() {
         let said = |kind: &str, name: &str| {
             let attribute = REGISTRY.kind(kind).unwrap().attribute(name).unwrap();
             (type_name(&attribute.ty), describe_limits(&attribute.ty), describe_change(attribute))
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn every_attribute_has_a_sentence_that_ends() {
+    fn every_attribute_has_a_complete_sentence() {
         for kind in REGISTRY.kinds {
             for attribute in kind.attributes {
                 assert!(!type_name(&attribute.ty).is_empty());

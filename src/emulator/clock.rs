@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn time_runs_at_its_speed_and_keeps_its_place_when_that_changes() {
+    fn a_speed_change_keeps_the_current_time_of_the_clock() {
         let clock = VirtualClock::new(at(0), 20.0).unwrap();
         assert_eq!(clock.now(at(3)), at(60));
         let slower = clock.with_speed(at(3), 1.0).unwrap();
@@ -113,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn it_never_goes_back() {
+    fn the_clock_never_runs_backwards() {
         let clock = VirtualClock::new(at(0), 2.0).unwrap();
         assert_eq!(clock.now(at(-100)), at(0));
         assert_eq!(clock.with_advance(-1.0), Err(ClockError::Step));
     }
 
     #[test]
-    fn what_no_clock_can_do_is_refused() {
+    fn an_invalid_speed_or_advance_is_rejected() {
         for speed in [-1.0, f64::NAN, f64::INFINITY, 1e9] {
             assert_eq!(VirtualClock::new(at(0), speed), Err(ClockError::Speed), "{speed}");
         }

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_nothing_that_runs_in_its_markup() {
+    fn the_page_contains_no_inline_script_or_style() {
         let page = text("/");
         for word in [" on", "<style", "style=", "javascript:", "http:", "https:"] {
             assert!(!page.contains(word) || word == " on", "{word}");
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_are_not_the_pages() {
+    fn only_console_paths_are_served_by_the_console() {
         assert!(is_own("/") && is_own("/_emulator/x") && !is_own("/api/v1/vms") && !is_own("/_emulatorx"));
         assert!(console_file("/_emulator/console.html").is_none() && console_file("/index.html").is_none());
     }

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_read_and_shown() {
+    fn fault_rules_are_parsed_and_formatted() {
         for (text, shown) in [
             ("POST /vms=503:10%", "POST /api/v1/vms=503:10%"),
             ("POST /backups=402:1", "POST /api/v1/backups=402:1"),
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_says_why() {
+    fn an_invalid_fault_rule_is_rejected_with_a_reason() {
         for (text, reason) in [
             ("POST /vms", "no `=`"),
             ("FETCH /vms=500", "method"),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_strikes_the_next_requests_that_fit() {
+    fn a_counted_fault_applies_to_the_next_matching_requests() {
         let mut plan = plan(&["POST /vms=500:2"]);
         assert_eq!(plan.decide_fault(Method::Get, "/api/v1/vms"), None);
         assert_eq!(plan.decide_fault(Method::Post, "/api/v1/vms/x"), None);
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_strikes_that_share_and_the_same_ones_each_time() {
+    fn a_percentage_fault_applies_to_a_reproducible_share() {
         let run = || {
             let mut plan = plan(&["*=503:25%"]);
             (0..4_000).map(|_| plan.decide_fault(Method::Get, "/health").is_some()).collect::<Vec<_>>()
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_stand_for_parts() {
+    fn wildcards_match_path_segments() {
         let mut plan = plan(&["/vms/{id}/start=500", "/volumes/**=503", "/databases/*=429"]);
         let mut decide = |path| plan.decide_fault(Method::Post, path);
         assert_eq!(decide("/api/v1/vms/1/start"), Some(Fault::Status(500)));

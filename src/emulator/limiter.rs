@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_storm_gets_the_window_and_the_burst_and_no_more() {
+    fn a_burst_is_limited_to_the_window_plus_the_burst_size() {
         for (tier, most) in [(RateTier::Standard, 90), (RateTier::High, 300)] {
             let mut limiter = ServerRateLimiter::default();
             assert_eq!((0..1_000).filter(|_| allowed(&mut limiter, tier, 0)).count(), most);
@@ -107,21 +107,21 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_comes_back_whole_a_minute_after_the_first_request() {
+    fn the_budget_is_restored_a_minute_after_the_first_request() {
         let mut limiter = ServerRateLimiter::default();
         let mut storm = |at| (0..200).filter(|_| allowed(&mut limiter, RateTier::Standard, at)).count();
         assert_eq!([storm(0), storm(1_000), storm(59_999), storm(60_999)], [90, 30, 30, 90]);
     }
 
     #[test]
-    fn callers_do_not_share() {
+    fn each_caller_has_its_own_limit() {
         let mut limiter = ServerRateLimiter::default();
         while allowed(&mut limiter, RateTier::Standard, 0) {}
         assert!(limiter.admit("other", RateTier::Standard, Duration::ZERO).allowed);
     }
 
     #[test]
-    fn the_remainder_counts_down_and_idle_callers_are_forgotten() {
+    fn the_remaining_count_decreases_and_idle_callers_are_removed() {
         let mut limiter = ServerRateLimiter::default();
         let first = limiter.admit("key", RateTier::Standard, Duration::ZERO);
         assert_eq!((first.limit, first.remaining), (30, 29));
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_minute_gets_more_than_its_share(steps in prop::collection::vec(0u64..200, 1..2_000)) {
+        fn no_minute_exceeds_its_limit(steps in prop::collection::vec(0u64..200, 1..2_000)) {
             let mut limiter = ServerRateLimiter::default();
             let mut now = 0;
             let mut passed = Vec::new();

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_is_bounded_and_counts_on() {
+    fn the_log_is_bounded_and_keeps_counting() {
         let mut log = RequestLog::default();
         (0..12_000).for_each(|n| log.add(entry("/api/v1/vms"), Duration::from_millis(n)));
         assert_eq!(log.request_count(), 12_000);

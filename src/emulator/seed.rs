@@ -217,7 +217,7 @@ mod tests {
     use crate::emulator::world::{RateTier, WorldSetup};
 
     #[test]
-    fn a_seed_is_a_count_or_a_file() {
+    fn a_seed_is_parsed_as_a_count_a_name_or_a_file() {
         assert_eq!("objects=2000".parse(), Ok(Seed::Objects(2_000)));
         assert_eq!("shop".parse(), Ok(Seed::Shop));
         assert_eq!("cloud.json".parse(), Ok(Seed::File("cloud.json".into())));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_world_has_the_size_that_was_asked_for_and_is_the_same_each_time() {
+    fn a_generated_cloud_has_the_requested_size_and_is_reproducible() {
         let made = |count| {
             let setup = WorldSetup { seed: 1, api_key: "sk_test".into(), tier: RateTier::Standard };
             let mut world = World::new(&setup, Time::UNIX_EPOCH);

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_look_random_repeat_and_differ() {
+    fn generated_ids_are_reproducible_and_distinct() {
         let ids: HashSet<Uuid> = (0..10_000).map(|index| nth_uuid(7, index)).collect();
         assert_eq!(ids.len(), 10_000);
         assert!(ids.iter().all(|id| id.get_version_num() == 4));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_spread_over_the_unit() {
+    fn fractions_are_uniformly_distributed() {
         // The published first number of SplitMix64 from 0.
         assert_eq!(nth_number(0, 0), 0xe220_a839_7b1d_cdaf);
         let sum: f64 = (0..100_000).map(|index| nth_fraction(2, index)).sum();
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn text_keeps_to_its_alphabet() {
+    fn generated_text_uses_its_alphabet_only() {
         let made = derive_text(nth_uuid(1, 1), 0, b"ab", 64);
         assert_eq!(made.len(), 64);
         assert!(made.contains('a') && made.contains('b') && made.bytes().all(|b| b"ab".contains(&b)));

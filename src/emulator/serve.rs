@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn only_this_machine_and_its_own_page_are_trusted() {
+    fn only_local_requests_from_the_own_page_are_trusted() {
         let local = |path: &str, host: &'static str, others: &[(&'static str, &'static str)]| {
             let mut headers = HeaderMap::new();
             headers.insert(HOST, host.parse().unwrap());

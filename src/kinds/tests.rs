@@ -172,7 +172,7 @@ fn every_endpoint_is_well_formed_and_no_two_are_the_same() {
 }
 
 #[test]
-fn rule_codes_are_unique_and_say_where_they_stand() {
+fn rule_codes_are_unique_and_have_a_location() {
     let mut seen = BTreeSet::new();
     for rule in REGISTRY.kinds.iter().flat_map(|kind| kind.rules) {
         assert!(seen.insert(rule.code), "{} twice", rule.code);
@@ -232,7 +232,7 @@ fn check_upload(kind: &Kind, attribute: &Attribute) {
 }
 
 #[test]
-fn every_action_is_documented_and_names_what_exists() {
+fn every_action_is_documented_and_uses_existing_names() {
     for kind in REGISTRY.kinds {
         let mut seen = BTreeSet::new();
         for action in kind.actions {
@@ -286,7 +286,7 @@ fn every_action_is_documented_and_names_what_exists() {
 }
 
 #[test]
-fn every_parameter_is_documented_and_has_a_place() {
+fn every_parameter_is_documented_and_sent_somewhere() {
     let letters = |name: &str| name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
     let actions = REGISTRY.kinds.iter().flat_map(|kind| kind.actions.iter().map(move |a| (kind, a)));
     for (kind, action) in actions {

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parses_and_relates() {
+    fn addresses_are_parsed_and_related() {
         let web = Address::parse("vm.web").unwrap();
         let a = web.join("a");
         assert_eq!(a.as_str(), "vm.web.a");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_stand_in_front() {
+    fn a_module_is_a_prefix_of_an_address() {
         let web = Address::new("vm", "web").in_module("shop.eu");
         assert_eq!((web.as_str(), web.strip_module("shop.eu")), ("shop.eu.vm.web", Some("vm.web")));
         assert_eq!((web.strip_module(""), web.strip_module("shop.e")), (Some("shop.eu.vm.web"), None));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_module_is_a_place() {
+    fn a_whole_module_is_a_valid_path() {
         let module = Address::parse_path("shop").unwrap();
         assert!(Address::new("vm", "web").in_module("shop").is_within(&module));
         assert!(!Address::new("vm", "web").in_module("shop2").is_within(&module));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_a_shell_would_mangle() {
+    fn an_address_with_shell_characters_is_rejected() {
         for text in ["vm", "vm.", ".web", "vm.We", "vm.a b", "vm.$x", "vm..a"] {
             assert!(Address::parse(text).is_err(), "{text}");
         }

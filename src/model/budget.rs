@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_counts_and_what_is_shared_counts_again() {
+    fn every_value_is_charged_and_shared_ones_again() {
         let long = || Expression::Value(Value::text("x".repeat(100)));
         assert_eq!(cost(&Value::text("short").into()), (0, 1));
         assert_eq!(cost(&Value::Secret(Secret::new("short")).into()), (5, 1));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_not_charged() {
+    fn a_value_over_the_budget_is_not_charged() {
         let budget = Budget::default();
         let half = Value::text("x".repeat(MAX_VALUE_TEXT_BYTES / 2 + 1));
         assert_eq!(
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_released_can_be_charged_again() {
+    fn a_released_charge_can_be_used_again() {
         let budget = Budget::default();
         budget.add_file(10);
         let before = budget.mark();

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pinned_name_keeps_its_meaning_while_its_record_lives() {
+    fn a_pinned_name_keeps_its_id_while_the_record_exists() {
         let mut live = catalog(&[(1, "small-old"), (2, "small")]);
         live.pin_ids(&catalog(&[(1, "small")]));
         assert_eq!(live.find("vm", &"small".into()).unwrap().id, Value::Integer(1));

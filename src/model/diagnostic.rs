@@ -144,7 +144,7 @@ mod tests {
     use super::nearest_name;
 
     #[test]
-    fn suggests_only_what_is_near() {
+    fn only_a_similar_name_is_suggested() {
         assert_eq!(nearest_name("mian", ["main", "other"]), Some("main"));
         assert_eq!(nearest_name("storage", ["storage_gb", "name"]), Some("storage_gb"));
         assert_eq!(nearest_name("zzz", ["main", "a"]), None);

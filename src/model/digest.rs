@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_has_no_digest() {
+    fn a_value_that_cannot_be_serialized_has_no_digest() {
         let unwritable = BTreeMap::from([(vec![1], 1)]);
         assert!(json_digest("p", &("a beginning", unwritable)).is_err());
     }

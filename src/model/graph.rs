@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sorts_and_names_cycles() {
+    fn the_graph_is_sorted_topologically_and_cycles_are_named() {
         let mut graph = Graph::default();
         let (a, b, c) = (graph.add("a"), graph.add("b"), graph.add("c"));
         graph.add_edge(c, b);

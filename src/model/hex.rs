@@ -16,7 +16,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_byte_is_two_digits() {
+    fn each_byte_is_two_hex_digits() {
         assert_eq!(encode_hex(&[0, 9, 0xA0, 0xFF]), "0009a0ff");
         assert_eq!(encode_hex(&[]), "");
     }

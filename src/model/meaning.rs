@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_thing_in_other_words() {
+    fn equivalent_values_of_a_type_are_equal() {
         let set = Type::Set { of: &TEXT, max: 9 };
         let days = Type::Labelled(&[("sunday", 0), ("monday", 1)]);
         for (ty, a, b, equal) in [
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn none_is_the_default() {
+    fn null_equals_the_default() {
         let zone = Attribute::default("zone", text(TextFormat::TimeZone), Literal::Text("UTC"));
         assert!(same_of(&zone, &Value::Null, &"UTC".into()));
         assert!(!same_of(&zone, &Value::Null, &"Europe/Berlin".into()));

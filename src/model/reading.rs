@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_has_four_readings() {
+    fn an_attribute_reading_is_one_of_four_cases() {
         let masked = Value::Secret(Secret::Fingerprint(None));
         for (kind, name, pairs, wanted) in [
             ("volume", "vm", vec![("vm", Value::text("v1"))], AttributeReading::Value(Value::text("v1"))),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_says_by_its_keys_what_is_not_set_and_a_record_does_not() {
+    fn a_missing_map_key_is_unset_and_a_missing_record_field_is_hidden() {
         let (map, record) = (Type::Map(&Type::Boolean), Type::Record(&[("a", Type::Boolean)]));
         let has = |key: &str, value| Value::Map([(key.into(), value)].into());
         let masked = has("a", Value::Secret(Secret::Fingerprint(None)));

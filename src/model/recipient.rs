@@ -84,7 +84,7 @@ mod tests {
     const NATIVE: &str = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p";
 
     #[test]
-    fn only_native_recipients_are_taken() {
+    fn only_native_x25519_recipients_are_accepted() {
         assert_eq!(Recipient::parse(NATIVE).unwrap().as_str(), NATIVE);
         let identity = age::x25519::Identity::generate().to_string();
         let identity = ExposeSecret::expose_secret(&identity).to_owned();

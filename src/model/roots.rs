@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_platform_without_authorities_gets_those_of_the_program() {
+    fn built_in_roots_are_used_only_where_the_platform_has_none() {
         assert_eq!(choose_authorities(true, false), TrustRoots::Platform);
         assert_eq!(choose_authorities(true, true), TrustRoots::Named);
         assert_eq!(choose_authorities(false, true), TrustRoots::Named);

@@ -382,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn never_shows_its_text() {
+    fn a_secret_never_prints_its_text() {
         let secret = Secret::new("canary-123");
         let key = FingerprintKey([7; 32]);
         let sealed = secret.to_planned(&key);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_is_whole_and_equals_the_short_one_of_earlier_versions() {
+    fn a_full_fingerprint_matches_the_short_one_of_earlier_versions() {
         let key = FingerprintKey([7; 32]);
         let whole = Secret::new("canary-123").fingerprint(&key).unwrap();
         assert_eq!(whole.len(), 64);
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_for_a_secret_is_given_to_nobody() {
+    fn the_placeholder_of_a_deferred_secret_is_not_exposed() {
         let awaited = Secret::new_deferred("stand-in");
         assert_eq!((awaited.expose(), awaited.computable_text()), (None, Some("stand-in")));
         let key = FingerprintKey([7; 32]);

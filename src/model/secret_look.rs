@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_told_by_key_or_look() {
+    fn secrets_are_recognized_by_key_or_format() {
         for (key, value, secret) in [
             ("STRIPE_KEY", "sk_live", true),
             ("db_password", "x", true),

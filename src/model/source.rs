@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hidden_parts_keep_their_length() {
+    fn redacted_spans_keep_their_length() {
         let mut sources = Sources::default();
         let id = sources.add(Source::new("a.yaml", "a: 'sécret'\nb: |\n  x y\nc: 1\n"));
         let span = |start, end| Span { source: id, start, end };
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_withheld_file_only_lines_are_left() {
+    fn a_withheld_source_shows_only_line_numbers() {
         let mut sources = Sources::default();
         let id = sources.add(Source::new("v.yaml", "a: é\nb: x\n"));
         let span = Span { source: id, start: 9, end: 10 };

@@ -570,14 +570,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn json_and_back(value in values()) {
+        fn a_value_round_trips_through_json(value in values()) {
             let text = serde_json::to_string(&value).unwrap();
             prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
         }
     }
 
     #[test]
-    fn nothing_unknown_or_sealed_is_ever_sent() {
+    fn an_unknown_or_fingerprinted_value_is_never_sent() {
         let unknown = Value::List(vec![Value::Unknown(vec![Address::new("vm", "web")])]);
         assert_eq!(unknown.to_wire(), None);
         assert_eq!(Value::Secret(Secret::Fingerprint(None)).to_wire(), None);
@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn live_text_cannot_pose_as_a_marker() {
+    fn live_json_cannot_imitate_an_unknown_value() {
         let json = serde_json::json!({"unknown": ["vm.web"]});
         assert!(matches!(Value::from_json(&json), Value::Map(_)));
     }

@@ -213,7 +213,7 @@ mod tests {
     use crate::report::tests::plans;
 
     #[test]
-    fn what_was_cut_off_is_told_by_what_was_heard() {
+    fn the_result_of_an_interrupted_apply_is_derived_from_its_events() {
         let plan = plans::full();
         let mut steps = StepResults::default();
         let first = plan.changes.first().unwrap();

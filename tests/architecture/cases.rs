@@ -65,7 +65,7 @@ fn every_form_of_import_is_followed() {
 }
 
 #[test]
-fn names_that_only_look_alike_are_no_dependency() {
+fn names_that_only_look_alike_are_not_a_dependency() {
     for text in [
         "use b::B;",
         "use ::c::C;",
@@ -161,7 +161,7 @@ fn a_call_of_a_method_that_another_file_defines_is_a_dependency() {
 }
 
 #[test]
-fn a_method_name_that_may_mean_another_file_is_no_dependency() {
+fn an_ambiguous_method_name_is_not_a_dependency() {
     let a = ("top/a.rs", "pub struct A; fn f() { list()[0].run(); }");
     let b = ("top/b.rs", "use super::a::A; impl A { pub fn run(&self) {} }");
     let other = ("top/c.rs", "pub struct C; impl C { pub fn run(&self) {} }");
@@ -215,7 +215,7 @@ fn code_for_tests_is_not_counted() {
 }
 
 #[test]
-fn an_inherent_impl_is_in_the_file_of_its_type_or_below_it_and_unused_there() {
+fn an_inherent_impl_belongs_to_the_file_of_its_type_or_its_children() {
     let misplaced = |files: &[(&str, &str)]| {
         let dependencies = measure(files);
         let path = |index: usize| dependencies.modules.all[index].file_path.clone();
@@ -235,7 +235,7 @@ fn an_inherent_impl_is_in_the_file_of_its_type_or_below_it_and_unused_there() {
 }
 
 #[test]
-fn a_dependency_to_the_right_breaks_the_order() {
+fn a_dependency_against_the_layer_order_is_an_error() {
     let dependencies = measure(&[
         ("top/mod.rs", "mod low; mod high;"),
         ("top/low/mod.rs", "pub mod part;"),
@@ -250,7 +250,7 @@ fn a_dependency_to_the_right_breaks_the_order() {
 }
 
 #[test]
-fn the_order_lists_what_exists_and_all_of_it() {
+fn the_layer_order_lists_exactly_the_existing_folders() {
     let dependencies = measure(&[("top/a.rs", ""), ("top/b/mod.rs", "mod c;"), ("top/b/c.rs", "")]);
     assert!(order::violations(&dependencies, &[("top", &["a", "b"])]).is_empty());
     let found = order::violations(&dependencies, &[("top", &["a", "gone"]), ("lost", &["a"])]);

@@ -71,7 +71,7 @@ static MEASURED: LazyLock<Dependencies> =
     LazyLock::new(|| Dependencies::measure(&sources::product_files()));
 
 #[test]
-fn modules_in_import_cycles_only_become_fewer() {
+fn the_number_of_modules_in_import_cycles_does_not_grow() {
     let mut found = Vec::new();
     for group in MEASURED.cycles() {
         let text = MEASURED.describe(&group);
@@ -87,7 +87,7 @@ fn modules_in_import_cycles_only_become_fewer() {
 }
 
 #[test]
-fn files_with_a_misplaced_inherent_impl_only_become_fewer() {
+fn the_number_of_misplaced_inherent_impls_does_not_grow() {
     let path = |index: usize| &MEASURED.modules.all[index].file_path;
     let mut types: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
     for found in MEASURED.misplaced_impls() {
@@ -107,7 +107,7 @@ fn files_with_a_misplaced_inherent_impl_only_become_fewer() {
 }
 
 #[test]
-fn long_files_only_become_fewer() {
+fn the_number_of_long_files_does_not_grow() {
     let found: Vec<_> = sources::product_files()
         .into_iter()
         .map(|(path, text)| (path, text.lines().count()))
@@ -136,7 +136,7 @@ fn entries(files: &[(String, String)]) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn crowded_folders_only_become_fewer() {
+fn the_number_of_crowded_folders_does_not_grow() {
     let folders = entries(&sources::product_files());
     let crowded: Vec<_> = folders
         .iter()
@@ -149,7 +149,7 @@ fn crowded_folders_only_become_fewer() {
 }
 
 #[test]
-fn no_folder_holds_an_entry_of_its_own_name() {
+fn no_folder_contains_an_entry_with_its_own_name() {
     for (folder, entries) in entries(&sources::product_files()) {
         let name = Path::new(&folder).file_name().unwrap_or_default().to_string_lossy();
         assert!(!entries.contains(&*name), "{folder} holds an entry that is also called `{name}`");
@@ -177,13 +177,13 @@ fn the_tables_name_folders_that_exist() {
 
 #[test]
 #[should_panic(expected = "cycles: 3, and at most 2 are allowed")]
-fn a_figure_that_rises_fails() {
+fn a_metric_that_rises_fails_the_check() {
     compare("cycles", 2, 3, "");
 }
 
 #[test]
 #[should_panic(expected = "write the lower number there")]
-fn a_figure_that_falls_fails_until_it_is_written_down() {
+fn a_metric_that_falls_fails_until_its_recorded_value_is_updated() {
     compare("cycles", 2, 1, "");
 }
 

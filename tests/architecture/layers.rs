@@ -84,7 +84,7 @@ fn named(code: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn imports_point_down() {
+fn imports_point_to_lower_layers_only() {
     for (folder, allowed) in MAY_NAME {
         for (path, code) in sources(folder) {
             for name in named(&code).filter(|name| name != folder) {
@@ -117,7 +117,7 @@ fn every_folder_is_in_the_table() {
 }
 
 #[test]
-fn pure_floors_do_no_io() {
+fn pure_layers_do_no_io() {
     for (folder, edges) in PURE {
         for (path, code) in sources(folder) {
             if edges.contains(&path.as_str()) {
@@ -131,7 +131,7 @@ fn pure_floors_do_no_io() {
 }
 
 #[test]
-fn a_kinds_name_stands_in_its_table_only() {
+fn the_name_of_a_kind_occurs_only_in_its_table() {
     let kinds: Vec<_> = sources("kinds")
         .iter()
         .filter_map(|(path, _)| Some(Path::new(path).file_stem()?.to_string_lossy().into_owned()))
@@ -151,7 +151,7 @@ fn a_kinds_name_stands_in_its_table_only() {
 }
 
 #[test]
-fn files_stay_small() {
+fn files_do_not_exceed_the_size_limit() {
     let mut found = Vec::new();
     files(&src(), &mut found);
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"), &mut found);
@@ -162,7 +162,7 @@ fn files_stay_small() {
 }
 
 #[test]
-fn modules_that_map_only_map() {
+fn mapping_modules_contain_only_mappings() {
     for (folder, _) in MAY_NAME {
         for (path, code) in sources(folder).iter().filter(|(path, _)| path.ends_with("mod.rs")) {
             assert!(!code.contains("fn "), "{path} is more than a map");
@@ -171,7 +171,7 @@ fn modules_that_map_only_map() {
 }
 
 #[test]
-fn every_file_says_what_it_is() {
+fn every_file_has_a_module_doc() {
     let mut found = Vec::new();
     files(&src(), &mut found);
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"), &mut found);

@@ -28,7 +28,7 @@ fn id(case: &Case, address: &str) -> String {
 }
 
 #[test]
-fn what_disrupts_is_asked_about_and_then_waited_for() {
+fn a_disruptive_action_needs_approval_and_is_waited_for() {
     let case = applied();
     let before = case.cloud().last();
     case.fails(4, "do reboot vm.web").says(&[
@@ -59,7 +59,7 @@ fn what_disrupts_is_asked_about_and_then_waited_for() {
 }
 
 #[test]
-fn objects_by_id_need_no_stack() {
+fn an_action_on_an_object_id_needs_no_stack() {
     let case = applied();
     let vm = id(&case, "vm.web");
     std::fs::remove_file(case.path("stead.yaml")).unwrap();
@@ -71,7 +71,7 @@ fn objects_by_id_need_no_stack() {
 }
 
 #[test]
-fn slips_are_answered_with_the_right_word() {
+fn a_misspelled_action_gets_a_suggestion() {
     let case = applied();
     for (line, words) in [
         ("do rebot vm.web", &["'reboot'"][..]),
@@ -93,7 +93,7 @@ fn slips_are_answered_with_the_right_word() {
 }
 
 #[test]
-fn secrets_stay_hidden_until_they_are_asked_for() {
+fn secrets_in_action_output_are_hidden_until_requested() {
     let case = applied();
     let user = case.ok("do password database.main.users.app");
     user.says(&["name", "app", "password", "(hidden)", "--to FILE"]);
@@ -121,7 +121,7 @@ fn secrets_stay_hidden_until_they_are_asked_for() {
 }
 
 #[test]
-fn a_database_goes_back_in_place_or_comes_anew() {
+fn a_database_is_restored_in_place_or_as_a_new_object() {
     let case = Case::new().emulator().file("stead.yaml", STACK.replace("pg-free", "pg-1c-2g"));
     case.ok("apply --yes");
     case.cloud().control("POST", "/_emulator/clock", &json!({ "advance_seconds": 200_000 }));
@@ -144,7 +144,7 @@ fn a_database_goes_back_in_place_or_comes_anew() {
 }
 
 #[test]
-fn copies_are_made_beside_the_stack_and_restored_to_their_own_machine_alone() {
+fn a_snapshot_is_restored_only_to_its_own_machine() {
     let case = applied();
     let made = case.ok("do backup vm.web --output json").json();
     assert_eq!((&made["status"], &made["answer"]["kind"]), (&json!("completed"), &json!("backup")));
@@ -174,7 +174,7 @@ fn copies_are_made_beside_the_stack_and_restored_to_their_own_machine_alone() {
 }
 
 #[test]
-fn nothing_is_sent_twice_and_the_history_says_what_is_not_known() {
+fn no_action_is_sent_twice_and_the_history_records_an_unknown_outcome() {
     let case = applied();
     case.cloud().faults(&["POST *=reset-after:1"]);
     let before = case.cloud().last();
@@ -195,7 +195,7 @@ app: { web: { type: web, image: \"nginx:1\" }, nightly: { type: job, image: \"bu
 ";
 
 #[test]
-fn a_kubeconfig_goes_where_it_was_asked_for_and_nowhere_else() {
+fn a_kubeconfig_is_written_only_where_requested() {
     let case = Case::new().emulator().file("stead.yaml", WORKLOADS);
     case.ok("apply --yes");
     case.fails(64, "do kubeconfig cluster.jobs").says(&["say where", "--to FILE", "--merge"]);
@@ -229,7 +229,7 @@ fn a_kubeconfig_goes_where_it_was_asked_for_and_nowhere_else() {
 }
 
 #[test]
-fn a_job_ends_the_command_as_it_ended_itself() {
+fn the_exit_code_of_a_job_is_the_exit_code_of_the_command() {
     let case = Case::new().emulator().file("stead.yaml", WORKLOADS);
     case.ok("apply --yes");
     let run = case.ok("do run app.nightly --output ndjson");

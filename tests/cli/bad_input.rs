@@ -23,7 +23,7 @@ const FILES: &[(&str, &[u8], &[&str])] = &[
 ];
 
 #[test]
-fn each_bad_file_has_its_one_error() {
+fn each_bad_file_produces_exactly_one_error() {
     for (name, text, words) in FILES {
         let case = Case::new().file("stead.yaml", text);
         let run = case.fails(1, "validate");
@@ -35,7 +35,7 @@ fn each_bad_file_has_its_one_error() {
 }
 
 #[test]
-fn no_stack_and_unreadable_stacks_say_what_to_do() {
+fn a_missing_or_unreadable_stack_gets_a_remedy() {
     let case = Case::new();
     case.fails(1, "validate").says(&["no stack", "stead init"]);
     case.fails(1, "validate -C nowhere").says(&["nowhere"]);
@@ -46,7 +46,7 @@ fn no_stack_and_unreadable_stacks_say_what_to_do() {
 }
 
 #[test]
-fn bombs_and_depths_end_quickly_in_one_error() {
+fn expansion_bombs_and_deep_nesting_end_quickly_in_one_error() {
     let bomb: String = std::iter::once("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned())
         .chain((1..12).map(|i| {
             let last = i - 1;
@@ -81,7 +81,7 @@ fn an_unknown_environment_lists_the_known_ones() {
 }
 
 #[test]
-fn usage_errors_are_64_with_a_suggestion() {
+fn usage_errors_exit_with_64_and_a_suggestion() {
     let case = Case::new();
     case.fails(64, "plam").says(&["plan"]);
     case.fails(64, "plan --exitcode").says(&["--exit-code"]);
@@ -90,7 +90,7 @@ fn usage_errors_are_64_with_a_suggestion() {
 }
 
 #[test]
-fn a_wrong_key_is_7_and_never_shown() {
+fn a_rejected_api_key_exits_with_7_and_is_never_printed() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let output = case.command("plan").env("STEAD_API_KEY", "canary-wrong-key").output().unwrap();
     let all =
@@ -103,7 +103,7 @@ fn a_wrong_key_is_7_and_never_shown() {
 }
 
 #[test]
-fn answers_of_every_bad_sort_end_in_one_error() {
+fn every_malformed_response_ends_in_one_error() {
     for fault in ["truncate", "malformed"] {
         let case = Case::new().file("stead.yaml", STACK).emulator();
         case.cloud().faults(&[&format!("GET /projects={fault}:1")]);
@@ -119,7 +119,7 @@ fn answers_of_every_bad_sort_end_in_one_error() {
 }
 
 #[test]
-fn no_balance_is_told_in_plain_words() {
+fn an_insufficient_balance_has_a_clear_error_message() {
     let case = Case::new()
         .file(
             "stead.yaml",
@@ -143,7 +143,7 @@ fn a_read_only_directory_is_refused_before_any_request() {
 }
 
 #[test]
-fn a_damaged_journal_is_never_acted_on() {
+fn a_damaged_journal_blocks_all_changes() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let folder = case.path(".stead/ledger/default");
@@ -187,7 +187,7 @@ fn the_ledger_is_private() {
 }
 
 #[test]
-fn secrets_appear_nowhere() {
+fn secrets_appear_in_no_output_and_no_file() {
     let stack = "\
 stead: 1
 stack: secret

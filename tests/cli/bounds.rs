@@ -65,7 +65,7 @@ fn bombs() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn no_stack_takes_more_than_its_bounds() {
+fn no_stack_exceeds_the_time_and_memory_limits() {
     for (number, (file, text)) in bombs().into_iter().enumerate() {
         let case = Case::new().file(file, text);
         let run = bounded(&case, "validate", None);
@@ -133,7 +133,7 @@ fn service(head: &'static str, body: Vec<u8>) -> String {
 }
 
 #[test]
-fn no_answer_takes_more_than_its_bounds() {
+fn no_response_exceeds_the_time_and_memory_limits() {
     let deep = 1_000_000;
     let rows =
         |row: &str, count| format!("{{\"data\":[{}],\"total\":{count}}}", vec![row; count].join(","));
@@ -163,7 +163,7 @@ fn no_answer_takes_more_than_its_bounds() {
 
 /// What is squeezed comes out again: otherwise the test above would test nothing.
 #[test]
-fn what_is_squeezed_is_gzip() {
+fn the_gzip_encoder_of_the_test_writes_valid_gzip() {
     use std::process::Stdio;
     let mut gzip = Command::new("gzip");
     gzip.arg("-dc").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

@@ -145,7 +145,7 @@ const ONCE_APPLIED: &[&str] = &[
 ];
 
 #[test]
-fn no_planted_secret_is_said_or_written() {
+fn no_planted_secret_is_printed_or_written() {
     let (case, given, mut catch) = case();
     let flags = flags();
     // One that a program prints, and one that the apply makes: each as it is, and inside of a text.
@@ -259,7 +259,7 @@ fn service_addresses() -> Vec<String> {
 
 /// Passwords of shared ledgers: in addresses and in variables, and in what the places are told.
 #[test]
-fn no_password_of_a_shared_ledger_is_said_or_written() {
+fn no_password_of_a_shared_ledger_is_printed_or_written() {
     let case = Case::new()
         .file("stead.yaml", "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.0.0.0/16 } }\n")
         .emulator();
@@ -423,7 +423,7 @@ fn no_error_quotes_a_secret() {
 
 /// What other processes of the machine can see of a run, and what is left of a crash.
 #[test]
-fn arguments_hold_no_key_and_no_dump_is_written() {
+fn arguments_contain_no_key_and_no_core_dump_is_written() {
     let case = Case::new().emulator();
     let read = |name: &str| std::fs::read(format!("/proc/{}/{name}", case.cloud().pid())).unwrap();
     let key = case.cloud().key.as_bytes();

@@ -4,7 +4,7 @@
 use crate::case::Case;
 
 #[test]
-fn plans_are_found_by_what_they_have_without_a_key() {
+fn catalog_plans_are_filtered_by_attributes_without_an_api_key() {
     let case = Case::new().emulator();
     let keyless = |args: &str| {
         let output = case.command(args).env_remove("STEAD_API_KEY").output().unwrap();
@@ -32,7 +32,7 @@ fn plans_are_found_by_what_they_have_without_a_key() {
 }
 
 #[test]
-fn pins_are_renewed_when_they_are_told_to() {
+fn catalog_update_renews_the_pins() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
     case.ok("catalog update").says(&["up to date"]);
@@ -46,7 +46,7 @@ fn pins_are_renewed_when_they_are_told_to() {
 }
 
 #[test]
-fn a_stack_is_priced_now_afterwards_beside_another_and_by_nobodys_leave() {
+fn cost_prices_the_stack_before_after_per_environment_and_offline() {
     let case = Case::example("shop").emulator();
     case.ok("cost").says(&[
         "shop/staging",

@@ -52,7 +52,7 @@ fn no_changes(case: &Case) {
 }
 
 #[test]
-fn a_field_changes_in_place() {
+fn an_attribute_is_updated_in_place() {
     let case = applied();
     case.edit("stead.yaml", "size: 20", "size: 30");
     case.ok("plan").says(&["volume.data", "size", "20", "30", "stead.yaml:11"]);
@@ -65,7 +65,7 @@ fn a_field_changes_in_place() {
 }
 
 #[test]
-fn an_immutable_field_replaces_and_says_so() {
+fn changing_an_immutable_attribute_replaces_and_the_plan_shows_it() {
     let case = applied();
     let old = case.cloud().list("/api/v1/vms")[0]["id"].clone();
     case.edit("stead.yaml", "ubuntu-24.04", "debian-12");
@@ -80,7 +80,7 @@ fn an_immutable_field_replaces_and_says_so() {
 }
 
 #[test]
-fn a_link_that_somebody_undid_is_drift_and_is_made_again() {
+fn a_link_removed_by_hand_is_drift_and_is_recreated() {
     let case = Case::new().file("stead.yaml", LINKED).emulator();
     case.ok("apply --yes");
     let (volume, database) =
@@ -112,7 +112,7 @@ fn a_link_that_somebody_undid_is_drift_and_is_made_again() {
 }
 
 #[test]
-fn drift_is_seen_told_apart_and_put_back() {
+fn drift_is_detected_classified_and_reverted() {
     let case = applied();
     let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
     case.cloud().mutate("backup_schedule", &schedule, &json!({ "hour": 7 }));
@@ -124,7 +124,7 @@ fn drift_is_seen_told_apart_and_put_back() {
 }
 
 #[test]
-fn what_is_not_written_is_not_managed() {
+fn an_attribute_that_is_not_declared_is_not_managed() {
     let case = applied();
     let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
     case.cloud().mutate("backup_schedule", &schedule, &json!({ "retention": 21 }));
@@ -136,7 +136,7 @@ fn what_is_not_written_is_not_managed() {
 }
 
 #[test]
-fn a_removed_block_is_a_delete_and_protect_forbids_it() {
+fn a_removed_block_is_a_deletion_and_protect_forbids_it() {
     let case = applied();
     case.edit("stead.yaml", "size: 20, vm: $vm.web", "size: 20, vm: $vm.web, lifecycle: { protect: true }");
     case.ok("apply --yes");
@@ -160,7 +160,7 @@ fn a_removed_block_is_a_delete_and_protect_forbids_it() {
 }
 
 #[test]
-fn too_many_deletes_need_a_word() {
+fn deletions_above_the_limit_need_allow_deletes() {
     let case = applied();
     case.write("stead.yaml", "stead: 1\nstack: story\nvpc: { main: { cidr: 10.1.0.0/16 } }\n");
     case.fails(4, "apply --yes").says(&["3 of 4", "--allow-deletes"]);
@@ -170,7 +170,7 @@ fn too_many_deletes_need_a_word() {
 }
 
 #[test]
-fn an_object_deleted_by_hand_is_made_again() {
+fn an_object_deleted_by_hand_is_recreated() {
     let case = applied();
     let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
     case.cloud().delete(&format!("/api/v1/backup-schedules/{schedule}"));
@@ -181,7 +181,7 @@ fn an_object_deleted_by_hand_is_made_again() {
 }
 
 #[test]
-fn grow_only_is_refused_before_any_call() {
+fn shrinking_a_grow_only_attribute_is_rejected_before_any_call() {
     let case = applied();
     case.edit("stead.yaml", "size: 20", "size: 10");
     let before = case.cloud().last();
@@ -190,7 +190,7 @@ fn grow_only_is_refused_before_any_call() {
 }
 
 #[test]
-fn killed_at_any_moment_and_run_again() {
+fn an_apply_killed_at_any_moment_can_be_repeated() {
     for requests in [1_u64, 3, 5, 7] {
         let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "20"]);
         let mut child = case.command("apply --yes --effect-bound 1s --listing-bound 1s").spawn().unwrap();
@@ -210,7 +210,7 @@ fn killed_at_any_moment_and_run_again() {
 }
 
 #[test]
-fn a_failed_step_skips_what_needs_it_and_the_rest_goes_on() {
+fn a_failed_step_skips_its_dependents_only() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.cloud().faults(&["POST /vms=500:100"]);
     let run = case.fails(6, "apply --yes --effect-bound 0s --listing-bound 0s");
@@ -223,7 +223,7 @@ fn a_failed_step_skips_what_needs_it_and_the_rest_goes_on() {
 }
 
 #[test]
-fn stop_signals_drain_and_the_next_apply_resumes() {
+fn a_stop_signal_drains_running_steps_and_the_next_apply_resumes() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "20"]);
     let child = case.command("apply --yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     while case.cloud().mutations_since(0).is_empty() {
@@ -270,7 +270,7 @@ fn a_second_stop_signal_ends_at_once_and_the_journal_suffices() {
 
 /// Two writers of one field, neither of whom sees the other: what comes back after each apply is told.
 #[test]
-fn a_field_that_someone_else_writes_too_is_told() {
+fn competing_writers_of_one_attribute_are_reported() {
     let stack = "stead: 1\nstack: story\nproject: { home: { name: home, description: ours } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.ok("apply --yes");
@@ -289,7 +289,7 @@ fn a_field_that_someone_else_writes_too_is_told() {
 }
 
 #[test]
-fn what_exists_already_is_adopted_when_told_and_never_doubled() {
+fn an_existing_object_is_adopted_on_request_and_never_duplicated() {
     let stack = "stead: 1\nstack: story\nvpc:\n  main: { cidr: 10.1.0.0/16 }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.ok("apply --yes");
@@ -302,7 +302,7 @@ fn what_exists_already_is_adopted_when_told_and_never_doubled() {
 }
 
 #[test]
-fn what_others_keep_in_an_open_map_stays_until_the_map_is_exclusive() {
+fn foreign_keys_of_an_open_map_stay_until_the_map_is_exclusive() {
     const STACK: &str = "stead: 1
 stack: story
 vars: { word: { type: secret, from_file: ./word } }
@@ -359,7 +359,7 @@ app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $var
 }
 
 #[test]
-fn a_takeover_keeps_what_others_keep_in_an_open_map() {
+fn an_adoption_keeps_the_foreign_keys_of_an_open_map() {
     const STACK: &str = "stead: 1
 stack: story
 vars: { word: { type: secret, from_file: ./word } }

@@ -217,7 +217,7 @@ fn ran(mut command: Command, code: i32) -> Run {
 }
 
 #[test]
-fn a_second_run_edits_the_same_comment_and_only_ones_own() {
+fn a_second_run_edits_only_the_comment_of_its_own_account() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let forge = Forge::start();
     let list = "/repos/acme/infra/issues/7/comments";
@@ -256,7 +256,7 @@ fn forged(forge: &Forge, id: u64, account: u64, head: &str) {
 }
 
 #[test]
-fn only_the_comment_of_the_tokens_own_account_counts() {
+fn only_a_comment_by_the_account_of_the_token_is_edited() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let forge = Forge::start();
     // An app of somebody else, and an account that took a name over.
@@ -277,7 +277,7 @@ fn only_the_comment_of_the_tokens_own_account_counts() {
 }
 
 #[test]
-fn several_comments_of_ones_own_are_an_error() {
+fn several_comments_by_the_same_account_are_an_error() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let forge = Forge::start();
     forged(&forge, 90, ACTIONS_BOT, HEAD);
@@ -291,7 +291,7 @@ fn several_comments_of_ones_own_are_an_error() {
 }
 
 #[test]
-fn only_a_plan_of_the_commit_that_was_merged_was_reviewed() {
+fn only_a_plan_of_the_merged_commit_counts_as_reviewed() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let forge = Forge::start();
     ran(case.command("plan --report md=plan.md"), 0);
@@ -313,7 +313,7 @@ fn only_a_plan_of_the_commit_that_was_merged_was_reviewed() {
 }
 
 #[test]
-fn a_token_that_writes_as_another_account_is_told_which() {
+fn a_token_of_another_account_is_reported_with_that_account() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let forge = Forge::start();
     forge.known.lock().unwrap().other_app = true;
@@ -325,7 +325,7 @@ fn a_token_that_writes_as_another_account_is_told_which() {
 
 /// A committed link would have a stranger's file posted, or overwritten.
 #[test]
-fn a_comment_is_no_file_that_a_link_leads_to() {
+fn a_comment_file_is_not_read_or_written_through_a_symlink() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let forge = Forge::start();
     ran(case.command("plan --report md=real.md"), 0);
@@ -335,7 +335,7 @@ fn a_comment_is_no_file_that_a_link_leads_to() {
 }
 
 #[test]
-fn no_name_reads_as_something_else_in_a_pipeline() {
+fn a_name_with_pipeline_syntax_is_rejected() {
     for (directory, stack) in [
         ("infra/${{ github.token }}", "shop"),
         ("infra/$(id)", "shop"),
@@ -379,7 +379,7 @@ fn no_name_reads_as_something_else_in_a_pipeline() {
 }
 
 #[test]
-fn a_merge_request_of_a_fork_reaches_no_token_and_reports_stay_out_of_the_checkout() {
+fn a_merge_request_of_a_fork_gets_no_token_and_reports_leave_the_checkout() {
     let case = Case::new().file("stead.yaml", STACK).file(".git/HEAD", "ref: refs/heads/main\n");
     case.ok("ci init gitlab");
     case.ok("ci init github");
@@ -402,7 +402,7 @@ fn a_merge_request_of_a_fork_reaches_no_token_and_reports_stay_out_of_the_checko
 }
 
 #[test]
-fn an_answer_that_does_not_come_makes_no_second_comment() {
+fn a_lost_response_does_not_create_a_second_comment() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     ran(case.command("plan --report md=plan.md"), 0);
     let forge = Forge::start();
@@ -426,7 +426,7 @@ fn an_answer_that_does_not_come_makes_no_second_comment() {
 }
 
 #[test]
-fn gitlab_and_a_job_after_the_merge_find_the_request() {
+fn gitlab_and_a_job_after_the_merge_find_the_merge_request() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     ran(case.command("plan --report md=plan.md"), 0);
     let forge = Forge::start();
@@ -443,7 +443,7 @@ fn gitlab_and_a_job_after_the_merge_find_the_request() {
 }
 
 #[test]
-fn drift_opens_one_issue_and_closes_it_when_there_is_none() {
+fn drift_opens_one_issue_and_closes_it_when_the_drift_ends() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     ran(case.command("apply --yes"), 0);
     let forge = Forge::start();
@@ -466,7 +466,7 @@ fn drift_opens_one_issue_and_closes_it_when_there_is_none() {
 }
 
 #[test]
-fn what_is_missing_is_said_before_anything_is_sent() {
+fn a_missing_ci_variable_is_reported_before_any_request() {
     let case = Case::new().file("stead.yaml", STACK).file("note.md", "# a note\n").emulator();
     let forge = Forge::start();
     ran(forge.hub(&case, "ci comment note.md"), 64).says(&["is not a Markdown report of stead"]);
@@ -481,7 +481,7 @@ fn what_is_missing_is_said_before_anything_is_sent() {
 }
 
 #[test]
-fn pipelines_and_a_hook_are_written_for_the_stack_and_never_over_others() {
+fn pipelines_and_hooks_are_written_without_overwriting_other_files() {
     let case = Case::new()
         .file("infra/shop/stead.yaml", format!("{STACK}include: [../common/net.stead.yaml]\n"))
         .file("infra/common/net.stead.yaml", "vpc: { other: { cidr: 10.1.0.0/16 } }\n")
@@ -538,7 +538,7 @@ fn git(case: &Case, line: &str) -> String {
 }
 
 #[test]
-fn a_workflow_tells_which_requests_change_the_stack() {
+fn a_workflow_detects_which_pull_requests_change_the_stack() {
     let case = Case::new().file("infra/shop/stead.yaml", STACK).file("README", "a");
     git(&case, "init -q -b main");
     case.ok("-C infra/shop ci init github");

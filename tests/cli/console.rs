@@ -79,7 +79,7 @@ fn behaves(browser: &Browser, base: &str) {
 
 #[test]
 #[ignore = "needs Chromium; .ci/run brings what it needs and runs it"]
-fn the_page_lists_the_cloud_and_an_edit_is_drift() {
+fn the_page_lists_the_objects_and_an_edit_there_is_drift() {
     let (case, mut browser) = applied();
     kind(&mut browser, "vpc", 2);
     kind(&mut browser, "database", 1);
@@ -156,7 +156,7 @@ fn faults_and_the_clock_are_set_on_the_page() {
 
 #[test]
 #[ignore = "needs Chromium; .ci/run brings what it needs and runs it"]
-fn hostile_names_are_shown_and_do_not_run() {
+fn hostile_names_are_displayed_and_not_executed() {
     let case = Case::new().emulator();
     let names = [
         "<img src=x onerror=window.ran=1>",
@@ -197,7 +197,7 @@ fn hostile_names_are_shown_and_do_not_run() {
 
 #[test]
 #[ignore = "needs Chromium; .ci/run brings what it needs and runs it"]
-fn it_is_used_by_keyboard_alone_in_light_and_dark() {
+fn the_page_works_with_the_keyboard_alone_in_light_and_dark_mode() {
     let (case, mut browser) = applied();
     kind(&mut browser, "vpc", 2);
     browser.value("document.activeElement.blur()");
@@ -246,7 +246,7 @@ fn it_is_used_by_keyboard_alone_in_light_and_dark() {
 
 #[test]
 #[ignore = "needs Chromium; .ci/run brings what it needs and runs it"]
-fn pages_of_others_cannot_touch_the_emulator() {
+fn pages_of_other_origins_cannot_change_the_emulator() {
     let (case, mut browser) = applied();
     let elsewhere = Case::new().emulator();
     let id = case.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();

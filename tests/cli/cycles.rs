@@ -51,7 +51,7 @@ fn replaced(case: &Case, networks: usize) {
 }
 
 #[test]
-fn a_cluster_is_replaced_with_its_pools_and_with_the_network_under_it() {
+fn a_cluster_is_replaced_together_with_its_pools_and_its_network() {
     let case = applied(STACK);
     case.edit("stead.yaml", "    vpc: $vpc.net\n", "    vpc: $vpc.net\n    control_plane_count: 3\n");
     replaced(&case, 1);
@@ -66,7 +66,7 @@ fn a_cluster_is_replaced_with_its_pools_and_with_the_network_under_it() {
 }
 
 #[test]
-fn a_real_cycle_names_its_steps_and_a_way_that_works() {
+fn a_dependency_cycle_names_its_steps_and_a_workaround() {
     let case = applied(STACK);
     let old = "a: { plan: std-2c-4g, node_count: 1 }";
     case.edit(
@@ -89,7 +89,7 @@ fn a_real_cycle_names_its_steps_and_a_way_that_works() {
 }
 
 #[test]
-fn apps_that_change_names_do_so_in_two_runs() {
+fn apps_swap_their_names_in_two_runs() {
     let case = applied(
         "stead: 1\nstack: s\napp:\n  a: { type: worker, image: x:1, name: one }\n  b: { type: worker, image: x:1, name: two }\n",
     );

@@ -34,7 +34,7 @@ fn on_terminal(case: &Case, args: &str, typed: &str) -> Run {
 }
 
 #[test]
-fn on_a_terminal_the_typed_address_is_consent() {
+fn typing_the_address_on_a_terminal_approves_the_deletion_of_data() {
     let case = Case::new().file("stead.yaml", DATABASE).emulator();
     case.ok("apply --yes");
     case.edit("stead.yaml", "database:\n  main: { plan: pg-1c-2g }\n", "");
@@ -58,7 +58,7 @@ fn on_a_terminal_the_typed_address_is_consent() {
 }
 
 #[test]
-fn a_destroy_names_what_holds_data_before_and_after() {
+fn a_destroy_lists_the_objects_that_hold_data_before_and_after() {
     let case = Case::new()
         .file("stead.yaml", format!("{DATABASE}volume: {{ data: {{ size: 10 }} }}\n"))
         .emulator();
@@ -73,7 +73,7 @@ fn a_destroy_names_what_holds_data_before_and_after() {
 }
 
 #[test]
-fn the_printed_removed_line_is_consent_also_for_a_key_of_for_each() {
+fn the_printed_removed_entry_approves_a_deletion_with_a_for_each_key() {
     let stack = "stead: 1\nstack: one\nvolume:\n  data: { for_each: [a, b], size: 10 }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.ok("apply --yes");
@@ -117,7 +117,7 @@ fn the_printed_removed_line_is_consent_also_for_a_key_of_for_each() {
 }
 
 #[test]
-fn what_a_when_leaves_out_is_offered_what_works() {
+fn a_resource_excluded_by_when_is_offered_a_remedy_that_works() {
     let stack = "stead: 1\nstack: one\nvars: { on: { type: bool, default: true } }\nvolume:\n  data: { when: $vars.on, size: 10 }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.ok("apply --yes");
@@ -127,7 +127,7 @@ fn what_a_when_leaves_out_is_offered_what_works() {
 }
 
 #[test]
-fn a_stacks_own_test_may_remove_data() {
+fn the_test_of_a_stack_may_delete_data() {
     let case = Case::new()
         .file("stead.yaml", "stead: 1\nstack: one\nvars: { on: { type: bool, default: true } }\nvolume:\n  data: { when: $vars.on, size: 10 }\n")
         .file(

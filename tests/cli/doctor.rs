@@ -28,7 +28,7 @@ fn assumption(document: &Value, subject: &str) -> Value {
 }
 
 #[test]
-fn good_surroundings_pass_and_nothing_but_gets_is_sent() {
+fn a_healthy_setup_passes_and_only_gets_are_sent() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let before = case.cloud().last();
@@ -44,7 +44,7 @@ fn good_surroundings_pass_and_nothing_but_gets_is_sent() {
 }
 
 #[test]
-fn without_a_service_or_with_the_built_in_one() {
+fn doctor_works_without_a_service_and_with_the_built_in_one() {
     let case = Case::new();
     case.fails(1, "doctor").says(&["No service is configured", "STEAD_API_URL"]);
     let run = Case::new().ok("doctor --cloud local");
@@ -52,7 +52,7 @@ fn without_a_service_or_with_the_built_in_one() {
 }
 
 #[test]
-fn each_trouble_is_a_failed_check_with_a_remedy() {
+fn each_problem_is_a_failed_check_with_a_remedy() {
     let case =
         Case::new().file("stead.yaml", "stead: 1\nstack: shop\nvpc: { main: { cidr: 1 }\n").emulator();
     let mut command = case.command("doctor --output json");
@@ -73,7 +73,7 @@ fn each_trouble_is_a_failed_check_with_a_remedy() {
 }
 
 #[test]
-fn what_can_be_mended_is_mended_and_nothing_else() {
+fn doctor_fix_repairs_only_what_it_can_repair() {
     let case = Case::new().emulator();
     let folder = case.path(".config/stead");
     fs::create_dir_all(&folder).unwrap();
@@ -106,7 +106,7 @@ fn what_can_be_mended_is_mended_and_nothing_else() {
 }
 
 #[test]
-fn the_emulator_is_as_the_contract_has_it() {
+fn the_emulator_conforms_to_the_contract() {
     let case = Case::new().emulator();
     for example in ["shop", "kubernetes", "apps", "databases", "team"] {
         let stack = Case::example(example);
@@ -130,7 +130,7 @@ fn the_emulator_is_as_the_contract_has_it() {
 
 /// A difference that a service could have, and the assumption that tells it.
 #[test]
-fn a_difference_is_told_with_how_and_what_was_learned_is_used() {
+fn a_service_difference_is_reported_and_the_capabilities_are_used() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--seed", "objects=300"]);
     let liar = Liar::before(&case);
     liar.tell(|line, status, mut body| {
@@ -165,7 +165,7 @@ fn a_difference_is_told_with_how_and_what_was_learned_is_used() {
 }
 
 #[test]
-fn what_a_key_may_do_is_told() {
+fn doctor_lists_the_permissions_of_a_key() {
     let case = Case::new().emulator();
     let roles = case.cloud().list("/api/v1/roles");
     let admin = roles.iter().find(|role| role["slug"] == "admin").unwrap();
@@ -187,7 +187,7 @@ fn what_a_key_may_do_is_told() {
 }
 
 #[test]
-fn what_nobody_manages_has_children_and_no_roles_of_the_services_own() {
+fn unmanaged_lists_children_and_no_built_in_roles() {
     let case = Case::example("shop").emulator();
     case.ok("apply --yes");
     let before = case.ok("ls --unmanaged --output json").json();

@@ -19,7 +19,7 @@ fn counts(case: &Case) -> Vec<(&'static str, usize)> {
 }
 
 #[test]
-fn every_example_goes_there_and_back() {
+fn every_example_is_applied_and_destroyed() {
     for (name, environments) in EXAMPLES {
         // One account for all: the environments of a stack stand beside each other.
         let case = Case::example(name).emulator();
@@ -47,7 +47,7 @@ fn every_example_goes_there_and_back() {
 }
 
 #[test]
-fn both_syntaxes_give_the_same_plan_to_the_byte() {
+fn both_syntaxes_produce_byte_identical_plans() {
     for (yaml, kdl) in [("minimal", "minimal-kdl"), ("regions", "regions-kdl"), ("shop", "shop-kdl")] {
         for flags in if yaml == "shop" { &["", "-e prod"][..] } else { &[""][..] } {
             let (yaml, kdl) = (Case::example(yaml).emulator(), Case::example(kdl));
@@ -66,7 +66,7 @@ fn both_syntaxes_give_the_same_plan_to_the_byte() {
 }
 
 #[test]
-fn the_embedded_cloud_is_still_there_for_the_next_command() {
+fn the_embedded_cloud_persists_between_commands() {
     let case = Case::example("minimal");
     case.ok("plan --cloud local").says(&["next: stead --cloud local apply"]);
     case.ok("apply --cloud local --yes").says(&["vm.web", "address"]);

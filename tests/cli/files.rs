@@ -17,7 +17,7 @@ fn text(case: &Case, name: &str) -> String {
 }
 
 #[test]
-fn fmt_checks_shows_and_writes() {
+fn fmt_checks_shows_a_diff_and_writes() {
     let case = Case::new().file("stead.yaml", UNTIDY);
     fs::set_permissions(case.path("stead.yaml"), fs::Permissions::from_mode(0o640)).unwrap();
     let run = case.fails(1, "fmt --check");
@@ -34,7 +34,7 @@ fn fmt_checks_shows_and_writes() {
 }
 
 #[test]
-fn fmt_reads_standard_input_and_follows_no_link() {
+fn fmt_reads_standard_input_and_follows_no_symlink() {
     let case = Case::new().file("real.yaml", UNTIDY);
     let mut command = case.command("fmt -");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -46,7 +46,7 @@ fn fmt_reads_standard_input_and_follows_no_link() {
 }
 
 #[test]
-fn every_example_is_a_stack_in_the_other_syntax_too() {
+fn every_example_converts_to_a_valid_stack_in_the_other_syntax() {
     for name in ["shop", "apps", "team"] {
         let case = Case::example(name);
         let file = if name == "shop" { "shop.stead.yaml" } else { "stead.yaml" };
@@ -72,7 +72,7 @@ fn another_tools_file_becomes_a_valid_stack() {
 }
 
 #[test]
-fn validate_mends_what_is_safe_to_mend() {
+fn validate_fix_applies_the_safe_suggestions() {
     let stack = "stead: 1\nstack: demo\nvpc:\n  main: { cdir: 10.0.0.0/16 } # keep\nvm:\n  web:\n    tempalte: ubuntu-24.04\n    plan: std-1c-1g\n    vpc: $vpc.mian\n";
     let case = Case::new().file("stead.yaml", stack);
     case.fails(1, "validate").says(&["--fix"]);
@@ -89,7 +89,7 @@ fn validate_mends_what_is_safe_to_mend() {
 }
 
 #[test]
-fn drift_is_accepted_into_the_file_that_says_it() {
+fn accepted_drift_is_written_to_the_file_that_declares_the_attribute() {
     let case = Case::new().emulator().file(
         "stead.yaml",
         "stead: 1\nstack: demo\nvars:\n  size: { type: int, default: 10 }\nproject: { demo: {} }\nvolume:\n  # photos\n  media: { size: 10 } # GB\n  other: { size: $vars.size }\n",

@@ -18,7 +18,7 @@ fn snapshots(case: &Case) -> Vec<(String, String)> {
 }
 
 #[test]
-fn what_goes_is_copied_first_and_the_copy_stays() {
+fn a_final_snapshot_precedes_the_deletion_and_is_kept() {
     let case = Case::new().file("stead.yaml", STACK).file("volume.stead.yaml", VOLUME).emulator();
     case.ok("apply --yes");
     let id = case.cloud().list("/api/v1/volumes")[0]["id"].as_str().unwrap()[..8].to_owned();
@@ -59,7 +59,7 @@ fn what_goes_is_copied_first_and_the_copy_stays() {
 }
 
 #[test]
-fn only_what_can_be_copied_takes_the_word() {
+fn final_snapshot_is_rejected_for_kinds_that_have_no_snapshots() {
     let case = Case::new().file(
         "stead.yaml",
         format!("{STACK}vpc: {{ a: {{ cidr: 10.0.0.0/16, lifecycle: {{ final_snapshot: true }} }} }}\n"),

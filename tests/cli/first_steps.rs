@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::case::{Case, Emulator};
 
 #[test]
-fn stead_alone_is_short_and_shows_three_ways_in() {
+fn stead_without_arguments_prints_three_examples() {
     let run = Case::new().fails(64, "");
     assert!(run.stdout.lines().count() <= 20, "{}", run.stdout);
     assert_eq!(run.stdout.lines().filter(|line| line.starts_with("  stead ")).count(), 3, "{}", run.stdout);
@@ -19,7 +19,7 @@ fn stead_alone_is_short_and_shows_three_ways_in() {
 }
 
 #[test]
-fn every_template_is_valid_and_goes_there_and_back() {
+fn every_template_is_valid_applied_and_destroyed() {
     for template in ["minimal", "shop"] {
         for format in ["yaml", "kdl"] {
             let case = Case::new();
@@ -47,7 +47,7 @@ fn every_template_is_valid_and_goes_there_and_back() {
 }
 
 #[test]
-fn a_password_that_is_shown_once_goes_to_its_file_and_nowhere_else() {
+fn a_one_time_password_is_written_only_to_its_file() {
     let case = Case::new();
     case.ok("init --template shop my-stack");
     let run = case.ok("apply -C my-stack --cloud local --yes -v");
@@ -63,7 +63,7 @@ fn a_password_that_is_shown_once_goes_to_its_file_and_nowhere_else() {
 }
 
 #[test]
-fn a_served_emulator_is_the_cloud_of_the_stack_beside_it() {
+fn a_stack_uses_the_emulator_that_is_served_in_its_directory() {
     let case = Case::example("minimal");
     case.ok("apply --cloud local --yes");
     let served = Emulator::start(&case.path(".stead"), &[]);
@@ -75,7 +75,7 @@ fn a_served_emulator_is_the_cloud_of_the_stack_beside_it() {
 }
 
 #[test]
-fn pipes_stay_clean() {
+fn piped_output_has_no_control_characters() {
     let case = Case::example("shop").emulator();
     for args in ["plan", "validate", "plan --output json", "ls"] {
         let run = case.ok(args);
@@ -95,7 +95,7 @@ fn pipes_stay_clean() {
 }
 
 #[test]
-fn ndjson_is_nothing_but_events() {
+fn ndjson_output_contains_only_events() {
     let case = Case::example("minimal").emulator();
     for args in ["apply --yes --output ndjson", "apply --yes --output ndjson"] {
         for line in case.ok(args).stdout.lines() {
@@ -106,7 +106,7 @@ fn ndjson_is_nothing_but_events() {
 }
 
 #[test]
-fn there_are_no_questions_until_there_are() {
+fn resolve_without_ambiguous_intents_reports_none() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
     case.ok("resolve").says(&["nothing to resolve"]);
@@ -114,7 +114,7 @@ fn there_are_no_questions_until_there_are() {
 }
 
 #[test]
-fn the_stack_and_the_test_of_the_readme_hold() {
+fn the_stack_and_the_test_of_the_readme_pass() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let blocks: Vec<&str> =
         readme.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
@@ -129,7 +129,7 @@ fn the_stack_and_the_test_of_the_readme_hold() {
 }
 
 #[test]
-fn every_command_has_a_page_of_the_manual() {
+fn every_command_has_a_manual_page() {
     let case = Case::new();
     case.ok("man --out man1").says(&["pages are in man1"]);
     let read = |name: &str| std::fs::read_to_string(case.path("man1").join(name)).unwrap();

@@ -129,7 +129,7 @@ project: { home: { name: home, description: plain } }
 const BATCH: usize = 90;
 
 #[test]
-fn what_the_service_says_acts_nowhere() {
+fn hostile_text_from_the_service_has_no_effect() {
     let corpus = corpus();
     assert!(corpus.len() >= 500, "{}", corpus.len());
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
@@ -181,7 +181,7 @@ fn what_the_service_says_acts_nowhere() {
 
 /// What the ledger remembers of people comes back in the history, in locks and in refusals.
 #[test]
-fn what_people_are_called_acts_nowhere() {
+fn hostile_actor_names_have_no_effect() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
     case.ok("apply --yes");
     let home =
@@ -224,7 +224,7 @@ fn without_drawing(screen: &str) -> String {
 
 /// The live table and what stays above it, on a terminal of its own.
 #[test]
-fn what_the_service_says_acts_in_no_live_table() {
+fn hostile_text_from_the_service_has_no_effect_in_the_progress_table() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
     let liar = Liar::before(&case);
     let mut marked = 0;
@@ -286,7 +286,7 @@ fn quoted(text: &str) -> String {
 }
 
 #[test]
-fn what_the_stack_says_acts_nowhere() {
+fn hostile_text_from_the_stack_has_no_effect() {
     let corpus = corpus();
     let case = Case::new().emulator_with(&["--no-limiter"]);
     for texts in corpus.chunks(BATCH) {
@@ -317,7 +317,7 @@ fn what_the_stack_says_acts_nowhere() {
 
 /// What is typed, and what the environment says, comes back in messages.
 #[test]
-fn what_is_typed_acts_nowhere() {
+fn hostile_arguments_and_variables_have_no_effect() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let flags: [&[&str]; 7] = [
         &["get"],

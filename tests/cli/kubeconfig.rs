@@ -41,7 +41,7 @@ fn instead(line: &str, mut body: Value, from: &str, to: &str) -> Value {
 }
 
 #[test]
-fn what_runs_a_program_or_reads_a_file_is_written_nowhere() {
+fn a_kubeconfig_that_runs_a_program_or_reads_a_file_is_rejected() {
     let case = case();
     let liar = Liar::before(&case);
     let lies: [crate::lying::Lie; 9] = [
@@ -84,7 +84,7 @@ fn what_runs_a_program_or_reads_a_file_is_written_nowhere() {
 }
 
 #[test]
-fn a_merge_takes_no_entry_and_no_context_that_is_in_use() {
+fn a_merge_never_replaces_a_kubeconfig_entry_that_is_in_use() {
     let case = case().file("kc", MINE);
     std::fs::set_permissions(case.path("kc"), std::fs::Permissions::from_mode(0o640)).unwrap();
     let text = || std::fs::read_to_string(case.path("kc")).unwrap();

@@ -37,7 +37,7 @@ fn applying(case: &Case) -> Child {
 }
 
 #[test]
-fn two_appliers_and_one_ledger() {
+fn two_applies_of_one_ledger_exclude_each_other() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "1"]);
     case.ok("lock status").says(&["file:./.stead/ledger is free"]);
     let mut first = applying(&case);
@@ -56,7 +56,7 @@ fn two_appliers_and_one_ledger() {
 }
 
 #[test]
-fn the_history_tells_who_from_where_and_how_it_ended() {
+fn the_history_lists_actor_commit_and_outcome() {
     let sha = "0123456789abcdef0123456789abcdef01234567";
     let case = Case::new().file("stead.yaml", SMALL).emulator();
     case.ok("history").says(&["Nothing was applied yet"]);
@@ -77,7 +77,7 @@ fn the_history_tells_who_from_where_and_how_it_ended() {
 }
 
 #[test]
-fn stacks_share_a_directory_and_a_stack_can_demand_one() {
+fn stacks_share_a_ledger_directory_and_a_stack_can_require_one() {
     let case = Case::new().file("stead.yaml", format!("{SMALL}backend: required\n")).emulator();
     case.fails(64, "apply --yes").says(&["shared ledger", "STEAD_BACKEND"]);
     case.ok("apply --yes --backend file:shared");
@@ -97,7 +97,7 @@ fn stacks_share_a_directory_and_a_stack_can_demand_one() {
 }
 
 #[test]
-fn a_ledger_is_pulled_pushed_and_never_goes_backwards_by_itself() {
+fn a_ledger_is_pulled_and_pushed_and_never_rolled_back_silently() {
     use std::os::unix::fs::PermissionsExt;
 
     let case = applied(SMALL);
@@ -127,7 +127,7 @@ fn a_ledger_is_pulled_pushed_and_never_goes_backwards_by_itself() {
 }
 
 #[test]
-fn a_ledger_moves_and_its_old_place_says_where_to() {
+fn a_migrated_ledger_leaves_a_pointer_to_its_new_location() {
     let case = applied(SMALL);
     case.fails(64, "state migrate --to file:new").says(&["--yes"]);
     case.ok("state migrate --to file:new --yes")
@@ -140,7 +140,7 @@ fn a_ledger_moves_and_its_old_place_says_where_to() {
 }
 
 #[test]
-fn a_move_can_be_killed_anywhere_and_repeated() {
+fn a_migration_killed_at_any_point_can_be_repeated() {
     let moments: [&dyn Fn(&Case) -> bool; 5] = [
         &|case| case.path("new/story/default/lock").exists(),
         &|case| case.path("new/story/default/journal-0.log").exists(),
@@ -165,7 +165,7 @@ fn a_move_can_be_killed_anywhere_and_repeated() {
 }
 
 #[test]
-fn a_move_that_was_cut_off_after_the_copy_goes_on() {
+fn a_migration_interrupted_after_the_copy_is_continued() {
     let case = applied(SMALL);
     case.ok("state pull -o copy.json");
     case.ok("state push copy.json --backend file:new");
@@ -205,7 +205,7 @@ fn flip(path: &PathBuf) {
 }
 
 #[test]
-fn a_flipped_byte_is_seen_and_repaired() {
+fn a_flipped_byte_is_detected_and_repaired() {
     let case = applied(STACK);
     case.ok("state verify").says(&["is intact up to record"]);
     flip(&newest(&case, "ledger-"));

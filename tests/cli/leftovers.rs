@@ -46,7 +46,7 @@ fn with_byproducts() -> Case {
 }
 
 #[test]
-fn a_destroy_names_what_blocks_it_and_deletes_it_only_if_asked() {
+fn a_destroy_lists_the_blocking_byproducts_and_deletes_them_on_request() {
     let case = with_byproducts();
     let last = case.cloud().last();
     for args in ["plan --destroy", "destroy --yes --confirm one"] {
@@ -77,7 +77,7 @@ fn a_destroy_names_what_blocks_it_and_deletes_it_only_if_asked() {
 
 /// A destroy that does not come to the deletion of a leftover keeps it in the ledger, where nothing declares it.
 #[test]
-fn leftovers_of_a_destroy_that_failed_block_no_apply() {
+fn byproducts_of_a_failed_destroy_do_not_block_an_apply() {
     let case = with_byproducts();
     case.cloud().faults(&["DELETE /backups/*=403"]);
     let bounds = "--effect-bound 100ms --listing-bound 100ms";
@@ -103,7 +103,7 @@ fn leftovers_of_a_destroy_that_failed_block_no_apply() {
 }
 
 #[test]
-fn one_leftover_is_deleted_by_its_address_or_taken_out_of_the_ledger() {
+fn one_byproduct_is_deleted_by_its_address_or_forgotten() {
     let case = with_byproducts();
     case.ok("do backup vm.web --name again");
     case.cloud().faults(&["DELETE /backups/*=403"]);
@@ -128,7 +128,7 @@ fn one_leftover_is_deleted_by_its_address_or_taken_out_of_the_ledger() {
 }
 
 #[test]
-fn what_belongs_to_others_is_never_a_leftover() {
+fn a_foreign_object_is_never_a_byproduct() {
     let case =
         Case::new().file("stead.yaml", "stead: 1\nstack: one\nvolume: { data: { size: 10 } }\n").emulator();
     case.ok("apply --yes");
@@ -165,7 +165,7 @@ fn what_belongs_to_others_is_never_a_leftover() {
 }
 
 #[test]
-fn an_object_that_no_ledger_owns_is_deleted_with_its_id_as_consent() {
+fn an_unmanaged_object_is_deleted_only_with_its_id_as_approval() {
     let case =
         Case::new().file("stead.yaml", "stead: 1\nstack: one\nvolume: { data: { size: 10 } }\n").emulator();
     case.ok("apply --yes");

@@ -30,7 +30,7 @@ fn login(case: &Case, args: &str, key: &str) -> Run {
 }
 
 #[test]
-fn a_key_is_tried_stored_used_and_forgotten() {
+fn a_key_is_verified_stored_used_and_removed() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let key = case.cloud().key.clone();
     let refused = run(keyless(&case, "plan"));
@@ -79,7 +79,7 @@ fn a_stored_key_is_sent_to_its_own_host_only() {
 }
 
 #[test]
-fn keys_are_private_under_any_mask() {
+fn key_files_are_private_under_any_umask() {
     for mask in ["000", "077"] {
         let case = Case::new().file("stead.yaml", STACK).emulator();
         let mut command = Command::new("sh");
@@ -118,7 +118,7 @@ fn keys_are_private_under_any_mask() {
 }
 
 #[test]
-fn a_profile_names_service_and_program() {
+fn a_profile_sets_the_service_and_the_key_command() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     fs::create_dir_all(case.path("mine")).unwrap();
     let (url, key) = (case.cloud().url.clone(), case.cloud().key.clone());
@@ -151,7 +151,7 @@ fn a_profile_names_service_and_program() {
 
 /// A stack's files name no host, no backend's address, no program and no key.
 #[test]
-fn a_stack_chooses_no_host_and_no_program() {
+fn the_files_of_a_stack_cannot_set_a_host_or_a_program() {
     let trap = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = trap.local_addr().unwrap();
     trap.set_nonblocking(true).unwrap();

@@ -20,7 +20,7 @@ fn databases(case: &Case) -> usize {
 }
 
 #[test]
-fn without_its_ledger_nothing_is_said_to_be_destroyed_and_recover_is_the_way() {
+fn without_its_ledger_a_destroy_refuses_and_suggests_recover() {
     let case = applied();
     fs::remove_dir_all(case.path(".stead")).unwrap();
     let refuses = |case: &Case| {
@@ -44,7 +44,7 @@ fn without_its_ledger_nothing_is_said_to_be_destroyed_and_recover_is_the_way() {
 }
 
 #[test]
-fn after_a_complete_destroy_a_stranger_may_take_the_name() {
+fn after_a_complete_destroy_a_foreign_object_may_reuse_the_name() {
     let case = applied();
     case.ok("destroy --yes --confirm one");
     let projects = case.cloud().list("/api/v1/projects");

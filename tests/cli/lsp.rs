@@ -14,7 +14,7 @@ vm:
 ";
 
 #[test]
-fn a_session() {
+fn an_editor_session_runs_from_initialize_to_exit() {
     let case = Case::new().file("stead.yaml", STACK);
     let mut editor = Editor::start(&case);
     let able = editor.ask("initialize", &json!({ "capabilities": {} }));
@@ -68,7 +68,7 @@ fn a_session() {
 }
 
 #[test]
-fn a_large_stack_is_looked_at_in_every_environment() {
+fn a_large_stack_is_validated_in_every_environment() {
     let mut text = "stead: 1\nstack: shop\nvars: { gb: { type: int, default: 10 } }\nenvironments: { a: {}, b: { vars: { gb: 0 } } }\nvolume:\n  one: { size: $vars.gb }\n".to_owned();
     text.extend((0..12_000).map(|n| format!("  v-{n}: {{ size: {} }}\n", n % 90 + 10)));
     let case = Case::new().file("stead.yaml", text.as_str());
@@ -84,7 +84,7 @@ fn a_large_stack_is_looked_at_in_every_environment() {
 }
 
 #[test]
-fn what_a_policy_denies_is_told_as_validate_does() {
+fn a_policy_violation_is_the_same_diagnostic_as_in_validate() {
     let text = "stead: 1\nstack: shop\nenvironments: { a: { default: true }, b: {} }\nvolume: { big: { size: 900 } }\npolicy:\n  small: { on: volume, deny: \"${self.size > 500}\", message: Volumes are small here. }\n";
     let case = Case::new().file("stead.yaml", text);
     case.fails(1, "validate").says(&["Volumes are small here."]);
@@ -99,7 +99,7 @@ fn what_a_policy_denies_is_told_as_validate_does() {
 }
 
 #[test]
-fn an_editor_that_vanishes_ends_it() {
+fn the_server_exits_when_its_editor_disappears() {
     let mut editor = Editor::start(&Case::new());
     editor.ask("initialize", &json!({}));
     editor.close();
@@ -107,7 +107,7 @@ fn an_editor_that_vanishes_ends_it() {
 }
 
 #[test]
-fn completion_and_hover_know_all_plans_of_the_catalog() {
+fn completion_and_hover_include_all_plans_of_the_catalog() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let plan = STACK.lines().nth(4).unwrap().find("std-1c-1g").unwrap();
     let uri = format!("file://{}", case.path("stead.yaml").display());

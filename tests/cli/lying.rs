@@ -134,7 +134,7 @@ fn by_id(line: &str) -> bool {
 
 /// The service goes on without a list, or without answers by id: neither alone is believed.
 #[test]
-fn half_a_lie_changes_nothing() {
+fn an_absence_that_only_lists_or_only_reads_show_is_not_believed() {
     let (case, liar) = stand();
     let seq = case.cloud().last();
     let lies: [Lie; 2] = [
@@ -162,7 +162,7 @@ fn half_a_lie_changes_nothing() {
 
 /// An id that answers with another object's record: what is deleted is what was made, or nothing.
 #[test]
-fn an_object_with_another_birth_is_not_deleted() {
+fn an_object_with_another_creation_time_is_not_deleted() {
     let (case, liar) = stand();
     let (before, seq) = (ids(&case), case.cloud().last());
     case.edit("stead.yaml", "  a: { cidr: 10.1.0.0/16 }\n", "");
@@ -185,7 +185,7 @@ fn an_object_with_another_birth_is_not_deleted() {
 
 /// A file that is missing, or a wrong environment: most of the stack would go.
 #[test]
-fn many_deletions_need_a_word() {
+fn a_missing_file_or_a_wrong_environment_hits_the_deletion_limit() {
     let (case, liar) = stand();
     let (before, seq) = (ids(&case), case.cloud().last());
     for gone in
@@ -201,7 +201,7 @@ fn many_deletions_need_a_word() {
 
 /// Strangers' objects in every answer: none of them is changed or deleted.
 #[test]
-fn what_was_not_made_here_is_left_alone() {
+fn foreign_objects_in_responses_are_never_changed_or_deleted() {
     let (case, liar) = stand();
     let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtD1m0Jt1pXcVb1cYc0oY2uJ4s8Zb3vQfV8sF3kXq5M x@y";
     let stranger = case.cloud().control(

@@ -66,7 +66,7 @@ fn only_moves(case: &Case, stack: &str) {
 }
 
 #[test]
-fn a_module_gets_another_name_and_its_resources_keep_their_objects() {
+fn a_renamed_module_keeps_the_objects_of_its_resources() {
     for (file, text, moved, named) in [
         (
             "stead.yaml",
@@ -109,7 +109,7 @@ fn a_module_gets_another_name_and_its_resources_keep_their_objects() {
 }
 
 #[test]
-fn a_module_says_what_moved_and_every_caller_is_served() {
+fn a_moved_entry_in_a_module_applies_to_every_caller() {
     let case = applied("stead.yaml", SHOP);
     case.write(
         "other/stead.yaml",
@@ -134,7 +134,7 @@ fn a_module_says_what_moved_and_every_caller_is_served() {
 }
 
 #[test]
-fn resources_go_into_modules_and_out_of_them() {
+fn resources_move_into_and_out_of_modules() {
     let case = applied("stead.yaml", SHOP);
     case.edit("modules/site/stead.yaml", "use: { disk: { source: ../disk } }\n", "");
     case.edit(
@@ -163,7 +163,7 @@ fn resources_go_into_modules_and_out_of_them() {
 }
 
 #[test]
-fn a_module_that_is_called_otherwise_by_hand_is_told_once() {
+fn a_module_renamed_by_hand_is_reported_once() {
     let case = applied("stead.yaml", SHOP);
     case.edit("shop/stead.yaml", "  shop_eu: {", "  shop_europe: {");
     case.edit(
@@ -187,7 +187,7 @@ fn a_module_that_is_called_otherwise_by_hand_is_told_once() {
 }
 
 #[test]
-fn what_nobody_else_may_touch_is_refused() {
+fn a_move_or_removal_that_affects_other_files_is_rejected() {
     let case = Case::new()
         .file("m/stead.yaml", "volume: { x: { size: 10 }, many: { for_each: [a, b], size: 10 } }\n")
         .file("s/stead.yaml", "stead: 1\nstack: s\nuse: { m: { source: ../m } }\n")
@@ -215,7 +215,7 @@ fn what_nobody_else_may_touch_is_refused() {
 }
 
 #[test]
-fn modules_and_what_is_in_them_are_removed() {
+fn modules_and_resources_in_them_are_removed() {
     for (file, text) in [("stead.yaml", SHOP), ("stead.kdl", SHOP_KDL)] {
         let case = applied(file, text);
         let (site, shop) = ("modules/site/stead.yaml", format!("shop/{file}"));
@@ -247,7 +247,7 @@ fn modules_and_what_is_in_them_are_removed() {
 }
 
 #[test]
-fn names_are_kept_in_every_environment() {
+fn a_rename_keeps_object_names_in_every_environment() {
     let module = "volume:\n  w: { size: 10, name: fixed }\n  v: { size: 10, when: \"${env == 'prod'}\" }\n";
     let stack = "stead: 1\nstack: s\nenvironments: { staging: { default: true, set: { us.volume.u.name: said } }, prod: {} }\nuse:\n  eu: { source: ../m }\n  us: { source: ../n }\n  gb: { source: ../m, name: eu }\n";
     let case = Case::new()

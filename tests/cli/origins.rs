@@ -92,7 +92,7 @@ fn applied() -> Shared {
 }
 
 #[test]
-fn the_second_directory_of_a_name_is_blocked_until_it_is_adopted() {
+fn a_second_directory_with_the_same_stack_name_must_be_adopted() {
     let shared = applied();
     shared.0.write("one/infra/copy/stead.yaml", OTHER);
     shared.refuses(
@@ -123,7 +123,7 @@ fn the_second_directory_of_a_name_is_blocked_until_it_is_adopted() {
 }
 
 #[test]
-fn fresh_checkouts_worktrees_links_and_moves_need_no_step() {
+fn checkouts_worktrees_symlinks_and_moves_need_no_step() {
     let shared = applied();
     for remote in ["git@github.com:acme/infra.git", "ssh://git@github.com:22/acme/infra", REMOTE] {
         let to = format!("runner-{}", remote.len());
@@ -225,7 +225,7 @@ fn without_git_a_plan_that_removes_most_of_the_ledger_is_blocked() {
 }
 
 #[test]
-fn a_ledger_of_its_own_directory_remembers_no_origin() {
+fn a_ledger_in_its_own_directory_records_no_origin() {
     let shared = applied();
     let private = |code, directory: &str, args: &str| {
         shared.exits_with(code, (directory, args), &[("STEAD_BACKEND", "")])
@@ -271,7 +271,7 @@ fn the_stacks_of_a_repository_share_one_built_in_cloud() {
 }
 
 #[test]
-fn commands_of_two_stacks_wait_for_the_built_in_cloud_of_their_repository() {
+fn commands_of_two_stacks_wait_for_the_shared_built_in_cloud() {
     let case = Case::new();
     fs::create_dir_all(case.path("one")).unwrap();
     let git = Command::new("git").current_dir(case.path("one")).args(["init", "-q"]).status().unwrap();

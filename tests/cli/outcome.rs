@@ -14,7 +14,7 @@ const BOUNDS: &str = "--effect-bound 100ms --listing-bound 100ms";
 const VOLUME: &str = "stead: 1\nstack: story\nvolume: { data: { size: 20 } }\n";
 
 #[test]
-fn many_deletions_that_break_are_repeated_and_nobody_else_has_the_ledger() {
+fn interrupted_deletions_are_retried_while_the_ledger_stays_locked() {
     let keys: Vec<String> = (0..40).map(|n| format!("k{n}")).collect();
     let volumes = format!("volume: {{ v: {{ for_each: [{}], size: 10 }} }}\n", keys.join(", "));
     let case = Case::new()
@@ -28,7 +28,7 @@ fn many_deletions_that_break_are_repeated_and_nobody_else_has_the_ledger() {
 }
 
 #[test]
-fn each_status_is_explained_for_what_it_is() {
+fn each_error_status_has_its_own_explanation() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     for (fault, words) in [
         ("POST /volumes=503", &["✗ volume.data  503", "has no room for this at", "then apply"]),
@@ -53,7 +53,7 @@ fn each_status_is_explained_for_what_it_is() {
 }
 
 #[test]
-fn a_service_that_only_limits_is_told_of_and_given_up_in_time() {
+fn a_rate_limited_apply_reports_the_retries_and_gives_up_in_time() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     case.cloud().faults(&["POST /volumes=429:2"]);
     let run = case.ok("apply --yes --output ndjson");
@@ -107,7 +107,7 @@ fn an_update_of_an_app_is_done_when_its_deployment_is_live() {
 }
 
 #[test]
-fn a_link_to_a_database_is_done_when_the_deployment_that_it_begins_is_live() {
+fn a_database_link_is_done_when_its_deployment_is_live() {
     let text = |links: &str| {
         format!(
             "stead: 1\nstack: story\ndatabase: {{ main: {{ plan: pg-1c-2g }}, other: {{ plan: pg-1c-2g }} }}\n\
@@ -147,7 +147,7 @@ fn a_plan_that_cannot_be_saved_prints_no_document() {
 }
 
 #[test]
-fn a_deployment_that_fails_fails_its_step_and_every_apply_until_one_is_live() {
+fn a_failed_deployment_fails_every_apply_until_one_is_live() {
     let case = app();
     let apply = begun(&case, "apply --yes");
     let id = second(&case);
@@ -166,7 +166,7 @@ fn a_deployment_that_fails_fails_its_step_and_every_apply_until_one_is_live() {
 }
 
 #[test]
-fn a_killed_apply_leaves_its_deployment_to_be_looked_at() {
+fn a_killed_apply_leaves_its_deployment_to_be_checked() {
     let case = app();
     let mut apply = begun(&case, "apply --yes");
     let id = second(&case);
@@ -177,7 +177,7 @@ fn a_killed_apply_leaves_its_deployment_to_be_looked_at() {
 }
 
 #[test]
-fn the_next_line_is_one_to_copy() {
+fn the_suggested_next_command_can_be_copied() {
     let case = Case::new()
         .file("my stack/stead.yaml", format!("{VOLUME}environments: {{ prod: {{}} }}\n"))
         .emulator();
@@ -207,7 +207,7 @@ fn the_next_line_is_one_to_copy() {
 }
 
 #[test]
-fn what_was_applied_in_part_is_not_called_never_applied() {
+fn a_partly_applied_stack_is_not_reported_as_never_applied() {
     let two = "volume: { a: { size: 10 }, b: { size: 20, depends_on: [volume.a] } }\n";
     let case = Case::new().file("stead.yaml", format!("stead: 1\nstack: story\n{two}")).emulator();
     case.ok("plan").says(&["never applied"]);
@@ -223,7 +223,7 @@ fn what_was_applied_in_part_is_not_called_never_applied() {
 }
 
 #[test]
-fn a_program_that_asks_gets_a_document_whatever_happens() {
+fn json_output_is_a_document_for_every_outcome() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     for (code, args) in [
         (64, "apply --output json"),
@@ -252,7 +252,7 @@ fn a_program_that_asks_gets_a_document_whatever_happens() {
 }
 
 #[test]
-fn whoever_stops_at_once_is_told_what_becomes_of_it() {
+fn a_second_interrupt_reports_the_requests_in_flight() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     case.cloud().faults(&["POST /volumes=delay-20s:1"]);
     let mut apply = begun(&case, "apply --yes --output json");
@@ -276,7 +276,7 @@ fn whoever_stops_at_once_is_told_what_becomes_of_it() {
 }
 
 #[test]
-fn whoever_expects_a_plan_agrees_to_it() {
+fn an_expected_fingerprint_counts_as_approval() {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     let fingerprint = case.ok("plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
     case.fails(64, "apply --expect fingerprint").says(&["64 hexadecimal digits"]);
@@ -286,7 +286,7 @@ fn whoever_expects_a_plan_agrees_to_it() {
 }
 
 #[test]
-fn a_question_is_answered_by_a_line_to_copy() {
+fn an_ambiguous_intent_is_resolved_by_a_command_that_can_be_copied() {
     let flags = ["--fail", "POST /volumes=reset-after:1"];
     let case = Case::new().file("here/stead.yaml", VOLUME).emulator_with(&flags);
     let run = case.fails(1, &format!("apply -C here --yes --strict {BOUNDS}"));

@@ -43,7 +43,7 @@ fn altered(handle: &str) -> String {
 }
 
 #[test]
-fn a_question_is_told_everywhere_and_answered_by_its_first_digits() {
+fn an_ambiguous_intent_is_listed_everywhere_and_resolved_by_its_prefix() {
     let (case, question) = asked();
     let (handle, id) = (text(&question, "handle"), question["candidates"][0].as_str().unwrap());
     assert!(handle.len() < 12 && text(&question, "operation").starts_with(handle), "{question}");
@@ -75,7 +75,7 @@ fn a_question_is_told_everywhere_and_answered_by_its_first_digits() {
 }
 
 #[test]
-fn what_is_said_to_be_surplus_is_deleted_by_the_next_apply() {
+fn an_object_resolved_as_surplus_is_deleted_by_the_next_apply() {
     let (case, question) = asked();
     let id = question["candidates"][0].as_str().unwrap().to_owned();
     case.ok(&format!("resolve {} surplus {id}", text(&question, "handle")));
@@ -88,7 +88,7 @@ fn what_is_said_to_be_surplus_is_deleted_by_the_next_apply() {
 }
 
 #[test]
-fn what_holds_data_is_not_replaced_unasked() {
+fn an_object_that_holds_data_is_not_replaced_without_approval() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     case.edit("stead.yaml", "size: 20", "size: 20, billing_type: subscription");
@@ -107,7 +107,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn an_older_ledger_is_not_gone_on_from() {
+fn an_older_ledger_is_rejected() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let (ledger, older) = (case.path(".stead/ledger"), case.path("older"));

@@ -41,7 +41,7 @@ fn a_lost_ledger_is_rebuilt_and_nothing_changes() {
 }
 
 #[test]
-fn what_is_ambiguous_is_listed_and_left_out() {
+fn ambiguous_matches_are_listed_and_left_out() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let vms = case.cloud().list("/api/v1/vms");
@@ -60,7 +60,7 @@ fn what_is_ambiguous_is_listed_and_left_out() {
 }
 
 #[test]
-fn what_drifted_meanwhile_is_shown_by_the_next_plan() {
+fn the_plan_after_a_rebuild_shows_the_drift() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let schedule = case.cloud().list("/api/v1/backup-schedules")[0]["id"].as_str().unwrap().to_owned();
@@ -74,7 +74,7 @@ fn what_drifted_meanwhile_is_shown_by_the_next_plan() {
 }
 
 #[test]
-fn the_shop_that_the_emulator_begins_with_is_the_example() {
+fn the_seeded_shop_of_the_emulator_equals_the_example() {
     let case = Case::example("shop").emulator_with(&["--seed", "shop"]);
     let recovered = case.ok("recover --yes --output json").json();
     let found = recovered["found"].as_array().unwrap();

@@ -38,7 +38,7 @@ fn no_changes(case: &Case) {
 }
 
 #[test]
-fn a_resource_gets_another_name_and_keeps_its_object() {
+fn a_renamed_resource_keeps_its_object() {
     let case = applied();
     case.fails(64, "mv vm.fronted vm.web --yes")
         .says(&["no resource vm.fronted in this stack; did you mean vm.frontend?"]);
@@ -60,7 +60,7 @@ fn a_resource_gets_another_name_and_keeps_its_object() {
 }
 
 #[test]
-fn one_instance_gets_another_key_or_a_block_of_its_own() {
+fn an_instance_gets_another_key_or_becomes_a_block() {
     let yaml = "stead: 1\nstack: story\nvpc: { main: { cidr: 10.1.0.0/16 } }\nvm:\n  web:\n    for_each: [a, b, c] # three\n    template: ubuntu-24.04\n    plan: std-1c-1g\n    vpc: $vpc.main\n    user_data: \"key ${each.key}\"\nvolume: { data: { size: 20, vm: $vm.web.a } }\n";
     let kdl = "stead 1\nstack story\nvpc main cidr=\"10.1.0.0/16\"\nvm web template=ubuntu-24.04 plan=std-1c-1g vpc=$vpc.main user_data=\"key ${each.key}\" {\n  for_each a b c\n}\nvolume data size=20 vm=$vm.web.a\n";
     for (name, text, moved, removed) in [
@@ -104,7 +104,7 @@ fn one_instance_gets_another_key_or_a_block_of_its_own() {
 }
 
 #[test]
-fn a_child_is_taken_over_into_the_block_of_its_parent() {
+fn a_child_resource_is_inlined_into_the_block_of_its_parent() {
     for (name, text, gone, wanted) in [
         (
             "stead.yaml",
@@ -135,7 +135,7 @@ fn a_child_is_taken_over_into_the_block_of_its_parent() {
 }
 
 #[test]
-fn what_looks_like_a_rename_is_told() {
+fn a_probable_rename_is_reported() {
     let case = applied();
     case.edit("stead.yaml", "  spare:", "  scratch:");
     case.fails(4, "plan")
@@ -143,7 +143,7 @@ fn what_looks_like_a_rename_is_told() {
 }
 
 #[test]
-fn a_removed_object_stays_or_goes_and_can_come_back() {
+fn a_removed_object_is_kept_or_deleted_and_can_be_declared_again() {
     let case = applied();
     case.fails(64, "rm volume.spare --yes");
     case.fails(1, "rm vm.frontend --keep --yes").says(&["vm.frontend"]);
@@ -167,7 +167,7 @@ fn a_removed_object_stays_or_goes_and_can_come_back() {
 }
 
 #[test]
-fn what_was_moved_can_be_removed_before_and_after_the_move_is_made() {
+fn a_moved_resource_can_be_removed_before_and_after_the_apply() {
     for applied_between in [true, false] {
         let case = applied();
         case.ok("mv volume.spare volume.extra --yes");
@@ -220,7 +220,7 @@ fn an_import_is_declared_and_reviewed() {
 }
 
 #[test]
-fn a_whole_account_is_written_and_has_nothing_to_do() {
+fn an_imported_account_has_an_empty_plan() {
     let case = applied();
     for format in ["yaml", "kdl"] {
         let other = Case::new();
@@ -246,7 +246,7 @@ fn a_whole_account_is_written_and_has_nothing_to_do() {
 }
 
 #[test]
-fn blocks_find_their_objects() {
+fn match_names_imports_the_object_of_each_block() {
     let case = applied();
     let other = Case::new().file("stead.yaml", STACK);
     let cloud = case.cloud();
@@ -261,7 +261,7 @@ fn blocks_find_their_objects() {
 }
 
 #[test]
-fn a_policy_says_no_until_it_is_overridden_with_a_reason() {
+fn a_policy_denies_until_it_is_overridden_with_a_reason() {
     let case = applied();
     let policy = "\
 policy:
@@ -292,7 +292,7 @@ policy:
 }
 
 #[test]
-fn what_is_not_ours_to_manage_is_left_alone_and_told() {
+fn import_skips_and_lists_objects_that_the_stack_cannot_manage() {
     let stack = "\
 stead: 1
 stack: a
@@ -334,7 +334,7 @@ fn linked() -> Case {
 }
 
 #[test]
-fn what_is_named_by_what_it_refers_to_goes_along() {
+fn a_rename_updates_the_keys_of_children_named_by_references() {
     let case = linked().emulator();
     case.ok("apply --yes");
     case.ok("mv database.main database.core --yes").says(&["app.web.databases.core"]);
@@ -348,7 +348,7 @@ fn what_is_named_by_what_it_refers_to_goes_along() {
 }
 
 #[test]
-fn what_cannot_be_renamed_or_removed_here_is_refused() {
+fn an_impossible_rename_or_removal_is_rejected() {
     let case = linked();
     let before = text(&case);
     case.fails(64, "mv m.ssh_key.k m.vm.k --yes").says(&["m.ssh_key.k is a ssh_key", "only a name"]);

@@ -63,7 +63,7 @@ fn one_run_writes_every_report_and_reads_once() {
 }
 
 #[test]
-fn a_look_for_drift_reports_drift_and_nothing_else() {
+fn a_drift_report_contains_only_drift() {
     let case = Case::example("shop").emulator();
     case.ok("apply --yes");
     let machine = case.cloud().list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
@@ -78,7 +78,7 @@ fn a_look_for_drift_reports_drift_and_nothing_else() {
 }
 
 #[test]
-fn the_reports_of_an_apply_say_how_it_ended() {
+fn the_reports_of_an_apply_contain_its_outcome() {
     let case = Case::example("minimal").emulator();
     let read = |form: &str| fs::read_to_string(case.path(&format!("out/report.{form}"))).unwrap();
     case.cloud().faults(&["POST /vms=500:100"]);
@@ -96,7 +96,7 @@ fn the_reports_of_an_apply_say_how_it_ended() {
 }
 
 #[test]
-fn other_projects_are_no_business_of_a_stack() {
+fn drift_ignores_other_projects() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
     for name in ["theirs", "others"] {
@@ -126,7 +126,7 @@ fn other_projects_are_no_business_of_a_stack() {
 }
 
 #[test]
-fn a_look_remembers_the_one_before() {
+fn a_drift_run_remembers_the_previous_one() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
     let first = case.ok("drift --output json").json();
@@ -155,7 +155,7 @@ fn a_look_remembers_the_one_before() {
 }
 
 #[test]
-fn no_changes_is_one_line_with_every_report_too() {
+fn no_changes_is_one_line_with_every_report() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
     let run = case.ok(&format!("plan{}", all()));
@@ -175,7 +175,7 @@ fn secrets_are_in_no_report() {
 }
 
 #[test]
-fn problems_of_a_configuration_are_reported_too() {
+fn configuration_errors_are_written_to_the_reports() {
     let case = Case::example("shop").emulator();
     case.edit("shop.stead.yaml", "vpc: $vpc.main\n    ssh_keys", "vpc: $vpc.mian\n    ssh_keys");
     for (command, code) in [("validate", 1), ("plan", 1)] {
@@ -205,7 +205,7 @@ fn problems_of_a_configuration_are_reported_too() {
 
 #[test]
 #[ignore = "needs Chromium; .ci/run brings what it needs and runs it"]
-fn the_page_filters_walks_and_loads_nothing() {
+fn the_html_report_filters_by_keyboard_and_loads_nothing() {
     let case = changed();
     case.ok("plan --report html=plan.html");
     let mut browser = Browser::open(&format!("file://{}", case.path("plan.html").display()));

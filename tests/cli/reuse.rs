@@ -7,7 +7,7 @@ use crate::case::Case;
 const NETWORK: &str = "stead: 1\nstack: network\nvpc: { main: { cidr: 10.30.0.0/16 } }\nvars: { token: { type: secret, default: canary-77 } }\noutputs: { vpc_id: $vpc.main, cidr: $vpc.main.cidr, token: $vars.token }\n";
 
 #[test]
-fn a_stack_reads_what_another_gave() {
+fn a_stack_reads_the_outputs_of_another() {
     let case = Case::new().emulator().file(".git", "").file("network/stead.yaml", NETWORK).file(
         "shop/stead.yaml",
         "stead: 1\nstack: shop\nstacks: { net: ../network }\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\noutputs: { where: \"in ${stacks.net.cidr}\" }\n",
@@ -47,7 +47,7 @@ fn all_below(path: &std::path::Path) -> String {
 }
 
 #[test]
-fn an_object_that_nobody_here_manages_is_found_and_left_alone() {
+fn an_unmanaged_object_is_looked_up_and_left_alone() {
     let shop = "stead: 1\nstack: shop\ndata: { vpc: { net: { name: main } } }\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $data.vpc.net } }\noutputs: { cidr: \"${data.vpc.net.cidr}\" }\n";
     let case = Case::new().emulator().file("network/stead.yaml", NETWORK).file("shop/stead.yaml", shop);
     case.ok("validate -C shop");
@@ -85,7 +85,7 @@ fn modules_are_confined_and_addressed() {
 }
 
 #[test]
-fn what_decided_a_value_is_told() {
+fn render_why_shows_which_source_set_a_value() {
     let case = Case::example("regions");
     case.ok("render").says(&["sites.north.vm.web.plan", "std-1c-1g"]);
     case.ok("render -e live --why sites.north.vm.web.plan").says(&[
@@ -131,7 +131,7 @@ fn a_stack_has_several_projects() {
 }
 
 #[test]
-fn a_strangers_stack_reaches_no_further_than_the_repository() {
+fn an_untrusted_stack_reads_no_file_outside_the_repository() {
     let case = Case::new()
         .emulator()
         .file(".git", "")
@@ -176,7 +176,7 @@ fn a_whole_module_is_a_target() {
 }
 
 #[test]
-fn policies_that_need_nothing_live_are_judged_offline() {
+fn policies_without_live_values_are_evaluated_offline() {
     let stack = "stead: 1
 stack: s
 vars: { most: { type: int, default: 15 } }
@@ -224,7 +224,7 @@ app:
 ";
 
 #[test]
-fn why_a_part_of_a_value_a_variable_or_an_instance_is_what_it_is() {
+fn render_why_explains_nested_values_variables_and_instances() {
     let case = Case::new().file("stead.yaml", WHYS).file("v.yaml", "key: canary-key\n");
     for (path, words) in [
         (
@@ -252,7 +252,7 @@ fn why_a_part_of_a_value_a_variable_or_an_instance_is_what_it_is() {
 }
 
 #[test]
-fn what_another_environment_alone_has_is_checked_too() {
+fn resources_of_other_environments_are_validated_too() {
     let stack = "\
 stead: 1
 stack: two
@@ -279,7 +279,7 @@ volume:
 }
 
 #[test]
-fn only_what_is_sure_is_mended_and_in_the_syntax_of_the_file() {
+fn validate_fix_makes_only_safe_edits_in_the_syntax_of_the_file() {
     let case = Case::new().file(
         "stead.kdl",
         "stead 1\nstack mended\nvpc main cidr=\"10.0.0.1/16\" { lifecycle { protcet #true; }; }\nvpc other cidr=\"10.1.0.0/16\" protect=#true\n",

@@ -19,7 +19,7 @@ fn change<'p>(plan: &'p Value, address: &str) -> &'p Value {
 }
 
 #[test]
-fn the_image_and_the_variables_of_an_app_are_one_roll_out() {
+fn a_new_image_and_new_variables_of_an_app_are_one_deployment() {
     let case = Case::new().file("stead.yaml", STACK).file("app/main.py", "print(1)").emulator();
     case.ok("apply --yes");
     case.edit("stead.yaml", "x:1", "x:2");
@@ -87,7 +87,7 @@ fn deployments(case: &Case) -> Vec<Value> {
 }
 
 #[test]
-fn what_the_second_pass_rolls_out_is_waited_for() {
+fn the_deployment_of_the_second_pass_is_waited_for() {
     let (case, liar) = with_ignored_command();
     let run = liar.run(&case, "apply --yes --listing-bound 100ms");
     assert_eq!(run.code, 0, "{}", run.all());

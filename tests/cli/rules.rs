@@ -38,7 +38,7 @@ fn codes(case: &Case) -> Vec<String> {
 const VM: &str = "template: ubuntu-24.04, plan: std-1c-1g";
 
 #[test]
-fn rule_01_one_path_everywhere() {
+fn rule_01_an_attribute_has_the_same_path_everywhere() {
     in_both(&format!("vm: {{ web: {{ for_each: [a, b], {VM} }} }}\n"), |case, syntax| {
         let values = rendered(case, "");
         assert_eq!(values["vm.web.a.name"], "web-a", "{syntax}");
@@ -49,7 +49,7 @@ fn rule_01_one_path_everywhere() {
 }
 
 #[test]
-fn rule_02_children_live_inside_their_parent() {
+fn rule_02_children_are_declared_inside_their_parent() {
     let stack = "database: { main: { engine: postgres, plan: pg-1c-2g, users: { one: {} } } }\n";
     in_both_of(
         || Case::new().emulator(),
@@ -74,7 +74,7 @@ fn rule_02_children_live_inside_their_parent() {
 }
 
 #[test]
-fn rule_03_references_keep_their_type_and_cel_does_the_rest() {
+fn rule_03_references_keep_their_type_and_cel_computes_the_rest() {
     let stack = "vars: { n: { type: int, default: 2 }, set: { type: set(string), default: [b, a] } }
 locals: { map: { one: 1 }, name: \"n-${vars.n}\", price: $$5 }
 outputs: { n: $vars.n, sum: \"${vars.n + 1}\", name: $locals.name, price: $locals.price, one: $locals.map.one,
@@ -134,7 +134,7 @@ fn rule_04_references_are_checked_offline() {
 }
 
 #[test]
-fn rule_05_what_is_known_after_apply_is_a_value() {
+fn rule_05_a_value_known_after_apply_can_be_used() {
     let stack = format!(
         "vm: {{ w: {{ {VM} }} }}\noutputs: {{ url: \"http://${{vm.w.public_ipv4_address}}\" }}\nvolume: {{ v: {{ size: 9, vm: $vm.w }} }}\n"
     );
@@ -198,7 +198,7 @@ volume: { v: { for_each: $vars.keys, size: 9, name: \"x-${each.key}\" }, w: { fo
 }
 
 #[test]
-fn rule_08_only_what_is_written_is_managed() {
+fn rule_08_only_declared_attributes_are_managed() {
     let stack = "app: { web: { type: web, image: nginx, port: 8080, env_vars: { A: one } } }\n";
     in_both_of(
         || Case::new().emulator(),
@@ -229,7 +229,7 @@ fn rule_08_only_what_is_written_is_managed() {
 }
 
 #[test]
-fn rule_09_the_schema_decides_types_from_the_source_text() {
+fn rule_09_the_schema_types_the_source_text() {
     let yaml = Case::new().file("stead.yaml", "stead: 1\nstack: rules\nx: &x { size: 016 }\nvolume: { v: { size: 9, name: 13:30 } }\ndatabase: { d: { engine: postgres, plan: pg-1c-2g, engine_version: 9.10, name: no } }\n");
     let problems = codes(&yaml);
     assert_eq!(problems, ["S0230"], "an anchor needs a block that is one");
@@ -310,7 +310,7 @@ fn all_below(path: &std::path::Path) -> String {
 }
 
 #[test]
-fn rule_11_lifecycle_words_say_what_happens() {
+fn rule_11_lifecycle_attributes_control_deletion_and_replacement() {
     let stack = "volume: { kept: { size: 9, lifecycle: { on_remove: keep } }, held: { size: 9, name: one, lifecycle: { protect: true, ignore_drift: [name], timeouts: { create: 5m } }, depends_on: [volume.kept] } }\n";
     in_both_of(
         || Case::new().emulator(),
@@ -380,7 +380,7 @@ fn rule_12_moved_import_and_removed_are_declarations() {
 }
 
 #[test]
-fn rule_13_reuse_by_include_and_use() {
+fn rule_13_include_and_use_make_configuration_reusable() {
     let stack = "include: [../shared/net.stead.yaml]\nuse: { eu: { source: ../modules/site, with: { size: 9 } } }\noutputs: { name: $use.eu.name }\n";
     let around = || {
         Case::new().file(".git", "").file("shared/net.stead.yaml", "locals: { word: shared }\n").file(
@@ -408,7 +408,7 @@ fn rule_13_reuse_by_include_and_use() {
 const NETWORK: &str = "stead: 1\nstack: net\nvpc: { main: { cidr: 10.30.0.0/16 } }\noutputs: { id: $vpc.main, cidr: $vpc.main.cidr }\n";
 
 #[test]
-fn rule_14_other_stacks_outputs_are_read_and_enter_the_fingerprint() {
+fn rule_14_remote_stack_outputs_are_read_and_enter_the_fingerprint() {
     let shop = format!(
         "stacks: {{ net: ../net }}\nvm: {{ w: {{ {VM}, vpc: $stacks.net.id }} }}\noutputs: {{ cidr: $stacks.net.cidr }}\n"
     );
@@ -473,7 +473,7 @@ fn rule_16_the_kdl_mapping_is_complete() {
 }
 
 #[test]
-fn rule_17_the_likeliest_slips_get_one_error_with_the_right_text() {
+fn rule_17_frequent_mistakes_get_one_error_with_the_correct_text() {
     for (file, text, right) in [
         ("stead.kdl", "stead 1\nstack r\nvpc main cidr=10.0.0.0/16\n", "\"10.0.0.0/16\""),
         (
@@ -503,7 +503,7 @@ fn rule_17_the_likeliest_slips_get_one_error_with_the_right_text() {
 }
 
 #[test]
-fn rule_18_the_services_refusals_are_told_before_any_call() {
+fn rule_18_requests_the_service_would_refuse_are_reported_before_any_call() {
     let db = "engine: postgres, plan: pg-1c-2g";
     for (stack, code) in [
         ("vpc: { a: { cidr: 10.0.0.0/16 }, b: { cidr: 10.0.1.0/24 } }\n".to_owned(), "overlap"),

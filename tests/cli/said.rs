@@ -15,7 +15,7 @@ vpc:
 ";
 
 #[test]
-fn a_plan_of_a_part_speaks_of_that_part() {
+fn the_summary_of_a_targeted_plan_counts_only_the_targets() {
     let case = Case::new().file("stead.yaml", NETWORKS).emulator();
     case.ok("apply --yes");
     case.edit("stead.yaml", "10.2.0.0/16", "10.20.0.0/16");
@@ -33,7 +33,7 @@ fn a_plan_of_a_part_speaks_of_that_part() {
 }
 
 #[test]
-fn consent_to_a_replacement_that_is_not_made_is_told() {
+fn an_unused_replacement_approval_is_reported() {
     let case = Case::new().file("stead.yaml", NETWORKS).emulator();
     case.ok("apply --yes");
     let told = ["vpc.a is not replaced", "omit --replace"];
@@ -47,7 +47,7 @@ fn consent_to_a_replacement_that_is_not_made_is_told() {
 }
 
 #[test]
-fn a_live_value_is_offered_only_where_the_file_can_say_it() {
+fn accepting_drift_is_offered_only_where_the_file_can_express_the_value() {
     let stack = "stead: 1\nstack: s\nlocals: { big: 20 }\nvolume:\n  plain: { size: 20 }\n  \
                  sum: { size: \"${10 + 10}\" }\n  local: { size: $locals.big }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
@@ -72,7 +72,7 @@ fn a_live_value_is_offered_only_where_the_file_can_say_it() {
 }
 
 #[test]
-fn what_another_stack_owns_is_not_offered_for_adoption() {
+fn an_object_of_another_stack_is_not_offered_for_adoption() {
     let stack =
         |name: &str| format!("stead: 1\nstack: {name}\napp: {{ web: {{ type: worker, image: x:1 }} }}\n");
     let case =
@@ -93,7 +93,7 @@ fn what_another_stack_owns_is_not_offered_for_adoption() {
 }
 
 #[test]
-fn what_was_only_found_is_called_adopted_and_destroyed_once_it_is_confirmed() {
+fn an_unconfirmed_object_is_reported_as_adopted() {
     let case = Case::new().file("stead.yaml", "stead: 1\nstack: s\nvpc: { main: { cidr: 10.1.0.0/16 } }\n");
     let case = case.emulator();
     case.cloud().faults(&["POST /vpcs=reset-after:1"]);

@@ -17,7 +17,7 @@ ssh_key:
 ";
 
 #[test]
-fn a_saved_plan_is_shown_applied_once_and_no_more() {
+fn a_saved_plan_is_applied_exactly_once() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("plan -o plan.json").says(&["project.home"]);
     let before = case.cloud().last();
@@ -29,7 +29,7 @@ fn a_saved_plan_is_shown_applied_once_and_no_more() {
 }
 
 #[test]
-fn a_moved_object_makes_it_stale_and_an_unrelated_one_does_not() {
+fn only_a_change_to_a_planned_object_makes_a_saved_plan_stale() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     case.edit("stead.yaml", "description: one", "description: two");
@@ -47,7 +47,7 @@ fn a_moved_object_makes_it_stale_and_an_unrelated_one_does_not() {
 }
 
 #[test]
-fn another_environment_or_account_or_config_is_refused() {
+fn a_plan_of_another_environment_account_or_config_is_rejected() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("plan -o plan.json");
     case.fails(5, "apply plan.json -e prod").says(&["staging", "prod"]);
@@ -80,7 +80,7 @@ fn expect_binds_an_apply_to_a_reviewed_plan() {
 }
 
 #[test]
-fn yes_covers_only_the_kinds_of_change_that_it_names() {
+fn yes_with_kinds_approves_only_those_kinds_of_change() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes=create");
     case.edit("stead.yaml", "XcVb1c", "XcVb1d");

@@ -25,7 +25,7 @@ fn fits(case: &Case, schema: &str, text: &str) {
 }
 
 #[test]
-fn what_commands_print_fits_its_schema() {
+fn json_output_matches_its_schema() {
     let case = Case::example("shop").emulator();
     let print = |args: &str| case.run(args).stdout;
     fits(&case, "plan", &print("plan --output json"));

@@ -47,7 +47,7 @@ fn mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_sealed_ledger_is_written_with_its_key_alone() {
+fn a_ledger_with_macs_is_written_only_with_its_key() {
     let case = Sealed::new();
     case.ok("apply --yes").says(&["have MACs from now on"]);
     case.0.edit("stead.yaml", "description: one", "description: two");
@@ -76,7 +76,7 @@ fn a_sealed_ledger_is_written_with_its_key_alone() {
 }
 
 #[test]
-fn what_was_changed_without_the_key_is_seen_and_repaired() {
+fn a_change_made_without_the_key_is_detected_and_repaired() {
     let case = Sealed::new();
     case.ok("apply --yes");
     let summary = case.newest("ledger-");
@@ -93,7 +93,7 @@ fn what_was_changed_without_the_key_is_seen_and_repaired() {
 }
 
 #[test]
-fn a_sealed_ledger_is_pulled_pushed_and_moved() {
+fn a_ledger_with_macs_is_pulled_pushed_and_migrated() {
     let case = Sealed::new();
     case.ok("apply --yes");
     case.ok("state pull -o copy.json");

@@ -49,7 +49,7 @@ fn nowhere(case: &Case, secret: &str, runs: &[Run]) {
 }
 
 #[test]
-fn a_generated_secret_is_made_once_and_found_again_where_it_is() {
+fn a_generated_secret_is_created_once_and_read_back() {
     let case = generating("{ type: secret, generate: 40 }");
     let planned = case.ok("plan");
     planned
@@ -83,7 +83,7 @@ fn a_generated_secret_is_made_once_and_found_again_where_it_is() {
 }
 
 #[test]
-fn a_generated_secret_that_nothing_shows_is_kept_in_a_file() {
+fn a_generated_secret_that_cannot_be_read_back_is_kept_in_a_file() {
     let case = generating("{ type: secret, generate: 32 }");
     case.edit("stead.yaml", "SESSION: $vars.session", "SESSION: \"key-${vars.session}\"");
     case.fails(1, "validate").says(&["a generated secret would be lost", "deliver_secret: { file:"]);
@@ -109,7 +109,7 @@ fn a_generated_secret_that_nothing_shows_is_kept_in_a_file() {
 }
 
 #[test]
-fn nothing_is_sent_before_a_generated_secret_is_kept() {
+fn a_generated_secret_is_stored_before_any_request() {
     let case = generating("{ type: secret, generate: 32, deliver_secret: { file: ./taken/key } }")
         .file("taken", "");
     let before = case.cloud().last();
@@ -130,7 +130,7 @@ fn settings(case: &Case, table: &str, name: &str, script: &str) {
 }
 
 #[test]
-fn a_source_of_the_users_settings_prints_a_secret() {
+fn a_configured_source_program_prints_a_secret() {
     let case = generating("{ type: secret, source: vault }");
     case.ok("validate");
     case.fails(64, "plan").says(&[
@@ -156,7 +156,7 @@ fn a_source_of_the_users_settings_prints_a_secret() {
 }
 
 #[test]
-fn a_sink_of_the_users_settings_takes_a_secret_by_standard_input() {
+fn a_configured_sink_program_reads_a_secret_from_standard_input() {
     let key = "api_key: { ci: { deliver_secret: { sink: vault } } }\n";
     let case = Case::new().file("stead.yaml", format!("{APP}{key}")).emulator();
     let before = case.cloud().last();
@@ -239,7 +239,7 @@ fn at_a_terminal(case: &Case, args: &str, typed: &[&str]) -> (i32, String) {
 
 #[test]
 #[ignore = "needs script(1), which gives it a terminal; .ci/run runs it"]
-fn a_secret_that_nobody_gave_is_asked_for_at_a_terminal_and_nowhere_else() {
+fn a_missing_secret_is_prompted_for_only_on_a_terminal() {
     let case = generating("{ type: secret }");
     let help = ["vars.session takes a secret", "STEAD_VAR_SESSION"];
     case.fails(1, "plan").says(&help);
@@ -262,7 +262,7 @@ fn a_secret_that_nobody_gave_is_asked_for_at_a_terminal_and_nowhere_else() {
 
 /// Whoever is called at night has a key and no secrets.
 #[test]
-fn what_has_no_use_for_secrets_does_without() {
+fn commands_that_need_no_secrets_run_without_them() {
     let stack = "\
 stead: 1
 stack: shop
@@ -323,7 +323,7 @@ database:
 }
 
 #[test]
-fn a_secret_that_is_read_back_from_a_live_object_stays_one() {
+fn a_secret_read_from_a_live_object_stays_sensitive() {
     let reads = "  worker: { type: worker, repo: acme/shop, branch: main, start_command: bin/worker, env_vars: { COPY: $app.web.env_vars.SESSION, \
                  URL: \"https://u:${app.web.env_vars.SESSION}@cache\" } }\n\
                  outputs:\n  one: $app.web.env_vars.SESSION\n  all: $app.web.env_vars\n  \
@@ -365,7 +365,7 @@ fn a_secret_that_is_read_back_from_a_live_object_stays_one() {
 }
 
 #[test]
-fn one_secret_of_a_map_hides_itself_only() {
+fn a_secret_in_a_map_redacts_only_itself() {
     let case = generating("{ type: secret, generate: 32 }");
     case.edit("stead.yaml", "SESSION: $vars.session", "SESSION: $vars.session, MODE: live");
     case.ok("render").says(&["{ MODE: live, SESSION: (secret) }"]);
@@ -374,7 +374,7 @@ fn one_secret_of_a_map_hides_itself_only() {
 }
 
 #[test]
-fn a_secret_in_a_set_is_found_wherever_the_service_puts_it() {
+fn a_secret_in_a_set_is_redacted_at_any_position() {
     let case = Case::new()
         .file(
             "stead.yaml",
@@ -430,7 +430,7 @@ fn two_secrets_are_the_same_only_if_they_are_known_to_be() {
 
 #[test]
 #[ignore = "needs age; .ci/run brings what it needs and runs it"]
-fn age_opens_a_kept_secret() {
+fn age_decrypts_a_kept_secret() {
     let case = Case::new();
     let recipient = |name: &str| case.ok(&format!("secret keygen --out {name}")).stdout.trim().to_owned();
     let block = format!("secrets: {{ recipients: [{}, {}] }}\n", recipient("ada"), recipient("bob"));

@@ -180,7 +180,7 @@ fn runners_share_a_ledger_in_a_bucket() {
 
 #[test]
 #[ignore = "needs PostgreSQL and pgbouncer and an S3 server (moto); .ci/run brings what it needs and runs it"]
-fn a_ledger_moves_from_a_directory_to_a_database_and_on_to_a_bucket() {
+fn a_ledger_migrates_from_a_directory_to_a_database_to_a_bucket() {
     let server = server::Database::shared();
     let database = server.database("cli_moves");
     moto::bucket("cli-moves");

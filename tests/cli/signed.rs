@@ -20,7 +20,7 @@ fn mode(case: &Case, name: &str, mode: u32) {
 }
 
 #[test]
-fn a_plan_is_applied_only_as_it_was_signed_and_by_whom_it_should_be() {
+fn a_plan_is_applied_only_with_a_valid_signature_of_a_trusted_key() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.signing_key("ours", 1);
     case.signing_key("theirs", 2);
@@ -52,7 +52,7 @@ fn a_plan_is_applied_only_as_it_was_signed_and_by_whom_it_should_be() {
 }
 
 #[test]
-fn whose_signature_counts_is_said_by_the_environment_or_the_users_settings() {
+fn the_environment_or_the_user_settings_set_the_trusted_keys() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.signing_key("ours", 1);
     let (private, public) = (case.path("ours.pem"), case.path("ours.pub"));
@@ -71,7 +71,7 @@ fn whose_signature_counts_is_said_by_the_environment_or_the_users_settings() {
 }
 
 #[test]
-fn a_key_that_cannot_be_used_says_why_before_anything_is_asked() {
+fn an_unusable_signing_key_is_reported_before_any_prompt() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.signing_key("ours", 1);
     let before = case.cloud().last();
@@ -89,7 +89,7 @@ fn a_key_that_cannot_be_used_says_why_before_anything_is_asked() {
 
 #[test]
 #[ignore = "needs openssl; .ci/run brings what it needs and runs it"]
-fn openssl_makes_the_keys_and_verifies_the_signature() {
+fn openssl_generates_the_keys_and_verifies_the_signature() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let openssl = |args: &str| {
         let mut command = Command::new("openssl");

@@ -24,7 +24,7 @@ fn case() -> Case {
 }
 
 #[test]
-fn sources_are_deployed_and_then_left_alone() {
+fn sources_are_deployed_once_while_unchanged() {
     let case = case().emulator();
     let run = case.ok("apply --yes -v");
     assert!(!run.all().contains("signature"), "{}", run.all());
@@ -83,7 +83,7 @@ fn a_saved_plan_does_not_deploy_other_sources() {
 }
 
 #[test]
-fn what_leads_outside_is_refused_before_anything_is_read() {
+fn a_source_path_outside_the_stack_is_rejected_before_it_is_read() {
     let case = case();
     symlink("/etc/passwd", case.path("app/passwd")).unwrap();
     case.fails(1, "validate").says(&["S0276", "app/passwd", "/etc/passwd", ".steadignore"]);

@@ -5,7 +5,7 @@
 use crate::case::{Case, Run};
 
 #[test]
-fn a_tier_that_support_grants_is_not_blamed_on_the_role_and_ends_nothing_else() {
+fn a_refused_rate_limit_tier_is_not_blamed_on_the_role() {
     let stack = "\
 stead: 1
 stack: keys
@@ -28,7 +28,7 @@ vm:
 }
 
 #[test]
-fn an_empty_computed_value_is_known_unless_what_fills_it_changes() {
+fn an_empty_computed_value_is_known_unless_its_inputs_change() {
     let stack = "\
 stead: 1
 stack: links
@@ -54,7 +54,7 @@ app:
 }
 
 #[test]
-fn children_that_may_stand_in_another_kinds_block_are_explained_there() {
+fn children_nested_in_another_kind_are_explained_there() {
     let case = Case::new();
     case.ok("explain api_key.projects").says(&["project_member"]);
     case.ok("explain api_key.projects.role").says(&["role"]);
@@ -83,7 +83,7 @@ fn doctor_without_certificates(case: &Case, variable: Option<&str>) -> Run {
 
 #[test]
 #[ignore = "only root can cover the system's certificates"]
-fn built_in_roots_are_trusted_where_the_system_has_none_and_no_file_is_set() {
+fn built_in_root_certificates_are_used_where_the_system_has_none() {
     let case = Case::new().file("stead.yaml", "stead: 1\nstack: a\n");
     doctor_without_certificates(&case, None).says(&["trusting the roots that are built in"]);
     for variable in ["SSL_CERT_FILE", "SSL_CERT_DIR", "STEAD_CA_FILE"] {

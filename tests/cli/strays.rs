@@ -27,7 +27,7 @@ fn unmanaged(case: &Case, args: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_stray_of_any_kind_is_seen_and_what_other_ledgers_own_is_none() {
+fn ls_unmanaged_lists_any_kind_but_no_object_of_another_ledger() {
     let other = "stead: 1\nstack: other\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\n";
     let case = Case::new().file("stead.yaml", STACK).file("other/stead.yaml", other).emulator();
     let shared = format!("--backend file:{}", case.path("shared").display());
@@ -53,7 +53,7 @@ fn a_stray_of_any_kind_is_seen_and_what_other_ledgers_own_is_none() {
 }
 
 #[test]
-fn what_the_scheduler_makes_is_no_stray() {
+fn a_backup_made_by_a_schedule_is_not_listed_as_unmanaged() {
     let stack = "stead: 1\nstack: s\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\n\
                  backup_schedule: { nightly: { vm: $vm.web, frequency: daily } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
@@ -66,7 +66,7 @@ fn what_the_scheduler_makes_is_no_stray() {
 }
 
 #[test]
-fn only_a_higher_version_is_the_services_own_move() {
+fn only_a_higher_version_counts_as_an_upgrade_by_the_service() {
     let stack = "stead: 1\nstack: s\ncluster: { k: { version: \"1.33.5\", upgrade_mode: auto_patch, \
                  node_pools: { a: { plan: std-2c-4g, node_count: 2 } } } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
@@ -99,7 +99,7 @@ fn only_a_higher_version_is_the_services_own_move() {
 }
 
 #[test]
-fn drift_promises_nothing_that_a_plan_refuses() {
+fn drift_suggests_no_apply_that_a_plan_would_block() {
     let stack = "stead: 1\nstack: s\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.ok("apply --yes");

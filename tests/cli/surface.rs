@@ -12,7 +12,7 @@ fn applied() -> Case {
 }
 
 #[test]
-fn a_pipe_has_no_width() {
+fn piped_output_is_not_truncated_to_a_width() {
     let case = applied();
     let run = case.ok("ls -o wide --cloud local");
     let (head, rows) = run.stdout.split_once('\n').unwrap();
@@ -63,7 +63,7 @@ const COMMANDS: &[(i32, &str)] = &[
 ];
 
 #[test]
-fn every_command_has_both_forms_for_programs_or_says_that_it_has_none() {
+fn every_command_has_json_and_ndjson_output_or_documents_that_it_has_none() {
     let case = applied();
     for (code, args) in COMMANDS {
         let run = case.fails(*code, &format!("{args} --output json"));
@@ -102,7 +102,7 @@ fn every_command_has_both_forms_for_programs_or_says_that_it_has_none() {
 }
 
 #[test]
-fn quiet_keeps_results_and_warnings() {
+fn quiet_prints_results_and_warnings() {
     let case = applied();
     assert!(case.ok("plan -q --cloud local").stdout.contains("No changes"));
     case.edit("stead.yaml", "ubuntu-24.04", "debian-12");
@@ -115,7 +115,7 @@ fn quiet_keeps_results_and_warnings() {
 }
 
 #[test]
-fn an_address_that_nothing_has_is_answered_alike() {
+fn an_unknown_address_gets_the_same_error_in_every_command() {
     let case = applied();
     let answer = "no resource vm.wbe in this stack; did you mean vm.web?";
     for args in [
@@ -140,7 +140,7 @@ fn an_address_that_nothing_has_is_answered_alike() {
 }
 
 #[test]
-fn exit_codes_are_those_of_the_readme() {
+fn exit_codes_match_the_readme() {
     let case = applied();
     for (code, args) in COMMANDS {
         case.fails(*code, args);
@@ -187,7 +187,7 @@ fn exit_codes_are_those_of_the_readme() {
 }
 
 #[test]
-fn problems_come_before_what_to_do_about_them() {
+fn diagnostics_are_printed_before_the_next_step() {
     let case = Case::new().file("stead.yaml", "stead: 1\nstack: s\nvpc: { main: { cdir: 10.0.0.0/16 } }\n");
     let run = case.fails(1, "validate");
     run.says(&["S0220", "1 error", "next: stead validate --fix"]);
@@ -195,7 +195,7 @@ fn problems_come_before_what_to_do_about_them() {
 }
 
 #[test]
-fn more_is_shown_when_more_is_asked_for() {
+fn verbose_output_has_more_detail() {
     let case = Case::example("minimal");
     let lines = |args: &str| case.ok(args).stdout.lines().count();
     let (plain, more, most) =
@@ -208,7 +208,7 @@ fn more_is_shown_when_more_is_asked_for() {
 }
 
 #[test]
-fn another_tools_file_is_told_by_what_stands_in_it() {
+fn the_format_of_another_tool_is_detected_by_its_content() {
     let case = Case::new()
         .file("docker-compose.yml", "services:\n  web: { image: nginx, ports: ['8080:80'] }\n")
         .file("render.yaml", "services:\n  - { type: web, name: shop, image: { url: nginx } }\n")
@@ -226,7 +226,7 @@ fn another_tools_file_is_told_by_what_stands_in_it() {
 }
 
 #[test]
-fn shells_are_told_what_can_stand_where() {
+fn shells_complete_what_each_position_accepts() {
     let case = Case::example("shop");
     let offers = |at: usize, words: &str| {
         let run = case.ok(&format!("__complete {at} stead {words}"));
@@ -270,7 +270,7 @@ fn every_action_takes_yes() {
 }
 
 #[test]
-fn what_a_cluster_claimed_is_the_clusters() {
+fn a_volume_claimed_by_a_cluster_is_not_unmanaged() {
     let stack = "stead: 1\nstack: s\ncluster: { jobs: { version: \"1.31\", node_pools: { a: { plan: std-2c-4g, node_count: 2 } } } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.ok("apply --yes");
@@ -293,7 +293,7 @@ fn what_a_cluster_claimed_is_the_clusters() {
 }
 
 #[test]
-fn what_is_taken_over_reads_as_people_write_it() {
+fn imported_configuration_is_idiomatic() {
     let case = Case::new().emulator_with(&["--seed", "objects=60"]);
     std::fs::create_dir(case.path("stack")).unwrap();
     case.ok("-C stack import --all --yes");
@@ -311,7 +311,7 @@ fn what_is_taken_over_reads_as_people_write_it() {
 }
 
 #[test]
-fn what_is_taken_over_keeps_secrets_out_and_tells_what_it_leaves_in() {
+fn imported_configuration_keeps_secrets_out_and_lists_plaintext_values() {
     let case = Case::new().emulator_with(&["--seed", "shop"]);
     for directory in ["stack", "other"] {
         std::fs::create_dir(case.path(directory)).unwrap();
@@ -345,7 +345,7 @@ fn what_is_taken_over_keeps_secrets_out_and_tells_what_it_leaves_in() {
 }
 
 #[test]
-fn what_goes_by_itself_is_not_taken_over_unless_it_is_named() {
+fn objects_that_expire_are_imported_only_by_name() {
     let case = Case::new().emulator_with(&["--seed", "shop"]);
     std::fs::create_dir(case.path("stack")).unwrap();
     // Two days later the schedule has made a backup, which goes when its time is over.

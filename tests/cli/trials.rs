@@ -24,7 +24,7 @@ fn case(tests: &str) -> Case {
 }
 
 #[test]
-fn what_passes_is_counted() {
+fn passed_tests_are_counted() {
     let case = case(
         "\
 test:
@@ -52,7 +52,7 @@ test:
 }
 
 #[test]
-fn what_fails_says_where_and_what() {
+fn a_failed_test_reports_its_location_and_its_difference() {
     let case = case(
         "\
 test:
@@ -83,7 +83,7 @@ test:
 }
 
 #[test]
-fn a_stack_that_a_test_breaks_says_what_of_the_test_does() {
+fn a_stack_error_caused_by_a_test_names_the_entry_of_the_test() {
     let case = case("test: { a: { given: { vars: { siez: 1 } }, plan: { count: { create: 1 } } } }\n");
     let told = case.fails(1, "test").stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let wanted = "the stack has a problem: S0252 this variable is not declared in the test's given.vars: given.vars gives \
@@ -100,7 +100,7 @@ fn case_of_file_named_given() -> Case {
 }
 
 #[test]
-fn what_is_no_test_is_told() {
+fn an_invalid_test_file_is_an_error() {
     case("test: { a: { plan: { crate: [] } } }\n")
         .fails(1, "test")
         .says(&["S0220", "did you mean `create`?"]);
@@ -114,7 +114,7 @@ fn what_is_no_test_is_told() {
 }
 
 #[test]
-fn done_declarations_are_dropped_when_no_environment_needs_them() {
+fn completed_declarations_are_removed_when_no_environment_needs_them() {
     const MOVED: &str = "\
 # since spring
 moved:
@@ -150,7 +150,7 @@ volume:
 }
 
 #[test]
-fn a_watch_runs_again_when_a_file_changes_and_ends_with_the_last_outcome() {
+fn a_watch_reruns_on_changes_and_exits_with_the_last_outcome() {
     let case = case("test:\n  made:\n    plan: { create: [volume.data] }\n");
     let mut command = case.command("test --watch");
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

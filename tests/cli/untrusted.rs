@@ -34,7 +34,7 @@ fn tree(case: &Case) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn it_only_looks_and_leaves_nothing() {
+fn an_untrusted_plan_is_read_only() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let (before, seq) = (tree(&case), case.cloud().last());
@@ -57,7 +57,7 @@ fn it_only_looks_and_leaves_nothing() {
 }
 
 #[test]
-fn the_key_that_can_only_read_takes_the_others_place() {
+fn the_read_only_key_is_used_instead_of_the_other_key() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     let mut command = case.command("plan --untrusted");
     command.env_remove("STEAD_API_KEY").env("STEAD_READONLY_API_KEY", &case.cloud().key);
@@ -89,7 +89,7 @@ fn the_key_that_can_only_read_takes_the_others_place() {
 }
 
 #[test]
-fn no_file_and_no_variable_reaches_the_plan() {
+fn no_local_file_and_no_variable_enters_an_untrusted_plan() {
     let stack = |more: &str| {
         let case = Case::new().file("stead.yaml", format!("{STACK}{more}")).file("note", "canary-file");
         case.emulator()
@@ -113,7 +113,7 @@ fn no_file_and_no_variable_reaches_the_plan() {
 
 /// What a link leads to would be shown in the excerpt of an error.
 #[test]
-fn a_stack_file_that_is_a_link_is_not_read() {
+fn a_stack_file_that_is_a_symlink_is_not_read() {
     for target in ["/etc/passwd", "/proc/self/environ", "../outside", "inside.txt"] {
         let case = Case::new().file("stead.yaml", STACK).file("inside.txt", "canary: [").emulator();
         symlink(target, case.path("more.stead.yaml")).unwrap();
@@ -139,7 +139,7 @@ fn a_stack_file_that_is_a_link_is_not_read() {
 /// What the kernel saw: one program, sockets to the service only, no file written.
 #[test]
 #[ignore = "needs strace; .ci/run brings what it needs and runs it"]
-fn the_kernel_sees_one_program_one_host_and_no_write() {
+fn strace_shows_one_program_one_host_and_no_write() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let plain = case.command("plan --untrusted");
@@ -188,7 +188,7 @@ fn the_kernel_sees_one_program_one_host_and_no_write() {
 
 /// Secrets are kept from such a plan: each counts as the one that is in use.
 #[test]
-fn a_plan_does_without_the_secrets() {
+fn an_untrusted_plan_works_without_the_secrets() {
     let stack = "\
 stead: 1
 stack: shop
@@ -221,7 +221,7 @@ outputs: { asked: \"${vars.asked}\" }
 }
 
 #[test]
-fn a_secret_that_stays_as_it_is_gives_the_plan_that_whoever_has_it_would_see() {
+fn an_unchanged_secret_yields_the_same_plan_with_and_without_it() {
     let stack = "\
 stead: 1
 stack: shop
@@ -259,7 +259,7 @@ app:
 }
 
 #[test]
-fn a_stack_is_checked_without_its_secrets_and_without_its_files() {
+fn a_stack_is_validated_without_its_secrets_and_their_files() {
     let stack =
         format!("{STACK}vars: {{ key: {{ type: secret }}, tls: {{ type: secret, from_file: ./gone }} }}\n");
     let case = Case::new().file("stead.yaml", stack);

@@ -60,7 +60,7 @@ fn with_volume() -> (Case, Liar, String) {
 }
 
 #[test]
-fn what_was_imported_is_changed_in_the_name_of_its_project() {
+fn an_imported_object_is_changed_with_the_id_of_its_project() {
     let nowhere: [Lie; 2] = [
         |line, status, body| (status, if lists(line) { without_project(body) } else { body }),
         // Only the list that is filtered by the project shows in which it is.
@@ -80,7 +80,7 @@ fn what_was_imported_is_changed_in_the_name_of_its_project() {
 }
 
 #[test]
-fn nothing_is_sent_in_the_name_of_a_guessed_project() {
+fn no_request_is_sent_with_a_guessed_project() {
     let (case, liar, id) = with_volume();
     liar.tell(|line, status, body| match body["data"].is_array() {
         true if lists(line) => (status, json!({"data": [], "total": 0})),
@@ -104,7 +104,7 @@ fn nothing_is_sent_in_the_name_of_a_guessed_project() {
 }
 
 #[test]
-fn a_database_is_taken_over_by_its_short_id() {
+fn a_database_is_adopted_by_its_short_id() {
     let stack = "stead: 1\nstack: shop\ndatabase: { main: { plan: pg-free } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.ok("apply --yes");
@@ -140,7 +140,7 @@ fn printed(case: &Case, word: &str) -> String {
 }
 
 #[test]
-fn a_key_whose_secret_was_lost_is_a_question() {
+fn a_key_with_a_lost_secret_is_an_ambiguous_intent() {
     let case = lost_answer("");
     case.fails(1, &format!("apply --yes {BOUNDS}")).says(&[
         "api_key.ci",
@@ -158,7 +158,7 @@ fn a_key_whose_secret_was_lost_is_a_question() {
 }
 
 #[test]
-fn a_key_whose_secret_was_lost_is_replaced() {
+fn a_key_with_a_lost_secret_can_be_replaced() {
     let case = lost_answer("");
     case.fails(1, &format!("apply --yes {BOUNDS}"));
     let first = keys(&case);
@@ -171,7 +171,7 @@ fn a_key_whose_secret_was_lost_is_replaced() {
 }
 
 #[test]
-fn a_key_whose_secret_was_lost_is_kept_without_a_delivery() {
+fn a_key_with_a_lost_secret_can_be_kept_undelivered() {
     let case = lost_answer("");
     case.fails(1, &format!("apply --yes {BOUNDS}"));
     let first = keys(&case);
@@ -228,7 +228,7 @@ fn a_lost_secret_of_an_earlier_version_freezes_its_address_only() {
 }
 
 #[test]
-fn a_key_of_an_earlier_version_is_kept_without_a_delivery() {
+fn a_key_of_an_earlier_version_can_be_kept_undelivered() {
     let case = lost_without_a_question();
     let first = keys(&case);
     let told = case.run("plan").all().split_whitespace().collect::<Vec<_>>().join(" ");
@@ -243,7 +243,7 @@ fn a_key_of_an_earlier_version_is_kept_without_a_delivery() {
 }
 
 #[test]
-fn what_the_service_does_not_show_is_not_verified() {
+fn an_attribute_that_the_service_does_not_return_is_unverified() {
     let case = Case::new().file("stead.yaml", VOLUME.replace("size: 10", "size: 10, billing_type: payg"));
     let case = case.emulator();
     let liar = Liar::before(&case);
@@ -273,7 +273,7 @@ fn what_the_service_does_not_show_is_not_verified() {
 
 /// What a look for drift says of values that the service does not keep, one of which an apply sends again.
 #[test]
-fn what_the_service_does_not_keep_is_no_drift() {
+fn a_value_that_the_service_does_not_keep_is_not_drift() {
     let stack = "stead: 1\nstack: shop\n\
                  app: { web: { type: web, image: \"x:1\", description: ours, start_command: ours } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
@@ -301,7 +301,7 @@ fn what_the_service_does_not_keep_is_no_drift() {
 }
 
 #[test]
-fn what_was_ignored_at_its_creation_was_never_shown() {
+fn an_attribute_ignored_at_creation_counts_as_never_shown() {
     let stack = "stead: 1\nstack: teams\n\
                  project: { team: { description: ours, lifecycle: { ignore_drift: [description] } } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
@@ -334,7 +334,7 @@ fn machines() -> Case {
 }
 
 #[test]
-fn commands_one_after_another_stay_within_the_limit() {
+fn consecutive_commands_stay_within_the_rate_limit() {
     let case = machines();
     for _ in 0..10 {
         case.ok("plan --exit-code").says(&["No changes"]);
@@ -343,7 +343,7 @@ fn commands_one_after_another_stay_within_the_limit() {
 }
 
 #[test]
-fn commands_side_by_side_stay_within_the_limit() {
+fn concurrent_commands_stay_within_the_rate_limit() {
     let case = machines();
     let all: Vec<_> = (0..4)
         .map(|_| case.command("plan --exit-code").stdout(std::process::Stdio::null()).spawn().unwrap())
@@ -355,7 +355,7 @@ fn commands_side_by_side_stay_within_the_limit() {
 }
 
 #[test]
-fn an_import_names_what_it_leaves_out_and_what_to_write_for_an_id() {
+fn an_import_lists_omissions_and_the_entries_for_ids() {
     let case = Case::new().file("stead.yaml", "stead: 1\nstack: taken\n").emulator();
     let other = Case::new().file(
         "stead.yaml",

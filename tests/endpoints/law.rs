@@ -102,7 +102,7 @@ fn every_endpoint_has_a_route_and_every_route_is_an_endpoint() {
 }
 
 #[test]
-fn every_endpoint_has_a_home_and_every_home_is_an_endpoint() {
+fn endpoints_and_client_calls_correspond() {
     let homes = homes();
     let table: BTreeMap<Key, Provenance> =
         rows().map(|row| ((row.method, shape(row.path)), row.provenance)).collect();

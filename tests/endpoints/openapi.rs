@@ -38,14 +38,14 @@ fn the_committed_document_is_the_printed_one() {
 }
 
 #[test]
-fn the_program_prints_it() {
+fn the_program_prints_the_document() {
     let printed = Command::new(env!("CARGO_BIN_EXE_stead")).args(["schema", "openapi"]).output().unwrap();
     assert!(printed.status.success());
     assert!(String::from_utf8(printed.stdout).unwrap() == openapi::render_document(&REGISTRY));
 }
 
 #[test]
-fn the_emulator_serves_it_to_everyone() {
+fn the_emulator_serves_the_document_without_a_key() {
     let text = openapi::render_document(&REGISTRY);
     let running =
         spawn_emulator(EmulatorOptions { openapi: Some(text.clone()), ..EmulatorOptions::default() })
@@ -62,7 +62,7 @@ fn the_emulator_serves_it_to_everyone() {
 }
 
 #[test]
-fn it_has_every_endpoint_and_no_other() {
+fn the_document_contains_exactly_the_endpoints() {
     let document = openapi::build_document(&REGISTRY);
     let described: BTreeSet<_> = operations(&document).into_keys().collect();
     let table: BTreeSet<_> = rows().map(|row| (row.method.as_str().to_owned(), shape(row.path))).collect();
@@ -70,7 +70,7 @@ fn it_has_every_endpoint_and_no_other() {
 }
 
 #[test]
-fn it_holds_together() {
+fn the_document_is_consistent() {
     let document = openapi::build_document(&REGISTRY);
     let mut ids = BTreeSet::new();
     for (path, operations) in document["paths"].as_object().unwrap() {

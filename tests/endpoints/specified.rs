@@ -137,7 +137,7 @@ fn has_words(schema: &Value, expected: &str, place: &str) {
 }
 
 #[test]
-fn records_and_answers_have_the_fields_that_are_specified() {
+fn records_and_responses_have_the_specified_fields() {
     let document = openapi::build_document(&REGISTRY);
     let schemas = &document["components"]["schemas"];
     let fields = |schema: &Value| -> BTreeSet<String> {
@@ -174,7 +174,7 @@ fn bodies_have_the_fields_that_are_specified() {
 }
 
 #[test]
-fn refusals_are_listed_by_status() {
+fn error_responses_are_listed_by_status() {
     let document = openapi::build_document(&REGISTRY);
     for (line, expected) in REFUSALS {
         let responses = operation(&document, line)["responses"].as_object().unwrap();

@@ -11,7 +11,7 @@ const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl me";
 
 #[test]
-fn every_endpoint_answers_with_success() {
+fn every_endpoint_has_a_successful_response() {
     let mut cloud = Cloud::new();
     catalogs(&mut cloud);
     account(&mut cloud);

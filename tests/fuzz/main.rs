@@ -23,66 +23,66 @@ use runner::run;
 use targets::{addresses, cloud, config, escape, expression, journal, plan, rewrite, settings};
 
 #[test]
-fn config_yaml() {
+fn fuzzed_yaml_configuration_does_not_panic() {
     run("config_yaml", config::yaml, 1_500);
 }
 
 #[test]
-fn config_kdl() {
+fn fuzzed_kdl_configuration_does_not_panic() {
     run("config_kdl", config::kdl, 1_500);
 }
 
 #[test]
-fn rewriting_yaml() {
+fn fuzzed_yaml_rewrites_keep_their_meaning() {
     run("config_yaml", rewrite::yaml, 500);
 }
 
 #[test]
-fn rewriting_kdl() {
+fn fuzzed_kdl_rewrites_keep_their_meaning() {
     run("config_kdl", rewrite::kdl, 500);
 }
 
 #[test]
-fn config_module() {
+fn fuzzed_modules_do_not_panic() {
     run("config_module", config::module, 1_000);
 }
 
 #[test]
-fn expressions() {
+fn fuzzed_expressions_do_not_panic() {
     run("expressions", expression::expression, 6_000);
 }
 
 #[test]
-fn answers() {
+fn fuzzed_responses_do_not_panic() {
     run("answers", cloud::answer, 4_000);
 }
 
 #[test]
-fn exchanges() {
+fn fuzzed_http_exchanges_do_not_panic() {
     run("exchanges", cloud::exchange, 3_000);
 }
 
 #[test]
-fn journals() {
+fn fuzzed_journals_do_not_panic() {
     run("journals", journal::journal, 1_500);
 }
 
 #[test]
-fn plans() {
+fn fuzzed_saved_plans_do_not_panic() {
     run("plans", plan::plan, 1_000);
 }
 
 #[test]
-fn escapes() {
+fn fuzzed_text_is_escaped_for_the_terminal() {
     run("escapes", escape::escape, 5_000);
 }
 
 #[test]
-fn words() {
+fn fuzzed_addresses_do_not_panic() {
     run("words", addresses::addresses, 10_000);
 }
 
 #[test]
-fn flags_and_variables() {
+fn fuzzed_flags_and_variables_do_not_panic() {
     run("flags_and_variables", settings::settings, 1_500);
 }

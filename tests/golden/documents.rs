@@ -170,7 +170,7 @@ fn documents_about_live_objects_keep_their_keys() {
 }
 
 #[test]
-fn documents_of_questions_and_locks_keep_their_keys() {
+fn documents_of_ambiguous_intents_and_locks_keep_their_keys() {
     let stack =
         "stead: 1\nstack: story\nvpc:\n  main: { cidr: 10.1.0.0/16 }\nvolume:\n  data: { size: 20 }\n";
     let case =
@@ -217,7 +217,7 @@ vm:
 ";
 
 #[test]
-fn events_of_an_apply_that_fails_or_goes_on_keep_their_keys() {
+fn events_of_a_failed_or_continued_apply_keep_their_keys() {
     let flags = ["--fail", "POST /vpcs=429:1", "--fail", "POST /vpcs=403:1"];
     let case = Case::new().file("stead.yaml", STORY).emulator_with(&flags);
     prints(&case, "apply-failed-events", 7, "apply --yes --output ndjson");

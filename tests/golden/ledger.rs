@@ -130,7 +130,7 @@ fn read_directory(names: &[&str]) -> Ledger {
 
 /// A real apply wrote both: what its journal is replayed to is what it wrote as its checkpoint.
 #[test]
-fn a_directory_that_stead_wrote_is_read_and_its_journal_gives_its_checkpoint() {
+fn the_journal_of_a_golden_ledger_replays_to_its_checkpoint() {
     let written: Checkpoint =
         serde_json::from_str(&files::read("ledger-directory/ledger-63.json")).unwrap();
     assert!(written.ledger.entries.len() > 10);

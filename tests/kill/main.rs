@@ -37,7 +37,7 @@ const DEATHS: u64 = 32;
 
 /// The emulator is a process of its own and stays alive.
 #[test]
-fn a_killed_apply_leaves_nothing_behind() {
+fn a_killed_apply_leaves_no_stray_object() {
     let (wanted, seed) = asked(DEATHS);
     let lives = wanted.div_ceil(DEATHS_OF_A_LIFE).min(MOST_LIVES);
     let deaths = std::thread::scope(|scope| {
@@ -55,7 +55,7 @@ fn a_killed_apply_leaves_nothing_behind() {
 
 /// The emulator is in the process that dies, its data on the disk.
 #[test]
-fn a_killed_process_with_its_own_cloud_leaves_nothing_behind() {
+fn a_killed_apply_with_an_embedded_cloud_leaves_no_stray_object() {
     let (wanted, seed) = asked(DEATHS);
     let wanted = wanted.div_ceil(4);
     let deaths = Life::embedded(Chance::new(seed + MOST_LIVES)).lead(wanted);

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_is_reached_once_and_the_first_way_is_a_shortest() {
+    fn exploration_visits_each_state_once_by_a_shortest_path() {
         let counter = Counter(7);
         let findings = explore(&counter);
         assert_eq!((findings.states(), findings.ends), (9, 1));

@@ -30,21 +30,21 @@ mod update;
 mod update_rows;
 
 #[test]
-fn a_creation_makes_one_object_and_loses_none() {
+fn a_creation_creates_one_object_and_loses_none() {
     row::check("create", create_rows::rows());
 }
 
 #[test]
-fn a_deletion_forgets_nothing_that_is_there_and_takes_nothing_else() {
+fn a_deletion_deletes_only_its_object_and_forgets_no_live_one() {
     row::check("delete", delete_rows::rows());
 }
 
 #[test]
-fn a_change_is_not_undone_by_what_was_lost() {
+fn an_update_is_not_reverted_by_a_lost_response() {
     row::check("update", update_rows::rows());
 }
 
 #[test]
-fn a_replacement_leaves_no_object_in_neither_place_and_nothing_without_one() {
+fn a_replacement_never_loses_or_leaks_an_object() {
     row::check("replace", replace_rows::rows());
 }

@@ -77,7 +77,7 @@ fn every_mutant_fits_the_code() {
 }
 
 #[test]
-fn every_wanted_mutant_is_killed() {
+fn every_selected_mutant_is_killed() {
     let Some(wanted) = std::env::var_os("STEAD_MUTANTS") else { return };
     let wanted = wanted.into_string().unwrap();
     let numbers: BTreeSet<u32> =

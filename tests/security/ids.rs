@@ -116,7 +116,7 @@ async fn ask(service: &Hostile<'_>) {
 }
 
 #[tokio::test]
-async fn hostile_ids_lead_nowhere() {
+async fn a_hostile_id_never_changes_the_request_path() {
     let templates: Vec<_> = REGISTRY.kinds.iter().flat_map(|kind| kind.endpoints()).collect();
     // At once: each has a limiter of its own to wait for.
     let services = HOSTILE.iter().map(async |id| {

@@ -192,7 +192,7 @@ fn a_pull_request_cannot_add_a_recipient() {
 }
 
 #[test]
-fn a_ciphertext_in_the_place_of_another_is_refused() {
+fn a_ciphertext_copied_from_another_secret_is_rejected() {
     let stack = format!(
         "{VM}{}",
         "vars: { token: { type: secret, generate: 32 }, other: { type: secret, generate: 32 } }\noutputs: { o: $vars.other }\n"
@@ -230,7 +230,7 @@ fn a_ciphertext_in_the_place_of_another_is_refused() {
 }
 
 #[test]
-fn rekey_encrypts_to_others_and_lists_what_the_removed_could_read() {
+fn rekey_encrypts_to_new_recipients_and_lists_what_old_ones_could_read() {
     let keys = Keys::new(&["ada", "bob"], &format!("{VM}{SINK}"));
     let case = &keys.0;
     keys.ok("apply --yes");
@@ -261,7 +261,7 @@ fn rekey_encrypts_to_others_and_lists_what_the_removed_could_read() {
 }
 
 #[test]
-fn a_secret_that_is_shown_once_is_kept_with_its_object() {
+fn a_one_time_secret_is_kept_with_its_object() {
     let stack = "stead: 1\nstack: shop\napi_key: { ci: { role: admin } }\n";
     let keys = Keys::new(&["ada", "bob"], stack);
     let case = &keys.0;
@@ -284,7 +284,7 @@ fn a_secret_that_is_shown_once_is_kept_with_its_object() {
 }
 
 #[test]
-fn a_sink_that_fails_loses_nothing_that_the_ledger_keeps() {
+fn a_failing_sink_loses_no_secret_that_the_ledger_keeps() {
     let stack =
         "stead: 1\nstack: shop\napi_key: { ci: { role: admin, deliver_secret: { sink: vault } } }\n";
     let keys = Keys::new(&["ada", "bob"], stack);
@@ -310,7 +310,7 @@ fn a_sink_that_fails_loses_nothing_that_the_ledger_keeps() {
 }
 
 #[test]
-fn an_identity_comes_from_the_user_alone() {
+fn an_identity_is_accepted_only_from_the_user() {
     let keys = Keys::new(&["ada", "bob"], &format!("{VM}{SINK}"));
     let case = &keys.0;
     keys.ok("apply --yes");
@@ -335,7 +335,7 @@ fn an_identity_comes_from_the_user_alone() {
 }
 
 #[test]
-fn a_saved_plan_that_needs_a_text_sends_nothing_without_an_identity() {
+fn a_saved_plan_with_a_kept_secret_sends_nothing_without_an_identity() {
     let keys =
         Keys::new(&["ada", "bob"], &format!("{VM}vars: {{ token: {{ type: secret, generate: 32 }} }}\n"));
     let case = &keys.0;

@@ -301,7 +301,7 @@ fn no_command_shows_a_secret_in_any_format() {
 }
 
 #[test]
-fn a_refusal_that_repeats_its_request_shows_no_secret() {
+fn a_secret_in_an_error_response_is_redacted() {
     let mut harness = Harness::new();
     let reports = reports();
     for form in 0..echo::count() {
@@ -328,7 +328,7 @@ fn a_refusal_that_repeats_its_request_shows_no_secret() {
 }
 
 #[test]
-fn other_text_of_the_service_is_redacted() {
+fn secrets_in_other_text_of_the_service_are_redacted() {
     let mut harness = Harness::new().applied();
     // What this run knows: not what only the sinks have.
     let known: Vec<String> =
@@ -376,7 +376,7 @@ fn a_status_that_repeats_a_secret_is_redacted() {
 }
 
 #[test]
-fn an_action_shows_no_secret_that_the_service_repeats() {
+fn a_secret_in_an_action_response_is_redacted() {
     let mut harness = Harness::new().applied();
     harness.echo.set(Mode::Inside(vec![canary(1), plain(3)]));
     for output in OUTPUTS {
@@ -396,7 +396,7 @@ fn an_action_shows_no_secret_that_the_service_repeats() {
 }
 
 #[test]
-fn a_state_server_that_repeats_the_password_shows_nothing_of_it() {
+fn a_state_server_password_in_a_response_is_redacted() {
     let mut harness = Harness::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -443,7 +443,7 @@ fn asks(args: &str) -> bool {
 }
 
 #[test]
-fn short_secrets_garble_no_text() {
+fn short_secrets_do_not_garble_text() {
     let stack = "stead: 1\nstack: short\nvars: { a: { type: secret }, b: { type: secret } }\n\
                  app:\n  dev: { type: web, repo: acme/dev, branch: dev, port: 8080, env_vars: { A: $vars.a, B: $vars.b } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();

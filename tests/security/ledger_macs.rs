@@ -168,7 +168,7 @@ fn forge(directory: &Path, lineage: u128, object: &str) {
 }
 
 #[test]
-fn a_ledger_without_macs_decides_nothing_where_there_is_a_key() {
+fn a_ledger_without_macs_is_rejected_where_a_key_is_set() {
     let case = Sealed::applied();
     case.save("whole");
     let theirs = case.stranger();
@@ -223,7 +223,7 @@ fn a_ledger_without_macs_decides_nothing_where_there_is_a_key() {
 }
 
 #[test]
-fn a_copy_that_is_stripped_is_refused_and_a_pushed_one_restores_it() {
+fn a_ledger_stripped_of_macs_is_rejected_and_a_push_restores_it() {
     let case = Sealed::applied();
     case.ok("state pull -o copy.json");
     let mine = case.vpc();
@@ -243,7 +243,7 @@ fn a_copy_that_is_stripped_is_refused_and_a_pushed_one_restores_it() {
 }
 
 #[test]
-fn an_older_whole_copy_is_noticed_where_a_newer_one_was_seen() {
+fn a_rolled_back_ledger_is_detected_by_the_high_water_mark() {
     let case = Sealed::applied();
     case.save("older");
     case.edit();
@@ -287,7 +287,7 @@ fn newest(folder: &Path, prefix: &str) -> PathBuf {
 }
 
 #[test]
-fn a_deleted_ledger_is_not_begun_again() {
+fn a_deleted_ledger_is_not_silently_recreated() {
     let case = Sealed::applied();
     case.ok("state pull -o copy.json");
     fs::remove_dir_all(case.0.path(LEDGER)).unwrap();
@@ -328,7 +328,7 @@ fn a_deleted_ledger_is_not_begun_again() {
 }
 
 #[test]
-fn another_ledger_of_the_same_key_is_not_taken() {
+fn another_ledger_with_the_same_key_is_rejected() {
     let case = Sealed::applied();
     case.save("whole");
     case.0.write(
@@ -362,7 +362,7 @@ fn another_ledger_of_the_same_key_is_not_taken() {
 }
 
 #[test]
-fn the_key_is_changed_and_other_machines_go_on() {
+fn a_key_rotation_lets_other_machines_continue() {
     let case = Sealed::applied();
     expect(0, "apply", case.on("second", "key", "apply --yes"));
     case.key("new", b'n');
@@ -434,7 +434,7 @@ fn outputs_and_other_environments_are_read_with_the_key() {
 }
 
 #[test]
-fn a_ledger_is_moved_with_its_mark() {
+fn a_ledger_is_migrated_with_its_high_water_mark() {
     let case = Sealed::applied();
     case.save("before");
     case.ok("state migrate --to file:moved --yes");
@@ -450,7 +450,7 @@ fn a_ledger_is_moved_with_its_mark() {
 
 /// Written by stead 0.1.0: without a key first, then with one.
 #[test]
-fn ledgers_with_macs_of_today_go_on() {
+fn ledgers_with_macs_of_version_0_1_0_remain_usable() {
     let case = Sealed::new();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/security/ledger_of_0_1");
     let mark = "2dd0cbd3-aa5c-45ea-8c37-da77fff9a32f.json";

@@ -270,7 +270,7 @@ fn slip(bomb: &Bomb, run: &Run) -> Option<String> {
 }
 
 #[test]
-fn every_bomb_is_refused_with_its_place() {
+fn every_bomb_is_rejected_with_its_location() {
     let mut largest = (0, "");
     let mut slips = Vec::new();
     for bomb in all() {
@@ -286,7 +286,7 @@ fn every_bomb_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_keystroke_is_answered_on_every_bomb() {
+fn the_editor_stays_responsive_on_every_bomb() {
     let mut slips = Vec::new();
     for bomb in all() {
         let case = case_of(&bomb);
@@ -321,7 +321,7 @@ fn a_keystroke_is_answered_on_every_bomb() {
 
 /// What each resource says is twice what the one before says: only a plan puts that together.
 #[test]
-fn a_plan_has_a_budget_of_its_own() {
+fn a_plan_has_a_memory_budget_of_its_own() {
     let machine = |n: usize, data: &str| {
         format!(
             "  v{n}: {{ template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.v, user_data: \"{data}\" }}\n"

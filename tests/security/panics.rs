@@ -7,7 +7,7 @@ use stead::cli::process::panic_hook;
 /// Panics with a secret in its message, in a process of its own.
 #[test]
 #[ignore = "runs in a process of its own: it panics"]
-fn one_panic() {
+fn child_process_that_panics() {
     panic_hook::install_panic_hook();
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
     println!("{}", limits.lines().find(|line| line.contains("core file")).unwrap());
@@ -17,7 +17,7 @@ fn one_panic() {
 }
 
 #[test]
-fn a_panic_shows_no_value_and_dumps_no_memory() {
+fn a_panic_shows_no_value_and_writes_no_core_dump() {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["--exact", "panics::one_panic", "--ignored", "--nocapture"])

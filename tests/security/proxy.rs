@@ -15,7 +15,7 @@ const VARIABLES: &[&str] =
 /// Sends one request, in a process whose environment names a proxy.
 #[test]
 #[ignore = "runs in a process of its own, with other variables"]
-fn one_request() {
+fn child_process_that_sends_one_request() {
     let url = std::env::var("SECURITY_URL").unwrap();
     let cloud = HttpsTransport::new(&TransportOptions::new(url, Some(SecretString::from(KEY)))).unwrap();
     for method in [Method::Get, Method::Post] {
@@ -37,7 +37,7 @@ fn run(url: &str, proxy: &str) -> Output {
 }
 
 #[test]
-fn a_proxy_is_asked_for_a_tunnel_and_told_nothing_else() {
+fn a_proxy_receives_only_a_connect_request() {
     let refuses =
         |_: &str| b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_vec();
     let proxy = Trap::new("127.0.0.1", refuses);
@@ -56,7 +56,7 @@ fn a_proxy_is_asked_for_a_tunnel_and_told_nothing_else() {
 }
 
 #[test]
-fn this_machine_is_never_asked_for_through_a_proxy() {
+fn requests_to_localhost_do_not_use_a_proxy() {
     let ok = |_: &str| b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}".to_vec();
     let (proxy, service) = (Trap::new("127.0.0.1", ok), Trap::new("127.0.0.1", ok));
     let address = format!("http://{}", proxy.address);

@@ -6,7 +6,7 @@ use stead::cloud::http::https_transport::{HttpsTransport, TransportOptions};
 use crate::trap::{KEY, Trap, VERBS, request, send};
 
 #[test]
-fn a_redirect_leads_nowhere() {
+fn a_redirect_is_not_followed() {
     let ok = |_: &str| b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}".to_vec();
     let (other_host, other_port) = (Trap::new("127.0.0.2", ok), Trap::new("127.0.0.1", ok));
     let (host, port) = (other_host.address, other_port.address);

@@ -14,7 +14,7 @@ fn case() -> Case {
 }
 
 #[test]
-fn no_report_is_written_through_a_link() {
+fn no_report_is_written_through_a_symlink() {
     let elsewhere = tempfile::tempdir().unwrap();
     let victim = elsewhere.path().join("victim");
     fs::write(&victim, "mine").unwrap();
@@ -48,7 +48,7 @@ fn no_report_is_written_through_a_link() {
 }
 
 #[test]
-fn a_repository_that_is_named_through_a_link_is_the_same() {
+fn a_repository_path_through_a_symlink_is_the_same_repository() {
     let elsewhere = tempfile::tempdir().unwrap();
     let case = case();
     symlink(elsewhere.path(), case.path("out")).unwrap();

@@ -118,7 +118,7 @@ fn a_step_that_was_edited_is_neither_shown_nor_applied() {
 }
 
 #[test]
-fn a_plan_is_applied_once_whatever_it_says_of_itself() {
+fn a_saved_plan_is_applied_once_even_if_it_is_edited() {
     let case = small();
     case.ok("plan -o a.plan");
     forge(&case, "a.plan", "b.plan", |saved| saved.plan.base.nonce = uuid::Uuid::from_u128(1));
@@ -166,7 +166,7 @@ fn a_plan_expires() {
 }
 
 #[test]
-fn a_plan_of_the_first_form_is_refused() {
+fn a_saved_plan_of_the_first_format_is_rejected() {
     let case = small();
     case.ok("plan -o a.plan");
     let text = fs::read_to_string(case.path("a.plan")).unwrap();
@@ -183,7 +183,7 @@ fn a_plan_of_the_first_form_is_refused() {
 }
 
 #[test]
-fn only_a_whole_fingerprint_is_an_argument() {
+fn only_a_full_fingerprint_is_accepted_as_an_argument() {
     let case = small();
     let whole = fingerprint(&case, "plan --output json");
     assert_eq!(whole.len(), 64);
@@ -222,7 +222,7 @@ fn integrity_fingerprint_and_signature_are_checked_together() {
 }
 
 #[test]
-fn an_object_that_is_imported_by_a_first_apply_is_the_one_that_was_reviewed() {
+fn a_first_apply_imports_exactly_the_reviewed_object() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");
     let project = |case: &Case| {
@@ -243,7 +243,7 @@ fn an_object_that_is_imported_by_a_first_apply_is_the_one_that_was_reviewed() {
 }
 
 #[test]
-fn before_there_is_a_ledger_a_saved_plan_binds_the_values_of_secrets_and_expect_says_that_it_does_not() {
+fn without_a_ledger_a_saved_plan_binds_the_values_of_secrets() {
     let case = Case::new().file("stead.yaml", SECRET).emulator();
     let with =
         |word: &str, args: &str| Run::of(&case.command(args).env("STEAD_VAR_WORD", word).output().unwrap());
@@ -273,7 +273,7 @@ fn before_there_is_a_ledger_a_saved_plan_binds_the_values_of_secrets_and_expect_
 }
 
 #[test]
-fn a_saved_plan_is_written_through_no_link() {
+fn a_saved_plan_is_not_written_through_a_symlink() {
     let case = small();
     case.write("victim", "precious");
     symlink(case.path("victim"), case.path("a.plan")).unwrap();
@@ -290,7 +290,7 @@ fn a_saved_plan_is_written_through_no_link() {
 
 /// Fingerprints of earlier versions have 16 digits. They count, and the next apply replaces them.
 #[test]
-fn a_ledger_with_short_fingerprints_plans_empty_and_gets_whole_ones() {
+fn short_fingerprints_in_a_ledger_match_and_are_replaced() {
     let case = Case::new().file("stead.yaml", SECRET).emulator();
     let with = |word: &str, args: &str| {
         let run = Run::of(&case.command(args).env("STEAD_VAR_WORD", word).output().unwrap());
@@ -327,7 +327,7 @@ fn a_ledger_with_short_fingerprints_plans_empty_and_gets_whole_ones() {
 
 /// Every fingerprint and digest in every document is whole.
 #[test]
-fn no_document_has_a_part_of_a_fingerprint() {
+fn no_document_contains_a_shortened_fingerprint() {
     let case = Case::new().file("stead.yaml", SECRET).emulator();
     let with = |args: &str| {
         let run = Run::of(&case.command(args).env("STEAD_VAR_WORD", "canary-one").output().unwrap());

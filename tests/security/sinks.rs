@@ -26,7 +26,7 @@ fn keys_made(case: &Case, since: u64) -> usize {
 }
 
 #[test]
-fn what_stead_did_not_deliver_is_replaced_only_when_it_is_named() {
+fn a_sink_that_stead_did_not_fill_is_overwritten_only_by_name() {
     for (sink, file, mine) in [
         ("{ env_file: .env, variable: KEY }", ".env", "A=1\nexport KEY=hand-written\nB=2\n"),
         ("{ env_file: .env, variable: KEY }", ".env", "A=1\nKEY=\n"),
@@ -59,7 +59,7 @@ fn what_stead_did_not_deliver_is_replaced_only_when_it_is_named() {
 }
 
 #[test]
-fn a_target_that_is_filled_after_the_plan_is_left_alone() {
+fn a_sink_filled_after_the_plan_is_not_overwritten() {
     let case = keys(&["{ file: key }"]);
     case.ok("plan -o x.plan");
     case.write("key", "hand-written");
@@ -71,7 +71,7 @@ fn a_target_that_is_filled_after_the_plan_is_left_alone() {
 
 /// What the plan saw is looked at again when the secret is written.
 #[test]
-fn a_target_that_is_filled_during_the_apply_is_left_alone() {
+fn a_sink_filled_during_the_apply_is_not_overwritten() {
     let stack = format!(
         "{HEAD}api_key:\n  a: {{ role: developer, deliver_secret: {{ sink: vault }} }}\n  b: {{ role: developer, depends_on: [api_key.a], deliver_secret: {{ file: key }} }}\n"
     );
@@ -90,7 +90,7 @@ fn a_target_that_is_filled_during_the_apply_is_left_alone() {
 }
 
 #[test]
-fn a_generated_secret_is_kept_to_the_same_law() {
+fn a_sink_of_a_generated_secret_is_not_overwritten() {
     let stack = "stead: 1\nstack: shop\nproject: { p: {} }\nvars: { s: { type: secret, generate: 32, deliver_secret: { file: kept } } }\n\
                  app: { web: { type: web, image: 'nginx:1', env_vars: { S: $vars.s } } }\n";
     let case = Case::new().file("stead.yaml", stack).file("kept", "hand-written").emulator();
@@ -107,7 +107,7 @@ fn a_generated_secret_is_kept_to_the_same_law() {
 }
 
 #[test]
-fn no_link_is_followed_to_a_sink() {
+fn a_sink_is_not_written_through_a_symlink() {
     let elsewhere = tempfile::tempdir().unwrap();
     let victim = elsewhere.path().join("victim");
     fs::write(&victim, "mine\n").unwrap();
@@ -122,7 +122,7 @@ fn no_link_is_followed_to_a_sink() {
 }
 
 #[test]
-fn files_that_others_obey_are_refused_with_their_place() {
+fn a_sink_in_a_file_that_tools_execute_is_rejected_with_its_location() {
     for path in [
         "stead.yaml",
         "./STEAD.yaml",
@@ -144,7 +144,7 @@ fn files_that_others_obey_are_refused_with_their_place() {
 }
 
 #[test]
-fn two_secrets_never_share_a_target() {
+fn two_sinks_of_one_target_are_an_error() {
     for sinks in [
         ["{ file: key }", "{ file: ./KEY }"],
         ["{ file: .env }", "{ env_file: ./.env, variable: A }"],
@@ -165,7 +165,7 @@ fn two_secrets_never_share_a_target() {
 }
 
 #[test]
-fn two_environments_never_share_a_target() {
+fn two_environments_with_one_sink_target_are_an_error() {
     let stack = String::from(
         "stead: 1\nstack: shop\nenvironments: { dev: { default: true }, prod: {} }\napi_key: { ci: { name: 'ci-${env}', role: developer, deliver_secret: { file: ./key } } }\n",
     );
@@ -185,7 +185,7 @@ fn two_environments_never_share_a_target() {
 }
 
 #[test]
-fn a_secret_that_git_would_commit_is_warned_of_with_the_line() {
+fn a_sink_that_git_would_commit_is_a_warning_with_its_line() {
     let case = Case::new()
         .file(
             "infra/stead.yaml",

@@ -29,7 +29,7 @@ fn trap() -> (String, Arc<AtomicUsize>) {
 }
 
 #[test]
-fn no_file_of_a_repository_says_where_the_embedded_cloud_is() {
+fn no_file_of_a_repository_sets_the_directory_of_the_embedded_cloud() {
     let (address, count) = trap();
     let case = Case::new().file("stead.yaml", STACK);
     let note = json!({ "address": address, "api_key": "x" }).to_string();
@@ -47,7 +47,7 @@ fn no_file_of_a_repository_says_where_the_embedded_cloud_is() {
 }
 
 #[test]
-fn a_secret_in_an_argument_is_warned_of() {
+fn a_secret_in_an_argument_is_a_warning() {
     let case = Case::new().file(
         "stead.yaml",
         format!("{STACK}vars: {{ token: {{ type: secret }}, size: {{}} }}\noutputs: {{ a: $vars.token, b: $vars.size }}\n"),
@@ -61,7 +61,7 @@ fn a_secret_in_an_argument_is_warned_of() {
 }
 
 #[test]
-fn names_that_are_not_pinned_are_told_of_and_refused_where_that_is_asked_for() {
+fn unpinned_names_are_a_warning_and_an_error_with_locked() {
     let stack = "stead: 1\nstack: shop\ndatabase: { main: { plan: pg-free } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator();
     case.fails(1, "validate --locked").says(&["stead.lock is missing", "stead catalog update"]);

@@ -82,7 +82,7 @@ fn refused(trap: &Trap, roots: &str, why: Option<&str>) {
 }
 
 #[test]
-fn a_plan_says_why_a_certificate_is_refused_and_does_not_ask_again() {
+fn a_rejected_certificate_is_explained_and_not_retried() {
     let authority = authority();
     let (old, key) = leaf(&authority, "localhost", true);
     let trap = server(&old, &key);
@@ -102,7 +102,7 @@ fn a_plan_says_why_a_certificate_is_refused_and_does_not_ask_again() {
 }
 
 #[test]
-fn a_certificate_of_a_trusted_authority_is_taken() {
+fn a_certificate_of_a_trusted_authority_is_accepted() {
     let authority = authority();
     let (certificate, key) = leaf(&authority, "localhost", false);
     let trap = server(&certificate, &key);
@@ -134,7 +134,7 @@ fn other_certificates_are_refused() {
 
 /// A server that speaks TLS 1.1 or 1.0 at most, as its first message says it.
 #[test]
-fn old_versions_are_refused() {
+fn old_tls_versions_are_rejected() {
     for minor in [1, 2] {
         let trap = Trap::raw("127.0.0.1", move |stream: &mut TcpStream| {
             let mut hello = [0; 2048];
@@ -152,7 +152,7 @@ fn old_versions_are_refused() {
 }
 
 #[test]
-fn a_file_of_roots_holds_certificates() {
+fn a_file_of_root_certificates_must_contain_certificates() {
     for (text, why) in [
         ("", "no certificate"),
         ("hello", "no certificate"),

@@ -42,7 +42,7 @@ fn store() -> Trap {
 }
 
 #[test]
-fn an_upload_carries_its_bytes_and_nothing_of_ours() {
+fn an_upload_carries_its_bytes_and_no_credentials() {
     let (service, store) = (Trap::new("127.0.0.1", |_| reply(500, "")), store());
     let url = format!("http://{}/bucket/app", store.address);
     let answer = put(&options(&format!("http://{}", service.address)), &url).unwrap();
@@ -79,7 +79,7 @@ fn an_upload_is_not_redirected() {
 }
 
 #[test]
-fn only_a_safe_address_is_spoken_to() {
+fn an_upload_is_sent_only_to_a_safe_address() {
     for url in [
         "http://store.example/x",
         "http://10.0.0.1/x",
@@ -102,7 +102,7 @@ fn only_a_safe_address_is_spoken_to() {
 }
 
 #[test]
-fn a_service_elsewhere_may_not_name_this_machine() {
+fn a_remote_service_cannot_direct_an_upload_to_localhost() {
     let here = Trap::new("127.0.0.1", |_| reply(200, ""));
     let port = here.address.port();
     for url in [
@@ -120,7 +120,7 @@ fn a_service_elsewhere_may_not_name_this_machine() {
 }
 
 #[test]
-fn who_only_looks_uploads_nothing() {
+fn a_read_only_run_uploads_nothing() {
     let store = store();
     let looks = TransportOptions { only_looks: Some(REGISTRY), ..options("http://127.0.0.1:1") };
     assert!(put(&looks, &format!("http://{}/x", store.address)).is_err());
@@ -128,7 +128,7 @@ fn who_only_looks_uploads_nothing() {
 }
 
 #[test]
-fn an_error_of_the_store_shows_no_signature() {
+fn an_upload_error_shows_no_signature() {
     let closed = Trap::raw("127.0.0.1", |_| String::new());
     let error = put(&options("http://127.0.0.1:1"), &format!("http://{}/x", closed.address)).unwrap_err();
     let shown = format!("{error} {error:?}");

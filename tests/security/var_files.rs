@@ -147,7 +147,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn no_output_repeats_a_value(
+    fn no_output_repeats_a_value_of_a_variable_file(
         canaries in canaries(),
         ways in prop::collection::vec(0usize..64, NAMES.len()),
         chosen in prop::collection::vec(0..NAMES.len(), 1..5),
@@ -175,7 +175,7 @@ proptest! {
 }
 
 #[test]
-fn the_process_environment_is_not_repeated_either() {
+fn no_output_repeats_a_value_of_the_process_environment() {
     let canary = "zqxj00zqxj11";
     for name in NAMES {
         let said = said("prod.yaml", "", &BTreeMap::from([(*name, canary)]));
@@ -185,7 +185,7 @@ fn the_process_environment_is_not_repeated_either() {
 
 /// Two files that differ in their values only give the same words: not even a length is told.
 #[test]
-fn what_is_said_depends_on_no_value() {
+fn messages_do_not_depend_on_the_values_of_a_variable_file() {
     for (way, kdl) in (0..12).map(|way| (way, false)).chain((0..8).map(|way| (way, true))) {
         for name in NAMES {
             let path = if kdl { "prod.kdl" } else { "prod.yaml" };
@@ -204,7 +204,7 @@ fn what_is_said_depends_on_no_value() {
 
 /// A secret in a file of the stack, which is a mistake already, is not copied into logs and comments.
 #[test]
-fn what_is_wrong_with_a_secrets_declaration_does_not_show_its_value() {
+fn an_invalid_secret_declaration_does_not_print_its_value() {
     let canary = "zqxj00zqxj11";
     for text in [
         "vars: { token: { type: secret, default: CANARY } }",

@@ -385,14 +385,14 @@ fn with_each(work: fn(Begin, &str) -> usize) -> usize {
 }
 
 #[test]
-fn a_kill_at_any_await_of_any_scenario_loses_nothing_and_doubles_nothing() {
+fn a_kill_at_any_await_point_loses_and_duplicates_nothing() {
     let kills = with_each(kill_everywhere);
     println!("{kills} kills in {} scenarios", SCENARIOS.len());
     assert!(kills >= 1_500, "{kills}");
 }
 
 #[test]
-fn a_kill_in_the_recovery_after_a_kill_changes_nothing() {
+fn a_second_kill_while_resolving_open_intents_changes_nothing() {
     let pairs = with_each(|begin, what| {
         let wanted = std::env::var("STEAD_PAIRS").map_or(USUAL_PAIRS, |text| text.parse().unwrap());
         kill_twice(begin, what, wanted.div_ceil(SCENARIOS.len()))

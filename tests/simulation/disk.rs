@@ -164,7 +164,7 @@ impl Watcher {
 }
 
 #[test]
-fn every_state_that_a_crash_can_leave_holds_what_was_acknowledged() {
+fn every_possible_crash_state_contains_all_acknowledged_records() {
     let root = memory();
     let mut watcher = Watcher::default();
     let again = || now(Journal::open(open(root.path()).unwrap())).unwrap();
@@ -195,7 +195,7 @@ fn cramped(blocks: usize, directory: &Path) -> String {
     let output = Command::new("sh")
         .args(["-c", &script])
         .arg(std::env::current_exe().unwrap())
-        .arg("disk::appends_until_the_disk_is_full")
+        .arg("disk::child_process_that_appends_until_the_disk_is_full")
         .env("STEAD_CRAMPED", directory)
         .output()
         .unwrap();
@@ -205,8 +205,8 @@ fn cramped(blocks: usize, directory: &Path) -> String {
 }
 
 #[test]
-#[ignore = "the other half of a_full_disk_is_told_and_loses_nothing_that_was_acknowledged"]
-fn appends_until_the_disk_is_full() {
+#[ignore = "the other half of a_full_disk_is_reported_and_loses_no_acknowledged_record"]
+fn child_process_that_appends_until_the_disk_is_full() {
     let directory = std::env::var("STEAD_CRAMPED").unwrap();
     let store = open(Path::new(&directory)).unwrap();
     let mut acknowledged = 0;
@@ -223,7 +223,7 @@ fn appends_until_the_disk_is_full() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
+fn a_full_disk_is_reported_and_loses_no_acknowledged_record() {
     for blocks in [1, 2, 3, 5, 8] {
         let root = tempfile::tempdir().unwrap();
         let text = cramped(blocks, root.path());
@@ -241,7 +241,7 @@ fn a_full_disk_is_told_and_loses_nothing_that_was_acknowledged() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_read_only_place_is_refused_before_anything_is_sent() {
+fn a_read_only_directory_is_rejected_before_any_request() {
     for place in ["/proc/stead-test", "/sys/stead-test"] {
         let error = open(Path::new(place)).err().unwrap();
         assert!(matches!(error, StoreError::Io { .. }), "{error:?}");

@@ -37,7 +37,7 @@ fn assert_frozen(outside: &Rc<Outside>, aim: &Aim, told: &str) -> AmbiguousInten
 }
 
 #[test]
-fn a_change_of_a_holder_that_may_still_send_is_asked_about_whatever_the_object_shows() {
+fn an_update_by_a_holder_that_may_still_send_is_ambiguous() {
     // It has took effect, or has none for a day.
     for lost in [true, false] {
         let (mut outside, aim) = grown();
@@ -66,7 +66,7 @@ fn a_change_of_a_holder_that_may_still_send_is_asked_about_whatever_the_object_s
 }
 
 #[test]
-fn a_strict_run_presumes_of_no_change_that_it_had_no_effect() {
+fn a_strict_run_never_presumes_that_an_update_had_no_effect() {
     let (mut outside, mut aim) = grown();
     aim.strict = true;
     outside.delay = Some((0, Duration::from_hours(24)));
@@ -84,7 +84,7 @@ fn a_strict_run_presumes_of_no_change_that_it_had_no_effect() {
 }
 
 #[test]
-fn a_refused_second_deletion_says_nothing_of_the_first_one() {
+fn a_refused_second_deletion_does_not_resolve_the_first() {
     for (foreign, strict) in [(false, false), (true, false), (false, true)] {
         let story = format!("foreign {foreign}, strict {strict}");
         let (mut outside, mut aim) = grown();
@@ -110,7 +110,7 @@ fn a_refused_second_deletion_says_nothing_of_the_first_one() {
 }
 
 #[test]
-fn a_deletion_of_a_holder_that_may_still_send_is_done_once_the_object_is_gone() {
+fn a_deletion_by_another_holder_is_done_once_the_object_is_gone() {
     let (mut outside, mut aim) = grown();
     aim.stack.resources.shift_remove(VOLUME);
     // The first append says that the run begins, the second is the intent: what it came to is lost.

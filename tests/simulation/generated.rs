@@ -137,7 +137,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// A law about nothing holds always: the stacks have objects of every kind.
 #[test]
-fn the_stacks_are_of_all_kinds() {
+fn the_generated_stacks_contain_every_kind() {
     let mut seen = BTreeSet::new();
     for number in 0..200 {
         let (stack, _) = loaded(&generate(number, 0)).unwrap();
@@ -147,7 +147,7 @@ fn the_stacks_are_of_all_kinds() {
 }
 
 #[test]
-fn what_the_plan_lets_pass_the_service_takes_and_bills() {
+fn the_service_accepts_and_bills_what_the_plan_accepts() {
     let numbers = match number("STEAD_STACK") {
         Some(one) => one..one + 1,
         None => 0..number("STEAD_STACKS").unwrap_or(200),

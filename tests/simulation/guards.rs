@@ -31,7 +31,7 @@ fn standing(aim: &Aim) -> Outside {
 }
 
 #[test]
-fn what_waited_longer_than_the_bound_of_sending_does_not_leave() {
+fn a_request_delayed_beyond_the_sending_bound_is_not_sent() {
     let mut held = 0;
     for append in 0..8 {
         let aim = two();
@@ -50,7 +50,7 @@ fn what_waited_longer_than_the_bound_of_sending_does_not_leave() {
 }
 
 #[test]
-fn a_conflict_may_be_the_late_effect_of_a_request_of_ours() {
+fn a_conflict_response_may_be_the_late_effect_of_an_earlier_request() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     // Given up, and sent anew: the first arrives right before the second, which is refused for it.
@@ -64,7 +64,7 @@ fn a_conflict_may_be_the_late_effect_of_a_request_of_ours() {
 }
 
 #[test]
-fn an_object_that_was_born_at_another_time_is_not_deleted() {
+fn an_object_with_another_creation_time_is_not_deleted() {
     let build = two();
     let mut aim = Aim::destroy(build.stack.clone());
     aim.meanwhile = Some(|outside| {
@@ -84,7 +84,7 @@ fn an_object_that_was_born_at_another_time_is_not_deleted() {
 }
 
 #[test]
-fn a_lost_change_is_not_sent_again_before_its_bounds_have_passed() {
+fn a_lost_update_is_not_resent_before_its_bounds_have_passed() {
     let named =
         |words| Aim::build(Builder::new().with("project", "shop", &[("description", text(words))]).build());
     let mut outside = standing(&named("old"));

@@ -100,7 +100,7 @@ fn an_undisturbed_apply_does_everything_once() {
 }
 
 #[test]
-fn a_lost_answer_is_looked_up() {
+fn a_lost_response_is_resolved_by_a_read() {
     for (what, begin) in
         [("building", building as fn() -> _), ("editing", editing), ("destroying", destroying)]
     {

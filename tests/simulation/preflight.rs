@@ -135,7 +135,7 @@ fn prove(stem: &str, file: &str) {
 }
 
 #[test]
-fn what_the_service_refuses_is_refused_before_any_call_and_its_neighbour_is_not() {
+fn a_request_the_service_would_refuse_is_blocked_and_its_neighbor_is_not() {
     let failed: Vec<String> = corpus()
         .into_iter()
         .filter(|(stem, file)| {
@@ -148,7 +148,7 @@ fn what_the_service_refuses_is_refused_before_any_call_and_its_neighbour_is_not(
 }
 
 #[test]
-fn every_rule_has_a_file_and_every_file_a_cause() {
+fn every_rule_has_an_example_and_every_example_a_known_cause() {
     let files: BTreeSet<String> = corpus().into_iter().map(|(stem, _)| stem).collect();
     let rules: BTreeSet<&str> =
         REGISTRY.kinds.iter().flat_map(|kind| kind.rules).map(|rule| rule.code).collect();
@@ -170,7 +170,7 @@ fn every_rule_has_a_file_and_every_file_a_cause() {
 }
 
 #[test]
-fn every_cause_says_where_it_stands_and_how_it_is_met() {
+fn every_cause_has_a_location_and_a_check() {
     let mut seen = BTreeSet::new();
     for cause in CAUSES {
         assert!(seen.insert(cause.what), "{} stands twice", cause.what);
@@ -203,7 +203,7 @@ fn unruled() -> Registry {
 
 /// Each rule is the service's own: without the rule, the service refuses the same.
 #[test]
-fn what_a_rule_refuses_the_service_would_refuse() {
+fn a_request_a_rule_rejects_is_refused_by_the_service() {
     let registry = unruled();
     let mut taken = Vec::new();
     for (stem, file) in corpus() {

@@ -49,7 +49,7 @@ fn after_a_failed_append_nothing_more_is_sent_and_the_next_run_completes() {
 }
 
 #[test]
-fn a_stop_lets_running_steps_finish_and_starts_no_other() {
+fn a_stop_signal_finishes_running_steps_and_starts_no_other() {
     let mut aim = Aim::build(shop());
     aim.stop_after = Some(6);
     let outside = Rc::new(beginning(&shop()));
@@ -117,7 +117,7 @@ pub fn twin(outside: &Outside) {
 }
 
 #[test]
-fn two_objects_that_could_be_it_are_asked_about_and_frozen() {
+fn two_candidates_make_an_ambiguous_intent_and_freeze_the_address() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.before_change = Some((SPARE, twin));
@@ -135,7 +135,7 @@ fn two_objects_that_could_be_it_are_asked_about_and_frozen() {
 }
 
 #[test]
-fn a_single_object_that_was_only_found_is_bound_provisionally() {
+fn a_single_matching_object_is_bound_as_unconfirmed() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.lose = vec![SPARE];
@@ -148,7 +148,7 @@ fn a_single_object_that_was_only_found_is_bound_provisionally() {
 }
 
 #[test]
-fn what_was_there_before_is_not_taken_for_what_was_made() {
+fn a_preexisting_object_is_not_bound_to_a_creation() {
     let aim = two();
     let project = Aim::build(Builder::new().with("project", "shop", &[]).build());
     let outside = Rc::new(beginning(&aim.stack));
@@ -163,7 +163,7 @@ fn what_was_there_before_is_not_taken_for_what_was_made() {
 }
 
 #[test]
-fn creations_that_could_be_taken_for_each_other_wait_for_each_other() {
+fn indistinguishable_creations_run_one_after_another() {
     let twins = ["one", "two", "three"]
         .into_iter()
         .fold(Builder::new().with("project", "shop", &[]), |stack, name| {
@@ -176,7 +176,7 @@ fn creations_that_could_be_taken_for_each_other_wait_for_each_other() {
 }
 
 #[test]
-fn an_effect_that_comes_right_after_giving_up_stops_the_next_attempt() {
+fn an_effect_seen_right_after_the_bounds_stops_the_retry() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     // The list that shows nothing is answered 20 ms after the bounds, the next one 40 ms later.
@@ -189,7 +189,7 @@ fn an_effect_that_comes_right_after_giving_up_stops_the_next_attempt() {
 }
 
 #[test]
-fn an_old_object_and_a_change_of_the_new_one_take_turns() {
+fn a_deposed_object_and_an_update_of_its_successor_are_sequential() {
     let (_, remains) = recorded(standing(), &Aim::build(edited()), "editing");
     let is_between = |left: &&Remains| {
         let ledger = load_ledger(left.records.iter().cloned()).unwrap();
@@ -206,7 +206,7 @@ fn an_old_object_and_a_change_of_the_new_one_take_turns() {
 }
 
 #[test]
-fn a_late_effect_beyond_the_bounds_is_reported_and_never_doubled_silently() {
+fn an_effect_beyond_the_bounds_is_reported_and_not_duplicated_silently() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     // Given up after 70 s, made anew, and then the first request arrives after all.
@@ -225,7 +225,7 @@ fn a_late_effect_beyond_the_bounds_is_reported_and_never_doubled_silently() {
 }
 
 #[test]
-fn what_moved_since_the_plan_is_not_touched() {
+fn an_object_changed_since_the_plan_is_not_modified() {
     let mut aim = Aim::build(edited());
     aim.meanwhile = Some(|outside| {
         let project = super::process::listed(outside, "/api/v1/projects");
@@ -242,7 +242,7 @@ fn what_moved_since_the_plan_is_not_touched() {
 }
 
 #[test]
-fn a_change_that_someone_else_made_already_is_not_sent_again() {
+fn a_change_that_is_already_live_is_not_sent_again() {
     let mut aim = Aim::build(edited());
     aim.meanwhile = Some(|outside| {
         let project = super::process::listed(outside, "/api/v1/projects");
@@ -259,7 +259,7 @@ fn a_change_that_someone_else_made_already_is_not_sent_again() {
 }
 
 #[test]
-fn a_secret_that_cannot_be_delivered_fails_its_step_and_the_object_stays_owned() {
+fn an_undeliverable_secret_fails_its_step_and_the_object_stays_owned() {
     let mut aim = Aim::build(shop());
     aim.sink_is_full = true;
     let outside = Rc::new(beginning(&shop()));
@@ -288,7 +288,7 @@ fn assert_swift(what: &str, stack: Builder, slack: f64) {
 }
 
 #[test]
-fn three_hundred_objects_take_little_more_than_the_limiter_and_the_longest_chain_ask() {
+fn three_hundred_objects_take_about_the_time_of_the_longest_chain() {
     let mut disks = Builder::new().with("project", "shop", &[]);
     for n in 0..299 {
         disks = disks.with("volume", &format!("d{n}"), &[("size", number(5))]);

@@ -68,7 +68,7 @@ pub(super) fn in_ten_minutes(outside: &Outside) -> Rc<Outside> {
 }
 
 #[test]
-fn nothing_leaves_that_the_lease_does_not_outlast() {
+fn no_request_is_sent_that_could_outlive_the_lease() {
     let aim = Aim::build(shop());
     let mut outside = beginning(&aim.stack);
     // A request may take a minute.
@@ -83,7 +83,7 @@ fn nothing_leaves_that_the_lease_does_not_outlast() {
 }
 
 #[test]
-fn a_paused_holder_sends_nothing_once_it_wakes() {
+fn a_paused_holder_sends_nothing_after_it_resumes() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.lease_until = Some(Duration::from_mins(3));
@@ -97,7 +97,7 @@ fn a_paused_holder_sends_nothing_once_it_wakes() {
 }
 
 #[test]
-fn after_a_take_over_nothing_is_sent_or_recorded_and_no_object_is_made_twice() {
+fn after_a_takeover_the_old_holder_sends_and_records_nothing() {
     let aim = Aim::build(shop());
     for second in [1, 3, 7, 20, 45, 90, 200] {
         let story = format!("taken over after {second} s");
@@ -124,7 +124,7 @@ fn after_a_take_over_nothing_is_sent_or_recorded_and_no_object_is_made_twice() {
 }
 
 #[test]
-fn a_foreign_request_that_made_nothing_yet_is_asked_about_and_the_rest_goes_on() {
+fn a_foreign_request_without_an_effect_is_ambiguous_and_other_steps_run() {
     let stack = Builder::new()
         .with("project", "shop", &[])
         .with("volume", "spare", &[("size", number(5))])
@@ -161,7 +161,7 @@ fn a_foreign_request_that_made_nothing_yet_is_asked_about_and_the_rest_goes_on()
 }
 
 #[test]
-fn a_foreign_request_whose_object_is_found_is_bound_provisionally() {
+fn the_object_of_a_foreign_request_is_bound_as_unconfirmed() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.lose = vec![SPARE];
@@ -175,7 +175,7 @@ fn a_foreign_request_whose_object_is_found_is_bound_provisionally() {
 }
 
 #[test]
-fn a_strict_run_asks_even_about_the_only_candidate() {
+fn a_strict_run_treats_a_single_candidate_as_ambiguous() {
     let mut aim = two();
     aim.strict = true;
     let mut outside = beginning(&aim.stack);
@@ -195,7 +195,7 @@ fn a_strict_run_asks_even_about_the_only_candidate() {
 }
 
 #[test]
-fn a_strict_run_presumes_nothing_and_makes_no_second_object_however_late_the_first_comes() {
+fn a_strict_run_creates_no_second_object_however_late_the_effect() {
     let mut aim = two();
     aim.strict = true;
     let mut outside = beginning(&aim.stack);
@@ -238,7 +238,7 @@ fn surplus_is_deleted(outside: &Rc<Outside>, aim: &Aim) {
 }
 
 #[test]
-fn a_late_effect_is_told_by_the_plan_and_asked_about_by_the_apply() {
+fn a_late_effect_is_in_the_plan_and_ambiguous_in_the_apply() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.delay = Some((SPARE, Duration::from_secs(200)));
@@ -250,7 +250,7 @@ fn a_late_effect_is_told_by_the_plan_and_asked_about_by_the_apply() {
 }
 
 #[test]
-fn what_is_none_of_ours_is_not_asked_about_again() {
+fn an_intent_resolved_as_foreign_is_not_ambiguous_again() {
     for answer in [IntentResolution::Dropped, IntentResolution::Nothing] {
         let aim = two();
         let mut outside = beginning(&aim.stack);
@@ -269,7 +269,7 @@ fn what_is_none_of_ours_is_not_asked_about_again() {
 }
 
 #[test]
-fn a_request_is_watched_for_seven_days() {
+fn an_intent_is_watched_for_seven_days() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.delay = Some((SPARE, Duration::from_hours(24 * 30)));
@@ -285,7 +285,7 @@ fn a_request_is_watched_for_seven_days() {
 }
 
 #[test]
-fn what_the_ledger_did_not_take_is_put_in_by_the_next_run() {
+fn facts_that_the_ledger_did_not_record_are_replayed_by_the_next_run() {
     let aim = two();
     let undisturbed = Rc::new(beginning(&aim.stack));
     process(&undisturbed, &aim, 1).unwrap();
@@ -339,7 +339,7 @@ fn a_secret_that_did_not_reach_its_sink_is_read_and_delivered_again() {
 }
 
 #[test]
-fn what_was_only_found_is_not_deleted_before_someone_says_that_it_is_ours() {
+fn an_unconfirmed_object_is_not_deleted_before_it_is_confirmed() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.lose = vec![SPARE];
@@ -367,7 +367,7 @@ fn beside(first: &str) -> (Outside, Aim) {
 }
 
 #[test]
-fn an_answer_that_names_an_older_object_is_asked_about() {
+fn a_response_that_names_an_older_object_is_an_ambiguous_intent() {
     type Other = fn(&Outside) -> String;
     // In the same run ours was made just before; a stranger's, whatever it is called, was listed.
     let ours: Other = |outside| {
@@ -406,7 +406,7 @@ fn an_answer_that_names_an_older_object_is_asked_about() {
 }
 
 #[test]
-fn what_was_only_found_stays_watched_until_ours_cannot_come_any_more() {
+fn an_unconfirmed_object_is_watched_until_no_late_effect_is_possible() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     // A stranger makes the same while ours is on its way, and that takes longer than any bound.
@@ -429,7 +429,7 @@ fn what_was_only_found_stays_watched_until_ours_cannot_come_any_more() {
 }
 
 #[test]
-fn dependents_of_a_question_are_frozen_and_nothing_else() {
+fn an_ambiguous_intent_freezes_only_its_dependents() {
     let stack = Builder::new()
         .with("project", "shop", &[])
         .with("vpc", "net", &[("cidr", super::stack::text("10.1.0.0/16"))])

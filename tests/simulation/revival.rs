@@ -45,7 +45,7 @@ fn calls(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn a_name_that_no_path_can_hold_stops_no_plan() {
+fn a_name_that_is_not_a_valid_path_does_not_fail_the_plan() {
     let text = "database: { main: { plan: pg-free, saved_queries: { slow: { query: SELECT 1 } } } }\n";
     let outside = Rc::new(beginning(&loaded(text).unwrap().0));
     apply(&outside, text);
@@ -67,7 +67,7 @@ fn suspended() -> Rc<Outside> {
 }
 
 #[test]
-fn a_suspended_database_is_resumed_by_the_change_that_needs_it() {
+fn a_suspended_database_is_resumed_by_the_update_that_needs_it() {
     for (text, wanted) in [
         ("database: { main: { plan: pg-free, storage_gb: 20 } }\n", &["resume", "scale"][..]),
         ("database: { main: { plan: pg-free, users: { report: {} } } }\n", &["resume"]),
@@ -111,7 +111,7 @@ fn fail(outside: &Outside) {
 }
 
 #[test]
-fn an_app_that_failed_is_deployed_anew_and_stays_the_same_app() {
+fn a_failed_app_is_redeployed_and_keeps_its_id() {
     let text = "app: { web: { type: web, image: nginx, port: 8080 } }\n";
     let outside = Rc::new(beginning(&loaded(text).unwrap().0));
     apply(&outside, text);

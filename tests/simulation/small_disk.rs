@@ -96,7 +96,7 @@ fn bound(number: usize) -> Record {
 /// are recorded although nobody else could write a byte.
 #[test]
 #[ignore = "mounts a file system, which only root can; .ci/run does"]
-fn a_full_file_system_refuses_intents_and_takes_answers() {
+fn a_full_file_system_rejects_intents_and_records_outcomes() {
     let disk = SmallDisk::new(2_048);
     let store = open(disk.path()).unwrap();
     let under_way = 1..200;

@@ -17,7 +17,7 @@ use super::stack::{number, setting, shop};
 use super::{converge, standing};
 
 #[test]
-fn a_refusal_about_money_stops_its_branch_only_and_the_next_run_goes_on() {
+fn a_402_response_fails_only_its_dependents_and_the_next_run_continues() {
     let aim = Aim::build(shop());
     let undisturbed = Rc::new(beginning(&aim.stack));
     process(&undisturbed, &aim, 1).unwrap();
@@ -39,7 +39,7 @@ fn a_refusal_about_money_stops_its_branch_only_and_the_next_run_goes_on() {
 }
 
 #[test]
-fn what_does_not_come_to_rest_stays_owned_and_is_not_made_twice() {
+fn an_object_that_does_not_become_ready_stays_owned_and_is_not_duplicated() {
     for (status, told) in [("moving", "it is still moving"), ("failed", "it ended as failed")] {
         let aim = two();
         let mut outside = beginning(&aim.stack);
@@ -60,7 +60,7 @@ fn what_does_not_come_to_rest_stays_owned_and_is_not_made_twice() {
 
 /// The run that sees an object fail keeps it; another one is made only by the next plan, which says so.
 #[test]
-fn what_failed_is_replaced_only_by_a_new_plan() {
+fn a_failed_object_is_replaced_only_by_a_new_plan() {
     let aim = two();
     let mut outside = beginning(&aim.stack);
     outside.shows = Some(("status", json!("failed")));
@@ -103,7 +103,7 @@ fn a_deletion_that_is_accepted_and_never_done_forgets_nothing() {
 }
 
 #[test]
-fn what_the_service_does_not_keep_is_an_error_each_time_and_no_endless_loop() {
+fn a_value_that_the_service_does_not_keep_fails_each_apply_without_a_loop() {
     let mut aim = two();
     let outside = Rc::new(beginning(&aim.stack));
     converge(&outside, &aim, 900, "it is built");
@@ -122,7 +122,7 @@ fn what_the_service_does_not_keep_is_an_error_each_time_and_no_endless_loop() {
 }
 
 #[test]
-fn a_renamed_object_is_still_the_same() {
+fn an_object_renamed_by_hand_keeps_its_address() {
     let outside = Rc::new(standing());
     let aim = Aim::build(shop());
     let vms = listed(&outside, "/api/v1/vms");
@@ -145,7 +145,7 @@ fn a_renamed_object_is_still_the_same() {
 }
 
 #[test]
-fn an_object_that_a_human_deleted_is_made_again_once() {
+fn an_object_deleted_by_hand_is_recreated_once() {
     let outside = Rc::new(standing());
     let aim = Aim::build(shop());
     let keys = listed(&outside, "/api/v1/ssh-keys");

@@ -188,7 +188,7 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_is_written_of_an_account_has_an_empty_plan() {
+fn an_imported_account_has_an_empty_plan() {
     let numbers = match number("STEAD_WORLD") {
         Some(one) => one..one + 1,
         None => 0..number("STEAD_WORLDS").unwrap_or(8),

@@ -45,7 +45,7 @@ fn running() -> Rc<Outside> {
 }
 
 #[test]
-fn what_is_uploaded_is_what_runs() {
+fn the_uploaded_source_is_deployed() {
     let outside = running();
     assert_eq!(outside.uploads.get(), 2, "one for the app and one for the function");
     assert_runs(&outside, "one", 1);
@@ -87,7 +87,7 @@ fn a_lost_upload_is_sent_again() {
 }
 
 #[test]
-fn sources_that_moved_are_not_deployed() {
+fn sources_changed_since_the_plan_are_not_deployed() {
     let outside = running();
     let mut aim = Aim::build(sources("two"));
     aim.sources_move = true;
@@ -103,7 +103,7 @@ fn sources_that_moved_are_not_deployed() {
 }
 
 #[test]
-fn a_deployment_that_loses_its_place_is_made_again() {
+fn a_superseded_deployment_is_repeated() {
     let outside = running();
     let service = app(&outside);
     let someone = HttpRequest {

@@ -115,7 +115,7 @@ async fn old_ones_are_removed<H: SharedBackend>(one: &H, two: &H) {
 }
 
 #[tokio::test]
-async fn a_shelf_in_memory_keeps_its_word() {
+async fn the_memory_store_satisfies_the_contract() {
     let shelf = MemoryBackend::default();
     keeps_its_word(|| shelf.clone()).await;
 }

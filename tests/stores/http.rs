@@ -47,7 +47,7 @@ fn is_unlocked(server: &StateServer) -> bool {
 }
 
 #[tokio::test]
-async fn a_ledger_is_begun_written_read_and_given_back() {
+async fn a_ledger_is_created_written_read_and_unlocked() {
     for rewrites in [false, true] {
         let server = StateServer::new();
         server.world().rewrites = rewrites;
@@ -89,7 +89,7 @@ async fn another_stacks_ledger_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_lock_is_broken_by_a_human_only_and_its_holder_writes_no_more() {
+async fn a_lock_is_broken_only_explicitly_and_its_holder_is_fenced_off() {
     let server = StateServer::new();
     let first = open(&server, 1).await.unwrap();
     let second = open_with(&settings(&server.address), 2, Some("its runner is gone")).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_lock_is_broken_by_a_human_only_and_its_holder_writes_no_more() {
 }
 
 #[tokio::test]
-async fn a_broken_lock_is_noticed_while_work_goes_on() {
+async fn a_broken_lock_is_detected_during_an_apply() {
     let server = StateServer::new();
     let first = open(&server, 1).await.unwrap();
     let second = open_with(&settings(&server.address), 2, Some("in a hurry")).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_broken_lock_is_noticed_while_work_goes_on() {
 }
 
 #[tokio::test]
-async fn whoever_breaks_its_word_is_refused() {
+async fn a_server_that_violates_the_protocol_is_rejected() {
     for lax in [
         Laxity::NoLocks(404),
         Laxity::NoLocks(405),
@@ -148,7 +148,7 @@ async fn whoever_breaks_its_word_is_refused() {
 }
 
 #[tokio::test]
-async fn a_write_whose_answer_is_lost_counts_once_and_a_lost_write_is_none() {
+async fn a_write_with_a_lost_response_counts_once_and_a_lost_write_not_at_all() {
     let server = StateServer::new();
     let store = open(&server, 1).await.unwrap();
     server.world().mishap = Some(Mishap::After);
@@ -182,7 +182,7 @@ async fn every_document_carries_its_digest_and_its_lock() {
 }
 
 #[tokio::test]
-async fn gitlabs_methods_are_settings() {
+async fn the_http_methods_of_gitlab_can_be_configured() {
     let server = StateServer::new();
     let lock = format!("{}/{{stack}}/lock", server.address);
     let variables = [
@@ -204,7 +204,7 @@ async fn gitlabs_methods_are_settings() {
 }
 
 #[tokio::test]
-async fn the_password_goes_nowhere_else_and_into_no_error() {
+async fn the_password_is_sent_only_to_its_server_and_is_in_no_error() {
     let seen = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&seen);
     let elsewhere = wire::serve(move |_| {
@@ -230,14 +230,14 @@ async fn the_password_goes_nowhere_else_and_into_no_error() {
 }
 
 #[tokio::test]
-async fn an_answer_without_end_is_not_read_to_its_end() {
+async fn an_endless_response_is_truncated() {
     let address = wire::serve(|_| Answer::new(200, vec![b' '; 17 << 20]));
     let error = HttpStore::<TestClock>::read(&settings(&address), "shop", "prod", None).await.unwrap_err();
     assert!(error.to_string().contains("larger than 16384 KiB"), "{error}");
 }
 
 #[tokio::test]
-async fn the_lock_of_another_is_told_on_asking() {
+async fn the_lock_of_another_run_is_described_on_request() {
     let server = StateServer::new();
     let ask = || async {
         let (holder, settings) = (people::holder(9), settings(&server.address));
@@ -252,7 +252,7 @@ async fn the_lock_of_another_is_told_on_asking() {
 /// Our server is one to Terraform too, where that is installed: what is refused and accepted above is
 /// what the protocol says.
 #[test]
-fn terraform_takes_the_server_for_its_own() {
+fn terraform_accepts_the_test_server_as_its_backend() {
     if Command::new("terraform").arg("version").output().is_err() {
         return;
     }

@@ -72,7 +72,7 @@ async fn a_database_that_ignores_a_condition_is_refused() {
 /// The first lease of a place is probed like every other.
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn a_database_that_was_lax_from_the_beginning_is_refused() {
+async fn a_database_is_probed_for_broken_guarantees_at_the_first_lease() {
     let server = Database::shared();
     let address = server.database("lax_first");
     administer(&address, &stead::ledger::stores::postgres::tables::setup_script(None, "postgres")).await;

@@ -38,7 +38,7 @@ fn reason<T: std::fmt::Debug>(result: Result<T, BackendError>) -> String {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn postgresql_keeps_its_word() {
+async fn postgresql_satisfies_the_contract() {
     let server = Database::shared();
     let address = server.database("contract");
     keeps_its_word(|| shelf(&address)).await;
@@ -46,7 +46,7 @@ async fn postgresql_keeps_its_word() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn postgresql_behind_a_pooler_keeps_its_word() {
+async fn postgresql_behind_a_pooler_satisfies_the_contract() {
     let server = Database::shared();
     let pooler = Bouncer::start(&server);
     let direct = server.database("pooled");
@@ -75,7 +75,7 @@ async fn postgresql_behind_a_pooler_keeps_its_word() {
 /// A sequence counts on where a transaction does not: so it tells how often a statement was tried.
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn a_write_whose_connection_breaks_is_not_tried_again() {
+async fn a_write_is_not_retried_when_its_connection_breaks() {
     let server = Database::shared();
     let address = server.database("lost");
     let shelf = shelf(&address);
@@ -98,7 +98,7 @@ async fn a_write_whose_connection_breaks_is_not_tried_again() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn reading_makes_nothing() {
+async fn reading_creates_no_tables() {
     let server = Database::shared();
     let address = server.database("read");
     let shelf = shelf(&address);
@@ -112,7 +112,7 @@ async fn reading_makes_nothing() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn ledgers_and_schemas_do_not_meet() {
+async fn ledgers_in_one_schema_or_in_several_are_independent() {
     let server = Database::shared();
     let address = server.database("apart");
     administer(&address, "create schema books").await;
@@ -139,7 +139,7 @@ async fn ledgers_and_schemas_do_not_meet() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn a_displaced_epoch_writes_nothing_though_the_number_is_free() {
+async fn a_displaced_epoch_cannot_write_even_an_unused_line_number() {
     let server = Database::shared();
     let address = server.database("epochs");
     let (one, two) = (shelf(&address), shelf(&address));
@@ -158,7 +158,7 @@ async fn a_displaced_epoch_writes_nothing_though_the_number_is_free() {
 /// then finds its condition gone.
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn a_line_that_meets_a_take_over_waits_for_it() {
+async fn a_write_during_a_takeover_waits_and_is_rejected() {
     let server = Database::shared();
     let address = server.database("meeting");
     let one = shelf(&address);
@@ -183,7 +183,7 @@ async fn a_line_that_meets_a_take_over_waits_for_it() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn age_is_by_the_databases_clock() {
+async fn the_age_of_a_lease_uses_the_clock_of_the_database() {
     let server = Database::shared();
     let address = server.database("age");
     let shelf = shelf(&address);
@@ -197,7 +197,7 @@ async fn age_is_by_the_databases_clock() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn what_was_acknowledged_is_durable_in_a_hasty_database() {
+async fn a_write_is_durable_even_with_synchronous_commit_off() {
     let server = Database::shared();
     let address = server.database("hasty");
     let shelf = shelf(&address);
@@ -225,7 +225,7 @@ async fn what_was_acknowledged_is_durable_in_a_hasty_database() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn a_role_that_may_make_nothing_uses_tables_that_are_there() {
+async fn a_role_without_create_privilege_uses_existing_tables() {
     let server = Database::shared();
     let address = server.database("least");
     administer(&address, "create role worker login").await;
@@ -241,7 +241,7 @@ async fn a_role_that_may_make_nothing_uses_tables_that_are_there() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn connections_that_end_are_made_anew() {
+async fn closed_connections_are_reopened() {
     let server = Database::start();
     let address = server.database("broken");
     let shelf = shelf(&address);
@@ -259,7 +259,7 @@ async fn connections_that_end_are_made_anew() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn a_server_that_is_gone_is_told_without_the_password() {
+async fn an_unreachable_server_is_reported_without_the_password() {
     let server = Database::start();
     let address = server.database("gone").replace("postgres@", "postgres:hunter2@");
     let shelf = shelf(&address);
@@ -274,7 +274,7 @@ async fn a_server_that_is_gone_is_told_without_the_password() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn odd_tables_and_rows_are_refused() {
+async fn malformed_tables_and_rows_are_rejected() {
     let server = Database::shared();
     for (name, sql, wanted) in [
         ("no_lines", "drop table stead_lines", "does not exist (42P01); the tables are not the ones"),
@@ -320,7 +320,7 @@ async fn odd_tables_and_rows_are_refused() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn a_standby_and_strangers_are_told_apart() {
+async fn a_standby_and_a_foreign_database_have_their_own_errors() {
     let server = Database::shared();
     let address = server.database("standby");
     administer(&address, "alter database standby set default_transaction_read_only = on").await;

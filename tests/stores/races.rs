@@ -67,7 +67,7 @@ async fn ledger(place: &LedgerLocation, environment: &str) -> Ledger {
 
 /// The child: does what it is told, line by line, and answers each line with one that begins with `@`.
 #[test]
-fn plays_its_role() {
+fn child_process_of_the_race_tests() {
     let Ok(place) = std::env::var(ROLE) else { return };
     let place = LedgerLocation::parse(&place).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -119,7 +119,7 @@ struct Racer {
 impl Racer {
     fn start(place: &str, environment: &[(&str, String)]) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "races::plays_its_role", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "races::child_process_of_the_race_tests", "--nocapture", "--test-threads=1"])
             .envs(environment.iter().cloned())
             .env(ROLE, place)
             .stdin(Stdio::piped())
@@ -255,7 +255,7 @@ pub async fn a_sleeper_wakes_to_nothing(place: &str, environment: &[(&str, Strin
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn at_postgresql() {
+async fn races_in_postgresql() {
     let server = Database::shared();
     let address = server.database("races");
     one_of_two_gets_it(&address, &[]).await;
@@ -265,7 +265,7 @@ async fn at_postgresql() {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn at_postgresql_behind_a_pooler() {
+async fn races_in_postgresql_behind_a_pooler() {
     let server = Database::shared();
     let pooler = Bouncer::start(&server);
     let address = pooler.address(&server.database("pooled_races"));

@@ -12,7 +12,7 @@ const PLACE: &str = "STEAD_TEST_RACES_AT";
 #[cfg(feature = "s3")]
 #[test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-fn at_s3() {
+fn races_in_s3() {
     crate::moto::bucket("races");
     let this = std::env::current_exe().unwrap();
     let mut command = Command::new(this);
@@ -21,7 +21,7 @@ fn at_s3() {
         command.env_remove(name);
     }
     let raced = command
-        .args(["--exact", "races_elsewhere::at_the_place_that_is_named", "--nocapture"])
+        .args(["--exact", "races_elsewhere::child_process_that_races_at_the_given_location", "--nocapture"])
         .env(PLACE, "s3://races/here")
         .env("AWS_ENDPOINT_URL", crate::moto::address())
         .env("AWS_ACCESS_KEY_ID", "test")
@@ -31,7 +31,7 @@ fn at_s3() {
 }
 
 #[tokio::test]
-async fn at_the_place_that_is_named() {
+async fn child_process_that_races_at_the_given_location() {
     let Ok(place) = std::env::var(PLACE) else { return };
     races::one_of_two_gets_it(&place, &[]).await;
     races::the_dead_are_succeeded_at_once(&place, &[]).await;
@@ -40,7 +40,7 @@ async fn at_the_place_that_is_named() {
 
 /// A lock there has no end, and only a human breaks it: so the dead are not succeeded.
 #[tokio::test]
-async fn at_a_state_server() {
+async fn races_at_a_state_server() {
     let place = format!("{}/{{stack}}-{{environment}}", StateServer::new().address);
     races::one_of_two_gets_it(&place, &[]).await;
     races::a_sleeper_wakes_to_nothing(&place, &[]).await;

@@ -72,7 +72,7 @@ fn account(name: &str) -> Record {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_bucket_keeps_its_word() {
+async fn a_bucket_satisfies_the_contract() {
     moto::bucket("contract");
     let shelves: Vec<_> = {
         let mut shelves = Vec::new();
@@ -87,7 +87,7 @@ async fn a_bucket_keeps_its_word() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_ledger_is_begun_written_read_and_given_back() {
+async fn a_ledger_is_created_written_read_and_unlocked() {
     moto::bucket("story");
     let new = || shelf(moto::address(), "story");
     assert!(SharedStore::<_, TestClock>::read(&new().await, "shop", "prod", None).await.unwrap().is_none());
@@ -109,7 +109,7 @@ async fn a_ledger_is_begun_written_read_and_given_back() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn whoever_was_displaced_writes_nothing() {
+async fn a_displaced_holder_writes_nothing() {
     moto::bucket("displaced");
     let new = || shelf(moto::address(), "displaced");
     let first = open(new().await, 1).await.unwrap();
@@ -125,7 +125,7 @@ async fn whoever_was_displaced_writes_nothing() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_store_without_a_condition_is_refused() {
+async fn a_bucket_without_conditional_writes_is_rejected() {
     for (bucket, header) in [("lax-new", "if-none-match"), ("lax-match", "if-match")] {
         moto::bucket(bucket);
         let address = before_moto(move |request| to_moto(&request.without(header)));
@@ -138,7 +138,7 @@ async fn a_store_without_a_condition_is_refused() {
 }
 
 #[tokio::test]
-async fn a_store_that_says_yes_to_everything_is_refused() {
+async fn a_bucket_that_accepts_every_condition_is_rejected() {
     for tag in [true, false] {
         let address = wire::serve(move |_| {
             let answer = Answer::new(200, "").with("last-modified", "Sun, 06 Nov 1994 08:49:37 GMT");
@@ -151,7 +151,7 @@ async fn a_store_that_says_yes_to_everything_is_refused() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_list_that_lags_hides_nothing() {
+async fn a_stale_list_hides_no_record() {
     const EMPTY: &str = "<?xml version=\"1.0\"?><ListBucketResult><Name>lag</Name><KeyCount>0</KeyCount>\
                          <MaxKeys>1000</MaxKeys><IsTruncated>false</IsTruncated></ListBucketResult>";
     moto::bucket("lag");
@@ -210,7 +210,7 @@ async fn survives_each_write_failing_once(
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_write_whose_answer_is_lost_counts_once() {
+async fn a_write_with_a_lost_response_counts_once() {
     survives_each_write_failing_once("lost", |request| {
         to_moto(request);
         Answer::lost()
@@ -220,14 +220,14 @@ async fn a_write_whose_answer_is_lost_counts_once() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_write_that_is_put_off_is_sent_again() {
+async fn a_throttled_write_is_retried() {
     survives_each_write_failing_once("busy", |_| Answer::new(503, "<Error><Code>SlowDown</Code></Error>"))
         .await;
 }
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_write_that_meets_another_is_sent_again() {
+async fn a_write_that_conflicts_with_a_concurrent_one_is_retried() {
     survives_each_write_failing_once("meets", |_| {
         Answer::new(409, "<Error><Code>ConditionalRequestConflict</Code></Error>")
     })
@@ -236,7 +236,7 @@ async fn a_write_that_meets_another_is_sent_again() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn a_renewal_that_no_answer_told_of_is_still_ours() {
+async fn a_renewal_with_a_lost_response_is_recognized_as_its_own() {
     moto::bucket("untold");
     let deaf = Arc::new(AtomicBool::new(false));
     let lost = Arc::clone(&deaf);
@@ -263,7 +263,7 @@ async fn a_renewal_that_no_answer_told_of_is_still_ours() {
 }
 
 #[tokio::test]
-async fn credentials_come_from_where_the_variables_say() {
+async fn credentials_are_read_from_the_source_that_the_variables_select() {
     const GIVEN: &str = r#"{"AccessKeyId":"ASIAGIVEN","SecretAccessKey":"given","Token":"session",
         "Expiration":"2099-01-01T00:00:00Z"}"#;
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -293,7 +293,7 @@ async fn credentials_come_from_where_the_variables_say() {
 }
 
 #[tokio::test]
-async fn a_machine_that_gives_no_credentials_is_told_which_variables_are_missing() {
+async fn without_credentials_the_error_names_the_missing_variables() {
     let address = wire::serve(|_| Answer::new(404, ""));
     let variables = [("AWS_ENDPOINT_URL", address.clone()), ("AWS_METADATA_ENDPOINT", address)];
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
@@ -304,7 +304,7 @@ async fn a_machine_that_gives_no_credentials_is_told_which_variables_are_missing
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn the_age_of_a_lease_is_by_the_stores_clock() {
+async fn the_age_of_a_lease_uses_the_clock_of_the_store() {
     moto::bucket("age");
     let real = shelf(moto::address(), "age").await;
     real.put_lease(&contract::lease(1), None).await.unwrap();
@@ -326,7 +326,7 @@ async fn the_age_of_a_lease_is_by_the_stores_clock() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-async fn errors_say_why_and_hold_no_key() {
+async fn errors_give_the_cause_and_contain_no_key() {
     let refusing = wire::serve(|request| {
         let secrets = format!("{} {:?}", SECRET, request.headers);
         Answer::new(403, format!("<Error><Code>AccessDenied</Code><Message>{secrets}</Message></Error>"))

@@ -257,7 +257,7 @@ fn copy(stack: &str) -> Vec<u8> {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn at_postgresql() {
+async fn macs_in_postgresql_survive_kills_and_detect_tampering() {
     let server = Database::shared();
     let direct = server.database("sealed");
     let (host, database) = direct.split_once('@').unwrap().1.split_once('/').unwrap();
@@ -285,7 +285,7 @@ async fn at_postgresql() {
 #[cfg(feature = "s3")]
 #[test]
 #[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
-fn at_s3() {
+fn macs_in_s3_survive_kills_and_detect_tampering() {
     crate::moto::bucket("sealed");
     let (gate, port) = Gate::before(crate::moto::address().trim_start_matches("http://"));
     let mut place = Place::new("s3://sealed/here".to_owned(), gate, true);
@@ -299,7 +299,7 @@ fn at_s3() {
 
 /// A lock there has no end: a human breaks it before the second run.
 #[test]
-fn at_a_state_server() {
+fn macs_at_a_state_server_survive_kills_and_detect_tampering() {
     let server = StateServer::new();
     let (gate, port) = Gate::before(server.address.trim_start_matches("http://"));
     let backend = format!("http://127.0.0.1:{port}/{{stack}}-{{environment}}");
@@ -308,7 +308,7 @@ fn at_a_state_server() {
 
 /// Without a server: what is killed is in `ledger::seal`.
 #[test]
-fn in_a_directory() {
+fn macs_are_added_to_a_ledger_in_a_directory() {
     let place = Place::new("file:ledgers".to_owned(), Arc::new(Gate::default()), true);
     place.begin("added");
     assert_eq!(place.run("added", "one", "state list").0, 1);

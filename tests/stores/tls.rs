@@ -45,7 +45,7 @@ async fn tried(address: &str) -> String {
 
 #[tokio::test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
-async fn only_a_server_that_is_vouched_for_is_talked_to() {
+async fn only_a_server_with_a_trusted_certificate_is_used() {
     let server = Database::start();
     let folder = server.folder().to_owned();
     certify(&folder);

@@ -47,7 +47,7 @@ fn every_section_of_the_contract_is_listed() {
 }
 
 #[test]
-fn every_file_that_a_reason_names_is_there() {
+fn every_file_that_a_reason_names_exists() {
     let root = env!("CARGO_MANIFEST_DIR");
     for (section, cell) in rows() {
         for word in cell

@@ -321,7 +321,7 @@ impl Trial {
 }
 
 #[test]
-fn the_binary_is_right_in_every_world() {
+fn the_binary_passes_under_every_service_variation() {
     let only = env::var("STEAD_WORLD").ok();
     let wanted = |variation: &&Variation| only.as_ref().is_none_or(|only| *only == variation.name);
     // A list that lags by more than the bound that is given here, or what is hidden, is for the laws.

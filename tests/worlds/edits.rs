@@ -142,7 +142,7 @@ pub fn wrong(
 }
 
 #[test]
-fn every_attribute_that_a_block_may_write_is_written_and_edited_by_some_stack() {
+fn every_writable_attribute_is_written_and_edited_by_some_stack() {
     let mut written: BTreeSet<String> = BTreeSet::new();
     for number in 0..400 {
         for block in generate(number).blocks {

@@ -204,7 +204,7 @@ fn destroy_again(whole: &Stack, outside: &Rc<Outside>, figures: &mut Figures) {
 }
 
 #[test]
-fn data_goes_only_with_consent_and_a_destroy_is_never_refused() {
+fn data_is_deleted_only_with_approval_and_a_destroy_is_never_refused() {
     let stacks = env::var("STEAD_REMOVALS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
     let mut figures = Figures::default();
     for number in 0..stacks {

@@ -105,7 +105,7 @@ fn shard(which: u64, of: u64) -> (BTreeMap<(&'static str, char), (usize, String)
 }
 
 #[test]
-fn the_laws_hold_in_every_world_but_for_the_known_defects() {
+fn the_invariants_hold_under_every_variation_except_known_defects() {
     let halves: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..2).map(|which| scope.spawn(move || shard(which, 2))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()

@@ -33,7 +33,7 @@ static WITHOUT_POLICIES: Variation = Variation {
 };
 
 #[test]
-fn what_never_took_effect_was_not_changed_by_others() {
+fn a_change_that_never_took_effect_is_not_drift() {
     let mut here = Here::new(&WITHOUT_POLICIES, VM);
     here.expect(0, &format!("apply --yes {BOUNDS}"), &[]);
     let unverified = ["No changes", "not verified: vm.console_require_mfa"];
@@ -70,7 +70,7 @@ api_key: { ci: { deliver_secret: { file: ./secrets/ci } } }
 ";
 
 #[test]
-fn a_key_whose_secret_was_lost_is_a_question_with_answers_that_work() {
+fn a_key_with_a_lost_secret_can_be_resolved_as_surplus_or_adopted() {
     for (word, is_new) in [("surplus", true), ("adopt", false)] {
         let mut here = Here::new(&PLAIN, KEYS);
         here.world.lose_next("/api/v1/api-keys");

@@ -238,7 +238,7 @@ mod tests {
     use crate::model::address::Address;
 
     #[test]
-    fn an_object_is_taken_once_and_only_by_a_creation_that_is_older() {
+    fn an_object_is_claimed_once_and_only_by_a_creation_sent_before_it() {
         let (baselines, kind) = (PreexistingObjects::default(), REGISTRY.kind("volume").unwrap());
         let second = Duration::from_secs(1);
         let claim = |id: &str, sent| baselines.claim(kind, None, &id.into(), sent);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_ledger_owns_or_has_deleted_is_taken_already() {
+    fn objects_owned_or_deleted_by_the_ledger_are_already_claimed() {
         let mut ledger = deposing();
         let stone = Tombstone { kind: "vpc".into(), at: jiff::Timestamp::UNIX_EPOCH };
         ledger.tombstones.insert("gone".into(), stone);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_for_an_id_comes_again() {
+    fn an_object_whose_id_is_its_name_can_be_claimed_again() {
         let (baselines, kind) = (PreexistingObjects::default(), REGISTRY.kind("database_user").unwrap());
         let parent: Name = "d1".into();
         for _ in 0..2 {

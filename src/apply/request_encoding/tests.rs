@@ -20,7 +20,7 @@ fn texts(items: &[&str]) -> Value {
 }
 
 #[test]
-fn a_creation_sends_what_it_takes_in_the_services_words() {
+fn a_create_body_contains_its_attributes_in_the_format_of_the_service() {
     let sent = values(&[
         ("name", "web".into()),
         ("template", "t-1".into()),
@@ -42,7 +42,7 @@ fn a_creation_sends_what_it_takes_in_the_services_words() {
 }
 
 #[test]
-fn a_body_notes_the_texts_that_no_answer_may_repeat() {
+fn a_body_registers_the_texts_to_redact_in_responses() {
     let map = [("MODE".into(), Value::text("of-somebody-else"))].into();
     let app = values(&[("name", "web-of-the-shop".into()), ("env_vars", Value::Map(map))]);
     let body = create_body(kind("app"), &app).unwrap();
@@ -53,13 +53,13 @@ fn a_body_notes_the_texts_that_no_answer_may_repeat() {
 }
 
 #[test]
-fn a_value_without_its_text_is_not_sent() {
+fn a_secret_without_its_text_is_not_sent() {
     let sealed = values(&[("name", "web".into()), ("user_data", Value::Secret(Secret::Fingerprint(None)))]);
     assert_eq!(create_body(kind("vm"), &sealed), Err(UnsendableValue("user_data".into())));
 }
 
 #[test]
-fn a_call_sends_what_changes_what_it_always_carries_and_defaults_for_null() {
+fn a_call_sends_changed_and_required_fields_and_defaults_for_null() {
     let database = kind("database");
     let standing = |name: &str| (name == "public_allowlist").then(|| texts(&["10.0.0.0/8"]));
     for (call, targets, wanted) in [
@@ -87,7 +87,7 @@ fn a_call_sends_what_changes_what_it_always_carries_and_defaults_for_null() {
 }
 
 #[test]
-fn what_is_expected_is_what_lists_show_and_no_secret() {
+fn expected_attributes_are_those_in_lists_without_secrets() {
     let sent = values(&[
         ("name", "web".into()),
         ("plan", "2".into()),
@@ -108,7 +108,7 @@ fn what_is_expected_is_what_lists_show_and_no_secret() {
 }
 
 #[test]
-fn values_that_mean_the_same_are_the_same() {
+fn equivalent_values_are_equal() {
     let table: &[(&str, &str, Value, Value, bool)] = &[
         ("vm", "ssh_keys", texts(&["b", "a"]), texts(&["a", "b"]), true),
         ("vm", "ssh_keys", texts(&["a"]), texts(&["a", "b"]), false),
@@ -133,7 +133,7 @@ fn values_that_mean_the_same_are_the_same() {
 }
 
 #[test]
-fn secrets_are_compared_across_their_two_forms_and_never_kept() {
+fn secrets_are_compared_by_text_or_fingerprint_and_never_stored() {
     let attribute = kind("vm").attribute("user_data").unwrap();
     let (plain, other) = (Value::Secret(Secret::new("canary")), Value::Secret(Secret::new("other")));
     let sealed = fingerprint_value(attribute, &plain, &KEY);
@@ -148,7 +148,7 @@ fn secrets_are_compared_across_their_two_forms_and_never_kept() {
 }
 
 #[test]
-fn the_calls_between_two_values() {
+fn the_calls_between_two_values_are_determined() {
     let names = |name: &str, attribute: &str, live: Value, wanted: Value| -> Vec<&'static str> {
         let attribute = kind(name).attribute(attribute).unwrap();
         calls_between(attribute, &live, &wanted).into_iter().map(|(call, _, _)| call.name).collect()
@@ -163,7 +163,7 @@ fn the_calls_between_two_values() {
 }
 
 #[test]
-fn an_object_is_unlike_only_in_what_it_shows() {
+fn an_object_differs_only_in_attributes_that_it_shows() {
     let volume = kind("volume");
     let sent = values(&[("name", "data".into()), ("size", Value::Integer(5))]);
     let object = |attributes: &[(&str, Value)]| Object {
@@ -181,7 +181,7 @@ fn an_object_is_unlike_only_in_what_it_shows() {
 }
 
 #[test]
-fn a_live_text_is_a_secret_where_one_was_or_will_be() {
+fn a_live_value_is_a_secret_if_it_was_or_will_be_one() {
     let never = |_: &Secret, _: &str| false;
     let map =
         |key: Value, mode: &str| Value::Map([("KEY".into(), key), ("MODE".into(), mode.into())].into());
@@ -199,7 +199,7 @@ fn a_live_text_is_a_secret_where_one_was_or_will_be() {
 }
 
 #[test]
-fn what_somebody_else_set_is_hidden_and_counts_as_what_it_was_by_its_seal() {
+fn a_foreign_value_is_hidden_and_compared_by_its_fingerprint() {
     let attribute = kind("app").attribute("env_vars").unwrap();
     let map = |hand: Value| Value::Map([("A".into(), "one".into()), ("HAND".into(), hand)].into());
     let seal = |text: &str| Value::Secret(Secret::new(text).to_planned(&KEY));
@@ -222,7 +222,7 @@ fn what_somebody_else_set_is_hidden_and_counts_as_what_it_was_by_its_seal() {
 }
 
 #[test]
-fn what_a_call_only_carries_along_is_not_remembered_as_steads() {
+fn a_foreign_value_carried_by_a_call_is_not_recorded_as_applied() {
     let map = |pairs: &[(&str, &str)]| {
         Value::Map(pairs.iter().map(|(key, value)| ((*key).into(), Value::text(value))).collect())
     };

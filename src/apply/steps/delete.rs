@@ -194,7 +194,7 @@ mod tests {
     use crate::model::value::Attributes;
 
     #[test]
-    fn an_object_is_deleted_only_with_its_own_certificate() {
+    fn an_object_is_deleted_only_if_id_project_and_creation_time_match() {
         let (noon, night) = (Some("2026-11-21T12:00:00Z"), Some("2026-11-21T23:00:00Z"));
         for (id, project, created_at, wanted) in [
             ("a", Some("p"), noon, true),

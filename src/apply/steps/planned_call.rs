@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_before_there_or_elsewhere() {
+    fn an_object_has_its_old_its_new_or_a_diverged_value() {
         let (vm, volume) = (REGISTRY.kind("vm").unwrap(), REGISTRY.kind("volume").unwrap());
         let elsewhere = |name: &str| CallProgress::Diverged(name.into());
         let size = |n: i64| ("size", Value::Integer(n));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_call_of_the_step_reached_is_no_surprise() {
+    fn a_value_set_by_an_earlier_call_of_the_step_is_not_a_divergence() {
         let volume = REGISTRY.kind("volume").unwrap();
         let ends = |n: i64| attributes(&[("size", Value::Integer(n))]);
         let step = prepared_from_intent(volume.call("resize").unwrap(), &ends(5), &ends(9));

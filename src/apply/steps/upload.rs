@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_at_a_glance() {
+    fn sizes_are_formatted_with_decimal_units() {
         let table =
             [(0, "0 B"), (999, "999 B"), (1_000, "1 kB"), (999_999, "999 kB"), (12_345_678, "12.3 MB")];
         for (bytes, text) in table {

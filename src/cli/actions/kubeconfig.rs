@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_added_under_its_name_and_others_stay() {
+    fn a_kubeconfig_entry_is_merged_and_others_stay() {
         let new = KubeconfigContext::parse(&sent()).unwrap();
         let old = "apiVersion: v1\nkind: Config\npreferences: {colors: true}\nclusters: [{name: home, cluster: {server: a}}]\nusers: []\ncontexts: null\ncurrent-context: home\n";
         let merged = new.merge_into(old, "shop/prod/jobs", false).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_more_than_connect_is_refused_and_no_value_is_quoted() {
+    fn an_entry_that_does_more_than_connect_is_rejected_unquoted() {
         let token = "{token: canary}";
         let server = "{server: 'https://h:6443', ";
         for (from, to) in [
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_kubeconfig_is_left_alone_and_not_quoted() {
+    fn a_file_that_is_not_a_kubeconfig_is_neither_changed_nor_quoted() {
         let new = KubeconfigContext::parse(&sent()).unwrap();
         for old in ["[1]", "canary: [", "clusters: {a: canary}"] {
             let Err(error) = new.merge_into(old, "n", false) else { panic!("{old} passed") };

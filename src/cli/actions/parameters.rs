@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_become_what_the_type_sends() {
+    fn action_parameters_are_parsed_by_their_type() {
         let optional = |ty| Parameter::optional("x", ty);
         let count = Type::Integer { min: 600, max: 2_592_000, unit: "s" };
         let table = [

@@ -162,7 +162,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn parameters_and_effects_come_from_the_tables() {
+    fn parameters_and_effects_are_derived_from_the_tables() {
         let all = actions_by_name(REGISTRY);
         let deed = |name: &str, kind: &str| {
             *all[name].iter().find(|deed| deed.kind.name == kind).expect("an action")
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_takes_what_travels_in_it() {
+    fn the_parameters_of_a_call_are_the_attributes_in_its_body() {
         let database = REGISTRY.kind("database").expect("a kind");
         let rename = of_call(database, "rename");
         assert_eq!((rename[0].name, rename[0].need), ("name", ParameterPresence::Required));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn every_action_has_somewhere_to_go() {
+    fn every_action_has_an_endpoint() {
         for deed in actions_by_name(REGISTRY).values().flatten() {
             assert!(deed.endpoint(REGISTRY).is_some(), "{} {}", deed.kind.name, deed.action.name);
         }

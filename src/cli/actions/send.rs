@@ -165,7 +165,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn what_is_known_is_said_and_nothing_is_promised() {
+    fn an_action_outcome_reports_only_what_is_known() {
         let kind = REGISTRY.kind("vm").expect("a kind");
         let deed = KindAction { kind, action: kind.action("reboot").expect("an action") };
         let target =

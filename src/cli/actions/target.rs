@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_names_an_object() {
+    fn a_target_is_parsed_as_a_resource_address_or_an_object_id() {
         let shown = |text: &str| match TargetReference::parse(text) {
             Ok(TargetReference::Resource(address)) => format!("resource {address}"),
             Ok(TargetReference::Object(kind, key)) => {

@@ -341,7 +341,7 @@ mod tests {
     };
 
     #[test]
-    fn a_run_ends_the_command_as_it_ended_itself() {
+    fn the_exit_code_of_a_job_run_is_the_exit_code_of_the_command() {
         let table = [
             ("queued", json!(null), None),
             ("running", json!(null), None),

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_come_from_the_tables() {
+    fn action_flags_are_derived_from_the_tables() {
         let done =
             parse("stead do restore database.main --in-place --backup b1 --yes --timeout 90s").unwrap();
         assert_eq!((done.action.as_str(), done.target.as_deref()), ("restore", Some("database.main")));
@@ -389,14 +389,14 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_is_answered_with_the_right_word() {
+    fn a_misspelled_action_gets_a_suggestion() {
         let error = |line: &str| parse(line).unwrap_err().render().to_string();
         assert!(error("stead do rebot vm.web").contains("'reboot'"), "{}", error("stead do rebot vm.web"));
         assert!(error("stead do restore database.main --inplace").contains("'--in-place'"));
     }
 
     #[test]
-    fn help_lists_kinds_and_says_what_disrupts() {
+    fn help_lists_kinds_and_disruptive_effects() {
         let help = parse("stead do --help").unwrap_err().render().to_string();
         for text in ["reboot", "Restarts it (vm)", "By kind:", "vm:ID", "database_user"] {
             let text = if text == "vm:ID" { "KIND:ID" } else { text };

@@ -47,7 +47,7 @@ mod tests {
     use crate::cli::args::Cli;
 
     #[test]
-    fn what_decides_is_said_again_and_nothing_else() {
+    fn suggested_commands_repeat_only_the_flags_that_select_the_stack() {
         let said = |line: &[&str]| format_flags(&Cli::try_parse_from(line).unwrap().global).join(" ");
         let line = [
             "stead",

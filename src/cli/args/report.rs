@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_report_is_a_form_and_a_path() {
+    fn a_report_argument_is_a_format_and_a_path() {
         assert_eq!(of_plan("md=a=b.md"), Ok((ReviewFormat::Markdown, "a=b.md".into())));
         for (text, says) in [
             ("md", "FORMAT=PATH"),

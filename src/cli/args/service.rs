@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_memory() {
+    fn memory_sizes_are_parsed_with_their_units() {
         let table =
             [("2048", 2048), ("2GB", 2048), ("2g", 2048), ("512MB", 512), ("1GiB", 1024), ("0.5gb", 512)];
         for (text, wanted) in table {

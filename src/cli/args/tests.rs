@@ -14,12 +14,12 @@ fn command(line: &str) -> Command {
 }
 
 #[test]
-fn the_declaration_holds_together() {
+fn the_command_definition_is_consistent() {
     Cli::command().debug_assert();
 }
 
 #[test]
-fn global_flags_stand_before_or_after_the_command() {
+fn global_flags_are_accepted_before_and_after_the_command() {
     for line in [
         "stead -e prod -C shop --var a=b=c --output json plan",
         "stead plan -e prod --dir shop --var a=b=c --output json",
@@ -33,7 +33,7 @@ fn global_flags_stand_before_or_after_the_command() {
 }
 
 #[test]
-fn yes_may_name_kinds_and_never_eats_the_file() {
+fn yes_takes_kinds_of_change_and_never_the_plan_file() {
     let yes = |line| match command(line) {
         Command::Apply(apply) => (apply.yes, apply.file.map(|file| file.display().to_string())),
         other => panic!("{other:?}"),
@@ -42,7 +42,9 @@ fn yes_may_name_kinds_and_never_eats_the_file() {
     assert_eq!(yes("stead apply --yes prod.plan"), (Some(AutoApproval::All), Some("prod.plan".into())));
     let only = AutoApproval::Only([ChangeKind::Create, ChangeKind::Update].into());
     assert_eq!(yes("stead apply --yes=create,update"), (Some(only), None));
-    assert!(parse("stead apply --yes=crate").unwrap_err().to_string().contains("not one of create, update"));
+    assert!(
+        parse("stead apply --yes=crate").unwrap_err().to_string().contains("not one of create, update")
+    );
 }
 
 #[test]
@@ -74,7 +76,7 @@ fn flags_that_contradict_are_refused() {
 }
 
 #[test]
-fn scope_and_saving() {
+fn plan_flags_for_scope_and_output_are_parsed() {
     let Command::Plan(plan) = command(
         "stead plan -o f.plan --detailed-exitcode --destroy --target vm.web --target vpc.main --exclude vm.web.b --adopt database.main=db-1 --allow-deletes",
     ) else {
@@ -88,7 +90,7 @@ fn scope_and_saving() {
 }
 
 #[test]
-fn the_rest_parses() {
+fn every_other_command_line_parses() {
     let table = [
         "stead init",
         "stead init --template shop --format kdl --force my-shop",
@@ -114,7 +116,7 @@ fn the_rest_parses() {
 }
 
 #[test]
-fn a_slip_gets_a_suggestion() {
+fn a_misspelled_argument_gets_a_suggestion() {
     let table = [
         ("stead plam", "plan"),
         ("stead plan --allow-delete", "--allow-deletes"),
@@ -131,7 +133,7 @@ fn a_slip_gets_a_suggestion() {
 }
 
 #[test]
-fn alone_it_prints_three_examples_on_a_screen() {
+fn stead_without_arguments_prints_three_examples_on_one_screen() {
     for line in ["stead help", "stead help apply", "stead help do reboot", "stead help state pull"] {
         assert_eq!(parse(line).unwrap_err().kind(), ErrorKind::DisplayHelp, "{line}");
     }
@@ -141,7 +143,7 @@ fn alone_it_prints_three_examples_on_a_screen() {
 }
 
 #[test]
-fn every_command_says_what_it_is_for_and_gives_an_example() {
+fn every_command_has_a_description_and_an_example() {
     fn look(command: &clap::Command, path: &str) {
         for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {
             let path = format!("{path} {}", command.get_name());

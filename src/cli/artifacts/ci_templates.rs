@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipeline_is_yaml_and_no_place_is_left_empty() {
+    fn a_pipeline_is_valid_yaml_and_has_no_empty_placeholder() {
         let bare = PipelineParameters {
             secrets: vec![],
             directory: String::new(),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_given_stands_as_it_is() {
+    fn the_given_parameters_occur_verbatim_in_the_pipeline() {
         let (_, lab) = render_pipeline(CiSystem::GitLab, &facts());
         let changes = "changes: [\"infra/shop/**/*\", \"infra/modules/**/*\", .gitlab/stead-shop.yml]";
         assert!(lab.contains(changes), "{lab}");
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_may_do_no_more_than_it_needs() {
+    fn a_ci_job_has_only_the_permissions_it_needs() {
         let (_, text) = render_pipeline(CiSystem::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         assert_eq!(read["permissions"].as_mapping().map(serde_yaml::Mapping::len), Some(0));
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_required_check_runs_for_each_request_and_no_apply_is_canceled_in_silence() {
+    fn a_required_check_runs_for_each_pull_request_and_no_apply_is_canceled() {
         let (_, text) = render_pipeline(CiSystem::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         assert!(read["on"]["pull_request"].is_null() && read["on"]["merge_group"].is_null());
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn environments_follow_each_other_in_gitlab_and_one_that_is_confirmed_waits() {
+    fn gitlab_environments_run_in_order_and_a_protected_one_waits() {
         let (_, text) = render_pipeline(CiSystem::GitLab, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
         let job = |name: &str| &read[format!("stead-shop {name}").as_str()];
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_directory_is_cached_where_something_is_applied() {
+    fn the_state_directory_is_cached_in_jobs_that_apply() {
         let (_, hub) = render_pipeline(CiSystem::GitHub, &facts());
         let read: serde_yaml::Value = serde_yaml::from_str(&hub).unwrap();
         for (name, job) in read["jobs"].as_mapping().unwrap() {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_branch_is_a_text_and_a_directory_no_pattern() {
+    fn a_branch_and_a_directory_are_quoted_as_literals() {
         let facts = PipelineParameters { branch: "1.10".into(), directory: "a[b]+".into(), ..facts() };
         let (_, text) = render_pipeline(CiSystem::GitHub, &facts);
         let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_reads_as_something_else_is_refused() {
+    fn a_name_with_pipeline_syntax_is_rejected() {
         assert_eq!(pipeline_refusal(&facts()), None);
         let with = |name: &str| {
             [
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_named_after_the_stack_and_where_it_is() {
+    fn pipeline_files_are_named_after_the_stack_and_its_directory() {
         let named =
             |directory: &str| pipeline_slug(&PipelineParameters { directory: directory.into(), ..facts() });
         assert_eq!(
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_stays_one_word_in_the_hook() {
+    fn a_directory_stays_one_shell_word_in_the_git_hook() {
         let odd = git_hook("DIRECTORY\ntouch x #");
         let lines: Vec<&str> = odd.lines().collect();
         assert!(lines[1].starts_with("# ") && lines[2].starts_with("# "), "{odd}");

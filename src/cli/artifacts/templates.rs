@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn both_syntaxes_declare_the_same() {
+    fn both_syntaxes_of_a_template_declare_the_same_resources() {
         for template in [StackTemplate::Minimal, StackTemplate::Shop] {
             let text = |format| template_files(template, format, "demo")[0].1.clone();
             assert_eq!(
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn every_text_carries_the_name_and_explains_itself() {
+    fn every_template_contains_the_stack_name_and_explanatory_comments() {
         for (template, format) in ALL {
             let written = template_files(template, format, "demo");
             assert!(!written[0].1.contains(NAME) && written[0].1.contains("demo"));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_gives_the_stack_its_name() {
+    fn the_stack_name_is_derived_from_the_directory() {
         let table = [
             ("shop", "shop"),
             ("My Shop!", "my-shop"),

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_is_offered() {
+    fn declared_commands_and_flags_are_completed() {
         let table = [
             ("stead ", "apply", true),
             ("stead ", "__complete", false),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_stack_has_is_asked_for() {
+    fn completion_queries_the_stack_for_addresses_and_environments() {
         let table = [
             ("stead -e ", CompletionSource::Environment),
             ("stead plan --env ", CompletionSource::Environment),

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_for_people() {
+    fn explain_pages_render_as_text() {
         insta::assert_snapshot!(shown("database.storage_gb"), @r#"
     database.storage_gb
       Storage in GB; the plan's when it is not said. It can only grow.
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_words_and_kinds() {
+    fn explain_has_pages_for_keywords_and_kinds() {
         insta::assert_snapshot!(shown("lifecycle"), @"
         lifecycle
           How the object may be changed, replaced and deleted. It has final_snapshot,
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_keeps_its_width() {
+    fn every_page_keeps_to_the_width() {
         let index = explain::build_index(&REGISTRY);
         let subjects = index.kinds.iter().chain(&index.words).chain(&index.codes).map(|(name, _)| *name);
         for subject in subjects {

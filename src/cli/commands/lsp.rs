@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_cut_by_their_length() {
+    fn messages_are_split_by_their_content_length() {
         let mut input = "Content-Length: 2\r\nX: y\r\n\r\n{}content-length: 3\r\n\r\n[é".as_bytes();
         assert_eq!(read_message(&mut input).unwrap(), Some(b"{}".to_vec()));
         assert_eq!(read_message(&mut input).unwrap(), Some("[é".as_bytes().to_vec()));

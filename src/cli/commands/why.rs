@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_are_told_with_their_places() {
+    fn why_shows_dependencies_and_dependents_with_their_locations() {
         let mut sources = Sources::default();
         sources.add(Source::new(
             "stead.yaml",

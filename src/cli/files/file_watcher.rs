@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_change_of_a_file_shows() {
+    fn every_file_change_changes_the_fingerprints() {
         let root = tempfile::tempdir().unwrap();
         let directories = BTreeSet::from([root.path().to_owned(), root.path().join("gone")]);
         let mut before = FileFingerprints::from_directories(&directories);

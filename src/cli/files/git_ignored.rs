@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_git_ignores_is_known_without_git() {
+    fn ignored_files_are_determined_without_git() {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_in_place_of_an_ignore_file_is_not_read() {
+    fn a_gitignore_that_is_a_symlink_is_not_read() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("patterns"), "*\n").unwrap();
         std::os::unix::fs::symlink("patterns", root.path().join(".gitignore")).unwrap();

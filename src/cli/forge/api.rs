@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn each_api_is_asked_in_its_own_words() {
+    fn each_forge_gets_requests_in_its_own_format() {
         let closed = CommentContent { open: false, ..TEXT };
         let review = CommentThread::Review(7);
         let all = |forge: Forge, project: &str| {
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_read_and_what_is_none_is_left_out() {
+    fn comments_are_parsed_and_malformed_rows_are_skipped() {
         let page = br#"[
             {"id": 1, "body": null, "user": {"login": "ada", "type": "User"}, "html_url": "https://h/1"},
             {"id": 2, "body": "x", "user": {"login": "github-actions[bot]", "id": 41898282}},
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_commit_of_a_request_is_read() {
+    fn the_head_commit_of_a_pull_request_is_read() {
         let of = |answer: &str| read_one_review(answer.as_bytes()).unwrap();
         let hub = of(r#"{"number": 7, "head": {"sha": "abc"}, "merged_at": "t", "state": "closed"}"#);
         assert_eq!((hub.head.as_deref(), hub.is_merged), (Some("abc"), true));
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_of_the_request_that_it_merged_or_of_the_only_one() {
+    fn a_commit_belongs_to_the_pull_request_it_merged_or_to_the_only_one() {
         let of = |answer: &str| read_review("abc", answer.as_bytes()).unwrap();
         assert_eq!(of("[]"), None);
         assert_eq!(of(r#"[{"number": 3, "merge_commit_sha": "other", "merged_at": "t"}]"#), Some(3));

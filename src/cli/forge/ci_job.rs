@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_of_each_system_tell_of_its_jobs() {
+    fn the_variables_of_each_ci_system_describe_its_jobs() {
         let hub = job(&[
             ("GITHUB_REPOSITORY", "acme/infra"),
             ("GITHUB_REF", "refs/pull/7/merge"),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_leads_elsewhere_is_named() {
+    fn missing_or_unsafe_ci_variables_are_named() {
         assert_eq!(job(&[]), Err(CiJobError::NotInCi));
         assert_eq!(
             job(&[("GITHUB_REPOSITORY", "a/b"), ("GITHUB_TOKEN", "")]),
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_request_is_found_in_the_reference_or_in_the_event() {
+    fn a_pull_request_number_is_read_from_the_ref_or_the_event() {
         assert_eq!(pull_request("refs/heads/main"), None);
         assert_eq!(of_event(r#"{"pull_request": {"number": 12}}"#), Some(12));
         assert_eq!(of_event(r#"{"issue": {"number": 13}}"#), Some(13));

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_remote_is_found_as_git_writes_it() {
+    fn the_remote_url_is_parsed_from_the_git_config() {
         let url = |config: &str| remote_url(config);
         let plain = "[core]\n\tbare = false\n[remote \"up]stream\"]\n\turl = u\n[remote \"origin\"]\n\turl = \
                      git@h:a/b.git\n\tfetch = x\n[branch \"main\"]\n\turl = other\n";
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkout_that_leaves_files_out_is_known() {
+    fn a_sparse_checkout_is_recognized() {
         assert!(is_sparse("[core]\n\tsparseCheckout = true\n"));
         assert!(is_sparse("[core]\n\tsparsecheckout\n"));
         assert!(!is_sparse("[core]\n\tsparseCheckout = false\n\tsparseCheckoutCone = true\n"));

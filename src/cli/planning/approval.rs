@@ -98,7 +98,7 @@ mod tests {
     use crate::report::tests::plans;
 
     #[test]
-    fn what_is_not_named_is_not_agreed_to() {
+    fn a_kind_of_change_that_is_not_named_is_not_approved() {
         use ChangeKind::{Create, Delete, Replace, Update};
 
         let plan = plans::full();

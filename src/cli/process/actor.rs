@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_told_by_its_address() {
+    fn the_actor_of_a_ci_job_includes_its_url() {
         let github = variables(&[
             ("USER", "runner"),
             ("CI", "true"),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_commit_is_a_commit() {
+    fn only_a_full_sha_is_accepted_as_a_commit() {
         let sha = "0123456789abcdef0123456789abcdef01234567";
         let table = [
             (&[("GITHUB_SHA", sha)][..], Some(sha)),

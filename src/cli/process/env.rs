@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_users_directory() {
+    fn the_user_config_directory_follows_xdg_and_home() {
         let at = |given: &[(&str, &str)]| {
             let given = given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             user_config_dir(&given.collect()).map(|path| path.display().to_string())

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_are_an_interface() {
+    fn the_exit_code_numbers_are_stable() {
         let codes = Exit::ALL.map(Exit::code);
         assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 8, 64, 130]);
         let meanings: std::collections::BTreeSet<_> = Exit::ALL.map(Exit::meaning).into();
@@ -245,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn a_job_ends_the_command_as_it_ended() {
+    fn the_exit_code_of_a_job_is_passed_through() {
         let codes = [0, 1, 3, 255, 256, -1].map(|code| Exit::of_job(code).code());
         assert_eq!(codes, [0, 1, 3, 255, 1, 1]);
     }
 
     #[test]
-    fn outcomes_become_codes() {
+    fn apply_outcomes_map_to_exit_codes() {
         let no = |status| StepError::Refused(refusal(status));
         let moved = || StepError::ObjectChanged("x".into());
         let table = [
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn only_wrong_usage_is_64() {
+    fn only_usage_errors_exit_with_64() {
         use clap::Parser;
 
         let exit = |line: &str| Exit::of_usage(&Cli::try_parse_from(line.split(' ')).unwrap_err());
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn plans_become_codes() {
+    fn plans_map_to_exit_codes() {
         use crate::report::tests::plans;
 
         let changed = Plan { blocks: Vec::new(), ..plans::full() };
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_before_an_apply_become_codes() {
+    fn failures_before_an_apply_map_to_exit_codes() {
         let read = |status| ReadError::Refused { request: "GET /x".into(), refusal: refusal(status) };
         assert_eq!(Exit::of_read(&read(401)), Exit::Refused);
         assert_eq!(Exit::of_read(&read(404)), Exit::Failed);

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_was_sent_is_said_of_a_run_that_has_sent_nothing() {
+    fn a_failure_reports_nothing_was_sent_only_if_no_request_was_sent() {
         let full = std::io::Error::other("no room");
         let error = StoreError::Io { action: "write", place: "x".to_owned(), source: full };
         let undone = undone_action(&error).unwrap();

@@ -188,14 +188,14 @@ mod tests {
     }
 
     #[test]
-    fn the_identity_is_no_programs() {
+    fn the_age_identity_is_not_passed_to_helper_programs() {
         let variables = [(AGE_IDENTITY.to_owned(), "canary".to_owned())].into();
         let program = HelperProgram::new(&["true".to_owned()], &[AGE_IDENTITY.to_owned()], &variables);
         assert!(program.environment.is_empty());
     }
 
     #[test]
-    fn a_text_goes_in_by_standard_input_and_nothing_comes_out() {
+    fn a_helper_program_gets_the_secret_on_standard_input_and_prints_nothing() {
         let takes =
             shell(r#"read secret; test "$secret$VAULT_TOKEN$STEAD_API_KEY$STEAD_STACK" = hushtshop"#);
         assert_eq!(

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_what_stands_when_it_ends() {
+    fn a_typed_line_is_edited_before_it_is_returned() {
         for (keys, line) in [
             (&b"abc\nrest"[..], "abc"),
             (b"abc\r", "abc"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_may_give_up() {
+    fn an_interrupt_cancels_the_input() {
         assert_eq!(typed(b"abc\x03\n"), None);
         assert_eq!(typed(b"\x1C"), None);
     }

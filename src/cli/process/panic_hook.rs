@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn damage_is_no_bug() {
+    fn a_panic_of_the_database_is_reported_as_a_damaged_file() {
         assert!(panic_message("/x/registry/redb-4.0.0/src/db.rs:12").contains("damaged"));
         assert!(
             panic_message("src/cli/hush.rs:12")

@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_for_secrets_are_read() {
+    fn secret_helper_programs_are_parsed() {
         let text = "[profiles.default.sinks]\nvault = ['put', '-']\n\
                     [profiles.default.sources]\nvault = { command = ['get'], env = ['VAULT_TOKEN'] }";
         let profile = Profiles::parse("s.toml", text).unwrap().choose(None).unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_the_way_out() {
+    fn an_invalid_profile_is_reported_with_a_remedy() {
         let table = [
             (
                 "[profiles.a]\napi_ulr = 'x'",

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults() {
+    fn settings_without_flags_and_variables_have_defaults() {
         let settings = merge(GlobalArgs::default(), &EnvVariables::new()).unwrap();
         assert_eq!(settings.dir, PathBuf::from("."));
         assert_eq!((settings.output, settings.color), (OutputFormat::Text, ColorChoice::Auto));
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_fill_in_and_flags_win() {
+    fn environment_variables_are_overridden_by_flags() {
         let given = variables(&[
             ("STEAD_ENV", "prod"),
             ("STEAD_DIR", "infra"),
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_beats_a_variable_beats_the_profile() {
+    fn flags_override_variables_and_variables_override_the_profile() {
         let profiles = Profiles::parse(
             "s.toml",
             "[profiles.work]\napi_url = 'https://p.example.com'\nenv = 'p'\nproject = 'p'\nbackend = 'p'\nca_file = 'p'\nkey_command = ['p']",
@@ -492,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn which_cloud() {
+    fn the_cloud_endpoint_is_selected_by_flags_variables_and_profile() {
         let at = |url: &str| CloudEndpoint::Remote(url.to_owned());
         let local = GlobalArgs { cloud: Some(CloudChoice::Local), ..GlobalArgs::default() };
         let url = GlobalArgs { api_url: Some("https://api.example.com/".into()), ..GlobalArgs::default() };
@@ -510,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_goes_to_safe_addresses_only() {
+    fn a_key_is_sent_only_to_safe_addresses() {
         for url in
             ["https://a.example.com/base", "http://127.0.0.1:8377", "http://[::1]:1", "http://localhost"]
         {
@@ -539,7 +539,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_values_name_the_right_ones() {
+    fn an_invalid_value_lists_the_valid_ones() {
         let error = |name, value| {
             merge(GlobalArgs::default(), &variables(&[(name, value)])).unwrap_err().to_string()
         };

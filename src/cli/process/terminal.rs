@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_only_where_it_is_welcome() {
+    fn color_is_used_only_where_it_is_supported() {
         let table = [
             (true, ColorChoice::Auto, vec![], true),
             (false, ColorChoice::Auto, vec![], false),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn width_and_signs() {
+    fn width_and_symbols_follow_the_terminal() {
         assert_eq!(terminal(true, &[]).output_style(ColorChoice::Auto).width, 132);
         assert_eq!(terminal(false, &[]).output_style(ColorChoice::Auto).width, 100);
         assert_eq!(terminal(false, &[("COLUMNS", "72")]).output_style(ColorChoice::Auto).width, 72);
@@ -170,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_terminal_breaks_the_rows_of_a_table() {
+    fn only_a_terminal_wraps_the_rows_of_a_table() {
         assert!(terminal(false, &[("COLUMNS", "80")]).output_style(ColorChoice::Auto).whole_rows);
         assert!(!terminal(true, &[]).output_style(ColorChoice::Auto).whole_rows);
     }
 
     #[test]
-    fn no_animation_in_ci_or_a_pipe() {
+    fn progress_is_not_animated_in_ci_or_a_pipe() {
         assert!(terminal(true, &[]).is_live(false));
         assert!(!terminal(true, &[]).is_live(true) && !terminal(false, &[]).is_live(false));
         assert!(!terminal(true, &[("TERM", "dumb")]).is_live(false));

@@ -56,7 +56,7 @@ mod tests {
     use crate::model::source::Sources;
 
     #[test]
-    fn nobody_is_asked_while_something_else_is_wrong() {
+    fn a_secret_is_not_prompted_for_while_there_are_other_errors() {
         let names = |diagnostics: Vec<Diagnostic>| {
             missing_secrets(&LoadFailure { sources: Sources::default(), diagnostics })
         };

@@ -326,7 +326,7 @@ mod tests {
     use crate::ledger::state::entry::LedgerIdentity;
 
     #[test]
-    fn sets_one_variable_and_keeps_the_rest() {
+    fn an_env_file_sink_sets_one_variable_and_keeps_the_rest() {
         assert_eq!(with_variable("", "A", "x").unwrap(), "A='x'\n");
         assert_eq!(with_variable("# c\nA=old\nB=1", "A", "x").unwrap(), "# c\nA='x'\nB=1");
         assert_eq!(with_variable("B=1", "A", "x").unwrap(), "B=1\nA='x'\n");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_delivered_there_is_replaced() {
+    fn only_a_secret_delivered_by_stead_is_overwritten() {
         let mut ledger = Ledger::new(LedgerIdentity::new_random("shop", "prod", &SystemRandom));
         let address = Address::new("api_key", "ci");
         let file = SecretSink::File("./Key".to_owned());

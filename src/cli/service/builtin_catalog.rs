@@ -42,7 +42,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn every_list_has_names() {
+    fn every_builtin_catalog_list_has_names() {
         let slugs = of_the_built_in_cloud(&REGISTRY);
         for (table, names) in &slugs {
             assert!(!names.is_empty(), "{table}");

@@ -118,13 +118,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_files_name_holds_nothing_that_leads_elsewhere() {
+    fn a_capabilities_file_name_contains_no_path_separators() {
         let path = capabilities_path(Path::new("/s"), "../x/é", "https://api.example.com:8443");
         assert_eq!(path, Path::new("/s/services/https___api_example_com_8443.___x__.json"));
     }
 
     #[test]
-    fn what_was_learned_reads_as_a_sentence() {
+    fn service_capabilities_render_as_a_sentence() {
         let note = |page_limit, rate| CapabilitiesFile {
             schema_version: 1,
             origin: "https://h".into(),
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_golden_service_profiles_are_read_and_written_as_before() {
+    fn the_golden_service_capabilities_are_read_and_written_as_before() {
         let golden = include_str!("../../../tests/golden/files/service-profile.json").trim_end();
         let notes: Vec<CapabilitiesFile> = serde_json::from_str(golden).unwrap();
         assert_eq!(serde_json::to_string(&notes).unwrap(), golden);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_default_profile_is_the_same_with_and_without_a_block_of_settings() {
+    fn the_default_profile_and_no_profile_share_one_key() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
         let default = Name::new("default");
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_can_reach_is_refused() {
+    fn a_key_file_readable_by_others_is_rejected() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("stead");
         let path = store_key(&directory, HERE, Some("canary")).unwrap();
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_a_key() {
+    fn a_key_is_printable_ascii_of_limited_length() {
         assert!(is_key("sk_live-1.2"));
         for bad in ["", "a b", "a\nb", "ü", "a\u{7f}", &"a".repeat(5000)] {
             assert!(!is_key(bad), "{bad:?}");

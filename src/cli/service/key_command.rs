@@ -53,20 +53,20 @@ mod tests {
     }
 
     #[test]
-    fn it_prints_the_key() {
+    fn the_output_of_the_key_command_is_the_key() {
         assert_eq!(shell("echo sk_1", HELPER_TIMEOUT).unwrap(), "sk_1");
         assert_eq!(shell("printf 'sk_1\\r\\n'", HELPER_TIMEOUT).unwrap(), "sk_1");
     }
 
     #[test]
-    fn it_sees_little() {
+    fn the_key_command_gets_a_minimal_environment() {
         assert_eq!(shell("echo x${STEAD_API_KEY}${LD_PRELOAD}", HELPER_TIMEOUT).unwrap(), "x");
         assert_eq!(shell("read line; echo x$line", HELPER_TIMEOUT).unwrap(), "x", "nobody types for it");
         assert_eq!(shell("pwd", HELPER_TIMEOUT).unwrap(), "/");
     }
 
     #[test]
-    fn what_goes_wrong_is_said_without_its_output() {
+    fn a_failing_key_command_is_reported_without_its_output() {
         let short = Duration::from_millis(50);
         for (script, patience, why) in [
             ("echo canary; exit 3", HELPER_TIMEOUT, "exit status: 3"),

@@ -158,7 +158,7 @@ mod tests {
     use crate::model::address::Name;
 
     #[test]
-    fn a_key_is_in_no_argument_and_bound_to_origin_and_profile() {
+    fn a_keychain_key_is_in_no_argument_and_bound_to_origin_and_profile() {
         let work = Name::new("work \"x\"");
         let origin = "https://api.example.com";
         for tool in [KeychainTool::SecretTool, KeychainTool::Security] {

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_key_share_their_slots() {
+    fn processes_with_one_key_share_the_rate_limit_slots() {
         let dir = tempfile::tempdir().unwrap();
         let (one, other) = (file(dir.path(), Some("k1")).unwrap(), file(dir.path(), Some("k1")).unwrap());
         let second = file(dir.path(), Some("k2")).unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_believed_counts_as_nothing() {
+    fn an_implausible_rate_limit_file_is_ignored() {
         let dir = tempfile::tempdir().unwrap();
         let one = file(dir.path(), Some("k1")).unwrap();
         let path = dir.path().join("limiter").join(&one.name);

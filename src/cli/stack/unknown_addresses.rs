@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_meant_is_guessed() {
+    fn an_unknown_address_gets_a_suggestion() {
         let known = ["vm.web.a", "vpc.main"];
         let failure = unknown_address("vm.wbe.a", known);
         assert_eq!(failure.exit, Exit::Usage);

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sleepers_wake_in_order_and_nobody_waits() {
+    fn virtual_sleepers_wake_in_order_without_real_time() {
         let (time, woken) = (VirtualTime::default(), RefCell::new(Vec::new()));
         let sleeper = async |seconds: u64| {
             time.sleep(Duration::from_secs(seconds)).await;

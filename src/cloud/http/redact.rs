@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_that_repeats_a_secret_is_told_in_our_words() {
+    fn an_error_response_with_a_secret_is_replaced_by_a_generic_text() {
         let echo = request().body.unwrap().to_string();
         for (status, body) in [
             (400, json!({"error": "bad_request", "message": format!("user_data is wrong: {SECRET}")})),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn other_refusals_keep_their_words() {
+    fn other_error_responses_keep_their_text() {
         let mut redactor = Redactor::default();
         redactor.add_secret("known-to-the-run");
         let body = r#"{"error":"Bad Request","message":"name: 1 to 63 characters"}"#;

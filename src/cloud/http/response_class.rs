@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_of_outcomes() {
+    fn responses_are_classified_by_status_and_body() {
         let envelope = r#"{"error": "E", "message": "m"}"#;
         let html = "<html>bad gateway</html>";
         let table = [
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_creation_needs_a_legal_id() {
+    fn a_create_response_needs_a_valid_id() {
         let vm = REGISTRY.kind("vm").unwrap();
         let done = |body: &str| {
             let json: Json = serde_json::from_str(body).unwrap();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_handed_on_once() {
+    fn a_secret_in_a_response_is_returned_once() {
         let user = REGISTRY.kind("database_user").unwrap();
         let json = serde_json::json!({"data": {"name": "app", "password": "canary"}});
         let outcome = created_object(user, Some(&"db1".into()), Some(&json));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_calls_answer_about_something_else_is_no_object() {
+    fn a_response_about_another_object_is_not_the_object() {
         let volume = REGISTRY.kind("volume").unwrap();
         let key = ObjectKey { kind: "volume".into(), parent: None, id: "v1".into() };
         let call = volume.call("resize").unwrap();

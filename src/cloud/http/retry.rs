@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passing_failures_back_off_and_end() {
+    fn transient_failures_back_off_until_a_limit() {
         let mut retry = RetryState::new(Duration::ZERO);
         let mut now = Duration::ZERO;
         let mut waits = Vec::new();
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_can_ask_for_more_but_not_for_ever() {
+    fn retry_after_extends_the_delay_up_to_a_limit() {
         let mut retry = RetryState::new(Duration::ZERO);
         assert_eq!(
             retry.next_delay(RetryReason::Transient(Some(30)), Duration::ZERO, 0.0),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_of_the_limiter_are_counted_apart() {
+    fn rate_limit_refusals_are_counted_separately() {
         let mut retry = RetryState::new(Duration::ZERO);
         for _ in 0..7 {
             assert_eq!(

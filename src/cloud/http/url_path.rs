@@ -98,7 +98,7 @@ mod tests {
     const USERS: &str = "/api/v1/databases/{parent}/users/{id}";
 
     #[test]
-    fn fills_and_encodes() {
+    fn path_templates_are_filled_and_percent_encoded() {
         let path = fill_path(USERS, Some("read only?"), Some("db1")).unwrap();
         assert_eq!(path, "/api/v1/databases/db1/users/read%20only%3F");
         assert_eq!(fill_path("/api/v1/vms", None, None).unwrap(), "/api/v1/vms");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_could_leave() {
+    fn an_id_that_could_change_the_path_is_rejected() {
         for id in ["", ".", "..", "../api-keys", "..%2fapi-keys", "a/b", "a\\b", "a\r\nb", "\0"] {
             assert!(fill_path(USERS, Some(id), Some("db1")).is_err(), "{id:?}");
             assert!(fill_path(USERS, Some("x"), Some(id)).is_err(), "{id:?}");
@@ -122,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn stays_under_its_prefix(id in any::<String>()) {
+        fn a_filled_path_stays_under_its_prefix(id in any::<String>()) {
             if let Ok(path) = fill_path("/api/v1/vms/{id}/start", Some(&id), None) {
                 let rest = path.strip_prefix("/api/v1/vms/").unwrap();
                 let (segment, tail) = rest.split_once('/').unwrap();

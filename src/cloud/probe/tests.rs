@@ -61,14 +61,14 @@ fn how(evidence: &Observations, subject: &str) -> String {
 }
 
 #[test]
-fn nothing_but_a_bounded_number_of_gets_is_sent() {
+fn the_probe_sends_only_a_bounded_number_of_gets() {
     let (_, requests) = probe(|request| service(request, 100));
     assert!(requests.iter().all(|request| request.method == Method::Get && request.body.is_none()));
     assert!(requests.len() < 150, "{}", requests.len());
 }
 
 #[test]
-fn what_is_as_assumed_is_confirmed() {
+fn a_service_that_conforms_to_the_contract_is_confirmed() {
     let (evidence, _) = probe(|request| service(request, 100));
     for subject in [
         "list envelope",
@@ -103,7 +103,7 @@ fn what_is_as_assumed_is_confirmed() {
 type Case = (fn(&mut Json), &'static str, &'static str);
 
 #[test]
-fn a_difference_in_records_is_told_with_how() {
+fn a_difference_in_a_record_is_reported_with_its_detail() {
     let table: &[Case] = &[
         (|vm| vm["cpu"] = "2".into(), "vm.cpu", "text in its place"),
         (|vm| vm["billing_type"] = "weekly".into(), "vm.billing_type", "the unknown word `weekly`"),
@@ -132,7 +132,7 @@ fn a_difference_in_records_is_told_with_how() {
 }
 
 #[test]
-fn a_secret_in_the_wrong_place_is_not_repeated() {
+fn a_secret_in_an_unexpected_field_is_not_repeated() {
     let (evidence, _) = probe(|request| match request.path.as_str() {
         "/api/v1/vms" => page(request, &[json!({"id": ID, "cpu": "canary", "created_at": "canary"})], 100),
         _ => service(request, 100),
@@ -141,7 +141,7 @@ fn a_secret_in_the_wrong_place_is_not_repeated() {
 }
 
 #[test]
-fn pages_and_envelopes_that_differ_are_told_and_learned() {
+fn differences_in_pages_and_envelopes_become_capabilities() {
     let (evidence, _) = probe(|request| service(request, 40));
     assert_eq!(how(&evidence, "largest page"), "40 rows at most");
     assert_eq!(evidence.learned.page_limit, Some(40));
@@ -193,7 +193,7 @@ fn the_rate_is_learned_and_used() {
 }
 
 #[test]
-fn a_learned_envelope_is_opened_where_there_is_no_other() {
+fn a_learned_envelope_is_unwrapped_only_without_a_standard_one() {
     let learned = ServiceCapabilities {
         list_key: Some("rows".into()),
         object_key: Some("item".into()),

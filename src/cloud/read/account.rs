@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_found_by_its_prefix_and_never_shown() {
+    fn a_key_is_identified_by_its_prefix_and_never_printed() {
         let rows = [
             json!({"key_prefix": "key_", "name": "short"}),
             json!({"key_prefix": "key_ab12...", "name": "ours", "account_id": "a1", "expires_at": "2027-01-01T00:00:00Z"}),

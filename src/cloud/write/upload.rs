@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signed_address_is_not_shown() {
+    fn a_signed_url_is_not_printed() {
         let url = SignedUrl::new("https://user:canary-pw@store.example/app?sig=canary-sig#x");
         assert_eq!(format!("{url:?}"), r#"SignedUrl("store.example/app")"#);
         let upload = SignedUpload::new(url, vec![Bytes::from_static(b"ab")]);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grant_is_read_wherever_it_stands() {
+    fn an_upload_grant_is_found_in_each_envelope() {
         let plain = json!({"success": true, "upload_url": "u", "blob_key": "k", "expires_in_seconds": 9});
         let inside = json!({"success": true, "data": {"upload_url": "u", "blob_key": "k"}});
         let grant = Some(UploadGrant { url: SignedUrl::new("u"), key: "k".into() });
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_judged_and_repeats_no_signature() {
+    fn an_upload_response_is_classified_without_repeating_the_signature() {
         let url = SignedUrl::new("https://h/x?signature=canary-0123456789");
         let judged = |status, body: Json| {
             let body = body.to_string().into_bytes();
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_counted_as_they_leave() {
+    fn uploaded_bytes_are_counted_as_they_are_sent() {
         let pieces = vec![Bytes::from_static(b"abc"), Bytes::from_static(b"de")];
         let upload = SignedUpload::new(SignedUrl::new("u"), pieces);
         for _ in 0..2 {

@@ -122,7 +122,7 @@ mod tests {
     use crate::model::source::SourceId;
 
     #[test]
-    fn each_once_with_the_environments_that_have_it() {
+    fn equal_diagnostics_are_merged_with_their_environments() {
         let problem = |code, at| {
             Diagnostic::error(code, "x").with_label(byte_span(SourceId(0), at, at), "").detail("Y.")
         };
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_the_environment() {
+    fn only_a_use_of_env_requires_the_environment() {
         for (text, asks) in [
             ("name: shop-${env}", true),
             ("x: $env", true),

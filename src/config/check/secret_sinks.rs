@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_others_obey_are_refused_in_every_spelling() {
+    fn a_sink_in_a_file_that_tools_execute_is_rejected_in_every_spelling() {
         for path in [
             ".git/config",
             "./.GIT/hooks/pre-commit",
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn two_secrets_collide_where_one_would_be_lost() {
+    fn two_sinks_collide_where_one_secret_would_be_lost() {
         let collide =
             |a: &SecretSink, b: &SecretSink| target_of(a).unwrap().collides_with(&target_of(b).unwrap());
         for (a, b) in [

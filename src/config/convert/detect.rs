@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_tool_is_told_by_what_only_it_has() {
+    fn each_format_is_detected_by_its_distinctive_keys() {
         let table = [
             ("services:\n  web: { image: nginx }\n", Some(SourceFormat::Compose)),
             ("name: shop\nservices:\n  web: { image: nginx }\n", Some(SourceFormat::Compose)),

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_are_told_by_where_their_names_stand() {
+    fn container_hosts_are_recognized_by_their_position() {
         let mut hosts = ServiceHosts::default();
         hosts.add_host("db", "main");
         for (key, value, found) in [

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_filled_in_is_told_from_what_stands() {
+    fn interpolations_are_split_from_literal_text() {
         let text = |text: &str| InterpolationPart::Text(text.to_owned());
         let variable = |name: &str, default: Option<&str>, odd| InterpolationPart::Variable {
             name: name.to_owned(),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn however_deep_and_however_open_it_is_read() {
+    fn deeply_nested_and_unclosed_interpolations_are_split() {
         let deep = format!("{}x{}", "${A:-".repeat(30_000), "}".repeat(30_000));
         assert!(matches!(
             split_pieces(&deep).as_slice(),

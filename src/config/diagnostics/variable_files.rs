@@ -149,7 +149,7 @@ mod tests {
     use crate::config::syntax::yaml;
 
     #[test]
-    fn runs_of_values_are_taken_out_and_others_stay() {
+    fn excerpts_of_variable_files_are_redacted_and_others_kept() {
         let source = Source::new("v.yaml", "size: kanarienvögel\nname: shared-word\n");
         let mut sources = Sources::default();
         let id = sources.add(source.clone());

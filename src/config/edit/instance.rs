@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_and_the_block_that_it_stands_for() {
+    fn an_instance_is_written_as_a_block_of_its_own() {
         let yaml = "vm:\n  web:\n    for_each: [a, b]\n    plan: p\n    size: 2\n    x: ${each.key}\n    y: [\"n-${each.value}\", \"${each.key + '-x'}\", $vpc.m]\n";
         let kdl = "vm web plan=p size=2 x=\"${each.key}\" {\n  for_each a b\n  y \"n-${each.value}\" \"${each.key + '-x'}\" $vpc.m\n}\n";
         for (path, text) in [("a.yaml", yaml), ("a.kdl", kdl)] {
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_cannot_be_written_out() {
+    fn a_computed_instance_cannot_be_written_as_a_block() {
         let found = of("a.yaml", "vm: { web: { for_each: $vars.nodes, plan: p } }\n", "a");
         assert!(found.key.is_err() && found.body.is_err());
         let found =

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_blank_lines_go_with_their_lines() {
+    fn comments_and_blank_lines_move_with_their_lines() {
         let text = "a: 1\n\n# one\n# two\nb: 2 # three\n\nc: 3";
         let comments: Vec<_> = ["# one", "# two", "# three"]
             .map(|comment| text.find(comment).map(|at| at..at + comment.len()).unwrap())

@@ -57,7 +57,7 @@ mod tests {
     use crate::model::source::Source;
 
     #[test]
-    fn an_entry_is_found_by_its_place_in_both_syntaxes() {
+    fn a_list_entry_is_found_by_its_index_in_both_syntaxes() {
         let registry = Registry { kinds: &[], catalogs: &[] };
         for (path, text, entry) in [
             (

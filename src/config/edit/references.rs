@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_follow_and_nothing_else_does() {
+    fn only_references_to_the_renamed_block_are_redirected() {
         let pairs = [("vm.web".into(), "vm.front".into()), ("vpc.a.b".into(), "vpc.a-c.1".into())];
         let renames = PathRenames::new(&pairs);
         let new = |text| redirect_text(text, &renames, false).unwrap();

@@ -79,7 +79,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_changes_but_what_was_asked_for(
+    fn an_edit_changes_only_its_target(
         entries in vec((tree(), any::<u8>()), 1..6),
         which in any::<proptest::sample::Index>(),
         dice in vec(any::<u8>(), 0..4),

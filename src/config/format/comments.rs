@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_comment_is_taken_once() {
+    fn each_comment_is_claimed_once() {
         let text = "# a\n\n# b\nk: v, # c\n# d\n";
         let comments: Vec<_> = ["# a", "# b", "# c", "# d"]
             .map(|comment| text.find(comment).map(|at| at..at + comment.len()).unwrap())

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_followed_and_confined() {
+    fn paths_are_resolved_and_confined_to_the_root() {
         let shop = ConfigPath::new(vec!["stacks".into(), "shop".into()]);
         for (path, wanted) in [
             ("a.stead.yaml", Ok("stacks/shop/a.stead.yaml")),
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_way_back_leads_there(from in "[ab](/[ab]){0,3}", to in "[ab](/[ab]){0,3}") {
+        fn a_relative_path_resolves_to_its_target(from in "[ab](/[ab]){0,3}", to in "[ab](/[ab]){0,3}") {
             let place = |text: &str| ConfigPath::default().join(text).unwrap();
             let (from, to) = (place(&from), place(&to));
             prop_assert_eq!(from.join(&to.seen_from(&from)), Ok(to));

@@ -22,7 +22,7 @@ mod tests {
     use super::{is_stack_file, is_test_file};
 
     #[test]
-    fn takes_test_files_only() {
+    fn only_test_file_names_are_accepted() {
         for (name, is) in
             [("shop.test.yaml", true), ("a.b.test.kdl", true), (".test.yaml", false), ("test.yaml", false)]
         {
@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_stack_files_only() {
+    fn only_stack_file_names_are_accepted() {
         for name in ["stead.yaml", "stead.kdl", "shop.stead.yaml", "a.b.stead.kdl"] {
             assert!(is_stack_file(name), "{name}");
         }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn only_small_texts_are_read() {
+    fn only_small_utf8_files_are_read() {
         let read = |path: &Path| match path.to_str() {
             Some("big") => Ok(vec![b'a'; MAX_FILE_BYTES + 1]),
             Some("bytes") => Ok(vec![0xff]),

@@ -179,7 +179,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn an_entry_is_named_by_what_is_written() {
+    fn a_list_entry_is_named_after_its_source_text() {
         let domain = REGISTRY.child("app", "domains").unwrap();
         let link = REGISTRY.child("app", "databases").unwrap();
         for (text, kind, wanted) in [

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_texts_apart() {
+    fn text_is_split_into_literals_paths_and_expressions() {
         let text = |text: &str| TemplatePart::Text(text.to_owned());
         let cel = |text: &str| TemplatePart::Cel(text.to_owned());
         let path = |text: &str| TemplatePart::Path(text.split('.').map(Name::new).collect());

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_grows_with_the_text_and_ends() {
+    fn the_value_budget_grows_with_the_text_up_to_a_limit() {
         let mut small = ValueBudget::new(10);
         assert!(small.try_spend(BASE_VALUES + 100));
         assert!(!small.try_spend(1));

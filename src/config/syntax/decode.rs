@@ -152,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn text_stays_as_it_is() {
+    fn valid_text_is_unchanged_except_for_the_byte_order_mark() {
         assert_eq!(decode_utf8(ID, b"a: 1\r\n\tb".to_vec()).unwrap(), "a: 1\r\n\tb");
         assert_eq!(decode_utf8(ID, Vec::new()).unwrap(), "");
         assert_eq!(decode_utf8(ID, b"\xEF\xBB\xBFa: 1".to_vec()).unwrap(), "a: 1");
     }
 
     #[test]
-    fn a_bad_byte_has_its_line_and_column() {
+    fn an_invalid_byte_is_reported_with_line_and_column() {
         let (code, place, detail) = problem(b"a: 1\n\xC3\xA9: \xFF\xFE x\nrest");
         assert_eq!((code, place), (NOT_UTF8, (2, 4)));
         assert_eq!(detail, "Byte 0xFF at line 2, column 4 is not UTF-8.");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn size_is_refused_before_reading() {
+    fn a_large_file_is_rejected_before_it_is_read() {
         assert!(check_size(ID, MAX_BYTES).is_ok());
         assert_eq!(check_size(ID, MAX_BYTES + 1).unwrap_err().code, TOO_LARGE);
     }

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_parsed_once_and_again_where_that_is_needed() {
+    fn an_unchanged_file_is_parsed_once() {
         all(
             "a.yaml",
             &[

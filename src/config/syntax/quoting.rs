@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_number_as_both_syntaxes_write_it() {
+    fn a_number_is_normalized_for_both_syntaxes() {
         for (text, wanted) in [
             ("+3", "3"),
             ("-.5", "-0.5"),
@@ -169,7 +169,7 @@ mod tests {
     use crate::model::source::{Source, SourceId};
 
     #[test]
-    fn quotes_stand_only_where_they_must() {
+    fn quotes_are_written_only_where_required() {
         for (text, in_yaml, in_kdl) in [
             ("main", "main", "main"),
             ("$vpc.main", "$vpc.main", "$vpc.main"),
@@ -200,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(text in prop_oneof!["[ -~é\n\t😀\u{2028}]{0,12}", "[a-z0-9.:/$#'\"{}, -]{0,10}"]) {
+        fn a_quoted_text_is_read_back_unchanged(text in prop_oneof!["[ -~é\n\t😀\u{2028}]{0,12}", "[a-z0-9.:/$#'\"{}, -]{0,10}"]) {
             prop_assert_eq!(said("a.yaml", &format!("k: {}\n", quote_yaml(&text, false))), Some(text.clone()));
             prop_assert_eq!(said("a.yaml", &format!("k: [{}, b]\n", quote_yaml(&text, true))), Some(text.clone()));
             prop_assert_eq!(said("a.kdl", &format!("k {}\n", quote_kdl(&text))), Some(text));

@@ -59,7 +59,7 @@ mod tests {
     use crate::model::source::SourceId;
 
     #[test]
-    fn finds_keys_among_few_and_among_many() {
+    fn keys_are_found_in_small_and_large_maps() {
         let mut unique = UniqueKeys::default();
         let at = byte_span(SourceId(0), 0, 0);
         for n in 0..100 {

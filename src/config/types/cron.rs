@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schedules_are_told_from_slips() {
+    fn valid_schedules_are_accepted_and_mistakes_explained() {
         for good in
             ["0 6 * * 1-5", "*/5 * * * *", "0 0 1,15 jan-mar sun", "59 23 31 12 7", "0-30/2 * * * *"]
         {

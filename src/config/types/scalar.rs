@@ -329,7 +329,7 @@ mod tests {
     const DAY: Type = Type::Labelled(&[("sunday", 0), ("monday", 1)]);
 
     #[test]
-    fn the_schema_decides_from_the_source_text() {
+    fn the_schema_types_a_scalar_from_its_source_text() {
         use ScalarForm::{Boolean, Number, Plain, Text};
         for (text, form, ty, expected) in [
             ("9.10", Plain, TEXT, "9.10 (a text)"),

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms() {
+    fn text_formats_accept_and_reject_their_samples() {
         let key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFakeFakeFake me@example";
         for (text, format) in [
             ("10.20.0.0/16", TextFormat::Cidr4),

@@ -71,7 +71,7 @@ mod tests {
     use crate::model::source::{Source, Sources};
 
     #[test]
-    fn they_are_those_of_the_rule_corpus() {
+    fn the_examples_equal_the_rule_corpus() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/rules");
         let mut paths: Vec<_> =
             std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn those_of_the_language_are_refused_with_their_code_and_accepted() {
+    fn language_examples_are_rejected_with_their_code_or_accepted() {
         let mut tried = 0;
         for case in LANGUAGE.split("=== ").skip(1) {
             let (code, _) = case.split_once('\n').unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_told_apart() {
+    fn the_wrong_and_the_right_section_of_an_example_are_separated() {
         let [example] = examples_of("R0301").try_into().unwrap();
         assert!(example.wrong.contains("engine: mysql, plan: pg-1c-2g"));
         assert!(example.right.contains("engine: mysql, plan: mysql-1c-2g"));

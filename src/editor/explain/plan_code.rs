@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_stands_once_and_can_be_asked_for() {
+    fn every_plan_code_is_unique_and_has_a_page() {
         let names = plan_code_names();
         assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
         assert!(BLOCKS.is_sorted_by(|a, b| a.0 < b.0));

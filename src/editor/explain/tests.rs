@@ -50,7 +50,7 @@ fn every_code_can_be_explained() {
 }
 
 #[test]
-fn what_was_meant_is_guessed() {
+fn a_misspelled_subject_gets_a_suggestion() {
     assert_eq!(help("databse.plan"), "Did you mean database.plan?");
     assert_eq!(help("database.storage"), "Did you mean database.storage_gb?");
     assert_eq!(help("app.autoscaling.min_replica"), "Did you mean app.autoscaling.min_replicas?");
@@ -81,7 +81,7 @@ fn what_was_meant_is_guessed() {
 }
 
 #[test]
-fn a_page_says_what_the_table_says() {
+fn an_attribute_page_matches_the_table() {
     let Ok(ExplainPage::Attribute(page)) = explain_subject(&REGISTRY, "database.plan") else { panic!() };
     assert_eq!(page.listed_by.as_deref(), Some("stead catalog database"));
     assert!(page.price.iter().any(|term| term.starts_with("monthly_price of its plan")), "{page:?}");

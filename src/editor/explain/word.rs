@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_stands_once_and_can_be_asked_for() {
+    fn every_keyword_is_unique_and_has_a_page() {
         let names: Vec<_> = word_names().collect();
         assert!(names.len() > 20 && names.is_sorted_by(|a, b| a < b), "{names:?}");
         for name in names {
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_words_can_be_asked_for() {
+    fn nested_keywords_have_pages() {
         for path in [
             "lifecycle.protect",
             "lifecycle.timeouts.create",

@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_wants_the_same_place_stands_around_it() {
+    fn nodes_with_one_desired_position_are_centered_on_it() {
         assert_eq!(spread_apart(&[(1.0, 1.0), (1.0, 1.0), (1.0, 1.0)]), [0.0, 1.0, 2.0]);
         assert_eq!(spread_apart(&[(0.0, 1.0), (5.0, 1.0)]), [0.0, 5.0]);
         assert_eq!(spread_apart(&[]), Vec::<f64>::new());
@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn places_are_apart(mut wanted in prop::collection::vec((0.0..50.0f64, 0.1..1.0f64), 0..40)) {
+        fn positions_do_not_overlap(mut wanted in prop::collection::vec((0.0..50.0f64, 0.1..1.0f64), 0..40)) {
             wanted.sort_by(|a, b| a.0.total_cmp(&b.0));
             let places = spread_apart(&wanted);
             prop_assert_eq!(places.len(), wanted.len());

@@ -44,7 +44,7 @@ app:
 ";
 
 #[test]
-fn what_waits_for_what() {
+fn the_tree_shows_dependencies_and_dependents() {
     let graph = graph(SHOP);
     insta::assert_snapshot!(render_tree(&graph, None, TraversalDirection::Dependencies, true), @r#"
     app.site
@@ -105,7 +105,7 @@ fn what_waits_for_what() {
 }
 
 #[test]
-fn a_focus_keeps_both_ways() {
+fn a_focus_keeps_dependencies_and_dependents() {
     let graph = graph(SHOP);
     let around = |address: &str, depth| -> Vec<String> {
         let part = graph.subgraph_around(&graph.nodes_at(address), depth);
@@ -149,7 +149,7 @@ fn boxes(svg: &str) -> Vec<(f64, f64, f64)> {
 }
 
 #[test]
-fn a_picture_of_sixty_is_readable() {
+fn sixty_nodes_do_not_overlap_in_the_svg() {
     let graph = large(5, 10);
     assert_eq!(graph.nodes.len(), 61);
     let picture = render_svg(&graph);
@@ -170,7 +170,7 @@ fn a_picture_of_sixty_is_readable() {
 }
 
 #[test]
-fn every_line_leaves_one_box_and_reaches_another() {
+fn every_edge_connects_two_boxes() {
     let graph = graph(
         "vpc: { a-network-with-a-long-name: { cidr: 10.0.0.0/16 }, b: { cidr: 10.1.0.0/16 } }\nvm:\n  \
          x: { template: t, plan: p, vpc: $vpc.a-network-with-a-long-name }\n  y: { template: t, plan: p, vpc: $vpc.b }\n",
@@ -195,7 +195,7 @@ fn every_line_leaves_one_box_and_reaches_another() {
 }
 
 #[test]
-fn every_arrow_leads_right() {
+fn every_arrow_points_to_the_right() {
     let graph = large(3, 4);
     let layout = layout::lay_out(&graph);
     assert!(graph.edges.iter().all(|edge| layout.columns[edge.to] < layout.columns[edge.from]));

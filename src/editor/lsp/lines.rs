@@ -72,7 +72,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(text in "[a-zé😀\n]{0,20}", at in 0_usize..60) {
+        fn offsets_and_positions_convert_both_ways(text in "[a-zé😀\n]{0,20}", at in 0_usize..60) {
             let lines = LineIndex::new(&text);
             let at = text.floor_char_boundary(at.min(text.len()));
             prop_assert_eq!(lines.offset(lines.position(at)), at);

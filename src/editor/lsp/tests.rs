@@ -139,7 +139,7 @@ fn examples_have_no_problems() {
 }
 
 #[test]
-fn diagnostics_have_utf16_places_fixes_and_follow_what_is_typed() {
+fn diagnostics_have_utf16_ranges_and_fixes_and_follow_edits() {
     let (mut session, about) = Session::open("stead.yaml", &YAML.replace("${vars.size}", "${vars.sise}"));
     let problems = session.problems();
     assert_eq!(problems[0]["code"], "S0209");
@@ -188,7 +188,7 @@ fn diagnostics_have_utf16_places_fixes_and_follow_what_is_typed() {
 }
 
 #[test]
-fn several_environments_and_modules_are_no_errors() {
+fn several_environments_and_modules_produce_no_diagnostics() {
     let text = YAML.replace("vars: {", "environments: { a: {}, b: {} }\nvars: { k: { type: secret },");
     let (mut session, _) = Session::open("stead.yaml", &text);
     let problems = session.problems();
@@ -199,7 +199,7 @@ fn several_environments_and_modules_are_no_errors() {
 }
 
 #[test]
-fn completes_in_both_syntaxes() {
+fn completion_works_in_both_syntaxes() {
     for (name, text, wanted, never) in [
         ("stead.yaml", format!("{YAML}vol|"), "volume", "size"),
         ("stead.yaml", YAML.replace("    vpc: $vpc.main\n", "    pow|\n"), "power", "template_id"),
@@ -260,7 +260,7 @@ fn completes_in_both_syntaxes() {
 }
 
 #[test]
-fn what_is_completed_is_valid() {
+fn completed_text_is_valid() {
     for (name, text, label, wanted) in [
         ("stead.yaml", YAML.replace("vpc: $vpc.main", "pow|"), "power", "    power: \n"),
         ("stead.yaml", YAML.replace("vpc: $vpc.main", "vp|: $vpc.main"), "vpc", "    vpc: $vpc.main\n"),
@@ -278,7 +278,7 @@ fn what_is_completed_is_valid() {
 }
 
 #[test]
-fn hover_tells_type_change_and_place() {
+fn hover_shows_type_change_and_location() {
     let cidr = hover("stead.yaml", &YAML.replace("cidr:", "ci|dr:"));
     assert!(
         cidr.contains("**vpc.cidr**") && cidr.contains("replaces") && cidr.contains("required"),
@@ -297,7 +297,7 @@ fn hover_tells_type_change_and_place() {
 }
 
 #[test]
-fn hover_on_a_variable_tells_what_it_is_and_where_it_is_set() {
+fn hover_on_a_variable_shows_its_type_and_its_sources() {
     let text = YAML.replace(
         "vars: {",
         "environments: { a: { vars: { size: x } }, b: { vars: { size: y } } }\nvars: {",
@@ -314,7 +314,7 @@ fn hover_on_a_variable_tells_what_it_is_and_where_it_is_set() {
 }
 
 #[test]
-fn what_is_mended_on_the_disk_is_told_though_nobody_has_it_open() {
+fn a_file_fixed_on_disk_clears_its_diagnostics() {
     let (mut session, about) = Session::open("a.test.yaml", "test: { a: { plan: { create: [] } } }\n");
     session.disk.0.push(("stead.yaml".to_owned(), YAML.replace("cidr:", "cdr:")));
     assert!(!session.problems().is_empty());
@@ -330,14 +330,14 @@ fn what_is_mended_on_the_disk_is_told_though_nobody_has_it_open() {
 }
 
 #[test]
-fn hover_on_a_secret_shows_none() {
+fn hover_on_a_secret_does_not_show_its_value() {
     let text =
         "vars: { key: { type: secret, default: canary, description: x } }\noutputs: { k: $vars.k|ey }\n";
     assert_eq!(hover("stead.yaml", text), "`vars.key` · stead.yaml:1\n\n`type: secret, description: x`");
 }
 
 #[test]
-fn files_of_tests_are_helped_with_too() {
+fn test_files_have_diagnostics_completion_and_hover() {
     let tests = "test:\n  a:\n    given: { applied: true }\n    plan:\n      create: [vm.web]\n";
     let (mut session, about) = Session::open("a.test.yaml", &tests.replace("vm.web", "vm.w|eb"));
     session.disk.0.push(("stead.yaml".to_owned(), YAML.to_owned()));
@@ -357,7 +357,7 @@ fn files_of_tests_are_helped_with_too() {
 }
 
 #[test]
-fn definition_references_and_rename() {
+fn definition_references_and_rename_work_in_both_syntaxes() {
     for (name, text, line) in [("stead.yaml", YAML, 4), ("stead.kdl", KDL, 4)] {
         let (mut session, about) = Session::open(name, &text.replace("$vm.web.public", "$vm.w|eb.public"));
         let place = session.ask("textDocument/definition", about.clone());
@@ -389,7 +389,7 @@ fn definition_references_and_rename() {
 }
 
 #[test]
-fn formats_what_can_be_parsed() {
+fn only_a_document_that_parses_is_formatted() {
     let (mut session, about) = Session::open("stead.yaml", &YAML.replace("vm:\n", "vm:   \n"));
     let answer = session.ask("textDocument/formatting", about);
     assert!(!session.changed(&answer["result"]).contains("vm:   \n"));
@@ -398,7 +398,7 @@ fn formats_what_can_be_parsed() {
 }
 
 #[test]
-fn other_files_of_the_directory_count() {
+fn other_files_of_the_directory_are_part_of_the_stack() {
     let (mut session, _) = Session::open("a.stead.yaml", "volume: { v: { size: 5, vm: $vm.web } }\n");
     session.disk.0 = vec![
         ("stead.yaml".to_owned(), YAML.to_owned()),
@@ -412,7 +412,7 @@ fn other_files_of_the_directory_count() {
 }
 
 #[test]
-fn the_session_keeps_its_order() {
+fn the_protocol_order_of_initialize_and_shutdown_is_enforced() {
     let mut server = LanguageServer::new(REGISTRY, LoadRequest::default());
     let disk = Nothing(Vec::new());
     let mut say = |text: &str| server.handle(text.as_bytes(), &disk).join("");
@@ -428,7 +428,7 @@ fn the_session_keeps_its_order() {
 }
 
 #[test]
-fn every_environment_is_looked_at() {
+fn every_environment_is_validated() {
     let stack = |many: usize| {
         let mut text = "stead: 1\nstack: shop\nvars: { gb: { type: int, default: 10 } }\nenvironments:\n  a: {}\n  b: { vars: { gb: 0 } }\n  c: {}\n  d: { vars: { gb: -1 } }\nvolume:\n  one: { size: $vars.gb }\n".to_owned();
         text.extend((0..many).map(|n| format!("  v{n}: {{ size: 10 }}\n")));

@@ -48,13 +48,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn changes_make_the_new_text(old in "[ab\n]{0,12}", new in "[ab\n]{0,12}") {
+        fn applying_the_computed_edits_yields_the_new_text(old in "[ab\n]{0,12}", new in "[ab\n]{0,12}") {
             prop_assert_eq!(apply_edits(&old, &compute_edits(&old, &new)), new);
         }
     }
 
     #[test]
-    fn only_lines_that_differ() {
+    fn edits_contain_only_the_lines_that_differ() {
         assert_eq!(compute_edits("a\nb\nc\nd\n", "a\nx\nc\ny\n").len(), 2);
         assert_eq!(compute_edits("a\n", "a\n"), []);
     }

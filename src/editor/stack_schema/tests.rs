@@ -66,7 +66,7 @@ fn complaints(validator: &Validator, value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn it_is_a_schema_of_draft_7() {
+fn the_schema_is_valid_draft_7() {
     let schema = build_schema(&REGISTRY, &CatalogSlugs::new());
     assert!(jsonschema::meta::is_valid(&schema));
     let definitions: BTreeSet<_> = schema["definitions"].as_object().unwrap().keys().collect();
@@ -79,7 +79,7 @@ fn it_is_a_schema_of_draft_7() {
 
 /// The blocks of the language have the words of its table, and no others.
 #[test]
-fn every_block_has_the_words_of_the_table() {
+fn every_block_of_the_schema_has_the_keywords_of_the_table() {
     let schema = build_schema(&REGISTRY, &CatalogSlugs::new());
     let has = |block: &Value| -> BTreeSet<String> {
         block["properties"].as_object().unwrap().keys().cloned().collect()
@@ -142,7 +142,7 @@ fn every_accepted_configuration_is_valid() {
 
 /// What is refused offline by one value's type, words or form is refused by the schema.
 #[test]
-fn what_one_value_makes_wrong_is_refused() {
+fn an_invalid_single_value_violates_the_schema() {
     let validator = validator();
     let mut paths = Vec::new();
     below(&root().join("tests/corpus/rules"), &mut paths);
@@ -312,7 +312,7 @@ fn wrong_files_are_refused() {
 }
 
 #[test]
-fn what_is_computed_passes() {
+fn computed_values_match_the_schema() {
     let validator = validator();
     let file = json!({
         "vm": {"web": {

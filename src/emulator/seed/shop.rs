@@ -117,7 +117,7 @@ mod tests {
     use crate::emulator::world::{RateTier, WorldSetup};
 
     #[test]
-    fn the_shop_is_there() {
+    fn the_shop_seed_creates_its_objects() {
         let setup = WorldSetup { seed: 1, api_key: "sk_test".into(), tier: RateTier::Standard };
         let mut world = World::new(&setup, Time::UNIX_EPOCH);
         seed_shop(&mut world, "sk_test", Time::UNIX_EPOCH).unwrap();

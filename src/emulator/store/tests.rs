@@ -11,7 +11,7 @@ fn row(key: &str, value: Option<&str>) -> StoredRow {
 }
 
 #[test]
-fn what_was_written_is_there_after_a_restart() {
+fn written_rows_persist_across_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("deep/cloud.db");
     let (store, stored) = WorldStore::open(&path).unwrap();
@@ -40,7 +40,7 @@ fn only_the_owner_reads_the_file_and_the_key() {
 }
 
 #[test]
-fn a_file_in_use_is_refused_by_name() {
+fn a_database_file_in_use_is_an_error_with_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
     let _first = WorldStore::open(&path).unwrap();
@@ -78,7 +78,7 @@ fn a_key_file_without_a_key_is_refused() {
 }
 
 #[tokio::test]
-async fn a_number_is_durable_when_its_rows_are_on_the_disk() {
+async fn a_sequence_number_is_durable_when_its_rows_are_on_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
     let (store, _) = WorldStore::open(&path).unwrap();
@@ -94,7 +94,7 @@ async fn a_number_is_durable_when_its_rows_are_on_the_disk() {
 }
 
 #[test]
-fn damage_anywhere_is_an_error_or_harmless_and_never_a_panic() {
+fn damage_at_any_byte_never_causes_a_panic() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cloud.db");
     let (store, _) = WorldStore::open(&path).unwrap();

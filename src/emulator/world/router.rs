@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn no_route_hides_another() {
+    fn no_route_shadows_another() {
         let all: Vec<_> = ROUTES.iter().flat_map(|routes| routes.iter()).collect();
         for route in &all {
             let path = route.template.replace(['{', '}'], "");
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_states_its_project_where_its_kind_says_so() {
+    fn a_mutating_route_requires_a_project_where_its_kind_does() {
         for kind in REGISTRY.kinds {
             for endpoint in kind.endpoints().filter(|endpoint| endpoint.method.mutates()) {
                 let (route, _) = find_route(endpoint.method, endpoint.path).unwrap();

@@ -17,7 +17,7 @@ fn recipients(of: &[&AgeIdentity]) -> BTreeSet<Name> {
 }
 
 #[test]
-fn each_recipient_opens_it_and_nobody_else() {
+fn only_the_recipients_can_decrypt() {
     let (ada, bob, eve) = (AgeIdentity::generate(), AgeIdentity::generate(), AgeIdentity::generate());
     let made = encrypt_value(&recipients(&[&ada, &bob]), &place(), &Secret::new("canary-1")).unwrap();
     for identity in [&ada, &bob] {
@@ -32,7 +32,7 @@ fn each_recipient_opens_it_and_nobody_else() {
 }
 
 #[test]
-fn a_ciphertext_of_another_place_is_refused() {
+fn a_ciphertext_copied_from_another_address_is_rejected() {
     let ada = AgeIdentity::generate();
     let made = encrypt_value(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
     let keys = [ada];
@@ -52,7 +52,7 @@ fn a_ciphertext_of_another_place_is_refused() {
 }
 
 #[test]
-fn its_length_tells_little_of_the_value() {
+fn the_ciphertext_length_hides_the_length_of_the_value() {
     let ada = recipients(&[&AgeIdentity::generate()]);
     // The header has a random length: age puts stanzas into it that mean nothing.
     let length = |value: &str| padded_plaintext(&place(), value).unwrap().len();
@@ -63,7 +63,7 @@ fn its_length_tells_little_of_the_value() {
 }
 
 #[test]
-fn what_is_no_age_file_is_damaged() {
+fn an_invalid_age_file_is_reported_as_damaged() {
     let ada = AgeIdentity::generate();
     let made = encrypt_value(&recipients(&[&ada]), &place(), &Secret::new("canary-1")).unwrap();
     let cut = &made[..made.len() - 40];
@@ -95,7 +95,7 @@ fn the_golden_plaintexts_are_read_and_written_as_before() {
 }
 
 #[test]
-fn the_golden_ciphertext_opens() {
+fn the_golden_ciphertext_is_decrypted() {
     // An identity, and what was encrypted to it once: it has another text each time.
     let golden = include_str!("../../../tests/golden/files/kept-secret.age");
     let (identity, ciphertext) = golden.trim_end().split_once('\n').unwrap();

@@ -53,7 +53,7 @@ mod tests {
     use crate::ledger::fixture::{adopted, identity};
 
     #[test]
-    fn a_summary_and_a_journal_say_the_same() {
+    fn a_checkpoint_and_its_journal_have_the_same_content() {
         let born = Record::birth(&identity());
         let (first, head) = line::encode_line(&[born], &chain::first_head(), None).unwrap();
         let (second, _) = line::encode_line(&[adopted(1, "vm-1")], &head, None).unwrap();

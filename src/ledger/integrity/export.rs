@@ -40,7 +40,7 @@ mod tests {
     use crate::ledger::journal::replay::apply_record;
 
     #[test]
-    fn a_document_says_what_the_ledger_says_and_shows_every_change() {
+    fn an_exported_document_equals_the_ledger_and_detects_changes() {
         let mut ledger = Ledger::new(identity());
         apply_record(&mut ledger, &adopted(1, "x")).unwrap();
         let mut bytes = write_document(&ledger, None).unwrap();

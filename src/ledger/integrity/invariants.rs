@@ -71,7 +71,7 @@ mod tests {
     use crate::ledger::journal::replay::apply_record;
 
     #[test]
-    fn a_replayed_ledger_is_sound_and_a_doctored_one_is_not() {
+    fn a_replayed_ledger_is_consistent_and_a_tampered_one_is_not() {
         let mut ledger = Ledger::new(identity());
         for record in [adopted(1, "a"), adopted(2, "b"), update(1, 1, "a"), delete(2, 2, "b")] {
             apply_record(&mut ledger, &record).unwrap();

@@ -155,7 +155,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn every_prefix_is_a_whole_number_of_appends(appends in appends()) {
+        fn every_prefix_decodes_to_a_whole_number_of_appends(appends in appends()) {
             let (bytes, ends) = journal(&appends);
             for cut in 0..=bytes.len() {
                 let lines = decode_lines(&bytes[..cut], first_head(), &mut MacVerifier::new(None)).unwrap();
@@ -166,7 +166,7 @@ mod tests {
         }
 
         #[test]
-        fn every_flipped_bit_is_seen(appends in appends(), torn in any::<bool>()) {
+        fn every_flipped_bit_is_detected(appends in appends(), torn in any::<bool>()) {
             let (mut bytes, ends) = journal(&appends);
             let whole = if torn { ends[ends.len() - 2] } else { bytes.len() };
             if torn {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_added_to_a_line_unseen() {
+    fn text_appended_to_a_line_is_detected() {
         let (bytes, _) = journal(&[vec![Record::Account { account: "a".into() }]]);
         for more in [" ".to_owned(), format!(" {}", "0".repeat(64)), format!(" {}", "x".repeat(64))] {
             let text = [bytes.trim_ascii_end(), more.as_bytes(), b"\n"].concat();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_cannot_change_places() {
+    fn lines_cannot_be_reordered() {
         let appends =
             [vec![Record::Account { account: "a".into() }], vec![Record::Account { account: "b".into() }]];
         let (bytes, ends) = journal(&appends);

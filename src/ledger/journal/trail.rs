@@ -60,7 +60,7 @@ mod tests {
     use crate::ledger::fixture::adopted;
 
     #[test]
-    fn a_trail_contradicts_what_it_covers_and_does_not_hold() {
+    fn a_head_history_detects_a_digest_that_it_does_not_contain() {
         let mut trail = HeadHistory::new(3, [3; 32]);
         trail.advance(&[adopted(1, "x"), adopted(2, "y")], [5; 32]);
         trail.advance(&[adopted(3, "z")], [6; 32]);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_an_address_is_one_repository() {
+    fn every_spelling_of_a_url_is_one_repository() {
         for url in [
             "https://github.com/acme/infra",
             "https://github.com/acme/infra.git",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_is_said_by_hand() {
+    fn an_origin_is_parsed_from_a_repository_and_a_directory() {
         let parsed = |text: &str| StackOrigin::parse(text, "below").map(|origin| origin.to_string());
         assert_eq!(parsed("GitHub.com/acme/infra").as_deref(), Some("below of github.com/acme/infra"));
         assert_eq!(
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_compared_with_what_the_ledger_remembers() {
+    fn a_directory_is_compared_with_the_recorded_origin() {
         let known = BTreeSet::from([origin("r", "a")]);
         let here = |repository: &str, directory: &str, vacated: &[&str], sparse| CurrentOrigin {
             origin: Some(origin(repository, directory)),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_takes_the_old_directory_out_and_a_new_repository_takes_nothing_out() {
+    fn a_move_removes_the_old_directory_and_a_new_repository_removes_none() {
         let known = BTreeSet::from([origin("r", "a"), origin("s", "a")]);
         let moved =
             CurrentOrigin { origin: Some(origin("r", "b")), vacated: ["a".into()].into(), sparse: false };

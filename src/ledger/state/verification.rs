@@ -65,7 +65,7 @@ mod tests {
     use crate::ledger::state::entry::Entry;
 
     #[test]
-    fn a_difference_is_somebodys_only_if_the_value_was_shown_before() {
+    fn a_difference_is_drift_only_if_the_value_was_read_before() {
         let plain = fixture::entry(Some("v1"));
         assert_eq!(
             plain.confirmation("size"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reading_does_not_confirm_stays_as_it_was_known() {
+    fn a_read_that_does_not_confirm_a_value_keeps_its_verification() {
         let earlier = Verification {
             not_kept: [("env.A".into(), Value::Null), ("size".into(), Value::Integer(3))].into(),
             not_shown: ["vm".into()].into(),

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_https_leaves_the_machine() {
+    fn only_https_is_used_for_remote_hosts() {
         for (text, wanted) in [
             ("https://states.example.com/a?ref=x", Ok(ConnectionMode::Tls)),
             ("https://127.0.0.1:9000", Ok(ConnectionMode::DirectTls)),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_servers_words_stay_on_their_line() {
+    fn server_text_is_sanitized_to_one_line() {
         assert_eq!(sanitize_server_text("ada\r\n\u{1b}[31m@host\u{202e}"), "ada[31m@host");
         assert_eq!(sanitize_server_text(&"x".repeat(500)).len(), 200);
     }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_read() {
+    fn ledger_locations_are_parsed() {
         let s3 = |bucket: &str, prefix: &str| LedgerLocation::S3 {
             bucket: bucket.into(),
             prefix: prefix.into(),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_told_without_a_password() {
+    fn an_invalid_location_is_an_error_without_the_password() {
         for text in [
             "",
             "dir",

@@ -197,7 +197,7 @@ fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Valu
 }
 
 #[test]
-fn two_runs_differ_in_nothing_but_that_one_may_fail() {
+fn two_secrets_yield_equal_results_or_one_error() {
     // To run more expressions, build the tests with STEAD_EXPRESSIONS set.
     let count: u64 = option_env!("STEAD_EXPRESSIONS").and_then(|n| n.parse().ok()).unwrap_or(20_000);
     let pairs: Vec<(Attributes, Attributes)> = [

@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_there_and_gives_what_it_says() {
+    fn every_function_exists_and_returns_its_documented_example() {
         assert!(FUNCTIONS.is_sorted_by(|a, b| a.name < b.name));
         for name in FUNCTION_NAMES {
             assert!(FUNCTIONS.iter().any(|function| function.name == *name), "{name} is not explained");

@@ -38,7 +38,7 @@ fn eval(source: &str) -> String {
 }
 
 #[test]
-fn operators_and_macros() {
+fn operators_and_macros_evaluate() {
     for (source, expected) in [
         ("1 + 2 * 3 - 4 / 2 % 2", "7"),
         ("7 / 2", "3"),
@@ -89,7 +89,7 @@ fn operators_and_macros() {
 }
 
 #[test]
-fn functions() {
+fn functions_evaluate() {
     for (source, expected) in [
         ("get(vars.map, 'a', 7)", "1"),
         ("get(vars.map, 'z', 7)", "7"),
@@ -124,7 +124,7 @@ fn functions() {
 }
 
 #[test]
-fn unknown_and_secret_values_spread() {
+fn unknown_and_secret_inputs_make_the_result_unknown_or_secret() {
     let unknown = "(known once vm.web exists)";
     for (source, expected) in [
         ("vars.u + 'x'", unknown),
@@ -166,7 +166,7 @@ fn unknown_and_secret_values_spread() {
 
 /// What stands in for a secret is no reason to fail; what has nothing to do with one is.
 #[test]
-fn what_fails_on_a_withheld_secret_is_withheld_itself() {
+fn an_expression_that_fails_on_a_withheld_secret_is_withheld() {
     let vars = vars();
     let mut scope = ExpressionScope::default();
     scope.roots.insert("vars".into(), CelValue::of_map(&vars));
@@ -237,7 +237,7 @@ fn eval_within(source: &str, text: usize, nodes: usize) -> Result<Value, Evaluat
 }
 
 #[test]
-fn what_does_not_fit_into_the_budget_is_not_built() {
+fn a_value_over_the_budget_is_not_built() {
     // Text and nodes that suffice, and such that do not.
     for (source, enough, less) in [
         ("vars.t + vars.t", (450, 9), (150, 9)),
@@ -315,7 +315,7 @@ fn live(
 }
 
 #[test]
-fn live_objects_are_known_bit_by_bit() {
+fn attributes_of_live_objects_are_known_individually() {
     for (source, expected) in [
         ("vm.web.a.ip + '!'", "1.1.1.1!"),
         ("vm.web.b.name", "b"),
@@ -344,7 +344,7 @@ fn live_objects_are_known_bit_by_bit() {
 }
 
 #[test]
-fn what_waits_is_computed_first() {
+fn an_unknown_binding_is_evaluated_first() {
     let reference = |attribute: Option<&str>| {
         Expression::Reference(Reference {
             address: Address::parse("vm.web.a").unwrap(),
@@ -394,7 +394,7 @@ fn neither_a_key_nor_a_message_shows_a_secret() {
 }
 
 #[test]
-fn a_sealed_secret_is_not_computed_with() {
+fn a_fingerprinted_secret_cannot_be_computed_with() {
     let sealed = Value::Map([("s".into(), Value::Secret(Secret::Fingerprint(None)))].into());
     let cel = |source: &str| CelExpression {
         source: source.to_owned(),
@@ -416,7 +416,7 @@ fn each_key() -> Value {
 }
 
 #[test]
-fn texts_are_joined() {
+fn template_parts_are_concatenated() {
     let text =
         |parts: &[Value]| concatenate_parts(parts, &Budget::default()).map(|value| value.to_string());
     assert_eq!(text(&[Value::text("a"), Value::Integer(1), Value::Bool(true)]), Ok("a1true".into()));
@@ -430,7 +430,7 @@ fn texts_are_joined() {
 }
 
 #[test]
-fn paths_are_found() {
+fn the_paths_of_an_expression_are_found() {
     let paths = |source: &str| {
         CelProgram::parse(source)
             .unwrap()

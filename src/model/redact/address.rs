@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_shown_without_what_may_be_a_password() {
+    fn an_invalid_address_is_shown_without_a_possible_password() {
         for text in [
             "me:hunter2@host/db",
             "me:hunter2",

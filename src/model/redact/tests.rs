@@ -55,7 +55,7 @@ fn encodings(secret: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_secret_is_replaced_in_every_encoding() {
+fn a_secret_is_redacted_in_every_encoding() {
     let mut redactor = Redactor::default();
     redactor.add_secret(SECRET);
     for text in encodings(SECRET) {
@@ -69,7 +69,7 @@ fn a_secret_is_replaced_in_every_encoding() {
 }
 
 #[test]
-fn each_line_is_replaced_alone() {
+fn each_line_of_a_secret_is_redacted() {
     let mut redactor = Redactor::default();
     redactor.add_secret("first line of it\n  second line of it\nshort");
     let text = "1: second line of it, 2: short, 3: first line of it.";
@@ -77,7 +77,7 @@ fn each_line_is_replaced_alone() {
 }
 
 #[test]
-fn short_secrets_garble_nothing() {
+fn short_secrets_are_not_redacted() {
     let mut redactor = Redactor::default();
     for secret in ["", "a", "dev", "1234567", "\n\n\n", "   a   "] {
         redactor.add_secret(secret);
@@ -87,7 +87,7 @@ fn short_secrets_garble_nothing() {
 }
 
 #[test]
-fn of_several_secrets_none_is_left() {
+fn overlapping_secrets_are_redacted_completely() {
     let mut redactor = Redactor::default();
     for secret in ["password", "password-one", "password-one-and-more", "one-and-more-yet", "pass-through"]
     {
@@ -108,7 +108,7 @@ fn keys_and_values_of_a_document_are_redacted() {
 }
 
 #[test]
-fn what_repeats_itself_costs_linear_time() {
+fn redaction_of_repetitive_text_takes_linear_time() {
     let mut redactor = Redactor::default();
     redactor.add_secret(&"a".repeat(50_000));
     redactor.add_secret(&format!("{}b", "a".repeat(40_000)));
@@ -124,7 +124,7 @@ fn sent(texts: &[&str]) -> SentSecrets {
 }
 
 #[test]
-fn six_bytes_of_a_secret_are_a_repetition() {
+fn six_consecutive_bytes_of_a_secret_count_as_a_repetition() {
     let one = sent(&[SECRET]);
     for text in encodings(SECRET) {
         assert!(one.are_repeated_in(format!("refused: {text}").as_bytes()), "{text}");
@@ -146,7 +146,7 @@ fn six_bytes_of_a_secret_are_a_repetition() {
 }
 
 #[test]
-fn no_secret_is_shown_by_accident() {
+fn debug_output_shows_no_secret() {
     let mut redactor = Redactor::default();
     let mut sent = sent(&["canary-0123456789"]);
     sent.push_private("canary-private");

@@ -436,7 +436,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_needs_an_object_is_read_off_the_path() {
+    fn an_action_needs_an_object_if_its_path_has_an_id() {
         let table = [
             (Action::post("a", "/api/v1/vms/{id}/reboot", ""), true),
             (Action::get("b", "/api/v1/apps/usage", ""), false),
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_reach_the_endpoint() {
+    fn flags_of_an_action_are_copied_to_its_endpoint() {
         let action = Action::post("a", "/x/{id}", "").secret().assumed().envelope(Envelope::Run);
         let endpoint = action.endpoint().unwrap();
         assert!(endpoint.secret && endpoint.provenance == Provenance::Assumed);

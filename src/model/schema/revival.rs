@@ -49,7 +49,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn it_comes_before_what_needs_it_and_not_before_what_does_it_too() {
+    fn a_revival_precedes_the_calls_that_need_it_only() {
         for (kind, changed, wanted) in [
             ("database", &[][..], false),
             ("database", &["name"], false),

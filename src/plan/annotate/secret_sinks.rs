@@ -111,7 +111,7 @@ mod tests {
     use crate::model::source::{SourceId, Span};
 
     #[test]
-    fn a_runner_without_recipients_loses_what_only_its_disk_has() {
+    fn without_recipients_a_secret_on_a_ci_runner_disk_is_a_warning() {
         let span = Span { source: SourceId(0), start: 0, end: 0 };
         let one = |sink| SinkUse { address: "api_key.ci".into(), sink, span };
         let file = one(SecretSink::File("./ci".to_owned()));

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_keeps_its_day_and_what_goes_is_resolved() {
+    fn persistent_drift_keeps_its_first_date_and_vanished_drift_is_resolved() {
         let (first, kept) = DriftHistoryDiff::new_with_history(None, there(&["a", "b"]), at(100));
         assert_eq!(first.last_look, None);
         assert!(!first.is_new("a"), "nobody knows what was there before the first look");

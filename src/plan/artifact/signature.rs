@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_says_whose_it_is_and_leaves_the_plan_as_it_was() {
+    fn a_signature_names_its_key_and_leaves_the_plan_unchanged() {
         let (file, key) = signed();
         let parts = SignedPlanText::parse(&file);
         assert_eq!((parts.text.as_str(), parts.signer()), (PLAN, Some(&key)));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_byte_is_seen() {
+    fn every_changed_byte_invalidates_the_signature() {
         let (file, _) = signed();
         for at in 0..file.len() {
             for bit in 0..7 {
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reason_is_said_by_itself() {
+    fn each_signature_error_has_its_own_message() {
         let (file, key) = signed();
         let why = |file: &str, seed| checked(file, &public(seed)).unwrap_err().to_string();
         assert_eq!(why(PLAN, 1), "the plan is not signed");
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_by_its_kind() {
+    fn an_unusable_key_is_described_by_its_type() {
         let no_private = |pem: &str| SigningKey::parse(pem.as_bytes()).err().unwrap().to_string();
         let no_public = |pem: &str| VerifyingKeys::parse(pem.as_bytes()).unwrap_err().to_string();
         assert_eq!(no_private(&public(1)), "it holds no private key (PKCS#8) in PEM form");

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_withheld_secret_of_a_list_is_the_one_in_use() {
+    fn a_withheld_secret_in_a_list_equals_the_applied_one() {
         let seal = |text: &str| Value::Secret(Secret::Fingerprint(Some(text.into())));
         let kept = || Value::Secret(Secret::new_withheld());
         let list = Value::List;

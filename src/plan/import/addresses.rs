@@ -118,7 +118,7 @@ mod tests {
     use super::to_legal_name;
 
     #[test]
-    fn live_names_become_legal_ones() {
+    fn live_names_are_converted_to_valid_addresses() {
         let table = [
             ("web-1", "web-1"),
             ("Web Server #1", "web-server-1"),

@@ -95,7 +95,7 @@ mod tests {
     use crate::model::value::Attributes;
 
     #[test]
-    fn the_beginning_of_a_version_stands_for_the_one_that_is_there_or_the_newest() {
+    fn a_version_prefix_resolves_to_the_live_version_or_the_newest() {
         let record = |(id, slug): (i64, &str)| CatalogRecord {
             id: Value::Integer(id),
             slug: slug.into(),

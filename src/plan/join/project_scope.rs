@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn other_projects_are_others_business() {
+    fn objects_in_other_projects_are_out_of_scope() {
         let reach = ProjectScope { projects: ["ours".into(), "also".into()].into() };
         let all = [
             object("project", "ours", None, None),

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_live_text_is_sealed_where_a_secret_is_wanted() {
+    fn a_live_value_is_fingerprinted_where_a_secret_is_desired() {
         let key = FingerprintKey([1; 32]);
         let want = fingerprint_secrets(&Value::Secret(Secret::new("s3cret")), &key);
         assert_eq!(sealed_like(&[&want], &Value::text("s3cret"), &key), want);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_with_a_secret_shows_its_plain_texts_only_in_any_order_and_length() {
+    fn a_list_with_a_secret_shows_only_its_plaintext_items() {
         let key = FingerprintKey([1; 32]);
         let seal = |text: &str| Value::Secret(Secret::new(text).to_planned(&key));
         let models = Value::List(vec![seal("s3cret"), "10.9.9.9".into()]);

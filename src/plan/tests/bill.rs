@@ -24,7 +24,7 @@ fn classes(plan: &Plan) -> Vec<DriftClass> {
 }
 
 #[test]
-fn drift_is_classed_by_what_becomes_of_it() {
+fn drift_is_classified_by_its_outcome() {
     let mut world = World::with(INVENTED);
     world.write("gear.g", json!({"speed": 2, "size": 5, "shape": "round", "env": {"A": "1"}}));
     world.settle();
@@ -51,7 +51,7 @@ fn drift_is_classed_by_what_becomes_of_it() {
 }
 
 #[test]
-fn an_ignored_drift_is_ignored_until_its_day_and_never_against_the_configuration() {
+fn ignored_drift_is_ignored_until_its_date_and_not_against_the_files() {
     let mut world = World::with(INVENTED);
     world.write("gear.g", json!({"speed": 2}));
     world.settle();
@@ -73,7 +73,7 @@ fn an_ignored_drift_is_ignored_until_its_day_and_never_against_the_configuration
 }
 
 #[test]
-fn what_ignore_drift_says_is_told_with_what_it_leaves_and_when_it_has_ended() {
+fn ignored_drift_is_reported_with_its_difference_and_its_expiry() {
     let mut world = World::with(INVENTED);
     world.write("gear.g", json!({"speed": 2}));
     world.settle();
@@ -90,7 +90,7 @@ fn what_ignore_drift_says_is_told_with_what_it_leaves_and_when_it_has_ended() {
 }
 
 #[test]
-fn keys_that_nobody_writes_are_told_and_left_and_go_only_where_the_map_is_exclusive() {
+fn unmanaged_map_keys_are_kept_unless_the_map_is_exclusive() {
     let mut world = World::new();
     world.write("app.web", json!({"type": "web", "image": "nginx", "env_vars": {"A": "1"}}));
     world.settle();
@@ -127,7 +127,7 @@ fn keys_that_nobody_writes_are_told_and_left_and_go_only_where_the_map_is_exclus
 }
 
 #[test]
-fn what_ends_objects_comes_first_and_the_worst_of_it_at_its_head() {
+fn destructive_changes_are_listed_first_by_severity() {
     let mut world = shop();
     world.settle();
     world.set("vm.web", "template", json!("ubuntu-24.04")).set("database.main", "plan", json!("pg-4"));
@@ -148,7 +148,7 @@ fn what_ends_objects_comes_first_and_the_worst_of_it_at_its_head() {
 }
 
 #[test]
-fn lines_add_up_to_the_bill() {
+fn the_cost_lines_sum_to_the_total() {
     let mut world = shop();
     let plan = world.settle();
     let cost = |plan: &Plan| (plan.cost.monthly_before.to_string(), plan.cost.monthly_after.to_string());
@@ -168,7 +168,7 @@ fn lines_add_up_to_the_bill() {
 }
 
 #[test]
-fn what_stays_as_it_is_costs_what_it_costs() {
+fn unchanged_resources_keep_their_cost() {
     let mut world = shop();
     world.settle();
     let cost = |world: &World| {
@@ -204,7 +204,7 @@ fn what_stays_as_it_is_costs_what_it_costs() {
 }
 
 #[test]
-fn what_the_service_chose_is_chosen_again_for_what_is_made_anew() {
+fn a_replacement_recomputes_the_defaults_of_the_service() {
     let mut world = World::new();
     world.write("database.main", json!({"plan": "pg-1", "engine_version": "16"}));
     world.settle();
@@ -218,7 +218,7 @@ fn what_the_service_chose_is_chosen_again_for_what_is_made_anew() {
 }
 
 #[test]
-fn what_only_writes_something_down_takes_no_time() {
+fn an_update_of_metadata_only_has_a_minimal_duration() {
     let mut world = World::new();
     world.write("app.web", json!({"type": "web", "image": "nginx", "description": "one", "port": 80}));
     world.settle();
@@ -232,7 +232,7 @@ fn what_only_writes_something_down_takes_no_time() {
 }
 
 #[test]
-fn a_moved_price_is_told() {
+fn a_changed_price_is_reported() {
     let mut world = shop();
     let mut pinned = world.catalog.clone();
     let price = pinned.tables.get_mut("vm").unwrap()[0].fields.get_mut("monthly_price").unwrap();
@@ -243,7 +243,7 @@ fn a_moved_price_is_told() {
 }
 
 #[test]
-fn effects_say_what_else_happens() {
+fn a_change_lists_its_side_effects() {
     let effects = |plan: &Plan| -> Vec<String> {
         let all = plan.changes.iter().flat_map(|c| c.effects.iter().map(move |e| (c, e)));
         all.map(|(change, effect)| format!("{}: {}", change.address, effect.text)).collect()
@@ -272,7 +272,7 @@ fn effects_say_what_else_happens() {
 }
 
 #[test]
-fn the_time_is_that_of_the_longest_chain() {
+fn the_duration_estimate_is_that_of_the_longest_chain() {
     let plan = shop().plan();
     let chain: Vec<&str> =
         plan.critical_path.steps.iter().map(|n| plan.steps[*n].address.as_str()).collect();
@@ -282,7 +282,7 @@ fn the_time_is_that_of_the_longest_chain() {
 }
 
 #[test]
-fn the_fingerprint_is_that_of_what_is_decided() {
+fn the_fingerprint_covers_exactly_the_decisions() {
     let mut world = shop();
     let first = world.plan().fingerprint;
     assert!(first.len() == 64 && first.bytes().all(|b| b.is_ascii_hexdigit()), "{first}");
@@ -297,7 +297,7 @@ fn the_fingerprint_is_that_of_what_is_decided() {
 }
 
 #[test]
-fn values_that_wait_name_what_they_wait_for() {
+fn an_unknown_value_names_the_resource_it_depends_on() {
     let mut world = World::with(INVENTED);
     world.write("axle.a", json!({"number": 1})).write("gear.a", json!({}));
     world.write("gear.b", json!({"axle": "$axle.a", "shape": "$gear.a.address", "env": {"A": "1"}}));

@@ -52,7 +52,7 @@ fn refusal(world: &World) -> String {
 }
 
 #[test]
-fn pools_go_with_their_cluster_and_come_after_the_new_one() {
+fn pools_are_replaced_with_their_cluster_after_the_new_one_exists() {
     let mut world = cluster(&[("a", 1), ("b", 1)]);
     world.set("cluster.k", "control_plane_count", json!(3));
     insta::assert_snapshot!(steps(&world.settle()), @r"
@@ -65,7 +65,7 @@ fn pools_go_with_their_cluster_and_come_after_the_new_one() {
 }
 
 #[test]
-fn a_cluster_that_comes_first_takes_its_older_pools_along_too() {
+fn a_create_first_cluster_replacement_deletes_its_deposed_pools() {
     let mut world = cluster(&[("a", 2)]);
     world.lifecycle("cluster.k", |lifecycle| lifecycle.replace = Some(ReplaceOrder::CreateFirst));
     world.set("cluster.k", "name", json!("other")).set("cluster.k", "control_plane_count", json!(3));
@@ -100,7 +100,7 @@ fn the_network_under_a_cluster_is_replaced_with_it() {
 }
 
 #[test]
-fn a_pool_of_an_older_cluster_is_made_in_the_new_one_after_an_apply_that_stopped() {
+fn after_an_interrupted_replacement_a_pool_is_created_in_the_new_cluster() {
     let mut world = cluster(&[("a", 2)]);
     world.lifecycle("cluster.k", |lifecycle| lifecycle.replace = Some(ReplaceOrder::CreateFirst));
     world.set("cluster.k", "name", json!("other")).set("cluster.k", "control_plane_count", json!(3));
@@ -115,7 +115,7 @@ fn a_pool_of_an_older_cluster_is_made_in_the_new_one_after_an_apply_that_stopped
 }
 
 #[test]
-fn older_pools_go_with_their_older_cluster() {
+fn deposed_pools_are_deleted_with_their_deposed_cluster() {
     let mut world = cluster(&[("a", 2)]);
     world.lifecycle("cluster.k", |lifecycle| lifecycle.replace = Some(ReplaceOrder::CreateFirst));
     world.set("cluster.k", "name", json!("other")).set("cluster.k", "control_plane_count", json!(3));
@@ -157,7 +157,7 @@ fn workers_of_one_cluster_do_not_count_in_another() {
 }
 
 #[test]
-fn names_that_change_places_in_place_are_a_cycle_with_a_way_out() {
+fn swapping_names_in_place_is_a_dependency_cycle_with_a_workaround() {
     let mut world = World::new();
     for name in ["a", "b"] {
         world.write(&format!("app.{name}"), json!({"type": "worker", "image": "x:1"}));

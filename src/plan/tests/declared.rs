@@ -63,7 +63,7 @@ impl World {
 }
 
 #[test]
-fn a_parent_moves_with_its_children_and_nothing_else_happens() {
+fn moving_a_parent_moves_only_its_children() {
     let mut world = shop();
     world.settle();
     let ids = (world.id("database.main"), world.id("database.main.users.reporting"));
@@ -124,7 +124,7 @@ fn instances_move_as_one_block_and_get_and_lose_their_keys() {
 }
 
 #[test]
-fn a_moved_resource_may_change_and_go_as_well() {
+fn a_moved_resource_can_be_changed_and_deleted() {
     let mut world = shop();
     world.settle();
     world.rename("vpc.main", "vpc.core").moved("vpc.main", "vpc.core", false);
@@ -152,7 +152,7 @@ fn a_moved_resource_may_change_and_go_as_well() {
 }
 
 #[test]
-fn a_move_that_cannot_be_made_is_told() {
+fn an_impossible_move_is_an_error() {
     let machine = json!({"template": "ubuntu-22.04", "plan": "small"});
     let mut world = World::new();
     for name in ["vm.a", "vm.b", "vm.c.x"] {
@@ -205,7 +205,7 @@ fn an_import_adopts_once() {
 }
 
 #[test]
-fn what_another_ledger_owns_is_not_taken_over() {
+fn an_object_of_another_ledger_is_not_adopted() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "large"}));
     world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"}));
@@ -216,7 +216,7 @@ fn what_another_ledger_owns_is_not_taken_over() {
 }
 
 #[test]
-fn a_removal_says_what_becomes_of_the_object() {
+fn a_removal_shows_whether_the_object_is_kept_or_deleted() {
     let mut world = shop();
     world.lifecycle("database.main", |lifecycle| {
         lifecycle.on_remove = OnRemove::Keep;
@@ -236,7 +236,7 @@ fn a_removal_says_what_becomes_of_the_object() {
 }
 
 #[test]
-fn what_looks_like_a_rename_is_told_with_the_entry() {
+fn a_probable_rename_is_reported_with_the_moved_entry() {
     let mut world = shop();
     world.write("vm.node.a", json!({"template": "ubuntu-22.04", "plan": "small", "name": "n"}));
     world.write("vm.node.b", json!({"template": "ubuntu-22.04", "plan": "small", "name": "n"}));
@@ -257,7 +257,7 @@ fn what_looks_like_a_rename_is_told_with_the_entry() {
 }
 
 #[test]
-fn what_goes_says_which_word_left_it_out() {
+fn a_deletion_names_the_setting_that_excluded_the_resource() {
     let mut world = World::new();
     for address in ["vpc.a", "vpc.b", "vpc.c"] {
         let cidr = format!("10.{}.0.0/16", address.as_bytes()[4]);
@@ -297,7 +297,7 @@ fn what_goes_says_which_word_left_it_out() {
 }
 
 #[test]
-fn an_instance_whose_key_is_gone_says_so() {
+fn a_deleted_instance_is_reported_with_its_missing_key() {
     let mut world = World::new();
     world.write("vpc.a", json!({"cidr": "10.1.0.0/16"}));
     world.settle();
@@ -350,7 +350,7 @@ fn two_modules() -> World {
 }
 
 #[test]
-fn all_of_a_module_moves_and_what_is_said_of_one_is_stronger() {
+fn a_moved_module_moves_all_resources_and_specific_entries_win() {
     let mut world = two_modules();
     let id = world.id("eu.cache.vm.web");
     world.carry("eu.cache", "europe.store").carry("eu", "europe");
@@ -372,7 +372,7 @@ fn all_of_a_module_moves_and_what_is_said_of_one_is_stronger() {
 }
 
 #[test]
-fn a_module_gets_keys_and_loses_them() {
+fn a_module_gains_and_loses_for_each_keys() {
     let mut world = two_modules();
     world.carry("eu", "eu.a").moved("eu", "eu.a", false);
     insta::assert_snapshot!(show(&world.settle()), @"
@@ -412,7 +412,7 @@ fn a_module_does_not_move_onto_another_one() {
 }
 
 #[test]
-fn a_module_that_is_called_otherwise_is_told_once() {
+fn a_renamed_module_is_reported_once() {
     let mut world = two_modules();
     world.carry("eu", "europe").carry("us", "america");
     for resource in ["europe.vm.web", "america.vm.web"] {
@@ -451,7 +451,7 @@ impl World {
 }
 
 #[test]
-fn a_key_like_a_module_in_the_one_that_gets_it_is_refused() {
+fn a_for_each_key_with_the_name_of_a_nested_module_is_rejected() {
     let text = "shop.a.volume.deep may be in shop.a already, or in the module of shop that has the same name as \
                 the key. If it is in that module, write `moved: [{ from: shop.a.volume.deep, to: \
                 shop.a.a.volume.deep }]`. If all of shop has its key, remove the entry.";
@@ -473,7 +473,7 @@ fn a_key_like_a_module_in_the_one_that_gets_it_is_refused() {
 }
 
 #[test]
-fn what_is_done_leaves_other_keys_alone() {
+fn a_completed_module_move_leaves_other_keys_unchanged() {
     let after = |world: &mut World| {
         world.volumes(&["shop.a", "shop.a.b"], &["shop.a.volume.own", "shop.a.b.volume.x"]);
         world.moved("shop", "shop.a", false);
@@ -493,7 +493,7 @@ fn what_is_done_leaves_other_keys_alone() {
 }
 
 #[test]
-fn a_module_in_one_that_gets_keys_is_no_key() {
+fn a_nested_module_is_not_mistaken_for_a_for_each_key() {
     let mut world = volumes(&["shop", "shop.n"], &["shop.n.volume.v"]);
     world.volumes(&["shop2.k", "shop2.k.n"], &["shop2.k.n.volume.v"]).moved("shop", "shop2", true);
     let text = "shop.n.volume.v is in one module, and shop2 has `for_each`. Name the instance that it becomes: \
@@ -508,7 +508,7 @@ fn a_module_in_one_that_gets_keys_is_no_key() {
 }
 
 #[test]
-fn a_module_without_keys_is_one_of_those_that_there_were_whatever_is_in_it() {
+fn a_module_without_for_each_receives_only_one_of_several_modules() {
     let mut world = volumes(&["shop.n", "shop.m"], &["shop.n.volume.v", "shop.m.volume.v"]);
     world.volumes(&["shop2"], &["shop2.volume.old"]).moved("shop", "shop2", false);
     assert_eq!(
@@ -519,7 +519,7 @@ fn a_module_without_keys_is_one_of_those_that_there_were_whatever_is_in_it() {
 }
 
 #[test]
-fn many_modules_that_are_called_otherwise_get_no_hint() {
+fn many_renamed_modules_get_no_hint() {
     let write = |world: &mut World, front: &str, count: usize| {
         let places: Vec<String> = (0..count).map(|n| format!("{front}{n}")).collect();
         let all: Vec<String> = places.iter().map(|place| format!("{place}.volume.v")).collect();
@@ -537,7 +537,7 @@ fn many_modules_that_are_called_otherwise_get_no_hint() {
 }
 
 #[test]
-fn a_move_names_the_address_that_is_in_its_way() {
+fn a_blocked_move_names_the_address_in_its_way() {
     let mut world = volumes(&["eu"], &["eu.volume.a", "eu.volume.b"]);
     let intent = Intent {
         op: Uuid::from_u128(5),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{shop, show};
 
 #[test]
-fn a_new_stack_is_made_in_order_and_then_settled() {
+fn a_new_stack_is_created_in_order_and_then_has_an_empty_plan() {
     let mut world = shop();
     let plan = world.settle();
     insta::assert_snapshot!(show(&plan), @"
@@ -27,7 +27,7 @@ fn a_new_stack_is_made_in_order_and_then_settled() {
 }
 
 #[test]
-fn destroy_goes_the_other_way() {
+fn destroy_uses_the_reverse_order() {
     let mut world = shop();
     world.settle();
     world.options.destroy = true;
@@ -52,7 +52,7 @@ fn destroy_goes_the_other_way() {
 }
 
 #[test]
-fn a_machine_is_replaced_with_all_that_hangs_on_it() {
+fn a_vm_is_replaced_with_its_attachments() {
     let mut world = shop();
     world.settle();
     world.set("vm.web", "template", json!("ubuntu-24.04"));
@@ -73,7 +73,7 @@ fn a_machine_is_replaced_with_all_that_hangs_on_it() {
 }
 
 #[test]
-fn a_network_is_replaced_old_one_first() {
+fn a_network_is_replaced_delete_first() {
     let mut world = shop();
     world.settle();
     world.consents = true;

@@ -61,7 +61,7 @@ fn changed() -> (World, SavedPlan) {
 }
 
 #[test]
-fn a_saved_plan_comes_back_whole_or_not_at_all() {
+fn a_saved_plan_is_read_completely_or_rejected() {
     let (world, saved) = changed();
     let text = saved.to_text().unwrap();
     let parse = |text: &str| SavedPlan::parse(text, world.registry);
@@ -107,7 +107,7 @@ type Edit<'e> = &'e dyn Fn(&mut Plan);
 
 /// Who edits a file can compute its digest anew: what is shown must still be what is run.
 #[test]
-fn a_plan_whose_changes_are_not_what_its_steps_do_is_not_read() {
+fn a_plan_whose_changes_differ_from_its_steps_is_rejected() {
     let (world, saved) = changed();
     let read = |edit: &dyn Fn(&mut Plan)| {
         let mut plan = saved.plan.clone();
@@ -155,7 +155,7 @@ fn a_plan_whose_changes_are_not_what_its_steps_do_is_not_read() {
 }
 
 #[test]
-fn a_saved_plan_expires_and_is_of_one_version() {
+fn a_saved_plan_expires_and_requires_the_same_version() {
     let (_, saved) = changed();
     let (made, expires) = (saved.plan.base.made_at, saved.binding.expires);
     assert_eq!(saved.check_time(made, "0.1.0"), Ok(()));
@@ -171,7 +171,7 @@ fn a_saved_plan_expires_and_is_of_one_version() {
 }
 
 #[test]
-fn before_there_is_a_ledger_the_files_own_key_binds_objects_and_secrets() {
+fn without_a_ledger_the_key_of_the_plan_file_binds_objects_and_secrets() {
     let mut world = shop();
     world.secret("vm.web", "user_data", "canary-7");
     world.ledger = world.ledger.clone().for_plans();
@@ -203,7 +203,7 @@ fn before_there_is_a_ledger_the_files_own_key_binds_objects_and_secrets() {
 }
 
 #[test]
-fn a_saved_plan_is_refused_when_anything_that_it_stands_on_has_moved() {
+fn a_saved_plan_is_stale_when_any_of_its_inputs_has_changed() {
     type WorldChange = fn(&mut World);
     let cases: &[(&str, WorldChange)] = &[
         ("for stack shop, and this is other", |w| w.stack.name = "other".into()),
@@ -237,7 +237,7 @@ fn a_saved_plan_is_refused_when_anything_that_it_stands_on_has_moved() {
 }
 
 #[test]
-fn what_a_saved_plan_does_not_touch_may_change() {
+fn objects_that_a_saved_plan_does_not_affect_may_change() {
     let (mut world, saved) = changed();
     world.mutate("database.main", "plan", json!(12)).mutate("vm.web", "cpu", json!(64));
     world.stranger("vm", "new", json!({"name": "other", "status": "active"}));
@@ -246,7 +246,7 @@ fn what_a_saved_plan_does_not_touch_may_change() {
 }
 
 #[test]
-fn a_late_object_of_an_earlier_apply_gets_no_twin() {
+fn an_object_created_late_by_an_earlier_apply_is_not_duplicated() {
     let mut world = shop();
     let saved = save(&world);
     assert_eq!(check(&world, &saved), Ok(()));
@@ -281,7 +281,7 @@ fn names<'w>(all: impl IntoIterator<Item = &'w Name>) -> Vec<&'w str> {
 }
 
 #[test]
-fn only_what_is_in_use_is_read() {
+fn only_the_kinds_and_tables_in_use_are_read() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small"}));
     let (wanted, tables) = read(&world);
@@ -302,7 +302,7 @@ fn only_what_is_in_use_is_read() {
 }
 
 #[test]
-fn children_are_read_under_their_parents_and_networks_over_the_whole_account() {
+fn children_are_listed_under_their_parents_and_networks_account_wide() {
     let mut world = shop();
     world.settle();
     let (wanted, tables) = read(&world);
@@ -315,7 +315,7 @@ fn children_are_read_under_their_parents_and_networks_over_the_whole_account() {
 }
 
 #[test]
-fn an_adopted_id_and_a_projects_name_are_looked_up() {
+fn an_adopted_id_and_a_project_name_are_read() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small"}));
     world.options.adopt.insert(Address::new("vm", "web"), "x1".into());
@@ -330,7 +330,7 @@ fn an_adopted_id_and_a_projects_name_are_looked_up() {
 }
 
 #[test]
-fn the_ledger_of_a_newer_version_is_not_guessed_at() {
+fn a_ledger_of_a_newer_version_is_rejected() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small"}));
     world.settle();

@@ -28,7 +28,7 @@ fn copies(plan: &Plan) -> Vec<(String, Vec<usize>)> {
 }
 
 #[test]
-fn a_copy_comes_before_the_deletion_and_is_remembered_without_the_block() {
+fn a_final_snapshot_precedes_the_deletion_of_an_undeclared_resource() {
     let mut world = with_a_volume();
     let plan = world.remove("volume.media").plan();
     let copies = copies(&plan);
@@ -42,7 +42,7 @@ fn a_copy_comes_before_the_deletion_and_is_remembered_without_the_block() {
 }
 
 #[test]
-fn nobody_copies_what_stays_or_what_did_not_ask_for_it() {
+fn no_final_snapshot_without_a_deletion_or_the_setting() {
     let mut world = with_a_volume();
     assert!(copies(&world.set("volume.media", "size", json!(20)).plan()).is_empty());
     world.lifecycle("volume.media", |lifecycle| lifecycle.final_snapshot = false);
@@ -51,7 +51,7 @@ fn nobody_copies_what_stays_or_what_did_not_ask_for_it() {
 }
 
 #[test]
-fn the_project_of_a_copy_stays_this_stacks_and_the_next_apply_finds_it() {
+fn the_project_of_a_final_snapshot_stays_in_the_stack() {
     let mut world = World::new();
     world.write("project.shop", json!({})).write("volume.media", json!({"size": 10}));
     world.stack.project = Some(Address::new("project", "shop"));

@@ -112,7 +112,7 @@ fn others(value: &Json) -> Vec<Json> {
 }
 
 #[test]
-fn every_field_that_is_changed_is_refused_or_has_no_effect() {
+fn every_forged_field_is_rejected_or_has_no_effect() {
     let mut world = world();
     let reviewed = world.plan();
     let text = save(&world).to_text().unwrap();

@@ -28,7 +28,7 @@ fn world() -> World {
 }
 
 #[test]
-fn it_is_found_by_its_fingerprint_only() {
+fn a_generated_secret_is_recognized_by_its_fingerprint() {
     let mut world = world();
     assert!(find_live_secrets(&world.ledger, &world.snapshot()).is_empty(), "nothing shows it");
     world.mutate("volume.media", "labels", json!({"KEY": TEXT, "MODE": "live"}));
@@ -44,7 +44,7 @@ fn it_is_found_by_its_fingerprint_only() {
 }
 
 #[test]
-fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
+fn a_generated_secret_is_recognized_by_the_short_fingerprint() {
     for short_in_entry in [false, true] {
         let mut world = world();
         let shorten = |print: &mut Name| *print = print[..16].into();
@@ -73,7 +73,7 @@ fn it_is_found_by_the_short_fingerprint_of_an_earlier_version() {
 }
 
 #[test]
-fn what_shows_it_is_read_whole() {
+fn objects_that_show_a_generated_secret_are_read_in_detail() {
     let mut world = world();
     let mut wanted = RefreshRequest::default();
     look_for(&mut wanted, crate::kinds::REGISTRY, &world.ledger);

@@ -28,7 +28,7 @@ fn axles(count: i64) -> World {
 }
 
 #[test]
-fn protection_stops_deletion_replacement_and_destroy_and_outlives_its_block() {
+fn protect_blocks_deletion_and_replacement_even_without_the_block() {
     let mut world = shop();
     world.lifecycle("vm.web", |lifecycle| lifecycle.protect = true);
     world.settle();
@@ -58,7 +58,7 @@ fn protection_stops_deletion_replacement_and_destroy_and_outlives_its_block() {
 }
 
 #[test]
-fn many_deletions_need_a_word() {
+fn deletions_above_the_limit_need_allow_deletes() {
     for (count, gone, blocked) in [(10, 3, false), (10, 4, true), (4, 2, false), (3, 3, true)] {
         let mut world = axles(count);
         for number in 0..gone {
@@ -72,7 +72,7 @@ fn many_deletions_need_a_word() {
 }
 
 #[test]
-fn never_replaced_means_never() {
+fn replace_never_blocks_every_replacement() {
     let mut world = World::with(INVENTED);
     world.write("vault.v", json!({"metal": "iron"})).write("axle.a", json!({"number": 1}));
     world.settle();
@@ -88,7 +88,7 @@ fn never_replaced_means_never() {
 }
 
 #[test]
-fn what_exists_already_is_adopted_or_avoided() {
+fn an_existing_object_is_adopted_or_avoided() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small"}));
     world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"}));
@@ -153,7 +153,7 @@ fn one_object_has_one_address() {
 }
 
 #[test]
-fn what_is_named_after_another_address_is_not_taken_over_for_this_one() {
+fn an_object_named_after_another_address_is_not_adopted() {
     let mut world = World::new();
     world.write("database.a", json!({"plan": "pg-1"})).write("database.b", json!({"plan": "pg-1"}));
     let live = json!({"name": "b", "plan": 101, "engine": "postgres", "status": "running"});
@@ -172,7 +172,7 @@ fn what_is_named_after_another_address_is_not_taken_over_for_this_one() {
 }
 
 #[test]
-fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
+fn an_empty_ledger_with_several_existing_objects_suggests_recover() {
     let help = |world: &World| -> Vec<bool> {
         let exists = |block: &&Blocker| block.code == "exists";
         let plan = world.plan();
@@ -189,7 +189,7 @@ fn an_empty_ledger_beside_several_wanted_objects_may_be_a_lost_one() {
 }
 
 #[test]
-fn data_is_deleted_only_with_consent_to_that() {
+fn data_is_deleted_only_with_its_own_approval() {
     let removed = || {
         let mut world = shop();
         world.settle();
@@ -240,7 +240,7 @@ fn data_is_deleted_only_with_consent_to_that() {
 }
 
 #[test]
-fn a_machine_is_not_replaced_because_of_something_else_without_a_word() {
+fn a_vm_is_not_replaced_because_of_a_dependency_without_approval() {
     let mut world = shop();
     world.settle();
     world.set("vpc.main", "cidr", json!("10.8.0.0/16"));
@@ -257,7 +257,7 @@ fn a_machine_is_not_replaced_because_of_something_else_without_a_word() {
 }
 
 #[test]
-fn a_lost_ledger_destroys_nothing_and_says_so() {
+fn with_a_lost_ledger_nothing_is_destroyed_and_the_plan_reports_it() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "small"}));
     let stranger = json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"});
@@ -279,7 +279,7 @@ fn a_lost_ledger_destroys_nothing_and_says_so() {
 }
 
 #[test]
-fn only_what_drifted_is_offered_to_be_accepted() {
+fn accept_drift_is_suggested_only_for_drifted_attributes() {
     let mut world = shop();
     world.settle();
     let help = |world: &World| world.plan().blocks[0].help.clone();
@@ -296,7 +296,7 @@ fn only_what_drifted_is_offered_to_be_accepted() {
 }
 
 #[test]
-fn what_was_found_and_not_told_is_deleted_only_when_a_human_says_so() {
+fn an_unconfirmed_object_is_deleted_only_after_confirmation() {
     let mut world = axles(1);
     world.ledger.entries.get_mut("axle.a0").unwrap().current.as_mut().unwrap().provisional = true;
     assert!(is_empty(&world.plan()));
@@ -312,7 +312,7 @@ fn what_was_found_and_not_told_is_deleted_only_when_a_human_says_so() {
 }
 
 #[test]
-fn a_question_freezes_what_depends_on_it_and_nothing_else() {
+fn an_ambiguous_intent_freezes_only_its_dependents() {
     let mut world = shop();
     world.settle();
     world.set("vm.web", "plan", json!("large")).set("volume.media", "size", json!(200));
@@ -349,7 +349,7 @@ fn a_question_freezes_what_depends_on_it_and_nothing_else() {
 }
 
 #[test]
-fn unseen_is_not_gone() {
+fn an_unlisted_object_is_not_deleted_unless_proven_absent() {
     let mut world = axles(1);
     world.live.clear();
     insta::assert_snapshot!(show(&world.plan()), @"! unread: axle.a0 axle-1 was not listed, and stead cannot confirm that it is gone.");
@@ -362,7 +362,7 @@ fn unseen_is_not_gone() {
 }
 
 #[test]
-fn a_child_is_gone_with_its_parent() {
+fn a_child_of_a_deleted_parent_is_deleted_too() {
     let mut world = shop();
     world.settle();
     let child = world.key("database.main.users.reporting");
@@ -379,7 +379,7 @@ fn a_child_is_gone_with_its_parent() {
 }
 
 #[test]
-fn on_remove_keep_lets_go() {
+fn on_remove_keep_forgets_the_object() {
     let mut world = shop();
     world.lifecycle("volume.media", |lifecycle| lifecycle.on_remove = OnRemove::Keep);
     world.settle();
@@ -390,7 +390,7 @@ fn on_remove_keep_lets_go() {
 }
 
 #[test]
-fn what_is_kept_keeps_what_is_part_of_it_and_what_it_needs_and_is_taken_back_in_one_go() {
+fn a_kept_object_keeps_its_children_and_dependencies_for_readoption() {
     let mut world = shop();
     world.write("database.main.users.reporting", json!({}));
     world.lifecycle("database.main", |lifecycle| lifecycle.on_remove = OnRemove::Keep);
@@ -440,7 +440,7 @@ fn what_is_kept_keeps_what_is_part_of_it_and_what_it_needs_and_is_taken_back_in_
 }
 
 #[test]
-fn catalog_names_are_checked_with_a_suggestion() {
+fn an_unknown_catalog_name_gets_a_suggestion() {
     let mut world = World::new();
     world.write("vm.web", json!({"template": "ubuntu-22.04", "plan": "smal"}));
     let plan = world.plan();
@@ -490,7 +490,7 @@ fn the_services_rules_are_checked_against_live_objects_and_the_catalog() {
 }
 
 #[test]
-fn the_wrong_account_and_a_wrong_target_are_told() {
+fn a_wrong_account_or_target_is_an_error() {
     let mut world = shop();
     world.ledger.identity.account = Some("somebody".into());
     assert_eq!(codes(&world), ["account"]);
@@ -504,7 +504,7 @@ fn the_wrong_account_and_a_wrong_target_are_told() {
 }
 
 #[test]
-fn what_is_still_referred_to_does_not_go() {
+fn an_object_is_deleted_only_after_the_references_to_it_are_removed() {
     let mut world = shop();
     world.settle();
     world.remove("vpc.main").unset("vm.web", "vpc").unset("database.main", "vpc");
@@ -519,7 +519,7 @@ fn what_is_still_referred_to_does_not_go() {
 }
 
 #[test]
-fn what_a_replacement_left_does_not_go_while_a_stranger_is_in_it() {
+fn a_deposed_network_with_a_foreign_object_in_it_is_not_deleted() {
     let mut world = shop();
     world.settle();
     world.stranger("vpc", "old", json!({"name": "main", "cidr": "10.9.0.0/24", "status": "active"}));
@@ -534,7 +534,7 @@ fn what_a_replacement_left_does_not_go_while_a_stranger_is_in_it() {
 }
 
 #[test]
-fn targets_bring_what_they_need_and_exclusions_what_needs_them() {
+fn targets_include_their_dependencies_and_exclusions_their_dependents() {
     let touched = |world: &World| -> Vec<String> {
         world.plan().changes.iter().map(|change| change.address.to_string()).collect()
     };

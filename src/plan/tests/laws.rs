@@ -106,7 +106,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_applied_plan_leaves_nothing_to_do(before in choices(), after in choices()) {
+    fn after_an_apply_the_plan_is_empty(before in choices(), after in choices()) {
         let mut world = World::new();
         world.options.allow_deletes = true;
         world.consents = true;
@@ -122,7 +122,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_made_can_be_destroyed(choices in choices()) {
+    fn every_created_stack_can_be_destroyed(choices in choices()) {
         let mut world = World::new();
         write(&mut world, &choices, 0);
         world.settle();
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn a_lost_ledger_is_found_again(choices in choices()) {
+    fn a_lost_ledger_is_rebuilt(choices in choices()) {
         let mut world = World::new();
         write(&mut world, &choices, 0);
         world.settle();
@@ -150,7 +150,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_of_writing_does_not_matter(choices in choices(), after in choices()) {
+    fn the_order_of_declarations_does_not_matter(choices in choices(), after in choices()) {
         let mut world = World::new();
         write(&mut world, &choices, 0);
         world.settle();
@@ -167,7 +167,7 @@ proptest! {
 
 /// The volume moves from a machine that goes to one whose network waits until that machine has gone.
 #[test]
-fn what_moves_lets_go_before_the_network_of_its_next_machine_is_made_anew() {
+fn a_moving_attachment_is_detached_before_a_network_is_recreated() {
     let mut world = World::new();
     world.options.allow_deletes = true;
     world.consents = true;
@@ -188,7 +188,7 @@ fn what_moves_lets_go_before_the_network_of_its_next_machine_is_made_anew() {
 }
 
 #[test]
-fn many_resources_are_planned_at_once() {
+fn many_resources_are_planned_quickly() {
     let mut world = World::new();
     world.write("vm.n", json!({"template": "ubuntu-22.04", "plan": "small"}));
     let one = world.block("vm.n").clone();

@@ -248,7 +248,7 @@ fn texts(stack: &str, (place, module): (&str, &str)) -> Texts {
 /// A volume is renamed in a module, then taken out of it, and then the module gets another place: the module's own
 /// entry leads to an address that only the caller's entry for the earlier place takes further.
 #[test]
-fn what_left_a_module_is_found_after_the_module_has_moved() -> Result<(), TestCaseError> {
+fn a_resource_moved_out_of_a_module_is_found_after_the_module_moves() -> Result<(), TestCaseError> {
     let module = "volume: { b: { size: 10 } }\nmoved: [{ from: volume.a, to: volume.c }]\n";
     let earlier = [
         texts("use: { n: { source: ./n } }\n", ("n", "volume: { a: { size: 10 }, b: { size: 10 } }\n")),
@@ -298,7 +298,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn modules_move_and_nothing_else_happens(
+    fn moving_modules_changes_only_addresses(
         mut tree in units("[m-o]"),
         picks in prop::collection::vec(0usize..60, 24),
         more in prop::collection::vec(0usize..60, 24),
@@ -316,7 +316,7 @@ proptest! {
 
     /// Where a module is called like a key, an address may mean two things: then nothing is done.
     #[test]
-    fn modules_called_like_keys_move_or_are_refused(
+    fn modules_named_like_for_each_keys_are_moved_or_rejected(
         mut tree in units("[km]"),
         picks in prop::collection::vec(0usize..60, 24),
         changes in 1usize..6,

@@ -41,7 +41,7 @@ fn named(plan: &Plan) -> Vec<&str> {
 }
 
 #[test]
-fn what_the_service_does_not_keep_is_named_and_never_replaced_for() {
+fn a_value_the_service_does_not_keep_is_reported_without_a_replacement() {
     let world = flat_gear();
     let plan = world.plan();
     assert!(plan.changes.is_empty() && plan.steps.is_empty() && plan.drift.is_empty(), "{}", show(&plan));
@@ -51,7 +51,7 @@ fn what_the_service_does_not_keep_is_named_and_never_replaced_for() {
 }
 
 #[test]
-fn each_way_out_of_a_value_that_is_not_kept_works() {
+fn each_remedy_for_a_value_that_is_not_kept_works() {
     let is_settled = |world: &World, how: &str| {
         let plan = world.plan();
         assert!(named(&plan).is_empty() && plan.steps.is_empty(), "{how}: {}", show(&plan));
@@ -71,7 +71,7 @@ fn each_way_out_of_a_value_that_is_not_kept_works() {
 }
 
 #[test]
-fn a_value_that_is_kept_by_now_is_no_longer_one_that_is_not() {
+fn a_value_that_is_now_kept_is_no_longer_reported() {
     let mut world = flat_gear();
     world.mutate("gear.g", "shape", json!("round"));
     let plan = world.plan();
@@ -83,7 +83,7 @@ fn a_value_that_is_kept_by_now_is_no_longer_one_that_is_not() {
 }
 
 #[test]
-fn only_what_a_reading_showed_before_was_changed_outside() {
+fn only_a_value_read_before_counts_as_drift() {
     for (what, wanted) in
         [("shown", Cause::Drift), ("not shown", Cause::Unconfirmed), ("earlier", Cause::Unconfirmed)]
     {
@@ -104,7 +104,7 @@ fn only_what_a_reading_showed_before_was_changed_outside() {
 
 /// A difference under `ignore_drift` is there while another change writes the entry, and the word is lifted after it.
 #[test]
-fn what_is_ignored_confirms_nothing_when_the_entry_is_written() {
+fn an_ignored_attribute_is_not_verified_by_a_ledger_update() {
     for (what, wanted) in
         [("shown", Cause::Drift), ("not shown", Cause::Unconfirmed), ("earlier", Cause::Unconfirmed)]
     {
@@ -130,7 +130,7 @@ fn what_is_ignored_confirms_nothing_when_the_entry_is_written() {
 }
 
 #[test]
-fn what_is_ignored_and_not_kept_stays_so_when_the_entry_is_written() {
+fn an_ignored_value_that_is_not_kept_stays_unverified() {
     let mut world = flat_gear();
     world.lifecycle("gear.g", |lifecycle| {
         lifecycle.ignore_drift.push(ignored("shape"));
@@ -144,7 +144,7 @@ fn what_is_ignored_and_not_kept_stays_so_when_the_entry_is_written() {
 }
 
 #[test]
-fn an_unfinished_creation_is_not_replaced_for_what_it_was_sent_with() {
+fn an_unfinished_creation_is_not_replaced_for_its_own_values() {
     let mut world = flat_gear();
     let entry = world.ledger.entries.get_mut("gear.g").unwrap();
     (entry.unfinished, entry.verified) = (true, None);

@@ -32,7 +32,7 @@ fn said(plan: &Plan) -> Vec<String> {
 }
 
 #[test]
-fn each_resource_and_the_plan_are_judged() {
+fn policies_are_evaluated_for_each_resource_and_for_the_plan() {
     let mut world = shop();
     world
         .policy("open", &["database"], "self.public_access && size(self.public_allowlist) == 0")
@@ -60,7 +60,7 @@ fn each_resource_and_the_plan_are_judged() {
 }
 
 #[test]
-fn an_override_lifts_the_block_and_not_the_fingerprint() {
+fn a_policy_override_lifts_the_blocker_and_keeps_the_fingerprint() {
     let mut world = shop();
     world.policy("size", &["volume"], "self.size > 50").policy("price", &[], "plan.monthly_after > 0.0");
     let plan = world.plan();
@@ -78,7 +78,7 @@ fn an_override_lifts_the_block_and_not_the_fingerprint() {
 }
 
 #[test]
-fn what_goes_is_judged_only_by_what_asks_for_it() {
+fn a_deletion_is_evaluated_only_by_policies_that_use_the_action() {
     let mut world = shop();
     world.settle();
     world.policy("size", &["volume"], "self.size > 50");

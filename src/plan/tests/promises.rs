@@ -35,7 +35,7 @@ fn plan_over(world: &World, snapshot: &Snapshot) -> Plan {
 }
 
 #[test]
-fn what_holds_data_is_replaced_only_with_its_own_consent() {
+fn an_object_that_holds_data_is_replaced_only_with_its_own_approval() {
     let mut world = shop();
     world.settle();
     world.set("volume.media", "billing_type", json!("subscription"));
@@ -55,7 +55,7 @@ fn what_holds_data_is_replaced_only_with_its_own_consent() {
 }
 
 #[test]
-fn a_404_counts_only_while_the_objects_project_is_seen() {
+fn a_404_counts_only_while_the_project_of_the_object_is_visible() {
     let mut world = shop();
     world.settle();
     world.vanish("volume.media");
@@ -81,7 +81,7 @@ fn a_404_counts_only_while_the_objects_project_is_seen() {
 }
 
 #[test]
-fn a_late_effect_freezes_its_resource_and_is_told_with_the_ways_to_answer() {
+fn a_late_effect_freezes_its_resource_and_lists_the_resolutions() {
     let mut world = World::with(INVENTED);
     world.write("axle.a", json!({"number": 1})).write("axle.b", json!({"number": 2}));
     world.settle();
@@ -117,7 +117,7 @@ fn a_late_effect_freezes_its_resource_and_is_told_with_the_ways_to_answer() {
 
 /// One object too many, attached to what goes or stays: the service deletes nothing that is attached.
 #[test]
-fn an_older_object_lets_go_before_it_is_deleted() {
+fn a_deposed_object_is_detached_before_it_is_deleted() {
     let with_older = |vm: bool| {
         let mut world = shop();
         world.settle();
@@ -148,7 +148,7 @@ fn an_older_object_lets_go_before_it_is_deleted() {
 
 /// One network too many, or one that a replacement left half-way, lies where the new one is to be.
 #[test]
-fn an_older_object_makes_room_for_what_needs_its_place() {
+fn a_deposed_network_is_deleted_before_its_range_is_reused() {
     for used in [false, true] {
         let mut world = shop();
         world.settle();
@@ -188,7 +188,7 @@ fn an_older_object_makes_room_for_what_needs_its_place() {
 }
 
 #[test]
-fn a_lost_secret_is_delivered_again_where_it_can_be_read_and_else_blocks() {
+fn a_lost_secret_is_delivered_again_if_readable_and_blocks_otherwise() {
     let user = "database.main.users.reporting";
     let mut world = shop();
     world.settle();

@@ -41,7 +41,7 @@ fn machines() -> World {
 }
 
 #[test]
-fn names_networks_and_references_tell_objects_apart() {
+fn objects_are_matched_by_names_networks_and_references() {
     let world = machines();
     assert_eq!(
         words(&world.recover()),
@@ -50,7 +50,7 @@ fn names_networks_and_references_tell_objects_apart() {
 }
 
 #[test]
-fn what_differs_is_likely_and_provisional_and_the_plan_shows_it() {
+fn an_object_that_differs_is_matched_as_unconfirmed_and_planned() {
     let mut world = machines();
     world.set("vm.web", "plan", json!("large"));
     let recovery = world.recover();
@@ -64,7 +64,7 @@ fn what_differs_is_likely_and_provisional_and_the_plan_shows_it() {
 }
 
 #[test]
-fn what_cannot_be_changed_hides_nothing_that_refers_to_it() {
+fn an_immutable_difference_does_not_prevent_the_match_of_dependents() {
     let mut world = machines();
     world.set("vm.web", "template", json!("ubuntu-22.04"));
     assert_eq!(
@@ -74,7 +74,7 @@ fn what_cannot_be_changed_hides_nothing_that_refers_to_it() {
 }
 
 #[test]
-fn a_twin_is_a_tie_until_a_human_says_which() {
+fn two_equal_objects_are_an_ambiguous_match() {
     let mut world = machines();
     world.stranger("vm", "x", json!({"name": "web", "status": "active", "template": "t-24", "plan": 2}));
     let recovery = world.recover();
@@ -91,7 +91,7 @@ fn a_twin_is_a_tie_until_a_human_says_which() {
 }
 
 #[test]
-fn one_object_is_never_two_resources() {
+fn one_object_is_never_matched_to_two_resources() {
     let mut world = lost(|world| {
         world.write("vm.web", json!({"template": "ubuntu-24.04", "plan": "small"}));
     });
@@ -102,7 +102,7 @@ fn one_object_is_never_two_resources() {
 }
 
 #[test]
-fn a_network_of_the_same_name_is_another_network() {
+fn a_network_with_another_range_is_not_matched_by_name() {
     let mut world = lost(|world| {
         world.write("vpc.main", json!({"cidr": "10.1.0.0/16"}));
     });
@@ -111,7 +111,7 @@ fn a_network_of_the_same_name_is_another_network() {
 }
 
 #[test]
-fn objects_of_other_projects_and_those_on_their_way_out_are_left_alone() {
+fn deleting_objects_and_those_of_other_projects_are_not_matched() {
     let mut world = machines();
     for object in world.live.values_mut() {
         match object.kind.as_str() {
@@ -124,7 +124,7 @@ fn objects_of_other_projects_and_those_on_their_way_out_are_left_alone() {
 }
 
 #[test]
-fn what_cannot_be_read_is_taken_as_written() {
+fn a_write_only_attribute_is_assumed_to_be_as_declared() {
     let mut world = World::with(INVENTED);
     world.write("gear.a", json!({"speed": 2})).secret("gear.a", "token", "s3cret");
     world.write("axle.b", json!({"number": 7}));
@@ -139,7 +139,7 @@ fn what_cannot_be_read_is_taken_as_written() {
 }
 
 #[test]
-fn ten_thousand_lost_resources_are_found_at_once() {
+fn ten_thousand_lost_resources_are_matched_quickly() {
     let mut world = World::new();
     for n in 0..10_000 {
         let address = Address::new("vm", &format!("n{n:05}"));

@@ -19,7 +19,7 @@ fn suspended() -> World {
 }
 
 #[test]
-fn a_suspended_database_sleeps_on_until_a_change_needs_it() {
+fn a_suspended_database_is_resumed_only_by_a_change_that_needs_it() {
     let mut world = suspended();
     assert!(is_empty(&world.plan()));
     world.set("database.main", "name", json!("other"));
@@ -44,7 +44,7 @@ fn a_suspended_database_sleeps_on_until_a_change_needs_it() {
 }
 
 #[test]
-fn what_comes_and_goes_inside_a_suspended_database_resumes_it() {
+fn a_change_to_a_child_of_a_suspended_database_resumes_it() {
     let mut world = suspended();
     world.write("database.main.users.report", json!({}));
     let plan = world.settle();
@@ -74,7 +74,7 @@ fn what_comes_and_goes_inside_a_suspended_database_resumes_it() {
 }
 
 #[test]
-fn what_sleeps_holds_its_data_and_is_not_replaced_without_a_word() {
+fn a_suspended_database_holds_data_and_is_not_replaced_unapproved() {
     let mut world = suspended();
     world.set("database.main", "engine_version", json!("15"));
     let plan = world.plan();
@@ -106,7 +106,7 @@ fn app() -> World {
 }
 
 #[test]
-fn an_app_that_failed_is_deployed_anew() {
+fn a_failed_app_is_redeployed() {
     let mut world = app();
     world.mutate("app.web", "status", json!("failed"));
     let plan = world.settle();
@@ -132,7 +132,7 @@ fn an_app_that_failed_is_deployed_anew() {
 }
 
 #[test]
-fn another_sort_of_source_takes_another_app() {
+fn a_change_of_the_source_type_replaces_the_app() {
     let mut world = app();
     world.unset("app.web", "image").set("app.web", "source_dir", json!("sha256:1"));
     insta::assert_snapshot!(show(&world.settle()), @r#"

@@ -30,7 +30,7 @@ fn settles(mut world: World) -> String {
 }
 
 #[test]
-fn a_network_of_another_address_comes_once_the_old_one_has_gone() {
+fn an_overlapping_network_is_created_after_the_old_one_is_deleted() {
     let mut world = two_networks();
     world.remove("vpc.a").remove("vm.in_a");
     world.write("vpc.core", json!({"cidr": "10.1.64.0/18"})).write("vm.in_core", machine("$vpc.core"));
@@ -48,7 +48,7 @@ fn a_network_of_another_address_comes_once_the_old_one_has_gone() {
 }
 
 #[test]
-fn networks_that_change_places_all_go_before_one_comes() {
+fn networks_that_swap_ranges_are_all_deleted_before_one_is_created() {
     let mut world = two_networks();
     for address in ["vpc.a", "vpc.b", "vm.in_a", "vm.in_b"] {
         world.lifecycle(address, |lifecycle| lifecycle.replace = Some(ReplaceOrder::CreateFirst));
@@ -75,7 +75,7 @@ fn networks_that_change_places_all_go_before_one_comes() {
 }
 
 #[test]
-fn a_network_that_moves_on_leaves_its_place_to_the_next() {
+fn a_network_frees_its_range_before_the_next_one_is_created() {
     let mut world = two_networks();
     for address in ["vpc.a", "vpc.b", "vm.in_a", "vm.in_b"] {
         world.lifecycle(address, |lifecycle| lifecycle.replace = Some(ReplaceOrder::CreateFirst));

@@ -32,7 +32,7 @@ fn check(cases: &[Case<'_>]) {
 }
 
 #[test]
-fn what_changes() {
+fn a_changed_attribute_is_an_update_or_a_replacement() {
     check(&[
         ("nothing", json!({"shape": "round"}), json!({"shape": "round"}), json!({}), &[]),
         (
@@ -67,7 +67,7 @@ fn what_changes() {
 }
 
 #[test]
-fn what_means_the_same_does_not_change() {
+fn equivalent_values_are_not_a_change() {
     check(&[
         ("label as number", json!({"day": "monday"}), json!({"day": "monday"}), json!({"day": 1}), &[]),
         ("number as text", json!({"speed": 3}), json!({"speed": 3}), json!({"speed": "3"}), &[]),
@@ -122,7 +122,7 @@ fn what_means_the_same_does_not_change() {
 }
 
 #[test]
-fn what_the_service_does_not_return_is_compared_with_what_was_applied() {
+fn a_write_only_value_is_compared_with_the_last_applied_one() {
     let mut world = gear(json!({"conf": {"mode": "x"}, "speed": 2}));
     let key = world.key("gear.g");
     let attributes = &mut world.live.get_mut(&key).unwrap().attributes;
@@ -138,7 +138,7 @@ fn what_the_service_does_not_return_is_compared_with_what_was_applied() {
 }
 
 #[test]
-fn calls_are_grouped_and_carry_what_they_always_carry() {
+fn attributes_of_one_call_are_grouped_with_its_required_fields() {
     let mut world = gear(json!({"tags": ["a"], "power": "on"}));
     world.write("gear.g", json!({"name": "h", "tags": ["b"], "env": {"A": "1"}, "power": "off"}));
     world.mutate("gear.g", "env", json!({"Z": "9"}));
@@ -155,7 +155,7 @@ fn calls_are_grouped_and_carry_what_they_always_carry() {
 }
 
 #[test]
-fn a_short_fingerprint_of_an_earlier_version_counts_until_the_whole_one_replaces_it() {
+fn a_short_fingerprint_is_accepted_until_the_full_one_replaces_it() {
     let mut world = super::shop();
     world.secret("vm.web", "user_data", "canary-7");
     world.settle();
@@ -200,7 +200,7 @@ fn secrets_are_compared_by_fingerprint_and_never_shown() {
 }
 
 #[test]
-fn what_can_only_grow_does_not_shrink() {
+fn a_grow_only_attribute_does_not_shrink() {
     let mut world = gear(json!({"size": 5}));
     world.set("gear.g", "size", json!(4));
     insta::assert_snapshot!(show(&world.plan()), @"! grow_only: gear.g.size would change from 5 to 4; it can only grow.");
@@ -209,7 +209,7 @@ fn what_can_only_grow_does_not_shrink() {
 }
 
 #[test]
-fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
+fn an_object_is_replaced_with_its_parent_rather_than_moved() {
     let mut world = World::with(INVENTED);
     world
         .write("axle.a", json!({"number": 1}))
@@ -256,7 +256,7 @@ fn an_object_that_goes_along_is_made_anew_rather_than_moved() {
 }
 
 #[test]
-fn a_link_that_nobody_writes_any_more_is_undone_when_its_other_end_goes() {
+fn an_undeclared_link_is_removed_when_its_target_is_deleted() {
     let mut world = World::with(INVENTED);
     world.write("axle.a", json!({"number": 1})).write("gear.g", json!({"axle": "$axle.a"}));
     world.settle();
@@ -271,7 +271,7 @@ fn a_link_that_nobody_writes_any_more_is_undone_when_its_other_end_goes() {
 }
 
 #[test]
-fn a_failed_object_is_replaced_unless_it_may_hold_data() {
+fn a_failed_object_is_replaced_unless_it_can_hold_data() {
     let mut world = gear(json!({}));
     world.mutate("gear.g", "state", json!("broken"));
     insta::assert_snapshot!(show(&world.plan()), @"
@@ -289,7 +289,7 @@ fn a_failed_object_is_replaced_unless_it_may_hold_data() {
 }
 
 #[test]
-fn an_object_on_its_way_out_is_waited_for_and_made_again() {
+fn a_deleting_object_is_waited_for_and_recreated() {
     let mut world = gear(json!({}));
     world.mutate("gear.g", "state", json!("going"));
     insta::assert_snapshot!(show(&world.plan()), @"
@@ -306,7 +306,7 @@ fn an_object_on_its_way_out_is_waited_for_and_made_again() {
 }
 
 #[test]
-fn a_new_name_holder_waits_until_the_old_one_is_gone() {
+fn a_new_object_with_a_used_name_waits_until_the_old_one_is_deleted() {
     let mut world = World::with(INVENTED);
     world.write("axle.a", json!({"number": 1}));
     world.settle();
@@ -321,7 +321,7 @@ fn a_new_name_holder_waits_until_the_old_one_is_gone() {
 }
 
 #[test]
-fn an_unfinished_update_goes_on() {
+fn an_unfinished_update_is_continued() {
     let mut world = gear(json!({"speed": 1}));
     world.set("gear.g", "speed", json!(2));
     world.ledger.entries.get_mut("gear.g").unwrap().unfinished = true;
@@ -334,7 +334,7 @@ fn an_unfinished_update_goes_on() {
 }
 
 #[test]
-fn the_rest_of_an_earlier_replacement_is_deleted_once_nobody_holds_it() {
+fn a_deposed_object_is_deleted_once_nothing_refers_to_it() {
     let mut world = gear(json!({}));
     world.stranger("gear", "old", json!({"name": "g", "state": "up"}));
     let mut old = world.ledger.entries["gear.g"].current.clone().unwrap();

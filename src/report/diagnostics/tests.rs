@@ -31,7 +31,7 @@ fn missing() -> Diagnostic {
 }
 
 #[test]
-fn shows_place_help_and_fix() {
+fn a_diagnostic_shows_location_help_and_suggestion() {
     let sources = sources(&[("shop.yaml", SHOP)]);
     insta::assert_snapshot!(diagnostics_page(&[missing()], &sources, TextStyle::plain(80)), @r"
     S0201
@@ -82,7 +82,7 @@ fn shows_place_help_and_fix() {
 }
 
 #[test]
-fn shows_places_in_several_files() {
+fn a_diagnostic_shows_locations_in_several_files() {
     let network = "vpc:\n  main: { cidr: 10.0.0.0/8 }\n";
     let sources = sources(&[("shop.yaml", SHOP), ("net.yaml", network)]);
     let twice = Diagnostic::error("S0103", "vpc.main is written twice")
@@ -117,7 +117,7 @@ fn shows_places_in_several_files() {
 }
 
 #[test]
-fn sorts_by_place_and_is_bounded() {
+fn diagnostics_are_sorted_by_location_and_limited() {
     let text: String = (0..200).fold(String::new(), |text, n| text + &format!("key{n:03}: x\n"));
     let sources = sources(&[("b.yaml", &text), ("a.yaml", "a: 1\n")]);
     let at = |n: u32| Span { source: SourceId(0), start: n * 10, end: n * 10 + 6 };
@@ -150,7 +150,7 @@ fn sorts_by_place_and_is_bounded() {
 }
 
 #[test]
-fn a_huge_label_or_line_does_not_flood_the_screen() {
+fn a_huge_label_or_line_is_truncated() {
     let tall: String = "key: x\n".repeat(5000);
     let wide = format!("a: {}\n", "x".repeat(100_000));
     let all = |source, text: &str| Span {
@@ -174,7 +174,7 @@ fn a_huge_label_or_line_does_not_flood_the_screen() {
 }
 
 #[test]
-fn colour_only_when_asked_for() {
+fn color_is_used_only_on_request() {
     let sources = sources(&[("shop.yaml", SHOP)]);
     let coloured =
         diagnostics_page(&[missing()], &sources, TextStyle { colour: true, ..TextStyle::plain(80) });
@@ -184,7 +184,7 @@ fn colour_only_when_asked_for() {
 
 proptest! {
     #[test]
-    fn hostile_sources_and_words_do_nothing(
+    fn hostile_text_in_sources_and_messages_is_escaped(
         text in "[a\u{1b}\u{202e}\u{9b}\u{200b}\u{e0041}\r\n:#\\[ é日\t]{0,60}",
         words in "[a\u{1b}\u{202e}\r\n:#\\[ é]{0,20}",
         from in 0u32..70, length in 0u32..70,

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folded_document_says_the_same_on_one_line() {
+    fn a_folded_document_is_the_same_on_one_line() {
         let document = serde_json::json!({"a": [1, {"b": "two\n  lines"}], "c": null});
         let text = to_pretty(&document);
         let line = fold_lines(&text);
@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_acts_or_hides_and_nothing_is_lost(text in any::<String>(), tail in "[\u{1b}\u{202e}\u{9b}#\\[a::\n]{0,8}") {
+        fn json_escapes_control_characters_and_loses_nothing(text in any::<String>(), tail in "[\u{1b}\u{202e}\u{9b}#\\[a::\n]{0,8}") {
             let text = text + &tail;
             for json in [to_compact(&text), to_pretty(&text)] {
                 prop_assert!(!json.trim_end().chars().any(escape::acts_or_hides), "{json:?}");

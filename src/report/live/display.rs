@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_follow_the_lines() {
+    fn the_rows_of_the_display_follow_the_lines() {
         let mut live = LiveRegion::with_target(ProgressDrawTarget::hidden());
         live.draw(vec!["a".into(), "b".into(), "c".into()]);
         live.draw(vec!["d".into()]);

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_live_table() {
+    fn the_progress_table_shows_the_state_of_each_step() {
         let style = TextStyle::plain(90);
         let mut board = ProgressTable::new(&plans::full());
         let start = |step, at_address: &str, doing| ApplyEvent::Started {
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn the_display_is_never_taller_or_wider_than_the_screen() {
+    fn the_progress_table_never_exceeds_the_screen() {
         let plan = plans::many(5000);
         let mut board = ProgressTable::new(&plan);
         for (step, planned) in plan.steps.iter().enumerate().take(200) {
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_counted_by_the_services_clock() {
+    fn the_remaining_time_uses_the_clock_speed_of_the_service() {
         let plan = plans::full();
         let left = |speed| ProgressTable::new(&plan).with_clock_speed(speed).time_left(second(0));
         assert_eq!(left(1.0), second(242));
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_follows_the_longest_chain() {
+    fn the_remaining_time_follows_the_longest_chain() {
         let mut board = ProgressTable::new(&plans::full());
         assert_eq!(board.time_left(second(0)), second(242));
         board.handle_event(

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_for_each_transition() {
+    fn each_transition_is_one_line() {
         let mut log = TransitionLog::new(3, at(0), TextStyle::plain(80));
         let web = || address("vm.web");
         let waiting = |text: &str| ApplyEvent::Progress { step: 0, address: web(), text: text.into() };
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_of_life_comes_at_most_once_a_minute() {
+    fn a_heartbeat_is_printed_at_most_once_a_minute() {
         let mut log = TransitionLog::new(2, at(0), TextStyle::plain(80));
         assert_eq!(log.heartbeat_line(at(500)), None);
         log.handle_event(

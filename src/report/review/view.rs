@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_named_as_seen_from_the_repository() {
+    fn files_are_named_relative_to_the_repository() {
         let root = RepositoryRoot { repository: "/src/repo".into(), here: "infra/ci".into() };
         let table = [
             ("shop.yaml", "infra/ci/shop.yaml"),

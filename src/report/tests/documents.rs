@@ -64,7 +64,7 @@ fn plans_fit_their_schema() {
 }
 
 #[test]
-fn a_plan_is_told_as_events_of_one_line() {
+fn a_plan_is_rendered_as_one_line_per_event() {
     for plan in [plans::empty(), plans::full(), plans::hostile(), plans::many(20)] {
         for details in [false, true] {
             let options = PlanDocumentOptions { details, ran: None };
@@ -97,7 +97,7 @@ fn a_plan_is_told_as_events_of_one_line() {
 }
 
 #[test]
-fn what_became_of_a_plan_fits_its_schema() {
+fn apply_results_match_their_schema() {
     let plan = plans::full();
     let (mut steps, address) = (StepResults::default(), plans::address("vm.web"));
     let failed = StepError::Failed("x".into());
@@ -118,7 +118,7 @@ fn what_became_of_a_plan_fits_its_schema() {
 }
 
 #[test]
-fn a_plans_document_says_what_the_plan_says() {
+fn a_plan_document_has_the_content_of_the_plan() {
     let document = check(PLAN, &plan_document(&plans::full(), false));
     assert_eq!(
         document["summary"],
@@ -141,7 +141,7 @@ fn a_plans_document_says_what_the_plan_says() {
 }
 
 #[test]
-fn two_runs_and_two_syntaxes_give_the_same_bytes() {
+fn repeated_runs_and_both_syntaxes_give_identical_bytes() {
     let one = plans::full();
     let mut other = plans::full();
     other.base.made_at = plans::time(500);
@@ -172,7 +172,7 @@ fn two_runs_and_two_syntaxes_give_the_same_bytes() {
 }
 
 #[test]
-fn a_plans_document_grows_with_the_plan_and_no_faster() {
+fn the_size_of_a_plan_document_grows_linearly() {
     let size = |count| plan_document(&plans::many(count), false).len();
     let (small, large) = (size(500), size(5000));
     assert!(large < small * 11, "{small} {large}");
@@ -303,7 +303,7 @@ fn lists_fit_their_schema() {
 }
 
 #[test]
-fn what_a_ledger_tells_of_itself_fits_its_schemas() {
+fn documents_about_a_ledger_match_their_schemas() {
     let past = RunRecord { number: 1, at: plans::time(0), who: "ada@x".into(), ..RunRecord::default() };
     let ended = RunRecord { ended: Some(plans::time(9)), outcome: ApplyStatus::Done, ..past.clone() };
     let what = "the lock was broken".to_owned();

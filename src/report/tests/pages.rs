@@ -32,7 +32,7 @@ fn shown(of: &Plan, verbose: bool, style: TextStyle) -> String {
 }
 
 #[test]
-fn everything_at_once() {
+fn a_plan_with_every_kind_of_change_is_rendered() {
     insta::assert_snapshot!(shown(&plans::full(), false, TextStyle::plain(110)), @r#"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
     DRIFT  changed outside stead
@@ -85,7 +85,7 @@ fn everything_at_once() {
 }
 
 #[test]
-fn what_stays_is_shown_only_where_everything_is() {
+fn unchanged_attributes_are_shown_only_in_verbose_mode() {
     let line = "engine  postgres  unchanged";
     assert!(shown(&plans::full(), true, TextStyle::plain(110)).contains(line));
     assert!(!shown(&plans::full(), false, TextStyle::plain(110)).contains("unchanged  "));
@@ -94,7 +94,7 @@ fn what_stays_is_shown_only_where_everything_is() {
 }
 
 #[test]
-fn no_changes_is_one_line() {
+fn a_plan_without_changes_is_one_line() {
     insta::assert_snapshot!(shown(&plans::empty(), false, TextStyle::plain(100)), @"No changes · shop/prod is as configured · 41 resources · 12 requests");
     let ignored = plans::full().drift.remove(1);
     let quiet = Plan {
@@ -113,7 +113,7 @@ fn no_changes_is_one_line() {
 }
 
 #[test]
-fn drift_that_needs_a_decision_is_never_no_changes() {
+fn drift_that_needs_a_decision_is_not_reported_as_no_changes() {
     let drift = plans::full().drift.remove(0);
     assert_eq!(drift.class, DriftClass::AcceptOnly);
     let text = shown(&Plan { drift: vec![drift], ..plans::empty() }, false, TextStyle::plain(100));
@@ -128,7 +128,7 @@ fn drift_that_needs_a_decision_is_never_no_changes() {
 }
 
 #[test]
-fn a_creation_is_compact_and_verbose_shows_all_of_it() {
+fn a_creation_is_compact_and_complete_in_verbose_mode() {
     let plan = Plan { changes: vec![plans::creation("vm.web.b")], ..plans::empty() };
     insta::assert_snapshot!(shown(&plan, true, TextStyle::plain(100)), @r"
     shop/prod · read 41 live objects in 1.8 s · config 3f9c2e1 · last applied 2 days ago
@@ -145,7 +145,7 @@ fn a_creation_is_compact_and_verbose_shows_all_of_it() {
 }
 
 #[test]
-fn narrow_and_ascii() {
+fn a_plan_is_rendered_on_a_narrow_ascii_terminal() {
     let style = TextStyle { unicode: false, ..TextStyle::plain(50) };
     let mut plan = Plan { blocks: Vec::new(), drift: Vec::new(), ..plans::full() };
     plan.changes.truncate(3);
@@ -202,7 +202,7 @@ fn narrow_and_ascii() {
 }
 
 #[test]
-fn long_texts_are_compared_by_line_and_kept_short() {
+fn long_texts_are_shown_as_a_short_line_diff() {
     let script = |words: &str| Value::text(format!("#!/bin/sh\nset -e\necho {words}\nexit 0\n"));
     let long = |letter: &str| Value::text(letter.repeat(1000));
     let change = Change {
@@ -243,14 +243,14 @@ fn many_creations_take_two_lines_each() {
 }
 
 #[test]
-fn the_page_grows_with_the_plan_and_no_faster() {
+fn the_size_of_a_page_grows_linearly_with_the_plan() {
     let size = |count| shown(&plans::many(count), false, TextStyle::plain(100)).len();
     let (small, large) = (size(500), size(5000));
     assert!(large < small * 11, "{small} {large}");
 }
 
 #[test]
-fn colour_never_changes_a_word() {
+fn color_changes_no_text() {
     let strip = |text: &str| {
         let mut plain = String::new();
         let mut rest = text;
@@ -266,7 +266,7 @@ fn colour_never_changes_a_word() {
 }
 
 #[test]
-fn drift_stands_on_its_own_too() {
+fn drift_is_rendered_without_a_plan() {
     let full = plans::full();
     let (kind, id) = ("vm".into(), "9c41".into());
     let (name, monthly) = (Some("test-box".into()), Some(12.into()));
@@ -329,7 +329,7 @@ fn drift_stands_on_its_own_too() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn nothing_hostile_comes_through_at_any_width(width in 1usize..300, verbose in any::<bool>(), unicode in any::<bool>()) {
+    fn hostile_text_is_escaped_at_any_width(width in 1usize..300, verbose in any::<bool>(), unicode in any::<bool>()) {
         let text = shown(&plans::hostile(), verbose, TextStyle { unicode, ..TextStyle::plain(width) });
         prop_assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
         for line in text.lines() {

@@ -143,7 +143,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1024))]
         #[test]
-        fn a_line_holds_nothing_that_acts_or_hides(text in nasty()) {
+        fn an_escaped_line_contains_no_control_characters_and_no_ci_commands(text in nasty()) {
             let safe = escape_line(&text);
             prop_assert!(!safe.chars().any(acts_or_hides), "{safe:?}");
             let commands = safe.match_indices('#').filter(|(at, _)| begins_command(&safe[*at..])).count();
@@ -151,7 +151,7 @@ mod tests {
         }
 
         #[test]
-        fn source_keeps_its_length_and_hides_nothing(text in nasty()) {
+        fn escaped_source_keeps_its_length(text in nasty()) {
             let safe = sanitize_source(&text);
             prop_assert_eq!(safe.len(), text.len());
             prop_assert!(!safe.chars().any(|c| c != '\n' && c != '\t' && acts_or_hides(c)));
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_left_alone() {
+    fn plain_text_is_unchanged() {
         for text in ["web-1", "größe → 3", "a # b ## c", "日本語", ""] {
             assert_eq!(escape_line(text), text);
         }
     }
 
     #[test]
-    fn two_halves_make_no_command() {
+    fn two_joined_texts_do_not_form_a_ci_command() {
         for (before, after, safe) in [
             ("a ##", "[x]", "\\u{5b}x]"),
             ("#", "#vso[x]", "\\u{23}vso[x]"),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_what_was_there() {
+    fn escaped_characters_are_shown_by_their_code() {
         let table = [
             ("a\nb", "a\\nb"),
             ("\u{1b}[31mred\u{7f}", "\\u{1b}[31mred\\u{7f}"),

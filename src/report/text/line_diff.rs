@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_what_differs_and_what_is_next_to_it() {
+    fn a_line_diff_shows_differences_with_context() {
         let before = Value::text("#!/bin/sh\na\nb\nc\nd\ne\nf\ng\nlast\n");
         let after = Value::text("#!/bin/sh\nA\nb\nc\nd\ne\nf\ng\nlast\nmore\u{1b}[2J\n");
         insta::assert_snapshot!(shown(&before, &after, 40), @r"

@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn wraps_under_the_hang_and_aligns_the_end() {
+    fn long_lines_wrap_with_an_indent_and_ends_are_aligned() {
         let line = TextLine::indent(2)
             .push_text("one two three four five six seven eight nine ten")
             .continue_at(6);
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_begins_with_a_command() {
+    fn no_line_begins_with_a_ci_command() {
         assert_eq!(page(40, false, TextLine::indent(2).push_text("::error::x")), "  \\u{3a}:error::x\n");
         let wrapped =
             page(40, false, TextLine::indent(2).push_text(format!("{} ::error::x", "y".repeat(36))));
@@ -352,7 +352,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keeps_within_the_width_and_loses_nothing(
+        fn wrapped_text_fits_the_width_and_is_complete(
             text in "\\PC{0,200}", width in 40usize..120, indent in 0usize..30, colour in any::<bool>(),
         ) {
             let plain = page(width, false, TextLine::indent(indent).push_text(&text).at_end(TextRole::Warning, "x.yaml:1"));
@@ -370,7 +370,7 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_line_fits(text in "\\PC{0,200}", width in 1usize..120) {
+        fn a_truncated_line_fits_the_width(text in "\\PC{0,200}", width in 1usize..120) {
             let cut = TextLine::indent(2).push_text(&text).cut_to_width(TextStyle::plain(width));
             prop_assert!(UnicodeWidthStr::width(cut.as_str()) <= width + 5, "{cut:?}");
         }

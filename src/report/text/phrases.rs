@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn money_reads_as_money() {
+    fn amounts_of_money_are_formatted() {
         let table =
             [("0", "$0.00"), ("24", "$24.00"), ("-3.5", "-$3.50"), ("0.0031", "$0.0031"), ("-0", "$0.00")];
         for (amount, text) in table {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_read_as_durations() {
+    fn durations_are_formatted() {
         let table = [(400, "0.4s"), (1000, "1s"), (112_000, "1m52s"), (7_500_000, "2h05m")];
         for (millis, text) in table {
             assert_eq!(format_duration(Duration::from_millis(millis)), text);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn values_read_as_written() {
+    fn values_are_formatted_as_in_the_configuration() {
         let a = |text| Address::parse(text).unwrap();
         let table = [
             (Value::Null, "(not set)"),

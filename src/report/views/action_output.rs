@@ -330,7 +330,7 @@ mod tests {
         ResponseShape::Record(&["private.host", "private.port", "user", "new_field"]);
 
     #[test]
-    fn of_a_secret_answer_only_what_is_named_is_shown() {
+    fn a_secret_response_shows_only_the_named_fields() {
         let view = ActionOutput::new(OPEN, &connection(), true, false);
         insta::assert_snapshot!(view.text(TextStyle::plain(80)), @r"
         database         (hidden)
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_have_the_named_columns_first() {
+    fn the_named_columns_come_first_in_a_row() {
         let rows =
             json!([{"id": 7, "extra": [1, 2], "name": "a"}, {"name": "evil\u{1b}[2J\nx", "id": null}]);
         let view = ActionOutput::new(ResponseShape::Rows(&["name", "absent", "id"]), &rows, false, false);
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_a_list_is_told() {
+    fn fields_next_to_a_list_are_printed() {
         let usage =
             json!({"period": "current", "services": [{"usd": 1.5, "service_id": "a"}], "total_usd": 1.5});
         let view = ActionOutput::new(ResponseShape::Rows(&["service_id", "usd"]), &usage, false, false);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_is_a_table_and_csv() {
+    fn a_query_result_is_a_table_and_csv() {
         let grid = json!({"columns": ["n", {"name": "text"}], "rows": [[1, "a,\"b\""], [22, null]], "truncated": false});
         let view = ActionOutput::new(ResponseShape::QueryResult, &grid, false, false);
         insta::assert_snapshot!(view.text(TextStyle::plain(80)), @r#"
@@ -414,7 +414,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_shape_of_an_answer_shows_its_secret(payload in any_json()) {
+        fn no_response_shape_shows_a_secret(payload in any_json()) {
             for answer in [
                 ResponseShape::Record(&[]), ResponseShape::Rows(&[]), ResponseShape::QueryResult, ResponseShape::Object,
                 ResponseShape::Document { field: "a", merge: None },

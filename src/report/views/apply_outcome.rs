@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_apply_is_short() {
+    fn a_complete_apply_has_a_short_summary() {
         let outcome = Outcome {
             done: vec![Address::new("vm", "web"), Address::new("vpc", "main")],
             outputs: [
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_apply_says_what_why_and_what_now() {
+    fn a_partial_apply_shows_failures_causes_and_next_steps() {
         let outcome = Outcome {
             done: vec![Address::new("vpc", "main")],
             failed: vec![
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_destruction_speaks_of_what_goes_and_what_stays() {
+    fn a_destroy_lists_deleted_and_remaining_objects() {
         let outcome = Outcome {
             done: vec![Address::new("vm", "web")],
             failed: vec![(Address::new("volume", "media"), refusal(409, None))],
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn every_status_says_what_it_means_and_what_to_do() {
+    fn every_error_status_has_a_meaning_and_a_next_step() {
         let mut seen = std::collections::BTreeSet::new();
         let of = |status, reason: Option<&str>| ApiError {
             status,
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn what_broke_inside_the_service_is_no_trouble_of_the_network() {
+    fn a_server_error_is_not_described_as_a_network_failure() {
         let no_room = ApiError { status: 503, error: "E".into(), message: "m".into(), reason: None };
         let words = in_words(&StepError::ServerError(no_room));
         assert!(words.means.contains("no room") && words.next.contains("apply again"), "{words:?}");

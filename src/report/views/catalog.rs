@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cheapest_comes_first_with_both_prices() {
+    fn the_cheapest_plan_comes_first_with_both_prices() {
         insta::assert_snapshot!(text(&plans(), &CatalogQuery::default()), @r"
         NAME    ID  CPU    RAM  PRICE_PER_HOUR  MONTHLY_PRICE
         small   1     1   2048            0.01          $7.30
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_narrow_it_down() {
+    fn filters_narrow_the_catalog_listing() {
         let number = |n: i64| Decimal::from(n);
         let names = |wish: CatalogQuery| -> Vec<String> {
             let offers = CatalogListing::new(&plans(), &wish).unwrap();
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_records_is_a_table() {
+    fn a_catalog_record_of_records_is_a_table() {
         let ip = CatalogRecord {
             id: Value::Null,
             slug: Name::default(),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_pin_gains_and_loses() {
+    fn a_pin_update_lists_added_changed_and_removed_records() {
         let (old, mut new) = (plans(), plans());
         new.remove(0);
         new[0] = record(9, "small", &json!({"id": 9, "cpu": 1, "ram": 2048, "price_per_hour": "0.02"}));

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_told_and_what_was_not_seen_is_summed_up() {
+    fn differences_are_listed_and_unseen_items_summarized() {
         insta::assert_snapshot!(contract_page(&report(), false, TextStyle::plain(100)), @r#"
     https://api.example.com · 40 GET requests · 1 confirmed, 1 different, 2 not seen
     DIFFERENT  from what the contract has

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bill_has_the_dearest_first_and_a_total() {
+    fn a_bill_is_sorted_by_price_and_has_a_total() {
         let bill = CostReport {
             stack: "shop".into(),
             environment: "prod".into(),

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checklist_has_a_remedy_below_each_trouble() {
+    fn each_failed_check_shows_a_remedy_below_it() {
         insta::assert_snapshot!(render_checklist(&checks(), TextStyle::plain(80)), @r#"
     ✓  service  https://api.example.com
     !  clock    It is 90 s behind the service's.
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_get_the_same() {
+    fn the_json_document_contains_the_same_checks() {
         insta::assert_snapshot!(json::doctor_document(&checks()[1..2]), @r#"
     {
       "schema_version": 1,

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_the_lines_around_a_change() {
+    fn a_diff_shows_the_lines_around_a_change() {
         let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\n";
         let after = "a: 1\nb: 2\nc: 3\nd: 5 # x\ne: 5\nf: 6\n";
         insta::assert_snapshot!(edit_page("stead.yaml", before, after, TextStyle::plain(60)), @r"
@@ -82,7 +82,7 @@ mod tests {
         ");
     }
     #[test]
-    fn a_patch_is_what_patch_reads() {
+    fn a_unified_diff_is_accepted_by_patch() {
         let before = "a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8";
         let after = "a: 0\nb: 2\nc: 3\nd: 4\ne: 5\nf: 6\ng: 7\nh: 8\ni: 9\n";
         insta::assert_snapshot!(unified_diff("stead.yaml", before, after, None), @r"

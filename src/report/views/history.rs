@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_in_a_row_and_in_full() {
+    fn a_run_is_shown_as_a_row_and_in_detail() {
         let open =
             RunRecord { number: 2, at: past().at, who: "evil\u{1b}[2J".into(), ..RunRecord::default() };
         let table = runs_table(&[past(), open]).to_text("", TextStyle::plain(200));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_says_who_and_for_how_long() {
+    fn a_lock_shows_its_holder_and_its_duration() {
         let holder = LockHolder {
             who: "ada@build-7".into(),
             since: past().at,

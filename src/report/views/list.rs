@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn get_shows_live_and_applied_side_by_side() {
+    fn get_shows_live_and_last_applied_side_by_side() {
         let applied: Attributes =
             [("size".into(), Value::Integer(40)), ("vm".into(), Value::text("5b1e"))].into();
         let live: Attributes =

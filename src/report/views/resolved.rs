@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_step_is_told() {
+    fn every_step_of_the_evaluation_is_listed() {
         let place = |line| Some(SourceLocation { file: "m/stead.yaml".into(), line, column: 1 });
         let values = [
             ConfigValue {

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn people_see_places_and_counts() {
+    fn the_text_report_shows_locations_and_counts() {
         insta::assert_snapshot!(test_run_page(&run(), TextStyle::plain(100)), @r#"
     ok   one machine  shop.test.yaml:2:3
     FAIL two  shop.test.yaml:7:3

@@ -156,7 +156,7 @@ fn told(failures: &[(u64, String)]) -> String {
 }
 
 #[test]
-fn no_schedule_of_faults_breaks_a_promise() {
+fn no_fault_schedule_violates_an_invariant() {
     if let Ok(seed) = std::env::var("STEAD_SEED") {
         return tell(seed.parse().unwrap());
     }
@@ -196,7 +196,7 @@ fn tell(seed: u64) {
 }
 
 #[test]
-fn what_once_failed_does_not_fail_again() {
+fn recorded_fault_schedules_do_not_fail_again() {
     let catalog = catalog();
     for (about, schedule) in regressions::all() {
         let verdict = played(&schedule, &catalog, false);

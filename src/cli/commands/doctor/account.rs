@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_ends_never_later_soon_or_has_ended() {
+    fn the_expiry_of_a_key_determines_the_check_status() {
         let now = "2026-11-21T12:00:00Z".parse().unwrap();
         for (ends, wanted) in [
             (None, CheckStatus::Ok),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_may_do_everything_is_worth_a_word() {
+    fn a_key_with_all_permissions_is_a_warning() {
         let verdict = |slug, separate| check_permissions(Some(&key(None, slug)), separate, false).verdict;
         assert_eq!(verdict("owner", false), CheckStatus::Warning);
         assert_eq!(verdict("admin", true), CheckStatus::Ok);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_may_differ_a_little() {
+    fn a_small_clock_difference_is_accepted() {
         for (skew, wanted) in [
             (None, CheckStatus::Skipped),
             (Some(0), CheckStatus::Ok),

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn reads_stay_below_the_root() {
+fn reads_are_confined_to_the_root() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("a.txt"), "x").unwrap();
     std::os::unix::fs::symlink("/etc/passwd", root.path().join("link")).unwrap();
@@ -21,7 +21,7 @@ fn reads_stay_below_the_root() {
 }
 
 #[test]
-fn two_writers_of_one_file_wait_for_each_other() {
+fn two_writers_of_one_file_are_serialized() {
     let root = tempfile::tempdir().unwrap();
     let add = |from: usize| {
         for n in from..from + 100 {
@@ -37,7 +37,7 @@ fn two_writers_of_one_file_wait_for_each_other() {
 }
 
 #[test]
-fn configuration_is_shared_within_the_repository() {
+fn configuration_is_readable_from_the_whole_repository() {
     let root = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(root.path()).unwrap();
     let stack = root.join("stacks/shop");
@@ -65,7 +65,7 @@ fn configuration_is_shared_within_the_repository() {
 }
 
 #[test]
-fn private_files_are_private() {
+fn private_files_have_private_permissions() {
     use std::os::unix::fs::PermissionsExt;
     let root = tempfile::tempdir().unwrap();
     let path = root.path().join("deep/er/secret");

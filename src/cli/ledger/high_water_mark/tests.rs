@@ -24,7 +24,7 @@ fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
 }
 
 #[test]
-fn an_older_ledger_or_a_fork_is_objected_to() {
+fn an_older_or_forked_ledger_is_a_detected_rollback() {
     let trail = HeadHistory::default();
     let line = HighWaterMark::from_ledger(&ledger(9, &[(1, 10), (2, 20)]), &trail);
     for (serial, runs, fits) in [
@@ -49,7 +49,7 @@ fn an_older_ledger_or_a_fork_is_objected_to() {
 }
 
 #[test]
-fn seals_that_are_gone_or_begun_anew_are_objected_to() {
+fn missing_or_restarted_macs_are_a_detected_rollback() {
     let sealed = |since: Option<u64>| {
         let sealed = since.map(|since| MacState { key: "1f".into(), since, previous: Vec::new() });
         Ledger { sealed, ..ledger(9, &[]) }
@@ -85,7 +85,7 @@ fn sealed(serial: u64, lineage: u128, key: &MacKey) -> Ledger {
 }
 
 #[test]
-fn a_mark_is_filed_by_place_stack_and_environment() {
+fn a_high_water_mark_is_keyed_by_location_stack_and_environment() {
     let state = tempfile::tempdir().unwrap();
     let settings = settings(state.path());
     let marks = |text: &str, owner| HighWaterMarkStore::new(&settings, Some(key(1)), &place(text), owner);
@@ -119,7 +119,7 @@ fn a_mark_is_filed_by_place_stack_and_environment() {
 }
 
 #[test]
-fn a_mark_that_was_changed_without_the_key_is_no_mark() {
+fn a_high_water_mark_changed_without_the_key_is_ignored() {
     let state = tempfile::tempdir().unwrap();
     let settings = settings(state.path());
     let marks = |key: &MacKey, text: &str| {
@@ -148,7 +148,7 @@ fn a_mark_that_was_changed_without_the_key_is_no_mark() {
 }
 
 #[test]
-fn a_fork_is_told_by_the_end_of_the_last_apply() {
+fn a_fork_is_detected_by_the_end_of_the_last_apply() {
     let (mut seen, trail) = (sealed(9, 5, &key(1)), HeadHistory::default());
     let at = Timestamp::from_second(20).unwrap();
     let end = RunEnd { at, complete: true, tally: ResourceCounts::default() };
@@ -171,7 +171,7 @@ fn a_fork_is_told_by_the_end_of_the_last_apply() {
 }
 
 #[test]
-fn a_fork_is_told_by_its_digests() {
+fn a_fork_is_detected_by_its_digests() {
     let (seen, own) = (sealed(9, 5, &key(1)), key(1));
     let fork = Ledger { serial: 11, ..seen.clone() };
     let mark = HighWaterMark {
@@ -209,7 +209,7 @@ fn trail_of(directory: &Path, key: &MacKey) -> HeadHistory {
 }
 
 #[test]
-fn a_key_that_took_over_is_told_from_macs_that_were_begun_again() {
+fn a_rotated_key_is_distinguished_from_restarted_macs() {
     let state = tempfile::tempdir().unwrap();
     let settings = settings(state.path());
     let marks =

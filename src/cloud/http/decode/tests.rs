@@ -16,7 +16,7 @@ fn attribute(kind_name: &str, record: &Json, name: &str) -> Option<Value> {
 }
 
 #[test]
-fn speaks_the_languages_names() {
+fn an_api_record_is_decoded_to_attribute_names() {
     let record = j!({
         "id": "a-1", "name": "web", "status": "active", "pricing_id": "7", "template_id": "t-uuid",
         "price_per_hour": "0.0360", "cpu": "2", "storage": 40.0, "vpc_id": "", "ssh_key_ids": ["b", "a", "b"],
@@ -48,7 +48,7 @@ fn speaks_the_languages_names() {
 }
 
 #[test]
-fn numbers_become_labels() {
+fn numeric_labels_are_decoded_to_names() {
     for (wire, wanted) in [(j!(0), "sunday"), (j!("5"), "friday"), (j!("monday"), "monday")] {
         let record = j!({"id": "s", "day_of_week": wire});
         assert_eq!(attribute("backup_schedule", &record, "day_of_week"), Some(Value::text(wanted)));
@@ -67,7 +67,7 @@ fn times_of_day_have_no_seconds() {
 }
 
 #[test]
-fn networks_are_named_by_their_first_address() {
+fn networks_are_normalized_to_their_first_address() {
     let cidr = |text: &str| attribute("vpc", &j!({"id": "v", "cidr": text}), "cidr");
     assert_eq!(cidr("10.1.0.7/16"), Some(Value::text("10.1.0.0/16")));
     assert_eq!(cidr("10.1.0.0/16"), Some(Value::text("10.1.0.0/16")));
@@ -75,7 +75,7 @@ fn networks_are_named_by_their_first_address() {
 }
 
 #[test]
-fn odd_ids_are_errors() {
+fn malformed_ids_are_errors() {
     for id in [j!("../api-keys"), j!(""), j!(null), j!({}), j!("a b"), j!("x".repeat(65)), j!(-1), j!(true)]
     {
         assert!(parse_object(kind("vm"), &j!({"id": id, "name": "x"}), None, false).is_err(), "{id}");
@@ -92,7 +92,7 @@ fn odd_ids_are_errors() {
 }
 
 #[test]
-fn finds_the_payload() {
+fn the_object_is_found_in_each_envelope() {
     let record = j!({"id": "a"});
     for (body, envelope) in [
         (j!({"success": true, "data": {"id": "a"}, "message": "", "other": 1}), Envelope::Database),
@@ -115,7 +115,7 @@ fn finds_the_payload() {
 }
 
 #[test]
-fn finds_the_list() {
+fn the_list_and_its_total_are_found_in_each_envelope() {
     let rows = vec![j!({"id": "a"})];
     for (body, total) in [
         (j!({"data": [{"id": "a"}], "total": 7}), Some(7)),
@@ -132,7 +132,7 @@ fn finds_the_list() {
 }
 
 #[test]
-fn bounds_are_kept() {
+fn nesting_depth_and_size_are_limited() {
     let nest = |n: usize| [vec![b'['; n], vec![b']'; n]].concat();
     assert!(parse_json(&nest(64)).is_ok());
     assert!(parse_json(&nest(65)).unwrap_err().contains("deeper"));
@@ -143,7 +143,7 @@ fn bounds_are_kept() {
 }
 
 #[test]
-fn only_a_complete_envelope_is_an_error_text() {
+fn only_a_complete_error_envelope_is_parsed_as_an_api_error() {
     let whole = br#"{"error": "Conflict", "message": "taken", "reason": "banned"}"#;
     assert_eq!(error_text(whole).unwrap().reason.as_deref(), Some("banned"));
     for body in [&br#"{"error": "Conflict"}"#[..], b"<html>", b"", br#"{"error": {}, "message": "x"}"#] {
@@ -193,7 +193,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..512)) {
         if let Ok(json) = parse_json(&bytes) {
             let _ = parse_page(json);
         }
@@ -215,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn any_fields_do_no_harm((kind, record) in any_record()) {
+    fn arbitrary_fields_are_decoded_without_a_panic((kind, record) in any_record()) {
         let object = parse_object(kind, &record, None, true).unwrap();
         // It can be kept, and sets are canonical.
         let text = serde_json::to_string(&object).unwrap();

@@ -103,7 +103,7 @@ async fn talk(
 }
 
 #[tokio::test]
-async fn speaks_http() {
+async fn requests_and_responses_are_sent_over_http() {
     let headers = "HTTP/1.1 201 Created\r\nretry-after: 3\r\nx-ratelimit-limit: 30\r\nx-ratelimit-remaining: 7\r\n\
                    date: Sat, 01 Jan 2026 00:00:00 GMT\r\ncontent-length: 2\r\n\r\n{}";
     let mut list = request(Method::Get, "/api/v1/vms");
@@ -129,7 +129,7 @@ async fn speaks_http() {
 }
 
 #[tokio::test]
-async fn follows_no_redirect() {
+async fn redirects_are_not_followed() {
     let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let other = elsewhere.local_addr().unwrap();
     for status in [301, 302, 303, 307, 308] {
@@ -147,7 +147,7 @@ async fn follows_no_redirect() {
 }
 
 #[tokio::test]
-async fn a_change_travels_alone_and_once() {
+async fn a_mutating_request_uses_a_new_connection_and_is_not_retried() {
     // Every connection is closed without an answer after its first request: a kept one that
     // a read would silently replace.
     let requests: Vec<_> = [Method::Get, Method::Get, Method::Post, Method::Delete, Method::Patch]
@@ -164,7 +164,7 @@ async fn a_change_travels_alone_and_once() {
 }
 
 #[tokio::test]
-async fn what_breaks_off_is_lost() {
+async fn a_truncated_response_is_a_lost_response() {
     let get = [request(Method::Get, "/api/v1/vms")];
     for reply in [
         "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{\"a\"",
@@ -178,7 +178,7 @@ async fn what_breaks_off_is_lost() {
 }
 
 #[tokio::test]
-async fn a_deadline_is_kept() {
+async fn a_deadline_ends_a_request() {
     let mut slow = request(Method::Get, "/api/v1/vms");
     slow.deadline = Duration::from_millis(50);
     let half = "HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n{";
@@ -200,7 +200,7 @@ fn bomb() -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_body_has_bounds() {
+async fn the_size_of_a_response_body_is_limited() {
     let get = [request(Method::Get, "/api/v1/vms")];
     let huge = |body: Vec<u8>, encoding: &str| {
         let mut reply = Vec::new();
@@ -222,7 +222,7 @@ async fn a_body_has_bounds() {
 }
 
 #[tokio::test]
-async fn nobody_there_means_not_sent() {
+async fn a_refused_connection_means_not_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -232,7 +232,7 @@ async fn nobody_there_means_not_sent() {
 }
 
 #[tokio::test]
-async fn plain_text_where_tls_should_be_means_not_sent() {
+async fn a_failed_tls_handshake_means_not_sent() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let cloud = cloud(&format!("https://{}", listener.local_addr().unwrap()));
     let post = request(Method::Post, "/api/v1/vms");
@@ -248,7 +248,7 @@ async fn plain_text_where_tls_should_be_means_not_sent() {
 }
 
 #[tokio::test]
-async fn a_path_that_would_leave_is_not_sent() {
+async fn a_request_whose_path_leaves_the_base_url_is_not_sent() {
     let cloud = cloud("https://api.example.test/base");
     for path in
         ["/api/v1/../keys", "/api/v1/%2e%2e/keys", "api", "/a?b", "/a#b", "//evil.test/x/..", "/a\\b"]
@@ -262,7 +262,7 @@ async fn a_path_that_would_leave_is_not_sent() {
 }
 
 #[test]
-fn only_safe_addresses() {
+fn only_safe_base_urls_are_accepted() {
     for good in [
         "https://api.example.test",
         "https://api.example.test/prefix/",
@@ -287,7 +287,7 @@ fn only_safe_addresses() {
 }
 
 #[test]
-fn the_key_is_shown_nowhere() {
+fn the_api_key_is_never_printed() {
     let options = TransportOptions::new("https://api.example.test", Some(SecretString::from("canary-key")));
     let cloud = HttpsTransport::new(&options).unwrap();
     let headers = cloud.headers(&request(Method::Get, "/api/v1/vms")).unwrap();

@@ -69,7 +69,7 @@ fn run(limiter: &mut RateLimit, mut now: Duration, count: usize) -> Vec<Duration
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn alone_it_is_never_refused(
+    fn a_single_client_is_never_rate_limited(
         bursts in prop::collection::vec((0u64..90_000, 1usize..220), 1..8),
         jitter in prop::collection::vec(0u64..20, 64),
         restarts: bool,
@@ -98,7 +98,7 @@ proptest! {
 }
 
 #[test]
-fn a_small_plan_goes_out_at_once() {
+fn a_small_plan_is_sent_without_a_delay() {
     let left = run(&mut RateLimit::default(), Duration::ZERO, 15);
     assert_eq!(left.last(), Some(&Duration::ZERO));
     let left = run(&mut RateLimit::default(), Duration::ZERO, 87);
@@ -106,14 +106,14 @@ fn a_small_plan_goes_out_at_once() {
 }
 
 #[test]
-fn a_long_load_uses_the_rate() {
+fn a_long_load_uses_the_full_rate() {
     let left = run(&mut RateLimit::default(), Duration::ZERO, 3_000);
     let seconds = left.last().unwrap().as_secs_f64();
     assert!(3_000.0 / seconds >= 27.0, "{} a second", 3_000.0 / seconds);
 }
 
 #[test]
-fn it_learns_its_tier() {
+fn the_rate_tier_is_learned_from_responses() {
     let mut limiter = RateLimit::default();
     let answer = |status, limit, retry_after| HttpResponse {
         status,
@@ -132,7 +132,7 @@ fn it_learns_its_tier() {
 }
 
 #[test]
-fn refusals_back_everyone_off_and_grow() {
+fn refused_requests_back_off_all_clients_with_growing_delays() {
     let mut limiter = RateLimit::default();
     let refusal = HttpResponse {
         status: 429,

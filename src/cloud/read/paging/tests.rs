@@ -35,7 +35,7 @@ fn still(count: usize, largest: usize, total: impl Fn(usize, usize) -> Json) -> 
 }
 
 #[test]
-fn a_list_takes_no_more_pages_than_it_has() {
+fn a_list_is_read_with_no_more_requests_than_pages() {
     let honest = |all, _| json!(all);
     for (count, largest, requests) in [
         (0, 100, 1),
@@ -54,7 +54,7 @@ fn a_list_takes_no_more_pages_than_it_has() {
 }
 
 #[test]
-fn a_total_that_lies_does_no_harm() {
+fn a_wrong_total_does_not_change_the_list() {
     still(250, 100, |_, page| json!(page));
     for largest in [100, 20] {
         still(250, largest, |_, _| json!(17));
@@ -66,7 +66,7 @@ fn a_total_that_lies_does_no_harm() {
 }
 
 #[test]
-fn a_list_that_never_ends_is_given_up_after_a_bounded_number_of_requests() {
+fn an_endless_list_is_given_up_after_a_bounded_number_of_requests() {
     for total in [Json::Null, json!(u32::MAX)] {
         let (client, clock, log) = client(|request| {
             let offset = request.query.iter().find(|(name, _)| *name == "offset").unwrap();
@@ -80,7 +80,7 @@ fn a_list_that_never_ends_is_given_up_after_a_bounded_number_of_requests() {
 }
 
 #[test]
-fn pages_go_out_together() {
+fn pages_are_requested_concurrently() {
     let rows = dated(1_000);
     let (client, clock, log) = client(|request| page(request, &rows, 100));
     run(&clock, list_consistently(&client.reader, &vms())).unwrap();
@@ -105,7 +105,7 @@ fn pages_without_common_rows_are_read_twice() {
 }
 
 #[test]
-fn a_list_that_never_holds_still_is_refused() {
+fn a_list_that_keeps_changing_is_an_error() {
     let next = Cell::new(0u32);
     let (client, clock, log) = client(|_| {
         next.set(next.get() + 1);

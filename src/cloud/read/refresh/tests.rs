@@ -60,7 +60,7 @@ fn names(names: &[&str]) -> BTreeSet<Name> {
 }
 
 #[test]
-fn reads_lists_details_and_proofs_of_absence() {
+fn a_refresh_reads_lists_details_and_proofs_of_absence() {
     let world = world();
     let (client, clock, log) = client(|request| serve(&world, request, &["vm-1"]));
     let wanted = RefreshRequest {
@@ -107,7 +107,7 @@ fn reads_lists_details_and_proofs_of_absence() {
 }
 
 #[test]
-fn lists_can_be_kept_to_projects() {
+fn lists_can_be_limited_to_projects() {
     let mut world = world();
     world.get_mut("/api/v1/vms").unwrap().push(json!({"id": "vm-x", "project_id": "p9"}));
     world.get_mut("/api/v1/volumes").unwrap().push(json!({"id": "vol-x", "project_id": "p9"}));
@@ -130,7 +130,7 @@ fn lists_can_be_kept_to_projects() {
 }
 
 #[test]
-fn a_plan_over_a_thousand_objects_takes_fifteen_requests_and_two_round_trips() {
+fn a_plan_over_a_thousand_objects_needs_fifteen_requests() {
     let mut world = world();
     for (path, count) in [
         ("/api/v1/vms", 420),
@@ -157,7 +157,7 @@ fn a_plan_over_a_thousand_objects_takes_fifteen_requests_and_two_round_trips() {
 
 /// A 404 that flaps, or a list that lags, is looked at once more, and only that.
 #[test]
-fn what_looks_gone_is_looked_for_twice() {
+fn an_apparent_absence_is_checked_twice() {
     let world = world();
     let flaps = std::cell::Cell::new(true);
     let (client, clock, log) = client(|request| match request.path.as_str() {
@@ -175,7 +175,7 @@ fn what_looks_gone_is_looked_for_twice() {
 }
 
 #[test]
-fn a_refusal_ends_it() {
+fn a_refused_request_ends_the_refresh() {
     let (client, clock, log) = client(|_| error(401));
     let error =
         run(&clock, client.refresh(&RefreshRequest { kinds: names(&["vm"]), ..RefreshRequest::default() }))
@@ -217,7 +217,7 @@ fn read_volumes(listed: &Json) -> (Snapshot, Vec<String>) {
 }
 
 #[test]
-fn a_list_alone_proves_no_difference() {
+fn a_difference_seen_only_in_a_list_is_verified_by_id() {
     // `null` for everything, and a field that the list leaves out of one record.
     for (listed, reads) in [(json!(null), 2), (json!("absent"), 1)] {
         let (snapshot, read) = read_volumes(&listed);
@@ -261,7 +261,7 @@ fn with_short_ids(request: &HttpRequest) -> Result<HttpResponse, TransportError>
 }
 
 #[test]
-fn an_object_is_known_by_one_of_its_ids() {
+fn an_object_with_several_ids_is_found_by_any_of_them() {
     let link = |id: &str| key("app_database_link", Some("app-1"), id);
     for listed in [true, false] {
         let (client, clock, log) = client(with_short_ids);
@@ -284,7 +284,7 @@ fn an_object_is_known_by_one_of_its_ids() {
 }
 
 #[test]
-fn a_ledgers_id_stays_and_any_of_them_finds_the_object() {
+fn the_ledger_keeps_its_id_and_any_id_finds_the_object() {
     let short = key("database", None, "k3j2h1g9");
     for (adopted, id) in [(false, "k3j2h1g9"), (true, LONG)] {
         let (client, clock, _) = client(with_short_ids);
@@ -303,7 +303,7 @@ fn a_ledgers_id_stays_and_any_of_them_finds_the_object() {
 }
 
 #[test]
-fn another_objects_answer_is_refused_whichever_id_it_shows() {
+fn a_response_for_another_object_is_rejected_for_every_id() {
     let (client, clock, _) = client(with_short_ids);
     for (id, is_found) in [(LONG, true), ("zzzzzzzz", false), ("k3j2h1g9", true)] {
         let found = run(&clock, client.get(&key("database", None, id)));
@@ -346,7 +346,7 @@ fn payg_machines(count: usize) -> RefreshRequest {
 }
 
 #[test]
-fn what_lists_leave_out_is_read_by_id_where_that_shows_it() {
+fn attributes_missing_from_lists_are_read_by_id() {
     // How many rows of the list show it, whether a by-id read does, and the reads by id.
     for (listed, by_id, reads) in [(5, true, 0), (3, true, 2), (3, false, 2), (0, true, 5), (0, false, 1)] {
         let (client, clock, log) = client(|request| unlisted(request, listed, by_id));
@@ -359,7 +359,7 @@ fn what_lists_leave_out_is_read_by_id_where_that_shows_it() {
 }
 
 #[test]
-fn a_thousand_objects_cost_few_requests_unless_lists_leave_something_out() {
+fn refreshing_a_thousand_objects_needs_few_requests() {
     // Whether lists show the attribute, whether by-id reads do, and the requests beside those of the lists.
     for (listed, by_id, more) in [(true, true, 0), (false, true, 1_000), (false, false, 1)] {
         let record = |n: usize, shows: bool| {

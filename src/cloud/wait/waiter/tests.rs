@@ -52,7 +52,7 @@ fn wait_for(script: &[(u64, Option<&'static str>)]) -> (Result<Object, WaitError
 }
 
 #[test]
-fn waits_through_every_status_it_does_not_know() {
+fn the_waiter_waits_through_unknown_statuses() {
     let (result, told, took) =
         wait_for(&[(0, None), (1, Some("pending")), (7, Some("moving")), (20, Some("active"))]);
     assert!(result.unwrap().detailed);
@@ -62,7 +62,7 @@ fn waits_through_every_status_it_does_not_know() {
 }
 
 #[test]
-fn a_look_that_shows_what_was_there_before_proves_nothing_at_first() {
+fn a_read_that_shows_the_previous_state_does_not_end_the_wait() {
     let ends = |script: &'static [(u64, Option<&'static str>)]| {
         let now = Rc::new(RefCell::new(VirtualClock::default()));
         let time = Rc::clone(&now);
@@ -93,7 +93,7 @@ fn a_look_that_shows_what_was_there_before_proves_nothing_at_first() {
 }
 
 #[test]
-fn ends_when_there_is_nothing_to_wait_for() {
+fn a_wait_ends_at_a_final_status_or_when_the_object_is_gone() {
     let (result, _, took) = wait_for(&[(0, Some("pending")), (5, Some("failed"))]);
     assert_eq!(result.unwrap_err().to_string(), "it ended as failed");
     assert!(took.as_secs() <= 7, "{took:?}");
@@ -105,7 +105,7 @@ fn ends_when_there_is_nothing_to_wait_for() {
 }
 
 #[test]
-fn many_waits_share_their_looks() {
+fn many_waits_share_their_list_requests() {
     let ids: Vec<String> = (0..60).map(|n| format!("vm{n}")).collect();
     let now = Rc::new(RefCell::new(VirtualClock::default()));
     let time = Rc::clone(&now);
@@ -129,7 +129,7 @@ fn many_waits_share_their_looks() {
 
 /// Whoever makes a thousand objects changes the list under each of its pages.
 #[test]
-fn while_the_list_never_holds_still_each_is_looked_at_by_itself() {
+fn while_a_list_keeps_changing_each_object_is_read_by_id() {
     let ids: Vec<String> = (0..9).map(|n| format!("vm{n}")).collect();
     let (names, next) = (ids.clone(), Cell::new(0_u32));
     let (client, clock, _) = client(move |request| {
@@ -150,7 +150,7 @@ fn while_the_list_never_holds_still_each_is_looked_at_by_itself() {
 
 /// A look that began before a wait did says nothing about it: the change may have come after.
 #[test]
-fn a_wait_does_not_use_an_older_look() {
+fn a_wait_does_not_use_a_read_that_began_before_it() {
     let state = RefCell::new(BTreeMap::from([
         ("a", "pending"),
         ("b", "failed"),
@@ -185,7 +185,7 @@ fn a_wait_does_not_use_an_older_look() {
 }
 
 #[test]
-fn gone_is_what_neither_look_shows() {
+fn an_object_is_gone_when_neither_list_nor_read_shows_it() {
     let ids = vec!["a".to_owned()];
     let looks = Cell::new(0);
     let told = RefCell::new(Vec::new());
@@ -206,7 +206,7 @@ fn gone_is_what_neither_look_shows() {
 
 /// A role that lost the project sees nothing of what is in it: no 404 counts then.
 #[test]
-fn an_absence_counts_only_while_the_project_is_seen() {
+fn an_absence_counts_only_while_the_project_is_visible() {
     let project = |id: &str, default: bool| json!({"id": id, "name": id, "is_default": default});
     for (projects, by_id, proven) in [
         (vec![project("p0", true), project("p1", false)], true, true),
@@ -238,7 +238,7 @@ fn an_absence_counts_only_while_the_project_is_seen() {
 /// A permission that is gone hides the object and its project alike. Whether it comes back right after
 /// the look, or goes right before it: one look at the project, on one side only, would prove nothing.
 #[test]
-fn an_absence_counts_only_while_the_project_is_seen_before_and_after_it() {
+fn an_absence_needs_a_visible_project_before_and_after_the_read() {
     for comes_back in [true, false] {
         let (seen, looked) = (Cell::new(0), Cell::new(false));
         let (client, clock, _) = client(|request| match request.path.as_str() {
@@ -263,7 +263,7 @@ fn an_absence_counts_only_while_the_project_is_seen_before_and_after_it() {
 }
 
 #[test]
-fn a_refusal_ends_a_wait() {
+fn a_refused_request_ends_a_wait() {
     let (client, clock, _) = client(|_| error(401));
     let result = run(&clock, client.wait_until_ready(kind("vm"), &key("a"), None, MINUTES, &|_| {}));
     assert!(matches!(result, Err(WaitError::Read(ReadError::Refused { .. }))), "{result:?}");

@@ -34,7 +34,7 @@ fn converted(text: &str, origin: SourceFormat, to: Syntax) -> ConvertedStack {
 }
 
 #[test]
-fn every_tools_file_becomes_a_valid_stack() {
+fn every_foreign_format_becomes_a_valid_stack() {
     for (text, origin) in [
         (COMPOSE, SourceFormat::Compose),
         (RENDER, SourceFormat::Render),
@@ -46,7 +46,7 @@ fn every_tools_file_becomes_a_valid_stack() {
 }
 
 #[test]
-fn compose_in_full() {
+fn a_complete_compose_file_is_converted() {
     let made = converted(COMPOSE, SourceFormat::Compose, Syntax::Yaml);
     insta::assert_snapshot!(made.text, @r#"
     # Not carried over:
@@ -96,7 +96,7 @@ fn compose_in_full() {
 }
 
 #[test]
-fn a_blueprint_in_full() {
+fn a_complete_render_blueprint_is_converted() {
     let made = converted(RENDER, SourceFormat::Render, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
     // Not carried over:
@@ -127,7 +127,7 @@ fn a_blueprint_in_full() {
 }
 
 #[test]
-fn an_app_spec_in_full() {
+fn a_complete_app_spec_is_converted() {
     let made = converted(APP_SPEC, SourceFormat::AppSpec, Syntax::Yaml);
     insta::assert_snapshot!(made.text, @r#"
     # Not carried over:
@@ -175,7 +175,7 @@ fn compose(text: &str) -> (String, String) {
 }
 
 #[test]
-fn what_compose_fills_in_is_filled_in_everywhere() {
+fn compose_interpolations_are_converted_everywhere() {
     let (text, left) = compose(
         "services:\n  web:\n    image: acme/web:${TAG:-${OLD:-1}}\n    command: [sh, -c, 'echo $$HOME ${WORD}']\n    ports: ['${OUT}:80', '53:53/udp', 443]\n    scale: 9\n    environment:\n      - KEY=${API_KEY:-a}\n      - TWICE=1\n      - TWICE=2\n      - EMPTY=\n",
     );
@@ -195,7 +195,7 @@ fn what_compose_fills_in_is_filled_in_everywhere() {
 }
 
 #[test]
-fn names_of_containers_are_no_addresses_here() {
+fn container_host_names_are_reported_or_replaced_by_references() {
     let (text, left) = compose(
         "services:\n  web:\n    build: { context: ., dockerfile: Other }\n    environment:\n      DATABASE_URL: postgres://u:p@db:5432/x\n      CACHE: redis://cache:6379\n      API: http://api:3000/v1\n      MODE: api\n  api: { image: x, expose: [3000], depends_on: [db], command: wait db:5432 }\n  api.2: { image: x }\n  api-2: { image: x }\n  db: { image: 'postgres:16', ports: ['5432:5432'], volumes: ['d:/x'] }\n  cache: { image: 'redis:${V:-7}' }\n",
     );
@@ -229,7 +229,7 @@ fn secrets_are_not_copied() {
 }
 
 #[test]
-fn a_blueprint_of_projects_and_groups() {
+fn a_render_blueprint_of_projects_and_env_groups_is_converted() {
     let text = "projects:\n  - name: shop\n    environments:\n      - name: prod\n        services:\n          - { type: web, name: w, repo: 'https://github.com/a/b.git', scaling: { minInstances: 1, maxInstances: 9 }, envVars: [{ fromGroup: g }, { key: PORT, value: 4000 }] }\n        databases:\n          - { name: d, diskSizeGB: 40, highAvailability: { enabled: true }, ipAllowList: [{ source: 0.0.0.0/0 }] }\n      - { name: dev, services: [{ type: web, name: w }] }\nenvVarGroups:\n  - name: g\n    envVars: [{ key: MADE, generateValue: true }, { key: MODE, value: live }]\n";
     let made = converted(text, SourceFormat::Render, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
@@ -257,7 +257,7 @@ fn a_blueprint_of_projects_and_groups() {
 }
 
 #[test]
-fn a_wrapped_app_spec_and_what_it_binds() {
+fn a_wrapped_app_spec_with_bindings_is_converted() {
     let text = "spec:\n  name: shop\n  workers: [{ name: w, image: { repository: x }, envs: [{ key: A, value: '' }, { key: B, value: '${_self.PRIVATE_DOMAIN}' }, { key: C, value: 'mysql://${db.HOSTNAME}/x' }] }]\n  services: [{ name: web, source_dir: /api, gitlab: { repo: a/b }, instance_count: 0 }]\n  databases: [{ name: db, engine: MYSQL }]\n  domains: [{ domain: shop.example.com }]\n  static_sites: [{ name: ui }]\n";
     let made = converted(text, SourceFormat::AppSpec, Syntax::Kdl);
     insta::assert_snapshot!(made.text, @r#"
@@ -286,7 +286,7 @@ fn a_wrapped_app_spec_and_what_it_binds() {
 }
 
 #[test]
-fn a_file_of_what_nothing_runs_here_says_so() {
+fn a_file_without_a_convertible_service_is_an_error() {
     for (text, origin) in [
         ("name: s\nstatic_sites: [{ name: ui }]\n", SourceFormat::AppSpec),
         ("services: [{ type: web, name: s, runtime: static }]\n", SourceFormat::Render),
@@ -299,7 +299,7 @@ fn a_file_of_what_nothing_runs_here_says_so() {
 }
 
 #[test]
-fn a_text_that_looks_like_an_expression_stays_one() {
+fn text_that_resembles_an_expression_is_escaped() {
     let (text, left) = compose(
         "services: { web: { image: x, environment: { A: 'file(x)', B: vars.x, C: '$$x', D: '${E:-vars.e}', F: 'file(${G:-a$$b})', H: '${I:-$$x}' } } }\n",
     );
@@ -317,7 +317,7 @@ fn a_text_that_looks_like_an_expression_stays_one() {
 }
 
 #[test]
-fn what_is_no_such_file_is_said() {
+fn a_file_of_another_format_is_an_error() {
     let refused = |text, origin| {
         convert_foreign_file(&Source::new("x.yaml", text), origin, "s", Syntax::Yaml, &REGISTRY)
             .unwrap_err()
@@ -329,7 +329,7 @@ fn what_is_no_such_file_is_said() {
 }
 
 #[test]
-fn secrets_beside_what_is_filled_in_are_not_copied() {
+fn secrets_next_to_interpolations_are_not_copied() {
     let (text, left) = compose(
         "services:\n  web:\n    image: x\n    command: [run, '--token=sk_live_0123456789abcdef', --api-key, hunter2, --mode, fast]\n    ports: [{ target: 53, protocol: udp }]\n    environment:\n      DB_PASSWORD: 'pa$$word'\n      EXT: 'postgres://u:hunter3@host/db?x=$FOO'\n      OPEN: 'postgres://${U}:${P}@host/db'\n      DATABASE_URL: '${DATABASE_URL:-postgres://u:hunter4@h/db}'\n      A: '${X:-hunter5}'\n      X_PASSWORD: '${X:-hunter5}'\n      B: '${Y:-a}'\n      C: '${Y:-postgres://u:hunter6@h/db}'\n",
     );

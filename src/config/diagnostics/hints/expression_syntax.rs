@@ -152,7 +152,7 @@ mod tests {
     use crate::model::cel::CelProgram;
 
     #[test]
-    fn every_slip_is_told_in_plain_words() {
+    fn every_syntax_error_has_a_plain_explanation() {
         let told = |source: &str| {
             let error = CelProgram::parse(source).expect_err(source);
             let slip = explain_syntax_error(&error, source);

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn corrections_are_read_and_nothing_else_is() {
+    fn only_complete_flow_entries_are_parsed_as_suggestions() {
         assert_eq!(parse_entry("a: b c"), Some(("a", FlowValue::Scalar("b c"))));
         let map =
             FlowValue::Map(vec![("x", FlowValue::Scalar("\"${y}\"")), ("…", FlowValue::Map(Vec::new()))]);

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tags_are_labels_where_there_are_some() {
+    fn tags_are_suggested_as_labels_where_labels_exist() {
         assert!(key_hint("tags", &["name"]).is_some_and(|help| help.contains("keeps none of it")));
         assert_eq!(
             (key_hint("tags", &["labels"]), equivalent_attribute("tags", &["labels"])),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_of_other_forms_are_understood() {
+    fn durations_in_other_formats_get_a_suggestion() {
         for (text, meant) in [("30 min", Some("30m")), ("1hour", Some("1h")), ("5 Seconds", Some("5s"))] {
             assert_eq!(suggest_duration(text).as_deref(), meant, "{text}");
         }

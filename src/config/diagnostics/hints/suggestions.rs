@@ -196,7 +196,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn only_a_slip_is_mended_unasked() {
+    fn only_an_unambiguous_misspelling_is_corrected_automatically() {
         for (written, meant, sure) in [
             ("mian", "main", true),
             ("Template", "template", true),
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn help_speaks_the_language_of_its_file() {
+    fn hints_use_the_syntax_of_the_file() {
         for (help, kdl) in [
             ("write `lifecycle: { protect: true }`", "write `lifecycle protect=#true`"),
             ("add `size: …`", "add `size …`"),
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_into_kdl_is_kdl() {
+    fn suggestions_in_kdl_are_written_as_kdl() {
         for (old, new, wanted) in [
             ("\"yes\"", "true", "#true"),
             ("\"10.0.0.1/16\"", "10.0.0.0/16", "\"10.0.0.0/16\""),

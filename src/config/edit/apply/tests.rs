@@ -38,7 +38,7 @@ fn kdl(text: &str, edits: &[Edit], wanted: &str) {
 }
 
 #[test]
-fn a_value_is_replaced_in_its_own_quotes() {
+fn a_replaced_value_keeps_its_quoting_style() {
     let size = |n| set("volume.media.size", number(n));
     yaml(
         "volume:\n  media:\n    size:  100   # GB\n",
@@ -98,7 +98,7 @@ fn collections_are_replaced_in_their_own_style() {
 }
 
 #[test]
-fn entries_are_added_where_their_like_stand() {
+fn new_entries_are_inserted_next_to_similar_ones() {
     let port = || set("app.web.port", number("80"));
     yaml(
         "app:\n  web:\n    type: web # c\n    # foot\n\nvm: {}\n",
@@ -127,7 +127,7 @@ fn entries_are_added_where_their_like_stand() {
 }
 
 #[test]
-fn what_is_removed_takes_its_comments_along() {
+fn a_removed_entry_is_removed_with_its_comments() {
     yaml(
         "# head\nvm:\n  # about a\n  a: 1 # a\n\n  # about b\n  b: 2\n  c: 3\n",
         &[remove("vm.b")],
@@ -175,7 +175,7 @@ fn what_is_removed_takes_its_comments_along() {
 }
 
 #[test]
-fn what_is_emptied_keeps_the_comments_that_are_its_own() {
+fn an_emptied_block_keeps_its_own_comments() {
     yaml(
         "vm:\n  a: # why\n    # of b\n    b: 1 # c\nvpc: {}\n",
         &[remove("vm.a.b")],
@@ -190,7 +190,7 @@ fn what_is_emptied_keeps_the_comments_that_are_its_own() {
 }
 
 #[test]
-fn the_mark_that_a_file_begins_with_stays() {
+fn a_byte_order_mark_is_kept() {
     yaml(
         "\u{feff}# of a\na: 1 # c\nvm: { a: 1, b: 2 }\n",
         &[remove("a")],
@@ -202,7 +202,7 @@ fn the_mark_that_a_file_begins_with_stays() {
 }
 
 #[test]
-fn names_and_references_move_together() {
+fn names_and_references_are_renamed_together() {
     let edits = [
         Edit::Rename(EditPath::from_text("vm.web"), "front".into()),
         Edit::Redirect(vec![("vm.web".into(), "vm.front".into())]),
@@ -250,7 +250,7 @@ fn items_are_appended() {
 }
 
 #[test]
-fn what_cannot_be_done_safely_is_refused() {
+fn an_unsafe_edit_is_rejected() {
     let refused = |path, text, edit| run(path, text, &[edit]).unwrap_err();
     for (text, path, code) in [
         ("vm: { a: { plan: $vars.size } }", "vm.a.plan", "S0373 change the variable `size`"),
@@ -289,7 +289,7 @@ fn move_web() -> Vec<Edit> {
 }
 
 #[test]
-fn a_move_is_made_at_once_and_as_it_would_be_step_by_step() {
+fn a_batch_of_edits_equals_the_same_edits_in_sequence() {
     for (path, text) in [
         ("a.yaml", "volume:\n  v: { vm: $vm.web }\nvm:\n  web:\n    plan: a\n"),
         ("a.yaml", "vm:\n  web:\n    plan: a"),
@@ -314,7 +314,7 @@ fn a_move_is_made_at_once_and_as_it_would_be_step_by_step() {
 }
 
 #[test]
-fn edits_that_meet_are_made_one_after_the_other() {
+fn overlapping_edits_are_applied_in_sequence() {
     let text = "a:\n  - x\n  - y\n  - z\nv: 1\n";
     let item = |n| Edit::Remove(EditPath::from_text("a").with_item(n));
     for (edits, wanted) in [

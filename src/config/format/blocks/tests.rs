@@ -40,7 +40,7 @@ fn sample() -> Vec<PrintedBlock> {
 }
 
 #[test]
-fn both_syntaxes_read_as_a_person_writes_them() {
+fn generated_blocks_are_idiomatic_in_both_syntaxes() {
     let yaml = print_blocks(Syntax::Yaml, &sample()).text;
     let head = "vm:\n  web:\n    name: \"Web: $$1 #2\"\n    vpc: $vpc.main\n    version: \"1.31\"\n";
     assert!(yaml.starts_with(head), "{yaml}");
@@ -91,7 +91,7 @@ fn words(value: &NodeValue, into: &mut Vec<String>) {
 
 proptest! {
     #[test]
-    fn any_text_survives_as_value_item_and_key(all in prop::collection::vec("\\PC{1,12}|[ -~\\n\\t]{0,12}|\\x{1b}|true|1e3|-|\u{202e}x", 1..5)) {
+    fn any_text_round_trips_as_value_item_and_key(all in prop::collection::vec("\\PC{1,12}|[ -~\\n\\t]{0,12}|\\x{1b}|true|1e3|-|\u{202e}x", 1..5)) {
         let entries = vec![
             entry("one", text(&all[0])),
             entry("many", PrintedValue::List(all.iter().map(|item| text(item)).collect())),

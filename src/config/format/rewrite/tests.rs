@@ -43,7 +43,7 @@ fn settles(path: &str, text: &str, wanted: &str) {
 }
 
 #[test]
-fn yaml_has_one_form() {
+fn yaml_has_one_canonical_format() {
     settles(
         "a.yaml",
         "# head\n\n\n\nstead:   1   # c\nvpc:\n    main: {cidr: '10.0.0.0/8',name:   x}   # d\n\n    # about b\n    b:\n        - x\n        -   y: 1\n            z:   |\n                 t\n                   u\n# foot\n\n",
@@ -57,12 +57,12 @@ fn yaml_has_one_form() {
 }
 
 #[test]
-fn a_text_that_keeps_its_blank_lines_keeps_them() {
+fn trailing_blank_lines_of_a_block_scalar_are_kept() {
     settles("a.yaml", "o:\n  a: |+\n    k\n\n  b: |+\n    l\n", "o:\n  a: \"k\\n\\n\"\n  b: |\n    l\n");
 }
 
 #[test]
-fn kdl_has_one_form() {
+fn kdl_has_one_canonical_format() {
     settles(
         "a.kdl",
         "// head\n\n\nstead   1\nvpc main   cidr=\"10.0.0.0/8\"   // c\nvm web {\n      plan  a;  template b\n   /- dropped { x }\n      tags { - a; - b }\n   // foot\n}\nusers {a;b}\n",
@@ -71,7 +71,7 @@ fn kdl_has_one_form() {
 }
 
 #[test]
-fn what_is_said_of_a_word_of_a_line_stays_with_it() {
+fn comments_inside_a_line_stay_with_their_node() {
     let kdl = "vm a \\ // why\n  plan=x \\ // small\n  /* this */ template=b // end\nvm b /* c */ plan=z\n";
     let settled =
         "// why\n// small\n// /* this */\nvm a plan=x template=b // end\n// /* c */\nvm b plan=z\n";
@@ -81,7 +81,7 @@ fn what_is_said_of_a_word_of_a_line_stays_with_it() {
 }
 
 #[test]
-fn one_key_alone_an_empty_list_of_declarations_and_any_number_go_across() {
+fn single_keys_empty_lists_and_numbers_convert_between_syntaxes() {
     for (yaml, kdl) in [
         ("vm:\n  a: { for_each: [x] }\n", "vm a {\n  for_each x\n}\n"),
         ("vm:\n  a: { for_each: $vars.x }\n", "vm a for_each=$vars.x\n"),
@@ -105,7 +105,7 @@ fn one_key_alone_an_empty_list_of_declarations_and_any_number_go_across() {
 }
 
 #[test]
-fn every_example_says_the_same_in_the_other_syntax() {
+fn every_example_has_the_same_meaning_in_the_other_syntax() {
     for (yaml, kdl) in [
         (
             include_str!("../../../../examples/shop/shop.stead.yaml"),
@@ -241,7 +241,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
-    fn forms_settle_and_conversions_keep_what_is_said(entries in entries()) {
+    fn formatting_is_idempotent_and_conversion_keeps_the_meaning(entries in entries()) {
         let yaml = formatted("a.yaml", &file(&entries, Syntax::Yaml));
         prop_assert_eq!(&formatted("a.yaml", &yaml), &yaml);
         let kdl = formatted("a.kdl", &file(&entries, Syntax::Kdl));

@@ -150,7 +150,7 @@ fn link(target: &str) -> Thing {
 }
 
 #[test]
-fn an_archive_holds_the_files_and_nothing_of_the_machine() {
+fn an_archive_contains_files_without_metadata_of_the_machine() {
     let run = Thing::File { bytes: b"#!/bin/sh\n".to_vec(), executable: true };
     let long = format!("app/{}/{}", "d".repeat(90), "f".repeat(90));
     let disk = Disk::default()
@@ -170,7 +170,7 @@ fn an_archive_holds_the_files_and_nothing_of_the_machine() {
 }
 
 #[test]
-fn the_digest_tells_apart_what_differs() {
+fn the_digest_distinguishes_different_trees() {
     let disk = || Disk::default().file("app/a", "1").file("app/b", "2");
     let digest = disk().digest().unwrap();
     assert!(digest.starts_with("sha256:") && digest.len() == 71, "{digest}");
@@ -191,7 +191,7 @@ fn the_digest_tells_apart_what_differs() {
 }
 
 #[test]
-fn packing_and_looking_agree_on_the_digest() {
+fn the_archive_and_the_plan_compute_the_same_digest() {
     let disk = Disk::default().file("app/a", "1").with("app/l", link("a"));
     let (tree, digest) = (disk.tree().unwrap(), disk.digest().unwrap());
     let last = |expected: &str| {
@@ -202,7 +202,7 @@ fn packing_and_looking_agree_on_the_digest() {
 }
 
 #[test]
-fn what_is_ignored_is_left_out() {
+fn ignored_files_are_left_out_of_the_archive() {
     let disk = |rules: &str| {
         Disk::default()
             .file("app/.steadignore", rules)
@@ -236,7 +236,7 @@ fn what_is_ignored_is_left_out() {
 }
 
 #[test]
-fn a_file_that_is_not_there_yet_is_known_to_be_left_out_or_not() {
+fn a_future_file_is_matched_against_the_ignore_rules() {
     let disk = Disk::default().file("app/.steadignore", "secrets/\n*.env\n").file(".steadignore", "key\n");
     for (directory, path, held) in [
         ("app", "app/ci-key", true),
@@ -255,13 +255,13 @@ fn a_file_that_is_not_there_yet_is_known_to_be_left_out_or_not() {
 }
 
 #[test]
-fn a_comment_in_the_ignore_file_deploys_nothing() {
+fn a_comment_in_the_ignore_file_does_not_change_the_digest() {
     let disk = |rules: &str| Disk::default().file("app/.steadignore", rules).file("app/a", "1");
     assert_eq!(disk("# one").digest(), disk("# two").digest());
 }
 
 #[test]
-fn links_stay_only_when_they_lead_inside() {
+fn symlinks_are_kept_only_if_they_point_inside_the_directory() {
     for (path, target, stays) in [
         ("app/l", "a", true),
         ("app/l", "./a", true),
@@ -286,7 +286,7 @@ fn links_stay_only_when_they_lead_inside() {
 }
 
 #[test]
-fn what_cannot_be_uploaded_is_said_once_and_plainly() {
+fn a_source_that_cannot_be_uploaded_is_one_clear_error() {
     let says = |disk: Disk| {
         let error = disk.digest().unwrap_err();
         format!("{error}. {}", error.help().unwrap_or_default())
@@ -314,7 +314,7 @@ fn an_archive_has_its_limit() {
 }
 
 #[test]
-fn a_tree_has_its_limit() {
+fn a_source_tree_has_a_size_limit() {
     let mut disk = Disk::default();
     for n in 0..=MAX_ENTRIES {
         disk = disk.with(&format!("app/{n}"), Thing::Pipe);
@@ -324,7 +324,7 @@ fn a_tree_has_its_limit() {
 
 proptest! {
     #[test]
-    fn whatever_is_packed_comes_out_again(
+    fn an_unpacked_archive_equals_its_source(
         files in prop::collection::btree_map("[a-c]{1,2}(/[d-f]{1,2})?(/[g-i]{1,3})?", any::<Vec<u8>>(), 1..12),
         executable in any::<bool>(),
     ) {

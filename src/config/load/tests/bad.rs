@@ -15,7 +15,7 @@ fn table(cases: &[&str]) -> String {
 }
 
 #[test]
-fn references() {
+fn invalid_references_are_errors() {
     insta::assert_snapshot!(table(&[
         "yard: { main: { cidr: 10.0.0.0/16 } }\ncrane: { a: { yard: $yard.mian } }",
         "crane: { a: { yard: $yard.main } }",
@@ -103,7 +103,7 @@ fn references() {
 }
 
 #[test]
-fn expressions() {
+fn invalid_expressions_are_errors() {
     insta::assert_snapshot!(table(&[
         "crane: { a: { note: '${1 +}' } }",
         "crane: { a: { note: '${1' } }",
@@ -154,7 +154,7 @@ fn expressions() {
 }
 
 #[test]
-fn blocks() {
+fn invalid_blocks_are_errors() {
     insta::assert_snapshot!(table(&[
         "crain: { a: {} }",
         "gate: { a: {} }",
@@ -252,7 +252,7 @@ fn blocks() {
 }
 
 #[test]
-fn texts_that_look_like_expressions() {
+fn text_that_resembles_an_expression_is_a_warning() {
     insta::assert_snapshot!(table(&[
         "vars: { size: { default: 1 } }\ncrane: { a: { note: file(s), labels: { x: vars.size } } }",
         "vars: { size: { default: x } }\ncrane: { a: { note: \"${'file(s)'}\", labels: { x: \"${'vars.size'}\", y: '$$file(x)', z: $vars.size } } }",
@@ -273,7 +273,7 @@ fn texts_that_look_like_expressions() {
 }
 
 #[test]
-fn words() {
+fn invalid_keywords_are_errors() {
     insta::assert_snapshot!(table(&[
         "crane: { a: { lifecycle: { protcet: true, protect: 5, on_remove: kep, replace: x, timeouts: { create: 30, x: 1m } } } }",
         "crane: { a: { lifecycle: { ignore_drift: [nte, { field: note, until: soon }, height] } } }",
@@ -318,7 +318,7 @@ fn words() {
 }
 
 #[test]
-fn circles() {
+fn dependency_cycles_are_errors() {
     insta::assert_snapshot!(table(&[
         "crane: { a: { next: $crane.b }, b: { note: '${crane.c.address}' }, c: { depends_on: [crane.a] } }",
         "crane: { a: { next: $crane.a } }",
@@ -335,7 +335,7 @@ fn circles() {
 }
 
 #[test]
-fn rules() {
+fn violated_rules_are_errors() {
     insta::assert_snapshot!(table(&[
         "crane: { a: { tons: 5, power: off } }",
         "crane: { a: { tons: 1, power: off } }",
@@ -359,7 +359,7 @@ fn rules() {
 }
 
 #[test]
-fn rules_over_the_pinned_catalog() {
+fn violated_rules_over_the_pinned_catalog_are_errors() {
     let pinned: Catalog = serde_json::from_value(serde_json::json!({
         "read_at": null,
         "tables": {"crane": [
@@ -389,7 +389,7 @@ fn rules_over_the_pinned_catalog() {
 }
 
 #[test]
-fn headers() {
+fn invalid_headers_are_errors() {
     let bare = |text: &str| format!("# {text}\n{}", yaml(text).bare().problems());
     insta::assert_snapshot!([
         bare("{}"),
@@ -423,7 +423,7 @@ fn headers() {
 }
 
 #[test]
-fn no_correction_writes_a_key_twice() {
+fn no_suggestion_writes_a_duplicate_key() {
     for (case, fixes) in [
         ("vars: { a: { default: x } }\nvariables: { b: { default: y } }", 0),
         ("variable: { a: { default: x } }\nvariables: { b: { default: y } }", 1),

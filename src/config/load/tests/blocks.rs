@@ -4,7 +4,7 @@ use super::yaml;
 use crate::model::address::Address;
 
 #[test]
-fn names_default_to_the_blocks_own() {
+fn object_names_default_to_the_block_name() {
     insta::assert_snapshot!(yaml(
         "
 vars: { nodes: { type: set(string), default: [b, a] } }
@@ -39,7 +39,7 @@ outputs:
 }
 
 #[test]
-fn an_open_map_says_whether_it_is_exclusive_and_in_quotes_it_is_a_key() {
+fn exclusive_is_a_setting_of_an_open_map_and_quoted_a_key() {
     let config = yaml(
         "
 crane:
@@ -77,7 +77,7 @@ crane:
 }
 
 #[test]
-fn what_leaves_instances_out_is_known_with_its_place() {
+fn an_excluded_instance_is_recorded_with_the_location_of_its_condition() {
     let stack = yaml(
         "
 crane:
@@ -105,7 +105,7 @@ crane:
 }
 
 #[test]
-fn each_key_of_a_map_has_a_place_and_an_origin_of_its_own() {
+fn each_key_of_a_map_has_its_own_location_and_origin() {
     let stack = yaml(
         "
 vars: { word: { type: string, default: red } }

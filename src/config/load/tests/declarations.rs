@@ -38,7 +38,7 @@ removed: [{ from: crane.legacy, action: forget }, { from: yard.spare, action: de
 ";
 
 #[test]
-fn declarations_are_held_against_the_blocks() {
+fn declarations_are_resolved_against_the_blocks() {
     let declarations = yaml(&format!("{YARDS}{ALL}")).stack().declarations;
     insta::assert_snapshot!(shown(&declarations), @r#"
     yard.old > yard.main
@@ -55,7 +55,7 @@ fn declarations_are_held_against_the_blocks() {
 }
 
 #[test]
-fn both_syntaxes_say_the_same() {
+fn both_syntaxes_resolve_to_the_same_declarations() {
     let kdl = "
 stead 1
 stack test
@@ -84,7 +84,7 @@ removed from=yard.spare action=delete
 }
 
 #[test]
-fn every_mistake_is_told_once() {
+fn every_declaration_error_is_reported_once() {
     let cases = [
         "moved: { from: crane.x, to: crane.one }",
         "moved: [crane.x]",

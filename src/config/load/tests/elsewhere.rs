@@ -70,7 +70,7 @@ fn settled(
 }
 
 #[test]
-fn lookups_are_unknown_offline_and_values_after() {
+fn lookups_are_unknown_offline_and_become_values_online() {
     insta::assert_snapshot!(config().resolved(), @r#"
     crane.a name=a note=text(at , cel(data.yard.named.cidr + stacks.net.zone |  |  data.yard.named.cidr=$data.yard.named:cidr stacks.net.zone=$stacks.net:zone)) yard=$data.yard.far
     crane.b name=b note=$data.yard.far:fence tons=$stacks.net:tons
@@ -94,7 +94,7 @@ fn lookups_are_unknown_offline_and_values_after() {
 }
 
 #[test]
-fn what_is_read_is_part_of_the_digest_of_reads() {
+fn the_digest_of_reads_covers_every_lookup() {
     let reads = |tons: i64, id: &str| {
         let world = snapshot(&[yard("1", "deep", "10.1.0.0/16"), yard(id, "far", "10.9.0.0/16")]);
         let mut outputs = outputs();
@@ -111,7 +111,7 @@ fn what_is_read_is_part_of_the_digest_of_reads() {
 }
 
 #[test]
-fn every_lookup_that_fails_says_what_was_seen() {
+fn every_failed_lookup_describes_the_live_objects() {
     let two = [yard("1", "deep", "10.1.0.0/16"), yard("2", "far", "10.9.0.0/16")];
     let three = [two[0].clone(), two[1].clone(), yard("3", "deep", "10.2.0.0/16")];
     let with = |change: &dyn Fn(&mut Attributes)| {
@@ -193,7 +193,7 @@ fn every_mistake_of_a_lookup_has_one_message() {
 }
 
 #[test]
-fn both_syntaxes_look_up_alike() {
+fn both_syntaxes_resolve_the_same_lookups() {
     let kdl = yaml("").without_yaml().shared("stacks/net/stead.yaml", "").file(
         "a.stead.kdl",
         "stead 1\nstack test\ndata {\n yard {\n  far cidr=\"10.9.0.0/16\"\n  named name=$locals.n\n }\n}\nstacks net=\"../net\"\nlocals {\n n deep\n later $data.yard.far.fence\n}\ncrane a yard=$data.yard.far note=\"at ${data.yard.named.cidr + stacks.net.zone}\"\ncrane b tons=$stacks.net.tons note=$locals.later\noutputs {\n id $data.yard.named\n zone $stacks.net.zone\n}\n",

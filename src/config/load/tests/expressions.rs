@@ -45,7 +45,7 @@ crane:
 }
 
 #[test]
-fn only_what_is_named_is_bound() {
+fn only_referenced_names_are_bound_in_an_expression() {
     insta::assert_snapshot!(yaml(
         "
 vars: { a: { default: x }, b: { default: y } }
@@ -66,7 +66,7 @@ outputs:
 }
 
 #[test]
-fn an_unguarded_bound_does_not_hang() {
+fn an_expensive_expression_ends_in_an_error() {
     let list = (0..1000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let text = format!(
         "locals: {{ l: [{list}] }}\noutputs: {{ o: '${{locals.l.all(a, locals.l.all(b, locals.l.all(c, a + b + c >= 0)))}}' }}\n"
@@ -76,7 +76,7 @@ fn an_unguarded_bound_does_not_hang() {
 }
 
 #[test]
-fn locals_wait_in_parts() {
+fn locals_are_unknown_per_key() {
     insta::assert_snapshot!(yaml(
         "
 locals: { m: { x: $crane.a, y: 5, z: '${crane.a.address + \"!\"}' } }

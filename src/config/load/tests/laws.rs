@@ -22,14 +22,14 @@ fn text(order: &[usize], keys: &[&str]) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn order_is_no_meaning(order in Just(vec![0usize, 1, 2, 3, 4, 5]).prop_shuffle(), keys in Just(vec!["a", "b", "c"]).prop_shuffle()) {
+    fn the_order_of_blocks_does_not_matter(order in Just(vec![0usize, 1, 2, 3, 4, 5]).prop_shuffle(), keys in Just(vec!["a", "b", "c"]).prop_shuffle()) {
         let first = yaml(&text(&[0, 1, 2, 3, 4, 5], &["a", "b", "c"])).stack();
         let other = yaml(&text(&order, &keys)).stack();
         prop_assert_eq!(first.digest, other.digest);
     }
 
     #[test]
-    fn files_are_one_stack(cut in 0usize..6) {
+    fn several_files_form_one_stack(cut in 0usize..6) {
         let whole = yaml(&text(&[0, 1, 2, 3, 4, 5], &["a"])).stack();
         let order = [0, 1, 2, 3, 4, 5];
         let split = yaml(&text(&order[..cut], &["a"])).file("b.stead.yaml", &text(&order[cut..], &["a"])).stack();
@@ -37,14 +37,14 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_a_panic(text in "[$a-z{}.'\"?:+\\[\\]() ]{0,40}") {
+    fn no_text_causes_a_panic(text in "[$a-z{}.'\"?:+\\[\\]() ]{0,40}") {
         let quoted = serde_json::to_string(&text).unwrap();
         yaml(&format!("crane: {{ a: {{ note: {quoted}, for_each: {quoted}, next: {quoted} }} }}\n")).problems();
     }
 }
 
 #[test]
-fn a_changed_wish_changes_the_digest_and_a_secret_does_not() {
+fn the_digest_covers_the_desired_state_but_not_secrets() {
     let digest = |text: &str| yaml(text).stack().digest;
     let base = digest("crane: { a: { tons: 5 } }");
     assert_eq!(base.len(), 64);
@@ -69,7 +69,7 @@ fn a_changed_wish_changes_the_digest_and_a_secret_does_not() {
 }
 
 #[test]
-fn deep_and_long_inputs_end() {
+fn deep_and_long_inputs_are_loaded_in_bounded_time() {
     let chain: String = (0..3000).map(|n| format!("  l{n}: $locals.l{}\n", n + 1)).collect();
     let last = yaml(&format!("locals:\n{chain}  l3000: end\noutputs: {{ o: $locals.l0 }}\n"));
     assert_eq!(last.resolved(), "output o=end");

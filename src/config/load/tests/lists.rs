@@ -21,7 +21,7 @@ fn children(config: &Config) -> String {
 }
 
 #[test]
-fn where_a_value_is_taken_from_does_not_change_its_address() {
+fn the_source_of_a_value_does_not_change_its_address() {
     let plain = children(&app("domains: [a.example.com], databases: [$database.main]", ""));
     assert_eq!(plain, "databases.main domains.a-example-com");
     for (lists, more) in [
@@ -46,7 +46,7 @@ fn where_a_value_is_taken_from_does_not_change_its_address() {
 }
 
 #[test]
-fn instances_and_modules_name_theirs_by_their_own_values() {
+fn list_entries_in_instances_and_modules_are_named_by_their_values() {
     let config = yaml(
         "project: { p: {} }
 database: { main: { for_each: [x, y], engine: postgres, engine_version: 16, plan: pg-1c-2g, storage_gb: 40 } }
@@ -79,7 +79,7 @@ app: { web: { type: web, repo: a/b, branch: main, port: 80, databases: [$vars.db
 }
 
 #[test]
-fn the_same_value_twice_is_one_and_none_is_lost() {
+fn duplicate_list_values_are_merged_and_name_conflicts_are_errors() {
     let twice = app("domains: [$vars.a, a.example.com]", "vars: { a: { default: a.example.com } }");
     assert_eq!(children(&twice), "domains.a-example-com");
     insta::assert_snapshot!(app("domains: [a-b.example.com, a.b.example.com]", "").problems(), @"S0232 5:94 two entries have the same address [5:77 this entry has the same address] | Both are app.web.domains.a-b-example-com: an address holds a-z, 0-9, _ and - only. | give them names of your own: `domains: { NAME: { domain: … } }`");

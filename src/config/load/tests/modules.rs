@@ -81,7 +81,7 @@ fn included_files_are_part_of_the_stack() {
 }
 
 #[test]
-fn both_syntaxes_include_and_use_alike() {
+fn both_syntaxes_include_and_use_the_same_files() {
     let more = |config: Config| {
         config
             .shared("stacks/net/a.stead.yaml", "yard: { main: { cidr: 10.0.0.0/16 } }")
@@ -123,7 +123,7 @@ outputs: { known: $use.east.tons, later: $use.west.address }",
 }
 
 #[test]
-fn modules_have_instances_and_nest() {
+fn modules_can_be_instantiated_and_nested() {
     let config = shop(
         "use: { fleet: { for_each: [a, b], when: \"${each.key != 'b'}\", source: ../../outer, with: { name: $each.key } }, none: { when: false, source: ../../outer, with: { name: x } } }
 outputs: { deep: $use.fleet.a.deep, all: \"${use.fleet.a.deep + 'x'}\" }",
@@ -139,7 +139,7 @@ outputs: { deep: $use.fleet.a.deep, all: \"${use.fleet.a.deep + 'x'}\" }",
 }
 
 #[test]
-fn secrets_stay_secrets_through_modules() {
+fn secrets_stay_sensitive_through_modules() {
     let config = shop(
         "vars: { s: { type: secret } }\nuse: { m: { source: ../../m, with: { plain: $vars.s, marked: \"a${crane.x.address}\" } } }\ncrane: { x: {}, y: { key: $use.m.out } }\noutputs: { o: $use.m.out, p: $use.m.later }",
     )
@@ -152,7 +152,7 @@ fn secrets_stay_secrets_through_modules() {
 }
 
 #[test]
-fn what_is_wrong_inside_shows_the_line_and_the_call() {
+fn an_error_in_a_module_shows_the_line_and_the_call() {
     let bad = "vars: { n: { type: int, check: \"${self > 1}\" } }\ncrane: { c: { tons: many, yard: $yard.nil } }\nspare: {}\n";
     let config = shop("use: { one: { source: ../../bad, with: { n: 1 } }, two: { source: ../../bad, with: { m: 3 } } }\ncrane: { c: { note: $use.one.x } }")
         .shared("bad/stead.yaml", bad);
@@ -265,7 +265,7 @@ fn every_mistake_of_a_module_has_one_message() {
 }
 
 #[test]
-fn bombs_end() {
+fn exponential_module_nesting_is_rejected() {
     let mut config = shop("use: { a: { source: ../../m0 }, b: { source: ../../m0 } }");
     for n in 0..40 {
         let next = n + 1;
@@ -288,7 +288,7 @@ fn bombs_end() {
 }
 
 #[test]
-fn ten_thousand_resources_through_a_hundred_modules() {
+fn ten_thousand_resources_load_through_a_hundred_modules() {
     let keys: Vec<String> = (0..100).map(|n| format!("k{n}: 10.{n}.0.0/16")).collect();
     let blocks: String =
         (0..100).map(|n| format!("  c{n}: {{ yard: $yard.own, tons: $vars.tons }}\n")).collect();
@@ -347,7 +347,7 @@ outputs: { size: $use.m.size }";
 }
 
 #[test]
-fn a_module_that_needs_two_things_says_both() {
+fn a_module_lists_all_its_missing_inputs() {
     let config =
         shop("use: { m: { source: ../../m } }").shared("m/stead.yaml", "vars: { a: {}, b: { type: int } }");
     insta::assert_snapshot!(config.problems(), @r#"
@@ -356,7 +356,7 @@ fn a_module_that_needs_two_things_says_both() {
 }
 
 #[test]
-fn a_whole_resource_can_be_given_and_looked_into() {
+fn a_whole_resource_can_be_passed_to_a_module() {
     let config = shop("crane: { c: {} }\nuse: { m: { source: ../../m, with: { it: $crane.c, many: [$crane.c.address, x] } } }")
         .shared("m/stead.kdl", "vars {\n it\n many type=\"list(string)\"\n}\ncrane c note=$vars.it.address next=$vars.it\ncrane d note=\"${vars.it.address + vars.many[1]}\"\n");
     insta::assert_snapshot!(config.resolved(), @r#"
@@ -384,7 +384,7 @@ fn secrets_that_are_given_to_modules_are_in_no_excerpt() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn where_a_block_stands_is_no_meaning(
+    fn the_order_of_files_and_blocks_does_not_matter(
         here in proptest::collection::vec(any::<bool>(), 6),
         order in Just(vec![0usize, 1, 2, 3, 4, 5]).prop_shuffle(),
     ) {
@@ -414,7 +414,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_module_knows_early_may_decide_what_exists() {
+fn a_module_output_known_early_can_be_used_in_for_each() {
     let m = "vars: { n: { type: list(string) }, at: { default: '' } }\nyard: { own: { cidr: 10.1.0.0/16 } }\noutputs: { keys: $vars.n, fence: $yard.own.fence }";
     let config = shop("use: { m: { source: ../../m, with: { n: [a, b] } } }\nlocals: { k: $use.m.keys }\ncrane: { c: { for_each: $use.m.keys, when: \"${size(locals.k) > 1}\", note: $each.key } }")
         .shared("m/stead.yaml", m);
@@ -432,7 +432,7 @@ fn what_a_module_knows_early_may_decide_what_exists() {
 }
 
 #[test]
-fn what_a_module_is_told_to_write_is_what_it_can_write() {
+fn a_hint_inside_a_module_is_valid_inside_the_module() {
     let module = "crane: { a: { for_each: [x, y] }, b: { note: \"${crane.a.z.name}\" } }\n";
     let problems = shop("use: { m: { source: ../../m } }\n").shared("m/stead.yaml", module).problems();
     assert!(problems.contains("write `$crane.a.x`"), "{problems}");

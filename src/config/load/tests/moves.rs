@@ -37,7 +37,7 @@ fn shown(config: &Config) -> String {
 }
 
 #[test]
-fn whole_modules_and_what_is_in_them_move() {
+fn whole_modules_and_resources_in_them_are_moved() {
     let config = uses(
         "moved:
   - { from: us, to: eu }
@@ -73,7 +73,7 @@ removed: [{ from: dead, action: forget }, { from: eu.crane.dead, action: delete 
 }
 
 #[test]
-fn a_module_says_what_moved_in_it_to_each_of_its_callers() {
+fn a_moved_entry_in_a_module_applies_to_each_caller() {
     let config = in_module(
         "moved: [{ from: us, to: eu }]",
         "moved: [{ from: crane.old, to: crane.web }, { from: store, to: cache }, { from: crane.many.x, to: crane.many.y }]",
@@ -92,7 +92,7 @@ fn a_module_says_what_moved_in_it_to_each_of_its_callers() {
 }
 
 #[test]
-fn what_leads_to_what_is_declared_goes_no_further() {
+fn a_moved_entry_with_a_declared_target_ends_the_chain() {
     let config = uses(
         "moved: [{ from: fleet, to: fleet.a }, { from: fleet.c, to: fleet.b }, { from: crane.x, to: fleet.b.crane.web }]",
     );
@@ -111,7 +111,7 @@ fn what_leads_to_what_is_declared_goes_no_further() {
 }
 
 #[test]
-fn a_module_says_what_is_removed_of_its_own_and_its_caller_knows_better() {
+fn a_removed_entry_of_the_caller_overrides_that_of_the_module() {
     let said = "removed: [{ from: crane.dead, action: forget }, { from: store, action: delete }]";
     let config = in_module("removed: [{ from: eu.crane.dead, action: delete }]", said);
     let removed = config.stack().declarations.removed;
@@ -130,7 +130,7 @@ fn a_module_says_what_is_removed_of_its_own_and_its_caller_knows_better() {
 }
 
 #[test]
-fn every_mistake_of_a_module_is_told_once() {
+fn every_moved_error_in_a_module_is_reported_once() {
     let cases = [
         "moved: [{ from: eu, to: fleet.a }]",
         "moved: [{ from: fleet, to: eu }]",
@@ -205,7 +205,7 @@ fn every_mistake_of_a_module_is_told_once() {
 }
 
 #[test]
-fn a_module_that_is_called_otherwise_keeps_the_names_of_its_resources() {
+fn a_renamed_module_keeps_the_names_of_its_resources() {
     let named = yaml(
         "use: { eu: { source: ../../shop, name: shop_eu }, fleet: { for_each: [a], source: ../../shop, name: \"ship-${each.key}\" }, bare: { source: ../../shop, name: \"\" } }",
     )

@@ -28,7 +28,7 @@ app:
 ";
 
 #[test]
-fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
+fn every_entry_of_a_map_has_its_own_location_and_origin() {
     let stack = yaml(TEXT).registry(REGISTRY).stack();
     let place = |setting: &AttributeSetting, path: &str| {
         let (span, by) = setting.part_origin(path);
@@ -58,7 +58,7 @@ fn every_entry_of_a_map_has_its_own_place_and_its_own_decider() {
 }
 
 #[test]
-fn what_a_block_says_is_known_to_those_that_refer_to_it() {
+fn known_values_are_substituted_into_references() {
     let stack = yaml(TEXT).registry(REGISTRY).stack();
     let worker = &stack.resources["app.worker"];
     let shown = |name: &str| {

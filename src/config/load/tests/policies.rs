@@ -4,7 +4,7 @@ use super::{expression, yaml};
 use crate::model::expression::Expression;
 
 #[test]
-fn a_policy_binds_what_it_names() {
+fn a_policy_binds_only_the_names_it_uses() {
     let stack = yaml(
         "
 vars: { most: { type: int, default: 5 }, other: { default: x } }
@@ -36,7 +36,7 @@ policy budget deny=\"${plan.monthly_after > 400.0}\" message=\"Over the budget.\
 }
 
 #[test]
-fn every_mistake_is_told_once() {
+fn every_policy_error_is_reported_once() {
     let cases = [
         "policy: [x]",
         "policy: { a: x }",

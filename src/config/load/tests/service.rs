@@ -156,7 +156,7 @@ fn both_syntaxes_give_the_same_stack() {
 }
 
 #[test]
-fn a_lock_pins_what_is_used() {
+fn a_lock_file_pins_the_names_in_use() {
     let catalog: Catalog = serde_json::from_value(serde_json::json!({
         "read_at": "2026-01-02T03:04:05Z",
         "tables": {
@@ -211,7 +211,7 @@ fn a_lock_pins_what_is_used() {
 }
 
 #[test]
-fn a_key_is_let_into_projects_in_its_own_block() {
+fn project_membership_of_a_key_is_declared_in_its_block() {
     let text = "
 project: { shop: { members: { boss: { member: 0f3c, role: admin } } }, till: {} }
 api_key:
@@ -245,7 +245,7 @@ api_key gone { when #false; projects shop=viewer; deliver_secret file=\"./gone\"
 }
 
 #[test]
-fn a_key_is_let_into_projects_that_there_are_once() {
+fn duplicate_or_unknown_projects_of_a_key_are_errors() {
     let said = |text: &str| yaml(text).registry(REGISTRY).problems();
     let key = |projects: &str| {
         format!(
@@ -264,7 +264,7 @@ fn a_key_is_let_into_projects_that_there_are_once() {
 }
 
 #[test]
-fn a_secret_that_is_shown_once_has_a_place_to_go() {
+fn a_one_time_secret_requires_a_sink() {
     let text = "
 api_key: { ci: { role: viewer }, gone: { when: false, role: viewer } }
 database: { main: { engine: postgres, plan: pg-1c-2g, storage_gb: 20, users: { reporting: {} } } }

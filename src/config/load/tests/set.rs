@@ -33,7 +33,7 @@ fn changed(set: &str) -> String {
 }
 
 #[test]
-fn a_path_is_that_of_an_instance_of_a_module_or_of_all_of_them() {
+fn a_set_path_addresses_one_instance_or_all() {
     for (set, wanted) in [
         ("crane.a.tons: 2", "crane.a.x=2 crane.a.y=2"),
         ("crane.a.x.tons: 2", "crane.a.x=2"),
@@ -67,12 +67,12 @@ fn a_path_is_that_of_an_instance_of_a_module_or_of_all_of_them() {
 }
 
 #[test]
-fn what_this_environment_leaves_out_is_no_mistake() {
+fn a_set_path_to_an_excluded_instance_is_not_an_error() {
     assert_eq!(changed("crane.gone.tons: 2, use.none.crane.c.tons: 2"), "");
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_told() {
+fn a_set_path_to_nothing_is_an_error() {
     let problems = |set: &str| with(set).problems();
     let paths = [
         "crane.a.z.tons: 2",
@@ -108,7 +108,7 @@ crane: { a: { tons: 1 } }",
 }
 
 #[test]
-fn a_plain_entry_is_called_by_its_value_also_where_that_is_computed() {
+fn a_computed_list_entry_is_addressed_by_its_value() {
     let with = |set: &str| {
         yaml(&format!(
             "locals: {{ host: shop.example.com }}

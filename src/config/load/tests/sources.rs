@@ -20,7 +20,7 @@ fn problems(source: &str) -> String {
 }
 
 #[test]
-fn a_directory_is_its_digest_in_both_syntaxes() {
+fn a_source_directory_resolves_to_its_digest_in_both_syntaxes() {
     let yaml = yaml(
         "
 vars: { dir: { default: app } }
@@ -54,7 +54,7 @@ fn an_app_has_one_source() {
 }
 
 #[test]
-fn a_secret_is_not_uploaded() {
+fn a_secret_file_in_a_source_directory_is_an_error() {
     let text = |sink: &str| {
         yaml(&format!(
             "app: {{ web: {{ type: web, source_dir: app }}, other: {{ type: web, source_dir: app }} }}\napi_key: {{ ci: {{ role: developer, deliver_secret: {{ file: {sink} }} }} }}"
@@ -66,7 +66,7 @@ fn a_secret_is_not_uploaded() {
 }
 
 #[test]
-fn every_mistake_has_its_words() {
+fn every_source_error_has_its_own_message() {
     insta::assert_snapshot!(problems("source_dir: ../app"), @r#"
     S0273 5:38 this path cannot be used | the path leaves the stack's directory: it must be relative, without `..`.
     "#);

@@ -3,7 +3,7 @@
 use super::yaml;
 
 #[test]
-fn what_nothing_uses_is_told() {
+fn unused_declarations_are_warnings() {
     insta::assert_snapshot!(yaml("vars: { a: { default: x }, b-c: { default: y }, d: { default: z } }
 locals: { e: $vars.a, f: 1, g: { h: 2 } }
 crane:

@@ -12,7 +12,7 @@ outputs: { size: $vars.size }
 ";
 
 #[test]
-fn the_strongest_giver_wins() {
+fn the_source_with_the_highest_precedence_sets_a_variable() {
     assert_eq!(yaml(ALL).env("prod").resolved(), "output size=def");
     assert_eq!(yaml(ALL).resolved(), "output size=env");
     assert_eq!(yaml(ALL).var_file("size: one\n").resolved(), "output size=one");
@@ -25,7 +25,7 @@ fn the_strongest_giver_wins() {
 }
 
 #[test]
-fn what_set_a_value_is_known() {
+fn the_origin_of_a_value_is_recorded() {
     let text = "
 environments: { prod: { vars: { size: 7 } } }
 vars: { size: { type: int, default: 1 } }
@@ -42,7 +42,7 @@ crane: { a: { tons: $vars.size }, b: { tons: '${locals.double}' }, c: { tons: 3 
 }
 
 #[test]
-fn mistakes() {
+fn invalid_variables_are_errors() {
     let with = |vars: &str| yaml(&format!("vars: {{ x: {vars} }}\n"));
     insta::assert_snapshot!([
         with("{}").problems(),
@@ -94,7 +94,7 @@ fn mistakes() {
 }
 
 #[test]
-fn secrets_come_from_files_below_the_stack() {
+fn secret_files_are_confined_to_the_stack_directory() {
     let stack =
         yaml("vars: { s: { type: secret, from_file: secret.txt } }\ncrane: { a: { key: $vars.s } }")
             .stack();
@@ -107,7 +107,7 @@ fn secrets_come_from_files_below_the_stack() {
 }
 
 #[test]
-fn the_process_environment_gives_what_a_message_tells() {
+fn a_variable_is_set_by_the_environment_variable_in_the_message() {
     let dashed =
         || yaml("vars: { my-key: { type: string } }\ncrane: { a: { note: \"${vars['my-key']}\" } }");
     assert!(dashed().problems().contains("STEAD_VAR_MY_KEY=…"));
@@ -119,7 +119,7 @@ fn the_process_environment_gives_what_a_message_tells() {
 }
 
 #[test]
-fn no_message_tells_how_near_a_secret_is() {
+fn no_message_reveals_how_close_a_secret_is() {
     let one_of = yaml("vars: { s: { type: secret, one_of: [canary1, other] } }").env_var("s", "canary2");
     insta::assert_snapshot!(one_of.problems(), @"S0254 3:9 a variable's value is not allowed | vars.s, set by STEAD_VAR_S, is none of the 2 that its `one_of` lists.");
     let name =
@@ -141,7 +141,7 @@ outputs: { o: \"${[1][vars.s == 'other' ? 1 : 0]}\" }
 }
 
 #[test]
-fn a_secret_shows_nowhere() {
+fn a_secret_is_never_printed() {
     let text = "
 vars: { s: { type: secret, check: '${size(self) > 3}' } }
 locals: { url: 'https://${vars.s}@x', pair: { a: $vars.s, b: plain } }
@@ -171,7 +171,7 @@ outputs: { o: '${base64(vars.s)}' }
 }
 
 #[test]
-fn a_secret_that_is_not_at_hand_is_stood_in_for_and_told_nobody() {
+fn a_deferred_secret_has_a_placeholder_that_is_never_exposed() {
     let text = "
 vars: { s: { type: secret, generate: 24, check: '${size(self) == 24}' }, t: { type: secret, source: vault } }
 crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars.t + \"!\"}' } } }
@@ -199,7 +199,7 @@ crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars
 }
 
 #[test]
-fn mistakes_of_secrets_that_stand_in_no_file() {
+fn invalid_deferred_secrets_are_errors() {
     let with = |vars: &str| {
         yaml(&format!("vars: {{ x: {vars} }}\ncrane: {{ a: {{ labels: {{ k: $vars.x }} }} }}\n"))
     };
@@ -226,7 +226,7 @@ fn mistakes_of_secrets_that_stand_in_no_file() {
 }
 
 #[test]
-fn a_secret_in_a_file_of_variables_is_taken_as_it_is() {
+fn a_secret_in_a_variable_file_is_taken_literally() {
     let text = "vars: { key: { type: secret } }\ncrane: { a: { note: $vars.key } }";
     for secret in ["${x}", "$${x}", "$vars.key", "a\\nb", "007"] {
         let given = yaml(text).var_file(&format!("key: '{secret}'"));
@@ -238,7 +238,7 @@ fn a_secret_in_a_file_of_variables_is_taken_as_it_is() {
 
 /// What a CI system gives where it has no secret of that name is nobody's secret.
 #[test]
-fn an_empty_variable_of_the_process_is_no_secret_and_may_be_a_text() {
+fn an_empty_environment_variable_is_not_a_secret_but_a_valid_string() {
     let text = "vars: { key: { type: secret }, note: { type: string } }\noutputs: { note: $vars.note }";
     let given = |key: &str| yaml(text).env_var("key", key).env_var("note", "").problems();
     assert!(given("").contains("S0251") && given("").contains("vars.key takes a secret"), "{}", given(""));

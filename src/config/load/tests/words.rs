@@ -325,7 +325,7 @@ fn every() -> impl Iterator<Item = (&'static str, &'static [Word], &'static Word
 }
 
 #[test]
-fn every_word_has_a_right_form() {
+fn every_keyword_accepts_its_valid_form() {
     for (place, among, word) in every() {
         for (syntax, config) in SYNTAXES {
             let mut body = beside(place, word.name, among);
@@ -337,7 +337,7 @@ fn every_word_has_a_right_form() {
 }
 
 #[test]
-fn every_wrong_form_of_every_word_is_an_error() {
+fn every_invalid_form_of_every_keyword_is_an_error() {
     let mut silent = String::new();
     let mut several = String::new();
     for (place, among, word) in every() {
@@ -375,7 +375,7 @@ fn misspelt(word: &str) -> String {
 }
 
 #[test]
-fn every_word_is_suggested_for_its_misspelling() {
+fn every_misspelled_keyword_gets_a_suggestion() {
     for (place, among, word) in every().filter(|(_, _, word)| word.name.len() > 3) {
         for (syntax, config) in SYNTAXES {
             let mut body = beside(place, word.name, among);
@@ -389,7 +389,7 @@ fn every_word_is_suggested_for_its_misspelling() {
 }
 
 #[test]
-fn every_word_stands_once() {
+fn every_duplicate_keyword_is_an_error() {
     for (place, among, word) in every() {
         for (syntax, config) in SYNTAXES {
             // A repeated node of KDL is another entry, where a list of entries is taken.

@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations() {
+    fn durations_are_parsed() {
         for (text, seconds) in
             [("90s", Some(90)), ("30m", Some(1800)), ("1h", Some(3600)), ("168h", Some(604_800))]
         {

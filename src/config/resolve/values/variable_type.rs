@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_and_values_from_a_command_line() {
+    fn command_line_values_are_parsed_by_their_variable_type() {
         for (ty, text, expected) in [
             ("string", "16", "16"),
             ("int", "16", "16"),

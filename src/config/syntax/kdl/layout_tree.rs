@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_has_its_place() {
+    fn every_node_has_a_span() {
         assert_eq!(
             nodes("// h\nvpc main cidr=\"10.0.0.0/8\" // c\nusers { a; b x=1 { c #true } }\r\n"),
             [
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_what_is_commented_out_are_kept() {
+    fn comments_and_slashdashed_nodes_are_kept() {
         let text = "// one\na /* two */ 1 /-2 // three\n/- b { // in\n  c }\n/* four\n /* five */ */\nd {\n  // six\n}\n// seven";
         let read = parse_kdl_layout(text).unwrap();
         let comments: Vec<_> = read.comments.iter().map(|at| &text[at.clone()]).collect();

@@ -127,7 +127,7 @@ mod tests {
     use super::decode_string;
 
     #[test]
-    fn what_a_text_says() {
+    fn string_literals_are_decoded() {
         let says = |written| decode_string(written).to_string();
         assert_eq!(says(r#""a\"b\\c\n\u{e9}\s|""#), "a\"b\\c\n\u{e9} |");
         assert_eq!(says("\"a\\  \n  b\""), "ab");
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_other_reader_says_the_same(body in "([a-z \"#é]|\\\\[nrtbfs\"\\\\]|\\\\u\\{1F60[0-9]\\}|\\\\ {1,3}|\n {0,3}){0,20}") {
+        fn the_decoder_agrees_with_the_kdl_parser(body in "([a-z \"#é]|\\\\[nrtbfs\"\\\\]|\\\\u\\{1F60[0-9]\\}|\\\\ {1,3}|\n {0,3}){0,20}") {
             for written in [
                 format!("\"{}\"", body.replace('\n', "|").replace('"', "\\\"").replace("\\\\\"", "'")),
                 format!("\"\"\"\n  {}\n  \"\"\"", body.replace('\n', "\n  ").replace('"', "\\\"")),

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn one_block_is_read_again() {
+    fn only_the_changed_block_is_parsed_again() {
         for (from, to) in [
             ("x: 1", "xy: 100"),
             ("b: {", "bb: {"),
@@ -192,7 +192,7 @@ mod tests {
     proptest! {
         /// Whatever is typed wherever: what is given is what reading the whole gives.
         #[test]
-        fn it_is_what_the_whole_gives(
+        fn incremental_parsing_equals_full_parsing(
             at in 0..TEXT.len(), gone in 0_usize..8, typed in "[ab:#'\"&*\\[\\]{},|>%\n -]{0,6}",
         ) {
             let mut new = TEXT.to_owned();

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn every_item_has_its_place() {
+    fn every_item_has_a_span() {
         assert_eq!(
             items("# h\na: 1 # x\nb:\n  # in\n  - c\n  -\n  - - d\n"),
             [

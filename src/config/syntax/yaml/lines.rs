@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_begins_behind_dashes_and_key() {
+    fn a_value_starts_after_the_dashes_and_the_key() {
         let value =
             |text: &'static str| &text[YamlLine::line_at(text, 0).value..YamlLine::line_at(text, 0).end];
         assert_eq!(value("  a: b c  "), "b c");
@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_ends_at_its_own_brace() {
+    fn an_expression_ends_at_its_matching_brace() {
         let text = "${ {'a': '}'}['a'] } rest }";
         assert_eq!(expression_end(text, 0).map(|end| &text[end..]), Some(" rest }"));
         assert_eq!(expression_end("${a\n}", 0), None);
     }
 
     #[test]
-    fn quotes_are_those_that_need_no_escape() {
+    fn the_quote_style_avoids_escapes() {
         assert_eq!(quote_yaml_text("a 'b'"), "\"a 'b'\"");
         assert_eq!(quote_yaml_text("a \"b\" 'c'"), "'a \"b\" ''c'''");
     }

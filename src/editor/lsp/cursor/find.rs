@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_places() {
+    fn yaml_cursor_positions_have_a_path_and_a_context() {
         for (text, path, kind, word) in [
             ("v|", "", CursorContext::Key, "v"),
             ("stead: 1\nvm:\n  web:\n    pl|", "vm/web", CursorContext::Key, "pl"),
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn kdl_places() {
+    fn kdl_cursor_positions_have_a_path_and_a_context() {
         for (text, path, kind, word) in [
             ("v|", "", CursorContext::Key, "v"),
             ("vm we|b", "vm", CursorContext::Key, "web"),

@@ -171,7 +171,7 @@ mod tests {
     use crate::kinds::REGISTRY;
 
     #[test]
-    fn paths_lead_to_words() {
+    fn paths_resolve_to_keywords_and_attributes() {
         let at = |path: &str| resolve_path(&REGISTRY, &path.split('/').collect::<Vec<_>>());
         for (path, words) in [
             ("vars/size", keywords::VARIABLE),

@@ -166,7 +166,7 @@ fn none() -> Vec<String> {
 }
 
 #[test]
-fn what_is_typed_in_an_included_file_or_a_module_counts_at_once() {
+fn edits_in_an_included_file_or_a_module_take_effect_at_once() {
     let mut session = Session::start();
     for path in ["/r/shop/stead.yaml", "/r/shared/net.stead.yaml", "/r/cache/stead.yaml"] {
         session.open(path);
@@ -186,7 +186,7 @@ fn what_is_typed_in_an_included_file_or_a_module_counts_at_once() {
 }
 
 #[test]
-fn a_definition_is_found_where_the_editor_has_it() {
+fn a_definition_is_located_in_the_open_document() {
     let mut session = Session::start();
     session.open("/r/shop/stead.yaml");
     session.open("/r/shared/net.stead.yaml");
@@ -198,7 +198,7 @@ fn a_definition_is_found_where_the_editor_has_it() {
 }
 
 #[test]
-fn a_rename_reaches_every_stack_that_includes_the_file() {
+fn a_rename_updates_every_stack_that_includes_the_file() {
     let mut session = Session::start();
     session.open("/r/shared/net.stead.yaml");
     let column = SHARED.find("main").unwrap();
@@ -214,7 +214,7 @@ fn a_rename_reaches_every_stack_that_includes_the_file() {
 }
 
 #[test]
-fn a_variable_of_a_module_is_renamed_in_what_its_callers_give() {
+fn renaming_a_module_variable_updates_its_callers() {
     let mut session = Session::start();
     let module = "vars: { main: { type: int, default: 10 } }\nvolume: { v: { size: $vars.main } }\n";
     let kdl = "stead 1\nstack third\nuse c source=\"../cache\" {\n  with main=20\n}\nvolume main size=10\n";
@@ -237,7 +237,7 @@ fn a_variable_of_a_module_is_renamed_in_what_its_callers_give() {
 }
 
 #[test]
-fn a_resource_of_a_module_is_renamed_for_all_who_use_it() {
+fn renaming_a_resource_in_a_module_updates_all_callers() {
     let mut session = Session::start();
     let module = "volume:\n  v: { size: 10 }\noutputs: { id: $volume.v }\n";
     let yaml = "stead: 1\nstack: shop\nuse: { cache: { source: ../cache }, many: { for_each: [a], source: ../cache } }\nenvironments: { live: { set: { cache.volume.v.size: 11, use.many.a.volume.v.size: 12, many.a.volume.vv: 1 } } }\n";
@@ -255,7 +255,7 @@ fn a_resource_of_a_module_is_renamed_for_all_who_use_it() {
 }
 
 #[test]
-fn a_module_that_names_nothing_is_renamed_without_a_name() {
+fn a_renamed_module_without_named_objects_gets_no_name() {
     for (module, named) in [
         ("backup_schedule: { b: { frequency: daily } }\nvars: { v: 1 }\n", false),
         ("volume: { v: { size: 10 } }\n", true),
@@ -272,7 +272,7 @@ fn a_module_that_names_nothing_is_renamed_without_a_name() {
 }
 
 #[test]
-fn a_module_is_renamed_with_what_it_gives() {
+fn renaming_a_module_updates_references_to_its_outputs() {
     let mut session = Session::start();
     let yaml = "stead: 1\nstack: shop\nuse:\n  eu: { source: ../cache }\n  many: { for_each: [a], source: ../cache, name: x }\noutputs: { id: $use.eu.id }\nenvironments: { live: { set: { eu.volume.v.size: 11, use.eu.volume.v.size: 12 } } }\n";
     session.disk.0.insert(

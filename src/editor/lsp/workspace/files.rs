@@ -387,7 +387,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_there_and_back() {
+    fn paths_and_uris_convert_both_ways() {
         for path in ["/a/b.stead.yaml", "/a b/é%.kdl"] {
             assert_eq!(path_of(&uri_of(Path::new(path))), Some(PathBuf::from(path)));
         }

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_counts_and_what_is_refused_stays_refused() {
+    fn open_documents_override_files_except_rejected_ones() {
         let open = [
             ("/r/s/key", "open"),
             ("/r/s/secret", "open"),

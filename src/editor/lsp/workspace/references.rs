@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_is_referred_to() {
+    fn references_are_found() {
         for (text, wanted) in [
             ("$vpc.main", vec!["vpc.main"]),
             ("\"${vm.web.ip + 'vm.x'} $$vm.y ${size(vars.a) > 1}\"", vec!["vm.web.ip", "size", "vars.a"]),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_being_written() {
+    fn an_unfinished_reference_at_the_cursor_is_recognized() {
         for (text, wanted) in [
             ("a: $vpc.ma", Some("vpc.ma")),
             ("a: $", Some("")),

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn each_built_in_role_may_do_what_the_next_may_and_more() {
+    fn each_built_in_role_has_more_permissions_than_the_previous_one() {
         for pair in BUILT_IN.windows(2) {
             assert_eq!(pair[0].permissions().first_not_in(pair[1].permissions()), None);
             assert!(pair[1].permissions().first_not_in(pair[0].permissions()).is_some());

@@ -219,7 +219,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owners_get_notices_on_the_way_to_the_cap() {
+    fn owners_get_notifications_before_the_cap_is_reached() {
         for (cents, wanted) in [
             (0, None),
             (7_499, None),

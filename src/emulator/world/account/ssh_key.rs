@@ -136,7 +136,7 @@ mod tests {
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl user@host";
 
     #[test]
-    fn a_fingerprint_is_what_openssh_shows() {
+    fn a_fingerprint_equals_that_of_openssh() {
         // `ssh-keygen -lf` of GitHub's published host key.
         assert_eq!(
             openssh_fingerprint(LINE).unwrap(),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_key() {
+    fn invalid_text_is_not_an_ssh_key() {
         let other_type = LINE.replace("ssh-ed25519 ", "ssh-rsa ");
         for line in ["", "ssh-ed25519", "ssh-ed25519 AAAA", "hello world", "ssh-ed25519 !!!", &other_type] {
             assert_eq!(openssh_fingerprint(line), None, "{line}");

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_to_come_is_not_seen_yet_and_the_oldest_go_first() {
+    fn future_events_are_hidden_and_the_oldest_are_dropped_first() {
         let zero = Time::UNIX_EPOCH;
         let mut history = ClusterEventLog::default();
         history.add(zero, 60, "later", "");

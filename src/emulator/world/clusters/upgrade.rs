@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_day_has_one_form() {
+    fn a_time_of_day_has_one_format() {
         assert_eq!(seconds_of_day("00:00"), Some(0));
         assert_eq!(seconds_of_day("23:59"), Some(DAY - 60));
         for bad in ["", "3:00", "03:0", "24:00", "03:60", "03-00", "03:00:00", "0300", "aé:00", "-1:00"] {

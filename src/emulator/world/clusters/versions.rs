@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn no_upgrade_skips_a_minor_or_goes_back() {
+    fn no_upgrade_skips_a_minor_version_or_downgrades() {
         let ids = |id| possible_upgrades(id).iter().map(|version| version.id).collect::<Vec<_>>();
         assert_eq!(ids(811), [812, 821, 822]);
         assert_eq!(ids(833), [841, 842]);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_version_but_the_last_leads_on() {
+    fn every_version_but_the_last_has_an_upgrade() {
         for version in &VERSIONS[..VERSIONS.len() - 1] {
             assert!(!possible_upgrades(version.id).is_empty(), "{}", version.text());
         }

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_claim_has_bounds() {
+    fn the_size_of_a_claim_is_limited() {
         let read = |text| serde_json::from_str::<ClaimSize>(text);
         assert_eq!(read("10").unwrap(), ClaimSize(10));
         assert_eq!(read("10240").unwrap(), ClaimSize(10_240));

@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_run_is_the_first_that_fits() {
+    fn the_next_run_is_the_first_matching_time() {
         let schedule = |day_of_week, hour| BackupSchedule {
             vm_id: Uuid::nil(),
             frequency: Frequency::Daily,

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percent_signs_are_resolved() {
+    fn percent_encoding_is_decoded() {
         for (part, wanted) in
             [("a", "a"), ("a%20b", "a b"), ("%C3%A9", "é"), ("100%", "100%"), ("%+1", "%+1"), ("%é", "%é")]
         {

@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_as_a_sorted_set(
+        fn the_age_order_behaves_as_a_sorted_set(
             operations in prop::collection::vec((any::<bool>(), 0u16..2_000), 0..3_000),
             offset in 0usize..2_000,
             limit in 0usize..200,

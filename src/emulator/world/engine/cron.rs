@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schedule_is_refused() {
+    fn an_invalid_schedule_is_rejected() {
         for (schedule, zone, words) in [
             ("", "UTC", "cron_schedule"),
             ("* * * *", "UTC", "cron_schedule"),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_time_is_skipped_to_where_the_last_ones_are() {
+    fn a_long_interval_skips_to_its_last_runs() {
         let cron = |schedule| CronSchedule::parse(schedule, "UTC").ok().unwrap();
         let (start, end) = (at("2026-01-01T00:00:00Z"), at("2036-01-01T00:00:00Z"));
         for schedule in ["* * * * *", "0 6 * * 1-5", "0 0 1 * *", "0 0 29 2 *", "* 3 1 1 *"] {

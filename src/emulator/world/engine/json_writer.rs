@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_what_a_parser_reads_back() {
+    fn written_json_is_read_back_by_a_parser() {
         let mut out = Vec::new();
         JsonObjectWriter::write(&mut out, |fields| {
             fields.write_field("text", "a\"\u{1}\u{202e}");

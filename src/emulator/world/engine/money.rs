@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn halves_go_to_the_even_neighbour() {
+    fn halves_are_rounded_to_even() {
         for (exact, wanted) in [("1.005", "1.00"), ("1.015", "1.02"), ("1.025", "1.02"), ("1.0251", "1.03")]
         {
             assert_eq!(round_to_cents(exact.parse().unwrap()), wanted.parse().unwrap(), "{exact}");
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_all_hours_is_the_price() {
+    fn all_hours_of_a_month_cost_the_monthly_price() {
         assert_eq!(share_of_month(from_cents(7_300), MONTH_HOURS), from_cents(7_300));
         assert_eq!(share_of_month(from_cents(7_300), 365), from_cents(3_650));
         assert_eq!(share_of_month(from_cents(7_300), 0), Decimal::ZERO);

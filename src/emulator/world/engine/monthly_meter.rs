@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn months_are_told_apart() {
+    fn amounts_are_metered_per_month() {
         let mut meter = MonthMeter::new(at("2026-01-31T22:00:00Z"));
         let rate = Decimal::from(2);
         meter.run(at("2026-02-01T03:00:00Z"), rate);
@@ -121,7 +121,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn one_step_is_as_many(steps in prop::collection::vec(0i64..5_000_000, 1..20), rate in 0i64..100_000) {
+        fn one_step_equals_many_steps(steps in prop::collection::vec(0i64..5_000_000, 1..20), rate in 0i64..100_000) {
             let begin = at("2026-01-20T00:00:00Z");
             let rate = Decimal::new(rate, 4);
             let mut many = MonthMeter::new(begin);

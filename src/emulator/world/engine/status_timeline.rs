@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_time_does_not_overflow() {
+    fn the_maximum_time_does_not_overflow() {
         assert_eq!(time_after(Time::MAX, 60), Time::MAX);
     }
 }

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_sets_go_there_and_back() {
+    fn permission_names_and_sets_convert_both_ways() {
         for need in all_permissions() {
             assert_eq!(Permission::from_name(&need.name()), Some(need));
             let set: Permissions = [need].into_iter().collect();

@@ -40,7 +40,7 @@ impl Cloud {
 }
 
 #[test]
-fn a_key_shows_its_secret_once_and_lets_in() {
+fn a_key_shows_its_secret_once_and_authenticates() {
     let mut cloud = Cloud::new();
     let owner = role(&mut cloud, "owner");
     let made = cloud.ok("POST /api-keys", json!({"name": "ci", "role_id": owner}));
@@ -79,7 +79,7 @@ fn a_key_shows_its_secret_once_and_lets_in() {
 }
 
 #[test]
-fn a_key_ends_when_it_expires_or_is_switched_off() {
+fn a_key_stops_working_when_it_expires_or_is_disabled() {
     let mut cloud = Cloud::new();
     let owner = role(&mut cloud, "owner");
     let body = json!({"name": "short", "role_id": owner, "expires_at": "2026-03-04T13:00:00Z"});
@@ -104,7 +104,7 @@ fn a_key_ends_when_it_expires_or_is_switched_off() {
 }
 
 #[test]
-fn a_key_that_cannot_be_is_refused() {
+fn an_invalid_key_is_rejected() {
     let mut cloud = Cloud::new();
     for (body, status, words) in [
         (json!({}), 400, "name is required"),
@@ -130,7 +130,7 @@ fn a_key_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_role_says_what_a_key_may_do() {
+fn the_role_of_a_key_determines_its_permissions() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let database = cloud.database("main");
@@ -172,7 +172,7 @@ fn a_role_says_what_a_key_may_do() {
 }
 
 #[test]
-fn a_key_without_role_or_membership_may_do_nothing() {
+fn a_key_without_role_or_membership_has_no_permissions() {
     let mut cloud = Cloud::new();
     let (_, secret) = key(&mut cloud, None);
     cloud.vm();
@@ -185,7 +185,7 @@ fn a_key_without_role_or_membership_may_do_nothing() {
 }
 
 #[test]
-fn a_key_with_memberships_sees_and_changes_only_what_it_may() {
+fn a_key_with_memberships_is_limited_to_its_projects() {
     let mut cloud = Cloud::new();
     let default = cloud.project.clone().unwrap();
     let [one, two] = ["one", "two"].map(|name| cloud.make("/projects", json!({"name": name})));
@@ -239,7 +239,7 @@ fn a_key_with_memberships_sees_and_changes_only_what_it_may() {
 }
 
 #[test]
-fn a_membership_counts_from_the_next_request_on() {
+fn a_membership_takes_effect_with_the_next_request() {
     let mut cloud = Cloud::new();
     let project = cloud.make("/projects", json!({"name": "one"}));
     let members = format!("/projects/{project}/members");
@@ -265,7 +265,7 @@ fn a_membership_counts_from_the_next_request_on() {
 }
 
 #[test]
-fn a_network_goes_with_its_vm_only_for_whoever_may_delete_it() {
+fn deleting_a_vm_with_its_vpc_requires_both_permissions() {
     let mut cloud = Cloud::new();
     let vpc = cloud.vpc();
     let vm = cloud.make("/vms", with(vm_body(), json!({"vpc_id": vpc})));
@@ -280,7 +280,7 @@ fn a_network_goes_with_its_vm_only_for_whoever_may_delete_it() {
 }
 
 #[test]
-fn nobody_hands_on_what_they_do_not_hold() {
+fn a_key_cannot_grant_permissions_that_it_lacks() {
     let mut cloud = Cloud::new();
     let project = cloud.project.clone().unwrap();
     let (id, _) = key(&mut cloud, None);
@@ -300,7 +300,7 @@ fn nobody_hands_on_what_they_do_not_hold() {
 }
 
 #[test]
-fn roles_live_and_die() {
+fn roles_are_created_changed_and_deleted() {
     let mut cloud = Cloud::new();
     let built_in = cloud.send("GET /roles", Value::Null).1;
     let slugs: Vec<_> = built_in["data"].as_array().unwrap().iter().map(|role| &role["slug"]).collect();
@@ -365,7 +365,7 @@ fn permissions_are_listed() {
 }
 
 #[test]
-fn project_members_that_cannot_be_are_refused() {
+fn invalid_project_members_are_rejected() {
     let mut cloud = Cloud::new();
     let project = cloud.make("/projects", json!({"name": "other"}));
     let members = format!("/projects/{project}/members");
@@ -405,7 +405,7 @@ fn project_members_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_person_is_invited_accepts_and_leaves() {
+fn a_person_is_invited_accepts_and_is_removed() {
     let mut cloud = Cloud::new();
     let viewer = role(&mut cloud, "viewer");
     let body = json!({"email": "Ann@Example.com", "role_id": viewer});
@@ -452,7 +452,7 @@ fn a_person_is_invited_accepts_and_leaves() {
 }
 
 #[test]
-fn a_key_outlives_a_restart() {
+fn a_key_survives_a_restart() {
     let mut cloud = Cloud::new();
     let project = cloud.project.clone().unwrap();
     let (id, secret) = key(&mut cloud, None);
@@ -469,7 +469,7 @@ fn a_key_outlives_a_restart() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn lists_reads_and_changes_agree_about_what_a_key_may(
+    fn lists_reads_and_changes_enforce_the_same_permissions(
         roles in prop::collection::vec(prop::option::of(prop::sample::select(vec!["viewer", "developer"])), 1..5),
         account in prop::option::of(prop::sample::select(vec!["viewer", "developer", "admin"])),
         limit in 1usize..4,

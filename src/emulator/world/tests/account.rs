@@ -54,7 +54,7 @@ fn unknown_routes_and_verbs_are_not_found() {
 }
 
 #[test]
-fn changes_say_their_project_where_that_is_required() {
+fn mutating_requests_must_name_their_project() {
     let mut cloud = Cloud::new();
     cloud.project = None;
     for line in [
@@ -101,7 +101,7 @@ fn changes_say_their_project_where_that_is_required() {
 }
 
 #[test]
-fn an_unknown_project_is_404_on_a_change_and_an_empty_list_on_a_read() {
+fn an_unknown_project_is_404_on_a_change_and_empty_on_a_read() {
     let mut cloud = Cloud::new();
     cloud.vm();
     for project in [NOBODY, "not-an-id"] {
@@ -116,7 +116,7 @@ fn an_unknown_project_is_404_on_a_change_and_an_empty_list_on_a_read() {
 }
 
 #[test]
-fn another_projects_objects_are_listed_apart_and_not_changed() {
+fn objects_of_another_project_are_listed_separately_and_unchangeable() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let other = cloud.make("/projects", json!({"name": "other"}));
@@ -129,7 +129,7 @@ fn another_projects_objects_are_listed_apart_and_not_changed() {
 }
 
 #[test]
-fn bodies_that_are_no_objects_are_refused() {
+fn bodies_that_are_not_objects_are_rejected() {
     let mut cloud = Cloud::new();
     for text in ["{", "[]", "\"a\"", "3", "{\"name\": }", "{\"a\":1}x", "\u{0}"] {
         let (status, answer) = cloud.send_text("POST /projects", text);
@@ -142,7 +142,7 @@ fn bodies_that_are_no_objects_are_refused() {
 }
 
 #[test]
-fn projects_live_and_die() {
+fn projects_are_created_changed_and_deleted() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/projects", json!({"name": "shop", "description": "d"}));
     let path = format!("/projects/{id}");
@@ -167,7 +167,7 @@ fn projects_live_and_die() {
 }
 
 #[test]
-fn project_names_have_bounds() {
+fn project_names_have_a_length_limit() {
     let mut cloud = Cloud::new();
     for (body, words) in [
         (json!({}), "name is required"),
@@ -198,7 +198,7 @@ fn ssh_keys_are_checked_and_carry_a_fingerprint() {
 }
 
 #[test]
-fn an_account_that_is_banned_buys_nothing() {
+fn a_banned_account_cannot_create_objects() {
     let mut cloud = Cloud::new();
     let (vm, volume, cluster) = (cloud.vm(), cloud.volume(10), cloud.cluster("jobs"));
     let pool = cloud.get(&format!("/k8s/clusters/{cluster}/pools"))[0]["id"].as_str().unwrap().to_owned();
@@ -230,7 +230,7 @@ fn an_account_that_is_banned_buys_nothing() {
 }
 
 #[test]
-fn without_a_card_or_a_balance_it_is_402() {
+fn without_a_card_or_a_balance_a_creation_is_402() {
     let mut cloud = Cloud::new();
     let set = json!({"card": false, "balance": 5});
     cloud.world.mutate("account", "", set.as_object().unwrap(), cloud.now).unwrap();

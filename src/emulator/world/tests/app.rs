@@ -20,7 +20,7 @@ fn repo() -> Value {
 }
 
 #[test]
-fn an_app_comes_up_and_goes() {
+fn an_app_is_created_and_deleted() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/apps/services", web());
     let path = format!("/apps/services/{id}");
@@ -106,7 +106,7 @@ fn a_new_app_shows_every_field() {
 }
 
 #[test]
-fn an_app_that_cannot_be_is_refused() {
+fn an_invalid_app_is_rejected() {
     let mut cloud = Cloud::new();
     cloud.ok("POST /apps/services", with(web(), json!({"name": "taken"})));
     for (changes, status, words) in [
@@ -170,7 +170,7 @@ fn an_app_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_change_of_how_an_app_runs_rolls_out_and_others_do_not() {
+fn only_a_runtime_change_of_an_app_creates_a_deployment() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/apps/services", with(repo(), json!({"env_vars": {"A": "1"}})));
     cloud.wait(25);
@@ -214,7 +214,7 @@ fn a_change_of_how_an_app_runs_rolls_out_and_others_do_not() {
 }
 
 #[test]
-fn a_change_that_cannot_be_is_refused() {
+fn an_invalid_change_of_an_app_is_rejected() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({}));
     cloud.app(json!({"name": "other"}));
@@ -252,7 +252,7 @@ fn a_change_to_a_failed_app_deploys_it() {
 }
 
 #[test]
-fn a_change_while_an_app_comes_up_takes_the_place_of_what_was_under_way() {
+fn a_change_during_a_deployment_supersedes_it() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/apps/services", web());
     let path = format!("/apps/services/{id}");
@@ -267,7 +267,7 @@ fn a_change_while_an_app_comes_up_takes_the_place_of_what_was_under_way() {
 }
 
 #[test]
-fn limits_of_scale_count_only_on_the_way_up() {
+fn scale_limits_apply_only_when_scaling_up() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({}));
     let scale = format!("POST /apps/services/{id}/scale");
@@ -304,7 +304,7 @@ fn limits_of_scale_count_only_on_the_way_up() {
 }
 
 #[test]
-fn who_may_scale_by_itself() {
+fn only_web_and_private_apps_can_autoscale() {
     let mut cloud = Cloud::new();
     let worker = cloud.app(json!({"name": "worker", "type": "worker"}));
     let private = cloud.app(json!({"name": "private", "type": "private", "port": 9090}));
@@ -344,7 +344,7 @@ fn an_app_can_be_paused_and_resumed() {
 }
 
 #[test]
-fn an_app_that_is_not_to_be_deployed_waits() {
+fn an_app_created_without_deploying_is_paused() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({"deploy_now": false}));
     let path = format!("/apps/services/{id}");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_domain_is_taken_over_the_whole_service() {
+fn a_domain_is_unique_across_the_service() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/apps/services", web());
     let path = format!("/apps/services/{id}/domains");
@@ -83,7 +83,7 @@ fn a_database_is_linked_once() {
 }
 
 #[test]
-fn a_preview_opens_when_they_are_turned_on() {
+fn a_preview_opens_when_previews_are_enabled() {
     let mut cloud = Cloud::new();
     let body = json!({"image": null, "repo": "acme/shop", "branch": "main"});
     let id = cloud.app(body);
@@ -111,7 +111,7 @@ fn a_preview_opens_when_they_are_turned_on() {
 }
 
 #[test]
-fn catalogs_of_apps_have_their_shapes() {
+fn app_catalogs_have_the_documented_shapes() {
     let mut cloud = Cloud::new();
     assert_eq!(
         cloud.get("/apps/sizes")[0],
@@ -122,7 +122,7 @@ fn catalogs_of_apps_have_their_shapes() {
 }
 
 #[test]
-fn instances_are_those_that_run() {
+fn only_running_instances_are_listed() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/apps/services", with(web(), json!({"instances": 3})));
     let path = format!("/apps/services/{id}/instances");
@@ -136,7 +136,7 @@ fn instances_are_those_that_run() {
 }
 
 #[test]
-fn usage_is_by_service_and_month() {
+fn usage_is_grouped_by_service_and_month() {
     let mut cloud = Cloud::new();
     // 4 March, noon: 27.5 days of 24 hours to the end of the month.
     let one = cloud.make("/apps/services", with(web(), json!({"instances": 2})));
@@ -173,7 +173,7 @@ fn usage_is_by_service_and_month() {
 }
 
 #[test]
-fn prices_are_by_instance_and_what_does_not_stand_costs_nothing() {
+fn apps_are_billed_by_instance_and_stopped_ones_are_free() {
     let mut cloud = Cloud::new();
     for (name, body, month, hour) in [
         ("a", json!({"size": "app-m"}), 12.0, 0.0164),
@@ -201,7 +201,7 @@ fn prices_are_by_instance_and_what_does_not_stand_costs_nothing() {
 }
 
 #[test]
-fn a_monthly_app_pays_in_advance_and_is_refunded() {
+fn a_monthly_app_is_charged_in_advance_and_refunded() {
     let mut cloud = Cloud::new();
     let body = json!({"billing_type": "subscription", "size": "app-m"});
     let id = cloud.app(body);
@@ -225,7 +225,7 @@ fn a_monthly_app_pays_in_advance_and_is_refunded() {
 }
 
 #[test]
-fn an_account_that_is_banned_buys_no_app() {
+fn a_banned_account_cannot_create_apps() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({}));
     cloud.mutate("account", "", json!({"banned": true}));
@@ -258,7 +258,7 @@ fn a_project_with_an_app_or_a_function_is_not_empty() {
 }
 
 #[test]
-fn another_projects_apps_are_not_changed() {
+fn apps_of_another_project_cannot_be_changed() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({"image": null, "repo": "a/b", "branch": "main", "previews_enabled": true}));
     let preview = cloud.get(&format!("/apps/services/{id}/previews"))[0]["id"].as_str().unwrap().to_owned();

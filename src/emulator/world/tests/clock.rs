@@ -47,7 +47,7 @@ fn text(cloud: &mut Cloud) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn one_jump_is_as_many(
+    fn one_jump_equals_many_steps(
         schedule in prop::sample::select(vec!["* * * * *", "*/5 3 * * *", "0 0 1 * *", "15 2 29 3 *"]),
         concurrency in prop::sample::select(vec!["allow", "forbid", "replace"]),
         story in prop::collection::vec((0usize..4, 0usize..11, prop::collection::vec(1i64..90_000, 1..10)), 0..6),
@@ -74,7 +74,7 @@ proptest! {
 }
 
 #[test]
-fn a_clock_that_jumps_ten_years_meets_every_month() {
+fn a_jump_of_ten_years_bills_every_month() {
     let mut cloud = Cloud::new();
     let apps = furnish(&mut cloud, "* * * * *", "allow");
     let mut other = Cloud::new();
@@ -94,7 +94,7 @@ fn a_clock_that_jumps_ten_years_meets_every_month() {
 }
 
 #[test]
-fn the_end_of_time_comes_to_an_end() {
+fn the_maximum_time_does_not_hang_or_overflow() {
     let mut cloud = Cloud::new();
     cloud.now = "9999-11-15T00:00:00Z".parse().unwrap();
     let setup = WorldSetup { seed: 1, api_key: KEY.to_owned(), tier: RateTier::Standard };
@@ -108,7 +108,7 @@ fn the_end_of_time_comes_to_an_end() {
 }
 
 #[test]
-fn rows_make_the_same_world_again_and_it_goes_on_the_same() {
+fn a_cloud_restored_from_its_rows_behaves_the_same() {
     let mut cloud = Cloud::new();
     let apps = furnish(&mut cloud, "*/5 * * * *", "replace");
     cloud.wait(25);

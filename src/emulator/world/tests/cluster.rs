@@ -25,7 +25,7 @@ fn upgrades(cloud: &mut Cloud, id: &str) -> Vec<i64> {
 }
 
 #[test]
-fn a_cluster_shows_what_the_contract_lists() {
+fn a_cluster_has_the_fields_of_the_contract() {
     let mut cloud = Cloud::new();
     let made = cloud.ok("POST /k8s/clusters", cluster_body());
     let fields: Vec<_> = made.as_object().unwrap().keys().map(String::as_str).collect();
@@ -62,7 +62,7 @@ fn a_cluster_shows_what_the_contract_lists() {
 }
 
 #[test]
-fn a_cluster_lives_and_dies() {
+fn a_cluster_is_created_and_deleted() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/k8s/clusters", cluster_body());
     let path = path(&id);
@@ -109,7 +109,7 @@ fn a_cluster_lives_and_dies() {
 }
 
 #[test]
-fn a_cluster_that_cannot_be_is_refused() {
+fn an_invalid_cluster_is_rejected() {
     let mut cloud = Cloud::new();
     cloud.ok("POST /k8s/clusters", with(cluster_body(), json!({"name": "taken"})));
     let pool = |changes: Value| {
@@ -207,7 +207,7 @@ fn control_plane_and_workers_are_billed_by_the_hour() {
 }
 
 #[test]
-fn an_upgrade_goes_to_what_is_listed_and_needs_a_confirmation() {
+fn an_upgrade_needs_a_listed_version_and_a_confirmation() {
     let mut cloud = Cloud::new();
     let id = cloud.cluster("jobs");
     let (path, short) = (path(&id), cloud.get(&path(&id))["cluster_id"].as_str().unwrap().to_owned());
@@ -260,7 +260,7 @@ fn an_upgrade_goes_to_what_is_listed_and_needs_a_confirmation() {
 }
 
 #[test]
-fn a_cluster_with_three_masters_needs_no_confirmation() {
+fn a_cluster_with_three_control_plane_nodes_needs_no_confirmation() {
     let mut cloud = Cloud::new();
     let body = with(cluster_body(), json!({"control_plane_count": 3}));
     let id = cloud.make("/k8s/clusters", body);
@@ -277,7 +277,7 @@ fn a_cluster_with_three_masters_needs_no_confirmation() {
 }
 
 #[test]
-fn maintenance_changes_only_what_is_sent() {
+fn a_maintenance_update_changes_only_the_sent_fields() {
     let mut cloud = Cloud::new();
     let id = cloud.cluster("jobs");
     let patch = format!("PATCH {}/maintenance", path(&id));
@@ -310,7 +310,7 @@ fn weekly(mode: &str) -> (Cloud, String) {
 }
 
 #[test]
-fn a_cluster_upgrades_itself_in_its_window() {
+fn a_cluster_upgrades_itself_in_its_maintenance_window() {
     for (mode, versions) in [
         ("manual", [821, 821, 821, 821, 821]),
         ("auto_patch", [822, 822, 822, 822, 822]),
@@ -336,7 +336,7 @@ fn a_cluster_upgrades_itself_in_its_window() {
 }
 
 #[test]
-fn a_window_that_is_open_is_used_at_once_and_one_that_finds_no_rest_is_missed() {
+fn an_open_maintenance_window_is_used_and_one_without_idle_time_is_missed() {
     let (mut cloud, id) = weekly("manual");
     cloud.now = "2026-03-08T01:00:00Z".parse().unwrap();
     cloud.ok(&format!("PATCH {}/maintenance", path(&id)), json!({"upgrade_mode": "auto_minor"}));
@@ -352,7 +352,7 @@ fn a_window_that_is_open_is_used_at_once_and_one_that_finds_no_rest_is_missed() 
 }
 
 #[test]
-fn one_jump_of_the_clock_or_many_make_the_same_world() {
+fn one_jump_of_the_clock_equals_many_steps() {
     let end = |step: i64| {
         let (mut cloud, id) = weekly("auto_minor");
         set(&mut cloud, &id, json!({"claims": {"data": 30}}));
@@ -375,7 +375,7 @@ fn one_jump_of_the_clock_or_many_make_the_same_world() {
 }
 
 #[test]
-fn nothing_that_is_set_by_hand_stops_the_clock() {
+fn no_manually_set_value_stops_the_clock() {
     let (mut cloud, id) = weekly("auto_minor");
     let pool = cloud.get(&format!("{}/pools", path(&id)))[0]["id"].as_str().unwrap().to_owned();
     for fields in [
@@ -403,7 +403,7 @@ fn nothing_that_is_set_by_hand_stops_the_clock() {
 }
 
 #[test]
-fn a_kubeconfig_expires_and_rotation_makes_it_worthless() {
+fn a_kubeconfig_expires_and_rotation_invalidates_it() {
     let mut cloud = Cloud::new();
     let id = cloud.cluster("a: \"hostile\n- name");
     let read = |cloud: &mut Cloud, query: &str| cloud.get(&format!("{}/kubeconfig{query}", path(&id)));

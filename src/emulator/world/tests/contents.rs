@@ -31,7 +31,7 @@ impl Cloud {
 }
 
 #[test]
-fn simple_queries_have_answers() {
+fn simple_queries_return_rows() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
     assert_eq!(
@@ -65,7 +65,7 @@ fn simple_queries_have_answers() {
 }
 
 #[test]
-fn an_answer_has_at_most_5000_rows() {
+fn a_query_result_has_at_most_5000_rows() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
     for (last, rows, truncated) in [(5_000, 5_000, false), (5_001, 5_000, true)] {
@@ -117,7 +117,7 @@ fn tables_are_made_filled_changed_and_dropped() {
 }
 
 #[test]
-fn a_console_is_read_only_unless_told_otherwise() {
+fn a_console_is_read_only_by_default() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
     let console = format!("POST /databases/{id}/console");
@@ -188,7 +188,7 @@ fn a_console_is_read_only_unless_told_otherwise() {
 }
 
 #[test]
-fn a_database_that_does_not_run_answers_nothing() {
+fn a_stopped_database_rejects_queries() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/databases", json!({"name": "a", "plan_id": 102}));
     for line in ["POST /databases/X/console", "POST /databases/X/browse", "PUT /databases/X/saved-queries"]
@@ -199,7 +199,7 @@ fn a_database_that_does_not_run_answers_nothing() {
 }
 
 #[test]
-fn whoever_may_only_read_cannot_write_in_the_console() {
+fn a_read_only_role_cannot_write_in_the_console() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
     let roles = cloud.get("/roles");
@@ -238,7 +238,7 @@ fn each_sql_engine_has_its_own_catalog() {
 }
 
 #[test]
-fn valkey_takes_its_own_commands() {
+fn valkey_accepts_its_own_commands() {
     let mut cloud = Cloud::new();
     let id = cloud.engine("valkey", 302);
     let console = format!("POST /databases/{id}/console");
@@ -283,7 +283,7 @@ fn valkey_takes_its_own_commands() {
 }
 
 #[test]
-fn kafka_lists_topics_messages_and_readers() {
+fn kafka_lists_topics_messages_and_consumers() {
     let mut cloud = Cloud::new();
     let id = cloud.engine("kafka", 501);
     assert_eq!(cloud.rows(&id, "TOPICS"), json!([]));

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_snapshot_of_a_vm_goes_there_and_back() {
+fn a_vm_snapshot_is_created_restored_and_deleted() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let made = cloud.ok("POST /snapshots", json!({"name": "before", "vm_id": vm}));
@@ -34,7 +34,7 @@ fn a_snapshot_of_a_vm_goes_there_and_back() {
 }
 
 #[test]
-fn a_snapshot_of_a_volume_brings_it_back_where_it_was() {
+fn a_restored_volume_is_attached_where_it_was() {
     let mut cloud = Cloud::new();
     let (vm, volume) = (cloud.vm(), cloud.volume(12));
     let path = format!("/volumes/{volume}");
@@ -56,7 +56,7 @@ fn a_snapshot_of_a_volume_brings_it_back_where_it_was() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_is_refused() {
+fn an_invalid_snapshot_is_rejected() {
     let mut cloud = Cloud::new();
     let (vm, volume) = (cloud.vm(), cloud.volume(1));
     for (body, status, words) in [
@@ -88,7 +88,7 @@ fn a_snapshot_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_backup_goes_there_and_back() {
+fn a_backup_is_created_restored_and_deleted() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let made = cloud.ok("POST /backups", json!({"name": "nightly", "vm_id": vm}));
@@ -131,7 +131,7 @@ fn a_backup_goes_there_and_back() {
 }
 
 #[test]
-fn a_backup_that_cannot_be_is_refused() {
+fn an_invalid_backup_is_rejected() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     for (body, status, words) in [
@@ -151,7 +151,7 @@ fn a_backup_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn copies_are_paid_by_size_and_a_backup_the_way_its_vm_is() {
+fn snapshots_are_billed_by_size_and_backups_like_their_vm() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let before = cloud.world.bill(cloud.now).rate_per_hour;
@@ -179,7 +179,7 @@ fn copies_are_paid_by_size_and_a_backup_the_way_its_vm_is() {
 }
 
 #[test]
-fn a_project_with_copies_in_it_stays() {
+fn a_project_with_snapshots_cannot_be_deleted() {
     let mut cloud = Cloud::new();
     let other = cloud.make("/projects", json!({"name": "other"}));
     cloud.project = Some(other.clone());

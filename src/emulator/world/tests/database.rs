@@ -119,7 +119,7 @@ fn a_new_database_shows_every_documented_field() {
 }
 
 #[test]
-fn prices_add_standby_replicas_and_storage() {
+fn prices_include_standby_replicas_and_storage() {
     let mut cloud = Cloud::new();
     for (name, body, month, hour) in [
         ("a", json!({"plan_id": 102}), 19.0, 0.026),
@@ -146,7 +146,7 @@ fn prices_add_standby_replicas_and_storage() {
 }
 
 #[test]
-fn a_database_that_cannot_be_is_refused() {
+fn an_invalid_database_is_rejected() {
     let mut cloud = Cloud::new();
     cloud.ok("POST /databases", json!({"name": "taken", "plan_id": 102}));
     let base = json!({"name": "a", "plan_id": 102});
@@ -256,7 +256,7 @@ fn a_monthly_database_is_charged_and_credited_for_the_rest_of_the_month() {
 }
 
 #[test]
-fn public_ports_are_kept_and_given_back_with_the_database() {
+fn public_ports_are_stable_and_released_with_the_database() {
     let mut cloud = Cloud::new();
     let one = cloud.make("/databases", json!({"name": "one", "plan_id": 102, "public_access": true}));
     let two = cloud.make("/databases", json!({"name": "two", "plan_id": 302, "engine": "valkey"}));
@@ -303,7 +303,7 @@ fn public_ports_run_out_with_503() {
 }
 
 #[test]
-fn a_database_joins_and_leaves_a_network() {
+fn a_database_is_attached_to_and_detached_from_a_network() {
     let mut cloud = Cloud::new();
     let (vpc, id) = (cloud.vpc(), cloud.database("main"));
     let path = format!("/databases/{id}");
@@ -320,7 +320,7 @@ fn a_database_joins_and_leaves_a_network() {
 }
 
 #[test]
-fn connection_data_follows_the_endpoints_and_credentials_change() {
+fn connection_data_follows_the_endpoints_and_rotated_credentials() {
     let mut cloud = Cloud::new();
     let vpc = cloud.vpc();
     let body = json!({"name": "a", "plan_id": 102, "vpc_id": vpc, "public_access": true});
@@ -341,7 +341,7 @@ fn connection_data_follows_the_endpoints_and_credentials_change() {
 }
 
 #[test]
-fn backups_are_made_daily_and_restored() {
+fn backups_are_taken_daily_and_can_be_restored() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
     let path = format!("/databases/{id}");
@@ -421,7 +421,7 @@ fn users_have_rules_a_limit_and_a_password() {
 }
 
 #[test]
-fn what_an_engine_does_not_have_is_501() {
+fn an_unsupported_engine_feature_is_501() {
     let mut cloud = Cloud::new();
     let id = cloud.database("main");
     cloud.refuses(&format!("GET /databases/{id}/consumers"), Value::Null, 501, "kafka");

@@ -49,7 +49,7 @@ impl Cloud {
 }
 
 #[test]
-fn an_app_of_uploaded_source_waits_for_it() {
+fn an_app_from_uploaded_source_waits_for_the_upload() {
     let mut cloud = Cloud::new();
     let path = cloud.uploaded_app();
     cloud.wait(60);
@@ -79,7 +79,7 @@ fn an_app_of_uploaded_source_waits_for_it() {
 }
 
 #[test]
-fn an_upload_needs_its_signature_its_time_and_an_archive() {
+fn an_upload_requires_a_valid_signature_time_and_archive() {
     let mut cloud = Cloud::new();
     let path = cloud.uploaded_app();
     let (url, key) = cloud.grant(&path);
@@ -120,7 +120,7 @@ fn an_upload_needs_its_signature_its_time_and_an_archive() {
 }
 
 #[test]
-fn an_archive_is_for_the_app_that_asked() {
+fn an_archive_can_be_deployed_only_by_the_app_that_requested_it() {
     let mut cloud = Cloud::new();
     let path = cloud.uploaded_app();
     let key = cloud.upload(&path);
@@ -135,7 +135,7 @@ fn an_archive_is_for_the_app_that_asked() {
 }
 
 #[test]
-fn a_deployment_goes_with_the_source_of_its_app() {
+fn a_deployment_uses_the_source_of_its_app() {
     let mut cloud = Cloud::new();
     let image = cloud.app(json!({}));
     let repo = cloud.app(json!({"name": "b", "image": null, "repo": "acme/b", "branch": "main"}));
@@ -184,7 +184,7 @@ fn one_deployment_at_a_time_is_live() {
 }
 
 #[test]
-fn events_tell_what_was_done_and_how_it_went() {
+fn events_record_each_action_and_its_outcome() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({}));
     let path = format!("/apps/services/{id}");

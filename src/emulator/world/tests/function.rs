@@ -7,7 +7,7 @@ fn body() -> Value {
 }
 
 #[test]
-fn a_function_lives_and_its_versions_count_up() {
+fn a_function_is_created_and_deployed_with_increasing_versions() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/functions", with(body(), json!({"env_vars": {"A": "1"}})));
     let path = format!("/functions/{id}");
@@ -63,7 +63,7 @@ fn a_function_lives_and_its_versions_count_up() {
 }
 
 #[test]
-fn a_function_that_cannot_be_is_refused() {
+fn an_invalid_function_is_rejected() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/functions", with(body(), json!({"name": "taken"})));
     for (changes, status, words) in [

@@ -21,7 +21,7 @@ impl Cloud {
 }
 
 #[test]
-fn a_job_runs_when_told_to() {
+fn a_job_runs_on_request() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({"type": "job"}));
     let path = format!("/apps/services/{id}");
@@ -49,7 +49,7 @@ fn a_job_runs_when_told_to() {
 }
 
 #[test]
-fn what_cannot_run_is_refused() {
+fn a_job_run_that_is_not_allowed_is_rejected() {
     let mut cloud = Cloud::new();
     let web = cloud.app(json!({}));
     cloud.refuses(&format!("POST /apps/services/{web}/jobs/run"), Value::Null, 400, "cron and job");
@@ -65,7 +65,7 @@ fn what_cannot_run_is_refused() {
 }
 
 #[test]
-fn a_cron_app_runs_on_the_clock() {
+fn a_cron_app_runs_on_schedule() {
     let mut cloud = Cloud::new();
     let path = cloud.cron(json!({}));
     assert_eq!(cloud.get(&path)["next_run_at"], "2026-03-04T12:10:00Z");
@@ -93,7 +93,7 @@ fn a_cron_app_runs_on_the_clock() {
 }
 
 #[test]
-fn runs_stand_beside_each_other_or_not() {
+fn concurrent_runs_follow_the_concurrency_policy() {
     for (concurrency, wanted) in [
         ("allow", vec!["running", "running", "succeeded"]),
         ("forbid", vec!["running", "succeeded"]),
@@ -117,7 +117,7 @@ fn runs_stand_beside_each_other_or_not() {
 }
 
 #[test]
-fn ten_years_ahead_only_the_last_runs_are_made() {
+fn after_ten_years_only_the_last_runs_exist() {
     let mut cloud = Cloud::new();
     let paths: Vec<_> = (0..20)
         .map(|n| cloud.cron(json!({"name": format!("cron-{n}"), "cron_schedule": "* * * * *"})))

@@ -52,7 +52,7 @@ fn a_vm_shows_its_plan_price_and_addresses() {
 }
 
 #[test]
-fn a_vm_that_cannot_be_is_refused() {
+fn an_invalid_vm_is_rejected() {
     let mut cloud = Cloud::new();
     for (changes, status, words) in [
         (json!({"name": null}), 400, "name is required"),
@@ -92,7 +92,7 @@ fn a_vm_that_cannot_be_is_refused() {
 }
 
 #[test]
-fn a_small_network_fills_up_and_addresses_come_back() {
+fn addresses_of_a_small_network_run_out_and_are_released() {
     let mut cloud = Cloud::new();
     let vpc = cloud.make("/vpcs", json!({"name": "a", "cidr": "10.0.0.0/29"}));
     let body = with(vm_body(), json!({"vpc_id": vpc}));
@@ -104,7 +104,7 @@ fn a_small_network_fills_up_and_addresses_come_back() {
 }
 
 #[test]
-fn a_deleted_vm_leaves_its_volumes_unless_told_otherwise() {
+fn a_deleted_vm_keeps_its_volumes_by_default() {
     let mut cloud = Cloud::new();
     for (body, stays) in [
         (Value::Null, true),
@@ -135,7 +135,7 @@ fn a_deleted_vm_leaves_its_volumes_unless_told_otherwise() {
 }
 
 #[test]
-fn delete_vpc_spares_a_vpc_that_others_use() {
+fn delete_vpc_keeps_a_vpc_that_others_use() {
     let mut cloud = Cloud::new();
     let vpc = cloud.vpc();
     let body = with(vm_body(), json!({"vpc_id": vpc}));
@@ -159,7 +159,7 @@ fn a_subscription_is_refunded_by_whole_hours() {
 }
 
 #[test]
-fn volumes_that_go_with_a_vm_are_refunded_too() {
+fn volumes_deleted_with_a_vm_are_refunded() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let body = json!({"name": "a", "size": 100, "vm_id": vm, "billing_type": "subscription"});
@@ -170,7 +170,7 @@ fn volumes_that_go_with_a_vm_are_refunded_too() {
 }
 
 #[test]
-fn a_subscription_is_paid_again_each_month() {
+fn a_subscription_is_renewed_each_month() {
     let mut cloud = Cloud::new();
     cloud.make("/vms", with(vm_body(), json!({"billing_type": "subscription"})));
     cloud.wait(730 * 3_600 - 1);
@@ -185,7 +185,7 @@ fn a_subscription_is_paid_again_each_month() {
 }
 
 #[test]
-fn what_is_billed_by_the_hour_adds_up() {
+fn hourly_charges_add_up() {
     let mut cloud = Cloud::new();
     let vm = cloud.make("/vms", vm_body());
     cloud.wait(10 * 3_600);
@@ -224,7 +224,7 @@ fn a_volume_moves_through_its_states() {
 }
 
 #[test]
-fn a_volume_can_be_made_on_a_vm() {
+fn a_volume_can_be_created_attached_to_a_vm() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let body = json!({"name": "data", "size": 10, "vm_id": vm});
@@ -237,7 +237,7 @@ fn a_volume_can_be_made_on_a_vm() {
 }
 
 #[test]
-fn a_volume_only_grows_and_says_what_that_costs() {
+fn a_volume_can_only_grow_and_shows_the_new_price() {
     let mut cloud = Cloud::new();
     let id = cloud.make("/volumes", json!({"name": "a", "size": 100, "billing_type": "subscription"}));
     let patch = format!("PATCH /volumes/{id}");
@@ -268,7 +268,7 @@ fn a_volume_only_grows_and_says_what_that_costs() {
 }
 
 #[test]
-fn schedules_have_defaults_bounds_and_one_for_a_frequency() {
+fn schedules_have_defaults_limits_and_one_per_frequency() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     let made = cloud.ok("POST /backup-schedules", json!({"vm_id": vm, "frequency": "daily"}));

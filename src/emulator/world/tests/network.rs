@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_vpc_is_active_at_once_and_shows_what_the_specification_lists() {
+fn a_vpc_is_active_at_once_and_has_the_specified_fields() {
     let mut cloud = Cloud::new();
     let made = cloud.ok("POST /vpcs", json!({"name": "main", "cidr": "10.0.0.0/24"}));
     let fields: Vec<_> = made.as_object().unwrap().keys().map(String::as_str).collect();
@@ -35,7 +35,7 @@ fn a_vpc_is_active_at_once_and_shows_what_the_specification_lists() {
 }
 
 #[test]
-fn vpcs_do_not_overlap_over_the_whole_account() {
+fn vpcs_must_not_overlap_within_the_account() {
     let mut cloud = Cloud::new();
     for cidr in ["10.0.0.0/24", "10.0.2.0/23", "172.16.0.0/12"] {
         cloud.ok("POST /vpcs", json!({"name": "a", "cidr": cidr}));
@@ -52,7 +52,7 @@ fn vpcs_do_not_overlap_over_the_whole_account() {
 }
 
 #[test]
-fn what_is_no_network_is_refused() {
+fn an_invalid_cidr_is_rejected() {
     let mut cloud = Cloud::new();
     for (body, words) in [
         (json!({"cidr": "10.0.0.0/24"}), "name is required"),
@@ -70,7 +70,7 @@ fn what_is_no_network_is_refused() {
 }
 
 #[test]
-fn a_vpc_in_use_stays() {
+fn a_vpc_in_use_cannot_be_deleted() {
     let mut cloud = Cloud::new();
     let vpc = cloud.vpc();
     let vm = cloud.make("/vms", with(vm_body(), json!({"vpc_id": vpc})));
@@ -91,7 +91,7 @@ fn a_vpc_in_use_stays() {
 }
 
 #[test]
-fn suggestions_overlap_nothing() {
+fn suggested_networks_do_not_overlap() {
     let mut cloud = Cloud::new();
     cloud.ok("POST /vpcs", json!({"name": "a", "cidr": "10.0.0.0/15"}));
     let list = cloud.get("/vpcs/cidr-suggestions");

@@ -22,7 +22,7 @@ fn named(cloud: &mut Cloud, cluster: &str, name: &str) -> String {
 }
 
 #[test]
-fn pools_of_the_create_body_and_later_ones_are_the_same_objects() {
+fn pools_created_with_the_cluster_and_later_have_the_same_fields() {
     let mut cloud = Cloud::new();
     let cluster = cloud.cluster("jobs");
     let later = cloud.ok(&format!("POST {}", pools(&cluster)), batch("later", 1));
@@ -39,7 +39,7 @@ fn pools_of_the_create_body_and_later_ones_are_the_same_objects() {
 }
 
 #[test]
-fn labels_and_taints_are_in_the_answer_for_one_pool_only() {
+fn labels_and_taints_are_shown_only_when_reading_one_pool() {
     let mut cloud = Cloud::new();
     let cluster = cloud.cluster("jobs");
     let taints = json!([
@@ -93,7 +93,7 @@ fn a_pool_moves_through_its_states() {
 }
 
 #[test]
-fn a_pool_that_cannot_be_is_refused() {
+fn an_invalid_pool_is_rejected() {
     let mut cloud = Cloud::new();
     let cluster = cloud.cluster("jobs");
     let post = format!("POST {}", pools(&cluster));
@@ -155,7 +155,7 @@ fn a_cluster_keeps_two_workers() {
 }
 
 #[test]
-fn workers_cost_what_their_plan_says() {
+fn workers_cost_the_price_of_their_plan() {
     let mut cloud = Cloud::new();
     let bare = cloud.make("/k8s/clusters", json!({"name": "bare", "version_id": 842}));
     cloud.wait(90);
@@ -240,7 +240,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn whatever_happens_two_workers_stay_and_the_bill_fits(deeds in deeds()) {
+    fn a_cluster_always_keeps_two_workers_and_a_correct_bill(deeds in deeds()) {
         let mut cloud = Cloud::new();
         let body = with(cluster_body(), json!({"version_id": 811, "upgrade_mode": "auto_minor"}));
         let cluster = cloud.make("/k8s/clusters", body);

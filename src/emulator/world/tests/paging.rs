@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn the_window_has_defaults_and_a_clamp() {
+fn limit_and_offset_have_defaults_and_a_maximum() {
     let mut cloud = Cloud::new();
     (0..130).for_each(|n| drop(cloud.make("/ssh-keys", key(n))));
     for (query, count) in [

@@ -63,7 +63,7 @@ fn text(world: &World) -> String {
 }
 
 #[test]
-fn the_rows_of_all_requests_make_the_same_world_again() {
+fn the_rows_of_all_requests_restore_the_same_cloud() {
     let mut cloud = Cloud::new();
     let mut stored = BTreeMap::new();
     let keep = |world: &mut World, stored: &mut BTreeMap<String, Vec<u8>>| {
@@ -109,7 +109,7 @@ fn a_read_changes_no_row() {
 }
 
 #[test]
-fn rows_that_are_no_world_are_refused() {
+fn invalid_rows_are_rejected() {
     let row = |key: &str, value: &str| (key.to_owned(), value.as_bytes().to_vec());
     for (rows, words) in [
         (vec![], "no account"),
@@ -123,7 +123,7 @@ fn rows_that_are_no_world_are_refused() {
 }
 
 #[test]
-fn an_export_is_the_whole_world_and_comes_back() {
+fn an_export_contains_the_whole_cloud_and_can_be_imported() {
     let mut cloud = Cloud::new();
     furnish(&mut cloud);
     let export = text(&cloud.world);
@@ -157,7 +157,7 @@ fn an_export_is_the_whole_world_and_comes_back() {
 }
 
 #[test]
-fn an_import_that_does_not_fit_is_refused_whole() {
+fn an_invalid_import_is_rejected_completely() {
     let mut cloud = Cloud::new();
     furnish(&mut cloud);
     let export: Value = serde_json::from_str(&text(&cloud.world)).unwrap();
@@ -187,7 +187,7 @@ fn a_reset_empties_the_cloud_and_keeps_the_account() {
 }
 
 #[test]
-fn every_record_can_be_looked_at_and_shows_what_can_be_set() {
+fn every_record_can_be_inspected_and_lists_its_settable_fields() {
     let mut cloud = Cloud::new();
     furnish(&mut cloud);
     let now = cloud.now;
@@ -217,7 +217,7 @@ fn every_record_can_be_looked_at_and_shows_what_can_be_set() {
 }
 
 #[test]
-fn records_are_found_by_what_they_show_and_priced() {
+fn records_are_searchable_and_have_a_price() {
     let mut cloud = Cloud::new();
     for name in ["One \"quoted\"", "two", "one more"] {
         cloud.make("/databases", json!({"name": name, "plan_id": 102}));
@@ -250,7 +250,7 @@ fn records_are_found_by_what_they_show_and_priced() {
 }
 
 #[test]
-fn drift_is_made_behind_everyones_back() {
+fn a_mutation_changes_an_object_without_an_api_call() {
     let mut cloud = Cloud::new();
     furnish(&mut cloud);
     let vm = cloud.get("/vms")[0]["id"].as_str().unwrap().to_owned();

@@ -54,7 +54,7 @@ fn a_schedule_makes_backups_and_keeps_the_last_ones() {
 }
 
 #[test]
-fn backups_on_demand_are_not_counted_among_those_of_a_schedule() {
+fn manual_backups_do_not_count_towards_the_retention() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "weekly", "retention": 1}));
@@ -80,7 +80,7 @@ fn a_deleted_vm_keeps_its_backups_and_gets_no_more() {
 }
 
 #[test]
-fn what_a_schedule_made_keeps_nobody_from_deleting_a_project() {
+fn scheduled_backups_do_not_block_the_deletion_of_a_project() {
     let mut cloud = Cloud::new();
     let project = cloud.make("/projects", json!({"name": "other"}));
     cloud.project = Some(project.clone());
@@ -99,7 +99,7 @@ fn what_a_schedule_made_keeps_nobody_from_deleting_a_project() {
 }
 
 #[test]
-fn ten_years_cost_no_more_than_what_is_kept() {
+fn ten_years_of_backups_cost_only_the_retained_ones() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "daily", "retention": 3}));
@@ -114,7 +114,7 @@ fn ten_years_cost_no_more_than_what_is_kept() {
 }
 
 #[test]
-fn the_clock_of_a_stored_world_goes_on() {
+fn the_clock_of_a_restored_cloud_continues() {
     let mut cloud = Cloud::new();
     let vm = cloud.vm();
     cloud.make("/backup-schedules", json!({"vm_id": vm, "frequency": "daily", "retention": 4}));
@@ -140,7 +140,7 @@ fn schedule() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn one_step_or_many_come_to_the_same_world(
+    fn backups_are_the_same_after_one_step_or_many(
         schedules in prop::collection::vec(schedule(), 1..5),
         changes in prop::collection::vec((0i64..20 * DAY, 0usize..4, any::<bool>()), 0..4),
         steps in prop::collection::vec(1i64..40 * DAY, 1..6),
@@ -211,7 +211,7 @@ fn bustle(cloud: &mut Cloud) {
 }
 
 #[test]
-fn the_whole_service_moves_the_same_in_one_step_or_many() {
+fn the_whole_service_is_the_same_after_one_step_or_many() {
     let run = |stride: i64| {
         let mut cloud = Cloud::new();
         bustle(&mut cloud);

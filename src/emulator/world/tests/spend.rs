@@ -21,7 +21,7 @@ fn dear() -> Value {
 }
 
 #[test]
-fn settings_have_defaults_and_bounds() {
+fn settings_have_defaults_and_limits() {
     let mut cloud = Cloud::new();
     let answer = cloud.send(&format!("GET {PATH}"), Value::Null).1;
     assert_eq!(
@@ -49,7 +49,7 @@ fn settings_have_defaults_and_bounds() {
 }
 
 #[test]
-fn the_cap_pauses_at_the_moment_it_is_reached_and_a_new_month_releases() {
+fn the_cap_pauses_apps_when_reached_and_a_new_month_resumes_them() {
     let mut cloud = Cloud::new();
     let payg = cloud.app(dear());
     let monthly = cloud.app(json!({"name": "monthly", "billing_type": "subscription"}));
@@ -104,7 +104,7 @@ fn the_cap_pauses_at_the_moment_it_is_reached_and_a_new_month_releases() {
 }
 
 #[test]
-fn a_cap_that_is_raised_or_turned_off_releases() {
+fn raising_or_disabling_the_cap_resumes_apps() {
     for release in
         [json!({"monthly_cap_usd": 50}), json!({"enabled": false}), json!({"cap_action": "notify_only"})]
     {
@@ -133,7 +133,7 @@ fn a_cap_that_only_notifies_pauses_nothing() {
 }
 
 #[test]
-fn jobs_and_previews_wait_for_the_cap_too() {
+fn jobs_and_previews_respect_the_cap() {
     let mut cloud = Cloud::new();
     cloud.app(dear());
     let body = json!({
@@ -153,7 +153,7 @@ fn jobs_and_previews_wait_for_the_cap_too() {
 }
 
 #[test]
-fn the_one_record_of_settings_can_be_changed_behind_everyones_back() {
+fn the_spend_settings_can_be_mutated_without_an_api_call() {
     let mut cloud = Cloud::new();
     let id = cloud.app(json!({}));
     cloud.mutate("spend_settings", "", json!({"paused_by_cap": true}));

@@ -72,7 +72,7 @@ fn same(mut repaired: Ledger, whole: &Ledger) -> bool {
 }
 
 #[test]
-fn what_is_whole_is_found_whole() {
+fn an_intact_ledger_has_no_damage() {
     let root = tempfile::tempdir().unwrap();
     let ledger = corpus(root.path());
     let report = check_directory(root.path(), "prod", None).unwrap();
@@ -85,7 +85,7 @@ fn what_is_whole_is_found_whole() {
 }
 
 #[test]
-fn every_flipped_byte_is_seen_and_what_is_not_lost_is_got_back() {
+fn every_flipped_byte_is_detected_and_repaired_where_possible() {
     let root = tempfile::tempdir().unwrap();
     let ledger = corpus(root.path());
     let (mut flips, mut complete) = (0, 0);
@@ -117,7 +117,7 @@ fn every_flipped_byte_is_seen_and_what_is_not_lost_is_got_back() {
 }
 
 #[test]
-fn a_lost_line_is_named_and_the_lines_after_it_are_kept() {
+fn a_lost_line_is_named_and_later_lines_are_kept() {
     let root = tempfile::tempdir().unwrap();
     corpus(root.path());
     let last = files(root.path()).into_iter().filter(|path| path.extension().unwrap() == "log").max_by_key(
@@ -154,7 +154,7 @@ fn a_lost_line_is_named_and_the_lines_after_it_are_kept() {
 }
 
 #[test]
-fn the_lock_is_asked_first() {
+fn a_repair_takes_the_lock_first() {
     let root = tempfile::tempdir().unwrap();
     corpus(root.path());
     let holder = journal(root.path());

@@ -23,7 +23,7 @@ fn journal(store: &MemoryStore) -> Journal<&MemoryStore> {
 }
 
 #[test]
-fn all_or_none() {
+fn a_commit_is_atomic() {
     let store = MemoryStore::new(&identity());
     let journal = journal(&store);
     let illegal = now(journal.commit(&[create(1, 1, false), bound(1, "x"), bound(1, "y")]));
@@ -39,7 +39,7 @@ fn all_or_none() {
 /// An answer to an old request is judged by what is open at its address now: a line that no later reader
 /// takes must not be written.
 #[test]
-fn what_is_not_legal_is_not_durable() {
+fn an_illegal_record_is_not_written() {
     let store = MemoryStore::new(&identity());
     let journal = journal(&store);
     let answered = |answer| Record::Answered { op: op(1), answer };
@@ -56,7 +56,7 @@ fn what_is_not_legal_is_not_durable() {
 }
 
 #[test]
-fn a_failed_write_poisons() {
+fn a_failed_write_poisons_the_journal() {
     for (fault, durable) in [(AppendFault::BeforeWrite, 1), (AppendFault::AfterWrite, 2)] {
         let store = MemoryStore::new(&identity());
         let journal = journal(&store);
@@ -83,7 +83,7 @@ impl Store for Slow<'_> {
 }
 
 #[test]
-fn a_commit_that_is_dropped_half_way_poisons() {
+fn a_commit_dropped_halfway_poisons_the_journal() {
     let store = MemoryStore::new(&identity());
     let journal = Journal::new(Slow(&store), load_ledger(store.durable_records()).unwrap());
     assert!(journal.commit(&[adopted(1, "x")]).now_or_never().is_none());
@@ -92,7 +92,7 @@ fn a_commit_that_is_dropped_half_way_poisons() {
 }
 
 #[test]
-fn a_commit_under_way_takes_the_place_from_nobody() {
+fn a_commit_in_progress_does_not_lose_the_lease() {
     let store = MemoryStore::new(&identity());
     let journal = Journal::new(Slow(&store), load_ledger(store.durable_records()).unwrap());
     let one = [adopted(1, "x")];
@@ -103,7 +103,7 @@ fn a_commit_under_way_takes_the_place_from_nobody() {
 }
 
 #[test]
-fn a_place_that_is_lost_during_a_commit_stays_lost() {
+fn a_lease_lost_during_a_commit_stays_lost() {
     let store = MemoryStore::new(&identity());
     let journal = Journal::new(Slow(&store), load_ledger(store.durable_records()).unwrap());
     let one = [adopted(1, "x")];
@@ -145,7 +145,7 @@ impl Store for Borrowed {
 }
 
 #[test]
-fn a_lost_place_ends_the_writing_and_lets_no_request_out() {
+fn after_a_lost_lease_nothing_is_written_or_sent() {
     let journal = now(Journal::open(Borrowed::default())).unwrap();
     assert_eq!(journal.held_for(), Some(Duration::from_mins(3)));
     now(journal.commit(&[create(1, 1, false)])).unwrap();
@@ -155,7 +155,7 @@ fn a_lost_place_ends_the_writing_and_lets_no_request_out() {
 }
 
 #[test]
-fn a_closed_journal_gives_its_place_back() {
+fn a_closed_journal_releases_its_lease() {
     let store = Borrowed::default();
     let given_back = Rc::clone(&store.given_back);
     now(now(Journal::open(store)).unwrap().close()).unwrap();
@@ -163,7 +163,7 @@ fn a_closed_journal_gives_its_place_back() {
 }
 
 #[tokio::test]
-async fn commits_that_meet_wait_for_one_another() {
+async fn concurrent_commits_are_serialized() {
     let store = MemoryStore::new(&identity());
     let journal = Journal::open(Slow(&store)).await.unwrap();
     let records: Vec<_> = (0..20).map(|n| adopted(n, "x")).collect();
@@ -180,7 +180,7 @@ proptest! {
 
     /// A commit that is tried on an excerpt of the ledger has the same result as on the whole ledger.
     #[test]
-    fn an_excerpt_judges_like_the_whole(batches in prop::collection::vec(prop::collection::vec(any_record(), 1..4), 0..24)) {
+    fn an_excerpt_validates_like_the_whole_ledger(batches in prop::collection::vec(prop::collection::vec(any_record(), 1..4), 0..24)) {
         let store = MemoryStore::new(&identity());
         let journal = journal(&store);
         let mut whole = journal.ledger().clone();

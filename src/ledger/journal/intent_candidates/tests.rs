@@ -36,7 +36,7 @@ fn found(intent: &Intent, ledger: &Ledger, objects: &[Object]) -> Vec<String> {
 }
 
 #[test]
-fn only_what_is_new_unowned_and_alike() {
+fn candidates_are_new_unowned_and_matching_objects() {
     let mut ledger = Ledger::new(identity());
     apply_record(&mut ledger, &adopted(2, "owned")).unwrap();
     let alike = |id: &str| object(id, &[("name", "web".into())]);
@@ -57,7 +57,7 @@ fn only_what_is_new_unowned_and_alike() {
 }
 
 #[test]
-fn attributes_are_compared_by_the_meaning_of_their_type() {
+fn attributes_are_compared_by_their_type() {
     let list = |items: &[&str]| Value::List(items.iter().map(Value::text).collect());
     let map = |pairs: &[(&str, i64)]| {
         Value::Map(pairs.iter().map(|(key, n)| ((*key).into(), Value::Integer(*n))).collect())
@@ -117,7 +117,7 @@ fn attributes_are_compared_by_the_meaning_of_their_type() {
 }
 
 #[test]
-fn what_is_not_shown_speaks_against_nobody() {
+fn a_hidden_attribute_does_not_exclude_a_candidate() {
     let intent = intent([("vpc".into(), "v1".into())].into());
     let listed = Object { detailed: false, ..object("new", &[]) };
     assert_eq!(found(&intent, &Ledger::new(identity()), std::slice::from_ref(&listed)), ["new"]);

@@ -81,7 +81,7 @@ fn forged_after(mut head: ChainHead, lines: &[Apart]) -> String {
 }
 
 #[test]
-fn every_flipped_bit_is_seen() {
+fn every_flipped_bit_is_detected() {
     let root = tempfile::tempdir().unwrap();
     let ledger = sealed(root.path());
     assert_eq!(read(root.path(), Some(&key(1))).unwrap(), ledger);
@@ -97,7 +97,7 @@ fn every_flipped_bit_is_seen() {
 }
 
 #[test]
-fn what_is_forged_without_the_key_is_refused_with_the_number_of_its_line() {
+fn a_line_forged_without_the_key_is_rejected_with_its_number() {
     let root = tempfile::tempdir().unwrap();
     sealed(root.path());
     let whole = fs::read_to_string(path(root.path())).unwrap();
@@ -135,7 +135,7 @@ fn what_is_forged_without_the_key_is_refused_with_the_number_of_its_line() {
 }
 
 #[test]
-fn another_key_reads_and_writes_nothing_and_none_only_reads() {
+fn another_key_reads_nothing_and_without_a_key_reading_still_works() {
     let root = tempfile::tempdir().unwrap();
     let ledger = sealed(root.path());
     let (one, other) = (key(1).id, key(2).id);
@@ -186,7 +186,7 @@ fn seal(root: &Path, from: Option<&MacKey>, to: &MacKey) -> Ledger {
 }
 
 #[test]
-fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
+fn with_a_key_a_ledger_without_macs_is_rejected_until_they_are_added() {
     for summed_up in [false, true] {
         let root = tempfile::tempdir().unwrap();
         let (own, before) = (key(1), plain(root.path(), summed_up));
@@ -211,7 +211,7 @@ fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
 }
 
 #[test]
-fn an_empty_ledger_without_macs_begins_with_them() {
+fn an_empty_ledger_without_macs_gets_them_with_the_first_write() {
     for closed in [false, true] {
         let (root, own) = (tempfile::tempdir().unwrap(), key(1));
         let journal = open(root.path(), None).unwrap();
@@ -227,7 +227,7 @@ fn an_empty_ledger_without_macs_begins_with_them() {
 }
 
 #[test]
-fn a_change_of_the_key_is_whole_and_remembers_the_keys_before() {
+fn a_key_rotation_is_atomic_and_records_the_previous_keys() {
     let root = tempfile::tempdir().unwrap();
     let (one, two, three) = (key(1), key(2), key(3));
     plain(root.path(), true);
@@ -254,7 +254,7 @@ fn a_change_of_the_key_is_whole_and_remembers_the_keys_before() {
 
 /// The line before the summary, the summary, and the journal after it: each is a file, and the rename decides.
 #[test]
-fn a_seal_that_is_killed_leaves_the_ledger_as_before_or_as_afterwards() {
+fn adding_macs_is_atomic_when_killed() {
     let (root, own) = (tempfile::tempdir().unwrap(), key(1));
     plain(root.path(), true);
     let journal = open(root.path(), None).unwrap();
@@ -299,7 +299,7 @@ fn sealed_silently(root: &Path, summed_up: bool) -> Vec<Apart> {
 }
 
 #[test]
-fn a_first_mac_covers_the_lines_before_it_and_no_summary() {
+fn the_first_mac_covers_earlier_lines_but_no_checkpoint() {
     let (root, own) = (tempfile::tempdir().unwrap(), key(1));
     let lines = sealed_silently(root.path(), false);
     assert_eq!(read(root.path(), Some(&own)).unwrap().entries.len(), 3);
@@ -327,7 +327,7 @@ fn a_first_mac_covers_the_lines_before_it_and_no_summary() {
 }
 
 #[test]
-fn a_summary_of_before_the_seal_does_not_come_back() {
+fn a_checkpoint_from_before_the_macs_is_not_accepted_again() {
     let (root, own) = (tempfile::tempdir().unwrap(), key(1));
     plain(root.path(), true);
     let old = fs::read_dir(root.path().join("prod")).unwrap().map(|entry| entry.unwrap().path());
@@ -357,7 +357,7 @@ proptest! {
     /// Whoever has not the key and changes anything gets it refused, but for the end that can be cut off:
     /// that is an older ledger.
     #[test]
-    fn whatever_is_changed_without_the_key_is_refused(
+    fn every_change_without_the_key_is_rejected(
         commits in 1_u8..6, summed_up in any::<bool>(), summary in any::<bool>(), what in 0_u8..6,
         at in any::<prop::sample::Index>(), to in any::<prop::sample::Index>(), byte in 1_u8..=255,
     ) {
@@ -424,7 +424,7 @@ fn relined(head: ChainHead, lines: &[Apart]) -> Vec<u8> {
 }
 
 #[test]
-fn summaries_and_copies_are_sealed_too() {
+fn checkpoints_and_pulled_copies_have_macs() {
     let root = tempfile::tempdir().unwrap();
     sealed(root.path());
     let journal = open(root.path(), Some(&key(1))).unwrap();
@@ -457,7 +457,7 @@ fn summaries_and_copies_are_sealed_too() {
 }
 
 #[test]
-fn a_copy_that_is_pushed_bears_what_its_new_place_bears() {
+fn a_pushed_copy_gets_the_macs_of_its_destination() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let copy = sealed(from.path());
     let pushed = |key: Option<&MacKey>, copy: &Ledger| {
@@ -482,7 +482,7 @@ fn a_copy_that_is_pushed_bears_what_its_new_place_bears() {
 }
 
 #[test]
-fn repair_takes_nothing_that_is_forged() {
+fn a_repair_accepts_no_forged_record() {
     let root = tempfile::tempdir().unwrap();
     let ledger = sealed(root.path());
     let whole = fs::read_to_string(path(root.path())).unwrap();
@@ -518,7 +518,7 @@ fn repair_takes_nothing_that_is_forged() {
 }
 
 #[test]
-fn what_a_key_is_made_of() {
+fn a_mac_key_has_a_minimum_length_and_ignores_line_ends() {
     assert!(MacKey::new(&[7; 31]).is_err() && MacKey::new(b"short\n").is_err());
     let text = "k".repeat(32);
     let (one, two) = (MacKey::new(text.as_bytes()).unwrap(), MacKey::new(format!("{text}\r\n").as_bytes()));

@@ -23,7 +23,7 @@ fn done(n: u8) -> [Record; 2] {
 }
 
 #[test]
-fn a_fact_counts_while_its_request_is_open() {
+fn a_recovered_fact_is_replayed_while_its_intent_is_open() {
     let kept = [bound(1, "x")];
     assert_eq!(records_to_replay(&ledger(&[create(1, 1, false)]), &kept), kept);
     // The append was written after all; or a later run found it by itself.
@@ -33,7 +33,7 @@ fn a_fact_counts_while_its_request_is_open() {
 }
 
 #[test]
-fn a_fact_answers_the_question_about_its_request() {
+fn a_recovered_fact_resolves_its_ambiguous_intent() {
     let record = create(1, 1, false);
     let Record::Intent(intent) = record.clone() else { panic!() };
     let question =
@@ -44,7 +44,7 @@ fn a_fact_answers_the_question_about_its_request() {
 }
 
 #[test]
-fn attributes_come_with_the_end_of_their_call_or_not_at_all() {
+fn recovered_attributes_are_replayed_only_with_the_end_of_their_call() {
     let open = [adopted(1, "x"), update(2, 1, "x")];
     assert_eq!(records_to_replay(&ledger(&open), &done(2)), done(2));
     let over = [&open[..], &done(2)].concat();
@@ -53,7 +53,7 @@ fn attributes_come_with_the_end_of_their_call_or_not_at_all() {
 }
 
 #[test]
-fn a_deletion_is_put_in_once() {
+fn a_recovered_deletion_is_replayed_once() {
     let open = [adopted(1, "x"), delete(2, 1, "x")];
     let kept = [gone(Some(2), 1, "x")];
     assert_eq!(records_to_replay(&ledger(&open), &kept), kept);

@@ -49,7 +49,7 @@ fn ids(ledger: &Ledger) -> BTreeSet<Name> {
 }
 
 #[test]
-fn a_life() {
+fn an_object_is_created_updated_and_deleted() {
     let ledger = replay(&[create(1, 1, false), bound(1, "x")]).unwrap();
     assert_eq!(ledger.entries[&address(1)].current, Some(owned("x")));
     assert!(ledger.intents.is_empty());
@@ -75,7 +75,7 @@ fn a_life() {
 }
 
 #[test]
-fn a_replacement_keeps_both_until_the_old_is_gone() {
+fn a_replacement_keeps_both_objects_until_the_old_one_is_deleted() {
     let start = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
     let ledger = replay(&start).unwrap();
     let entry = &ledger.entries[&address(1)];
@@ -87,7 +87,7 @@ fn a_replacement_keeps_both_until_the_old_is_gone() {
 }
 
 #[test]
-fn what_is_let_go_of_is_remembered_until_the_address_has_an_object_again() {
+fn a_forgotten_object_is_remembered_until_its_address_is_used_again() {
     let forgotten = [adopted(1, "x"), Record::Forgotten { address: address(1) }];
     let ledger = replay(&forgotten).unwrap();
     assert!(ledger.entries.is_empty());
@@ -107,7 +107,7 @@ fn what_is_let_go_of_is_remembered_until_the_address_has_an_object_again() {
 }
 
 #[test]
-fn an_older_object_can_be_changed_before_it_goes() {
+fn a_deposed_object_can_be_updated_before_its_deletion() {
     let both = [adopted(1, "x"), create(1, 1, true), bound(1, "y")];
     let story =
         [update(2, 1, "x"), closed(2, ClosedOutcome::Done), delete(3, 1, "x"), gone(Some(3), 1, "x")];
@@ -116,7 +116,7 @@ fn an_older_object_can_be_changed_before_it_goes() {
 }
 
 #[test]
-fn a_question_about_a_change_or_a_deletion_freezes_and_has_no_object_for_an_answer() {
+fn an_ambiguous_update_or_deletion_freezes_and_adopts_no_object() {
     for request in [update(1, 1, "x"), delete(1, 1, "x")] {
         let asked = [adopted(1, "x"), request.clone(), asked(&request)];
         let ledger = replay(&asked).unwrap();
@@ -140,7 +140,7 @@ fn a_question_about_a_change_or_a_deletion_freezes_and_has_no_object_for_an_answ
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table")]
-fn illegal_moves() {
+fn illegal_transitions_are_errors() {
     let made = || vec![create(1, 1, false), bound(1, "x")];
     let table: Vec<(Vec<Record>, Record, &str)> = vec![
         (vec![], bound(1, "x"), "there is no such open intent"),
@@ -219,7 +219,7 @@ fn illegal_moves() {
 }
 
 #[test]
-fn leases_are_taken_in_turn_and_given_back_by_their_holder() {
+fn leases_are_taken_in_epoch_order_and_released_by_their_holder() {
     let holder = || LeaseHolder {
         session: Uuid::nil(),
         who: "ada@host".to_owned(),
@@ -242,7 +242,7 @@ fn leases_are_taken_in_turn_and_given_back_by_their_holder() {
 }
 
 #[test]
-fn what_is_presumed_absent_is_watched() {
+fn an_intent_presumed_absent_is_watched() {
     let ledger = replay(&[create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent)]).unwrap();
     assert!(ledger.intents.is_empty() && ledger.watched.contains_key(&op(1)));
     let again =
@@ -257,7 +257,7 @@ fn what_is_presumed_absent_is_watched() {
 }
 
 #[test]
-fn a_question_freezes_until_it_is_answered() {
+fn an_ambiguous_intent_freezes_its_address_until_it_is_resolved() {
     let question = [create(1, 1, false), asked(&create(1, 1, false))];
     let ledger = replay(&question).unwrap();
     assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
@@ -274,7 +274,7 @@ fn a_question_freezes_until_it_is_answered() {
 }
 
 #[test]
-fn what_was_deleted_is_not_bound_again_while_it_is_remembered() {
+fn a_deleted_object_is_not_bound_again_while_its_tombstone_exists() {
     let begin = |n: u8, days: i64| Record::Begin {
         run: op(n),
         plan: op(n + 1),
@@ -306,7 +306,7 @@ fn what_was_deleted_is_not_bound_again_while_it_is_remembered() {
 }
 
 #[test]
-fn a_late_effect_is_asked_about_and_one_too_many_is_to_be_deleted() {
+fn a_late_effect_is_an_ambiguous_intent_and_a_surplus_object_is_deleted() {
     let given_up = [create(1, 1, false), closed(1, ClosedOutcome::PresumedAbsent)];
     let late = [&given_up[..], &[create(2, 1, false), bound(2, "x"), asked(&create(1, 1, false))]].concat();
     let ledger = replay(&late).unwrap();
@@ -323,7 +323,7 @@ fn a_late_effect_is_asked_about_and_one_too_many_is_to_be_deleted() {
 }
 
 #[test]
-fn a_move_is_followed_by_those_who_mention_it() {
+fn a_move_updates_every_reference_to_the_address() {
     let mut child = entry(Some("c"));
     child.parent = Some(address(1));
     child.depends_on = vec![address(3), address(1)];
@@ -335,7 +335,7 @@ fn a_move_is_followed_by_those_who_mention_it() {
 }
 
 #[test]
-fn applied_and_merged_keep_the_objects() {
+fn applied_and_merged_records_keep_the_objects() {
     let mut after = entry(None);
     after.applied.insert("name".into(), "web".into());
     let applied = Record::Applied { address: address(1), entry: Box::new(after) };
@@ -349,7 +349,7 @@ fn applied_and_merged_keep_the_objects() {
 }
 
 #[test]
-fn a_ledger_begins_with_its_birth() {
+fn a_ledger_starts_with_its_birth_record() {
     assert!(matches!(load_ledger(vec![]), Err(StoreError::Corrupt { .. })));
     assert!(matches!(load_ledger(vec![adopted(1, "x")]), Err(StoreError::Corrupt { .. })));
     let ledger = load_ledger(vec![Record::birth(&identity()), adopted(1, "x")]).unwrap();
@@ -395,7 +395,7 @@ proptest! {
 
     /// I4: an id leaves the ledger only when it is said to be gone, or let go.
     #[test]
-    fn no_id_is_lost(records in prop::collection::vec(any_record(), 0..60)) {
+    fn no_object_id_is_lost(records in prop::collection::vec(any_record(), 0..60)) {
         let mut ledger = Ledger::new(identity());
         for record in records {
             let before = ids(&ledger);

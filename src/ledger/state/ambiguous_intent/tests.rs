@@ -21,7 +21,7 @@ fn ledger(records: &[Record]) -> Ledger {
 }
 
 #[test]
-fn a_question_says_how_it_is_answered() {
+fn an_ambiguous_intent_describes_its_resolutions() {
     let made = |candidates: &[&str]| {
         let record = create(1, 1, false);
         ledger(&[record.clone(), asked(&record, candidates)])
@@ -40,7 +40,7 @@ fn a_question_says_how_it_is_answered() {
 }
 
 #[test]
-fn a_change_or_a_deletion_adopts_nothing() {
+fn an_ambiguous_update_or_deletion_cannot_be_resolved_by_adopt() {
     for request in [update(1, 1, "x"), delete(1, 1, "x")] {
         let ledger = ledger(&[adopted(1, "x"), request.clone(), asked(&request, &[])]);
         assert!(describe_ambiguous_intent(&ledger, op(1)).unwrap().ends_with(" absent | forget"));
@@ -48,7 +48,7 @@ fn a_change_or_a_deletion_adopts_nothing() {
 }
 
 #[test]
-fn a_question_to_come_is_told_before() {
+fn a_likely_ambiguous_intent_is_announced() {
     let mut ledger = ledger(&[adopted(1, "x"), update(1, 1, "x")]);
     assert_eq!(likely_ambiguous_intents(&ledger), [""; 0], "its own run, or a dead one's");
     ledger.intents.values_mut().for_each(|intent| intent.foreign = true);
@@ -57,7 +57,7 @@ fn a_question_to_come_is_told_before() {
 }
 
 #[test]
-fn what_has_an_object_adopts_no_second_one() {
+fn an_address_with_an_object_adopts_no_second_one() {
     let (first, second) = (create(1, 1, false), create(2, 1, false));
     let Record::Intent(lost) = &first else { panic!() };
     let absent = Record::Answered { op: op(1), answer: IntentResolution::Nothing };
@@ -67,7 +67,7 @@ fn what_has_an_object_adopts_no_second_one() {
 }
 
 #[test]
-fn a_few_digits_are_enough_if_they_tell_it_apart() {
+fn an_unambiguous_id_prefix_is_enough() {
     let (one, two) = (create(1, 1, false), create(2, 2, false));
     let both = ledger(&[one.clone(), two.clone(), asked(&one, &[]), asked(&two, &[])]);
     for n in [1, 2] {

@@ -39,7 +39,7 @@ fn ledger(of: &[&AgeIdentity]) -> Ledger {
 }
 
 #[test]
-fn a_value_is_kept_for_the_pinned_recipients_and_survives_a_checkpoint() {
+fn a_value_is_encrypted_to_the_pinned_recipients_in_a_checkpoint() {
     let (ada, eve) = (AgeIdentity::generate(), AgeIdentity::generate());
     let mut ledger = ledger(&[&ada]);
     keep(&mut ledger, "vars.token", "canary", false);
@@ -58,7 +58,7 @@ fn a_value_is_kept_for_the_pinned_recipients_and_survives_a_checkpoint() {
 }
 
 #[test]
-fn a_value_in_the_place_of_another_is_refused() {
+fn a_value_copied_from_another_address_is_rejected() {
     let ada = AgeIdentity::generate();
     let mut ledger = ledger(&[&ada]);
     for address in ["vm.a1", "vm.a2", "vars.token"] {
@@ -85,7 +85,7 @@ fn a_value_in_the_place_of_another_is_refused() {
 }
 
 #[test]
-fn a_new_set_of_recipients_lists_the_old_copies_until_the_value_changes() {
+fn copies_for_old_recipients_are_listed_until_the_value_changes() {
     let (ada, bob) = (AgeIdentity::generate(), AgeIdentity::generate());
     let mut ledger = ledger(&[&ada, &bob]);
     keep(&mut ledger, "vars.token", "canary", false);
@@ -127,7 +127,7 @@ fn a_moved_resource_keeps_its_secret() {
 /// What a rekey, a rotation and a creation record, cut off after each record: every value opens, and the wanted one is
 /// one that was stored whole.
 #[test]
-fn whatever_is_cut_off_loses_no_value() {
+fn an_interruption_at_any_record_loses_no_kept_value() {
     let (ada, bob) = (AgeIdentity::generate(), AgeIdentity::generate());
     let mut whole = ledger(&[&ada]);
     let mut records = Vec::new();

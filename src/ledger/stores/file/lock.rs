@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_held_as_long_as_it_is_open_and_says_by_whom() {
+    fn a_lock_is_held_while_open_and_names_its_holder() {
         let root = tempfile::tempdir().unwrap();
         let folder = DirHandle::create_private_dir(&root.path().join("prod")).unwrap();
         assert_eq!(read_lock_holder(root.path(), "prod").unwrap(), None);

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_living_are_not_dead_and_the_dead_are() {
+    fn a_live_process_is_not_dead_and_a_reused_process_id_is() {
         let me = current_process().unwrap();
         assert!(!is_dead(&me));
         assert!(

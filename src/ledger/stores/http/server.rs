@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_holder_is_told_as_far_as_the_server_tells_it() {
+    fn a_lock_holder_is_described_with_the_fields_of_the_server() {
         let info = |text: &str| serde_json::from_str::<LockInfo>(text).unwrap().in_words();
         assert_eq!(info("{}"), "someone whom the server does not name");
         assert_eq!(
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_refuses_everyone_is_no_refusal() {
+    fn a_general_error_status_is_not_a_lock_conflict() {
         for (status, done, refusal) in [
             (200, true, false),
             (204, true, false),

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_its_address_until_variables_say_more() {
+    fn http_settings_default_to_the_address() {
         let plain = settings(&[("PATH", "/bin"), ("STEAD_HTTP_LOCK_METHOD", "")]);
         assert_eq!(plain.address, "https://host/shop-prod");
         assert_eq!((plain.lock_address.as_str(), plain.lock_method.as_str()), (&*plain.address, "LOCK"));

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_or_unsafe_is_refused_without_telling_the_password() {
+    fn an_invalid_or_unsafe_address_is_an_error_without_the_password() {
         for (text, reason) in [
             ("postgres:db/d", "write postgres://"),
             ("postgres:///d", "names no host"),

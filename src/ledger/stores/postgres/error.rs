@@ -141,13 +141,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_servers_text_is_one_short_line() {
+    fn server_text_is_sanitized_to_one_short_line() {
         assert_eq!(sanitize_message("a\nb\u{1b}[31m\u{202e}ü"), "a b [31m ü");
         assert_eq!(sanitize_message(&"x".repeat(9_999)).len(), MAX_MESSAGE_CHARS);
     }
 
     #[test]
-    fn only_what_is_known_to_have_done_nothing_is_done_again() {
+    fn only_a_statement_known_to_have_no_effect_is_retried() {
         let refused = |code| StatementError::Refused(code, String::new());
         assert!(refused(SqlState::T_R_SERIALIZATION_FAILURE).met_another());
         assert!(!refused(SqlState::QUERY_CANCELED).met_another());

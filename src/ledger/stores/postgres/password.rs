@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_line_that_fits_has_the_password() {
+    fn the_first_matching_line_of_pgpass_has_the_password() {
         let address = PostgresAddress::parse("postgres://me@db:6432/books").unwrap();
         let text = "# db:6432:books:me:no\ndb:5432:books:me:no\ndb:6432:*:you:no\nshort:line\n\
                     db:*:books:me:a\\:b\\\\c\n*:*:*:*:last\n";

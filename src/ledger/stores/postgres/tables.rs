@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_table_is_named_with_its_schema() {
+    fn every_table_is_qualified_with_its_schema() {
         let statements = format!("{:?}", SqlStatements::new(Some("books")));
         let mentions = statements.matches("stead_").count();
         assert_eq!(statements.matches(r#"\"books\".stead_"#).count(), mentions, "{statements}");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_set_up_grants_what_the_statements_need() {
+    fn the_setup_script_grants_the_privileges_of_the_statements() {
         let text = setup_script(Some("books"), "we\"ird");
         assert!(text.starts_with("create schema if not exists \"books\";"), "{text}");
         assert!(text.contains("on \"books\".stead_leases to \"we\"\"ird\";"), "{text}");

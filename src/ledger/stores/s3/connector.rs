@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_answer_is_its_code() {
+    fn an_s3_error_is_reduced_to_its_code() {
         let body = "<?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code>\
                     <AWSAccessKeyId>AKIA</AWSAccessKeyId><StringToSign>x</StringToSign></Error>";
         assert_eq!(code_in(body), Some("SignatureDoesNotMatch"));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_stays_here() {
+    fn plain_http_is_used_only_for_localhost() {
         let service = S3HttpService {
             secure: Err("none".to_owned()),
             plain: https::build_client(ConnectionMode::DirectPlaintext).unwrap(),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_is_read_to_the_second() {
+    fn a_date_header_is_parsed_to_the_second() {
         let at = http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         assert_eq!(at, "1994-11-06T08:49:37Z".parse().unwrap());
         assert_eq!(http_date("yesterday"), None);

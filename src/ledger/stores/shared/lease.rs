@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lease_is_free_dead_run_out_or_held() {
+    fn a_lease_is_free_dead_expired_or_held() {
         let process = ProcessIdentity { boot: "b".into(), namespace: "n".into(), id: 7, started: 1 };
         let holder = |process: Option<ProcessIdentity>| LeaseHolder {
             session: Uuid::nil(),

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_after_two_applies_is_contested() {
+    fn drift_that_returns_after_two_applies_is_a_competing_writer() {
         let again = [drift(Some("name"), DriftClass::Reverted), drift(Some("size"), DriftClass::Reverted)];
         let (name, both) = (run(&["volume.a.name"]), run(&["volume.a.name", "volume.a.size"]));
         let quiet = run(&[]);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_put_back_is_remembered() {
+    fn only_reverted_drift_is_recorded() {
         let all = [
             drift(Some("name"), DriftClass::Reverted),
             drift(Some("size"), DriftClass::AcceptOnly),

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn one_line_an_event() {
+    fn each_event_is_one_line() {
         let events = [
             ApplyEvent::Recovering { address: web(), text: "looks for it".into() },
             ApplyEvent::Started { step: 0, address: web(), doing: "create" },

@@ -23,7 +23,7 @@ fn parsed(text: &str) -> Json {
 }
 
 #[test]
-fn a_comment_is_found_again_by_its_first_line_and_says_which_plan_it_is_of() {
+fn a_comment_is_identified_by_its_first_line_and_names_its_plan() {
     let plan = judged();
     let reviewed = reviewed(&plan);
     let report = ReviewFormat::Markdown.render_plan(&reviewed);
@@ -44,7 +44,7 @@ fn a_comment_is_found_again_by_its_first_line_and_says_which_plan_it_is_of() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "it is one page")]
-fn markdown_says_the_worst_first() {
+fn markdown_lists_the_most_severe_changes_first() {
     insta::assert_snapshot!(ReviewFormat::Markdown.render_plan(&reviewed(&judged())), @r#"
     <!-- stead:shop/prod -->
     ### ⛔ stead · shop/prod · 1 replace, 1 delete, 2 update, 1 create, 1 adopt, 1 move, 1 forget · +$73.00/mo · ~4 min
@@ -147,7 +147,7 @@ fn markdown_of_a_plan_without_changes_is_three_lines() {
 }
 
 #[test]
-fn a_large_plan_fits_into_a_comment_and_says_what_is_left_out() {
+fn a_large_plan_fits_into_a_comment_and_counts_the_omissions() {
     let mut plan = plans::many(500);
     plan.changes.insert(0, plans::full().changes.remove(0));
     let text = ReviewFormat::Markdown.render_plan(&reviewed(&plan));
@@ -160,7 +160,7 @@ fn a_large_plan_fits_into_a_comment_and_says_what_is_left_out() {
 }
 
 #[test]
-fn what_is_left_out_counts_the_resources_of_a_module() {
+fn the_omitted_changes_count_the_resources_of_a_module() {
     let mut plan = plans::many(3_000);
     let last = plan.changes.len() - 50;
     for change in &mut plan.changes[last..] {
@@ -176,7 +176,7 @@ fn what_is_left_out_counts_the_resources_of_a_module() {
 }
 
 #[test]
-fn code_scanning_gets_rules_places_and_lasting_fingerprints() {
+fn sarif_has_rules_locations_and_stable_fingerprints() {
     let plan = judged();
     let before = parsed(&ReviewFormat::Sarif.render_plan(&reviewed(&plan)));
     let mut moved = judged();
@@ -230,7 +230,7 @@ fn code_scanning_gets_rules_places_and_lasting_fingerprints() {
 }
 
 #[test]
-fn problems_of_a_configuration_point_at_their_columns() {
+fn configuration_errors_have_columns_in_every_format() {
     let mut sources = Sources::default();
     let text = "vm:\n  wéb: { plan: 1 }\n";
     sources.add(Source::new("shop #1.stead.yaml", text));
@@ -277,7 +277,7 @@ fn problems_of_a_configuration_point_at_their_columns() {
 }
 
 #[test]
-fn policies_and_drift_are_tests() {
+fn junit_contains_policies_and_drift_as_tests() {
     let plan = judged();
     let of = reviewed(&plan);
     insta::assert_snapshot!(ReviewFormat::Junit.render_plan(&of), @r#"
@@ -309,7 +309,7 @@ fn policies_and_drift_are_tests() {
 }
 
 #[test]
-fn a_plan_is_counts_metrics_and_a_chart() {
+fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     let plan = judged();
     let of = reviewed(&plan);
     insta::assert_snapshot!(ReviewFormat::Gitlab.render_plan(&of), @r#"{"create":2,"delete":2,"update":3}"#);
@@ -364,7 +364,7 @@ fn a_plan_is_counts_metrics_and_a_chart() {
 }
 
 #[test]
-fn tools_for_terraform_read_the_changes() {
+fn tfjson_contains_the_changes_for_terraform_tools() {
     let document = parsed(&ReviewFormat::Tfjson.render_plan(&reviewed(&judged())));
     assert_eq!(document["format_version"], "1.2");
     assert_eq!(document["applyable"], false);
@@ -411,7 +411,7 @@ fn tools_for_terraform_read_the_changes() {
 }
 
 #[test]
-fn a_policy_that_says_no_is_told_once_and_one_that_does_not_fails_nothing() {
+fn a_denying_policy_is_listed_once_and_an_overridden_one_is_no_failure() {
     let mut plan = judged();
     plan.policy[1].verdict = PolicyStatus::Overridden;
     let of = reviewed(&plan);
@@ -427,7 +427,7 @@ fn a_policy_that_says_no_is_told_once_and_one_that_does_not_fails_nothing() {
 }
 
 #[test]
-fn a_look_tells_nothing_of_an_apply() {
+fn a_drift_report_does_not_mention_an_apply() {
     let plan = Plan { drift: Vec::new(), ..plans::empty() };
     let nothing = DriftHistoryDiff::default();
     let found = found(&plan, &[], &nothing);
@@ -455,7 +455,7 @@ fn found<'a>(
 }
 
 #[test]
-fn a_look_tells_what_is_new_what_nobody_manages_and_what_is_resolved() {
+fn a_drift_report_lists_new_unmanaged_and_resolved_drift() {
     let plan = Plan { drift: plans::full().drift, ..plans::empty() };
     let stranger = [ObjectSummary {
         kind: "vm".into(),
@@ -500,7 +500,7 @@ fn a_look_tells_what_is_new_what_nobody_manages_and_what_is_resolved() {
 }
 
 #[test]
-fn the_reports_of_an_apply_tell_what_it_did() {
+fn the_reports_of_an_apply_contain_its_results() {
     let plan = judged();
     let addresses: Vec<_> = plan.changes.iter().map(|change| change.address.clone()).collect();
     let (mut steps, error) = (StepResults::default(), StepError::NotReady("status failed: no room".into()));
@@ -557,7 +557,7 @@ fn the_reports_of_an_apply_tell_what_it_did() {
 }
 
 #[test]
-fn drift_has_the_type_of_its_resource_and_keys_keep_their_dots() {
+fn drift_has_the_type_of_its_resource_and_map_keys_keep_their_dots() {
     let mut plan = judged();
     let addresses = ["eu.shop.vm.web", "cluster.jobs.node_pools.general", "vpc.vpc"];
     for (drift, address) in plan.drift.iter_mut().zip(addresses) {

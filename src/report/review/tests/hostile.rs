@@ -65,7 +65,7 @@ fn plan(evil: &str) -> Plan {
 }
 
 #[test]
-fn nothing_of_markdown_comes_through() {
+fn markdown_in_values_is_escaped() {
     for evil in EVIL {
         let text = ReviewFormat::Markdown.render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{text}");
@@ -121,7 +121,7 @@ fn calls_nobody(said: &str, evil: &str, page: &str) {
 }
 
 #[test]
-fn nothing_of_html_comes_through() {
+fn html_in_values_is_escaped() {
     for evil in EVIL {
         let text = ReviewFormat::Html.render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{evil}");
@@ -143,7 +143,7 @@ fn nothing_of_html_comes_through() {
 }
 
 #[test]
-fn documents_stay_documents() {
+fn hostile_values_leave_the_documents_valid() {
     for evil in EVIL {
         let plan = plan(evil);
         let of = reviewed(&plan);

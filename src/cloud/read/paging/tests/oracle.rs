@@ -201,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_list_is_the_world_at_one_instant_or_an_error(
+    fn a_list_equals_the_live_objects_at_one_instant_or_is_an_error(
         count in 0u32..160,
         manner in manner(),
         tape in prop::collection::vec(any::<u8>(), 8..64),

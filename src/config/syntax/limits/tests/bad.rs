@@ -25,7 +25,7 @@ fn mended(path: &str, text: &str) -> String {
 }
 
 #[test]
-fn what_nobody_sees_is_told_of_where_it_is_no_part_of_a_sentence() {
+fn invisible_characters_are_reported_outside_of_sentences() {
     for slip in ["a: x\u{a0}", "a: \u{200b}x", "a: x\u{2060}y", "b: 1\na:\u{a0}x"] {
         assert!(y(slip).contains("Invisible character"), "{slip:?}: {}", y(slip));
     }
@@ -36,7 +36,7 @@ fn what_nobody_sees_is_told_of_where_it_is_no_part_of_a_sentence() {
 }
 
 #[test]
-fn yaml_expressions() {
+fn an_unquoted_yaml_expression_is_an_error() {
     assert_snapshot!(y("a:\n  host: ${env == 'prod' ? 'a' : 'b'}\nb: 1"), @r#"S0112 2:9 Expression without quotes | Quote it: `host: "${env == 'prod' ? 'a' : 'b'}"`."#);
     assert_snapshot!(mended("a.yaml", "a:\n  host: ${env == 'prod' ? 'a' : 'b'}\nb: 1"), @r#"
     a:
@@ -54,7 +54,7 @@ fn yaml_expressions() {
 }
 
 #[test]
-fn yaml_quotes_in_quotes_are_told_where_the_error_is() {
+fn nested_yaml_quotes_are_reported_at_their_location() {
     for (innocent, place) in [
         ("user_data: |\n  echo \"${arr[\"key\"]}\"\nplan p\n", " 3:"),
         ("# a: \"${arr[\"key\"]}\"\nplan p\n", " 2:"),
@@ -70,7 +70,7 @@ fn yaml_quotes_in_quotes_are_told_where_the_error_is() {
 }
 
 #[test]
-fn yaml_crons_and_first_characters() {
+fn unquoted_yaml_crons_and_special_first_characters_are_errors() {
     assert_snapshot!(y("a:\n  cron_schedule: */5 * * * *\n  b: 1"), @r#"S0114 2:18 Cron schedule without quotes | Quote the cron: `cron_schedule: "*/5 * * * *"`."#);
     assert_snapshot!(mended("a.yaml", "a:\n  cron_schedule: */5 * * * *\n  b: 1"), @r#"
     a:
@@ -93,7 +93,7 @@ fn yaml_crons_and_first_characters() {
 }
 
 #[test]
-fn yaml_quotes() {
+fn invalid_yaml_quotes_are_errors() {
     assert_snapshot!(y("a: \"x\nb: 1"), @"S0116 1:4 Quote is not closed | Close the quote on its line; text of several lines goes below `key: |`.");
     assert_snapshot!(y("a:\n  b: \"x\n  c: y\nd: \"z\"\n"), @"S0116 2:6 Quote is not closed | Close the quote on its line; text of several lines goes below `key: |`.");
     assert_snapshot!(y("a: 'x\nb: 1\nc: 2"), @"S0116 1:4 Quote is not closed | Close the quote on its line; text of several lines goes below `key: |`.");
@@ -104,7 +104,7 @@ fn yaml_quotes() {
 }
 
 #[test]
-fn yaml_colons_and_indentation() {
+fn invalid_yaml_colons_and_indentation_are_errors() {
     assert_snapshot!(y("a:1\nb: 2"), @"S0117 1:2 No space after the colon | Write `a: 1`.");
     assert_snapshot!(y("a: 1\nb:2\nc: 3"), @"S0117 2:2 No space after the colon | Write `b: 2`.");
     assert_snapshot!(y("vpc:\n  main:\n    cidr:10.0.0.0/16\n"), @"S0117 3:9 No space after the colon | Write `cidr: 10.0.0.0/16`.");
@@ -132,7 +132,7 @@ fn yaml_colons_and_indentation() {
 }
 
 #[test]
-fn yaml_brackets() {
+fn unclosed_yaml_brackets_are_errors() {
     assert_snapshot!(y("a: [1, 2\nb: 3"), @"S0125 1:4 Bracket is not closed | Close it with `]`; text that begins with a bracket needs quotes.");
     assert_snapshot!(y("a: {x: 1\nb: 3"), @"S0125 1:4 Bracket is not closed | Close it with `}`; text that begins with a bracket needs quotes.");
     assert_snapshot!(y("a: [1, 2"), @"S0125 1:4 Bracket is not closed | Close it with `]`; text that begins with a bracket needs quotes.");
@@ -142,7 +142,7 @@ fn yaml_brackets() {
 }
 
 #[test]
-fn yaml_that_is_no_configuration() {
+fn yaml_that_is_not_a_mapping_is_an_error() {
     assert_snapshot!(y("- a"), @"S0107 1:1 Not a mapping | Begin with `stead: 1` and `stack: NAME`.");
     assert_snapshot!(y("just some words"), @"S0107 1:1 Not a mapping | Begin with `stead: 1` and `stack: NAME`.");
     assert_snapshot!(y("a: 1\n---\nb: 2"), @"S0121 2:1 Several documents | Move it to a file of its own: all files of a stack's directory are read together.");
@@ -162,7 +162,7 @@ fn yaml_that_is_no_configuration() {
 }
 
 #[test]
-fn kdl_text_without_quotes() {
+fn unquoted_kdl_text_is_an_error() {
     assert_snapshot!(k("vpc main cidr=10.0.0.0/16"), @r#"S0131 1:15 Text needs quotes | Write `cidr="10.0.0.0/16"`."#);
     assert_snapshot!(mended("a.kdl", "vpc main cidr=10.0.0.0/16"), @r#"vpc main cidr="10.0.0.0/16""#);
     assert_snapshot!(k("vm web { health_check_path /healthz; repo acme/shop }"), @r#"
@@ -187,7 +187,7 @@ fn kdl_text_without_quotes() {
 }
 
 #[test]
-fn kdl_keywords_lists_and_comments() {
+fn invalid_kdl_keywords_lists_and_comments_are_errors() {
     assert_snapshot!(k("a x=true y=false z=null"), @r"
     S0132 1:5 Keyword without `#` | Write `x=#true`.
     S0132 1:12 Keyword without `#` | Write `y=#false`.
@@ -213,7 +213,7 @@ fn kdl_keywords_lists_and_comments() {
 }
 
 #[test]
-fn kdl_in_other_languages_clothes() {
+fn the_syntax_of_other_languages_in_kdl_is_an_error() {
     assert_snapshot!(k("vpc main {\n  cidr = \"10.0.0.0/16\"\n  size=3\n}"), @r#"
     S0133 2:7 `=` after a name | Write `cidr "10.0.0.0/16"`.
     S0133 3:7 `=` after a name | Write `size 3`.
@@ -244,7 +244,7 @@ fn kdl_in_other_languages_clothes() {
 }
 
 #[test]
-fn kdl_braces_and_text() {
+fn unclosed_kdl_braces_and_strings_are_errors() {
     assert_snapshot!(k("a {\n  b {\n    c 1\n}"), @"S0142 1:3 Brace is not closed | Close it with `}`.");
     assert_snapshot!(k("a {\n}\n}"), @"S0142 3:1 Unmatched brace | Remove it, or look for a `{` that is missing above.");
     assert_snapshot!(k("a \"x\nb 1"), @r#"S0141 1:3 Text is not closed | Close the quote. Text of several lines is written between two lines of `"""`."#);
@@ -269,7 +269,7 @@ fn kdl_braces_and_text() {
 }
 
 #[test]
-fn both_refuse_depth_and_bombs() {
+fn both_syntaxes_reject_deep_nesting_and_expansion_bombs() {
     let deep = 10_000;
     let stairs = lines(deep, |n| format!("{}a:\n", " ".repeat(n - 1)));
     assert_snapshot!(y(&stairs), @"S0104 65:65 Nested too deeply | Look for a bracket or brace that is not closed.");
@@ -293,7 +293,7 @@ fn both_refuse_depth_and_bombs() {
 }
 
 #[test]
-fn many_problems_end_somewhere() {
+fn the_number_of_reported_problems_is_limited() {
     let count = |path, text: &str| read(path, text).unwrap_err().len();
     assert_eq!(count("a.yaml", &lines(1000, |n| format!("a{n}: 1\na{n}: 1\n"))), 50);
     assert_eq!(count("a.kdl", &"# c\n".repeat(1000)), 50);

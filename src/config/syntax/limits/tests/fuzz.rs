@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
-    fn bytes(bytes in vec(any::<u8>(), 0..200)) {
+    fn arbitrary_bytes_do_not_panic(bytes in vec(any::<u8>(), 0..200)) {
         match decode_utf8(SourceId(0), bytes) {
             Ok(text) => both(&text),
             Err(unreadable) => {
@@ -65,24 +65,24 @@ proptest! {
     }
 
     #[test]
-    fn text(text in "\\PC{0,80}") {
+    fn arbitrary_text_does_not_panic(text in "\\PC{0,80}") {
         both(&text);
     }
 
     #[test]
-    fn pieces(pieces in vec(prop_oneof![3 => select(&PIECES[..]), 2 => select(&["a", "b", "1", " ", "x y"][..])], 0..60)) {
+    fn arbitrary_token_sequences_do_not_panic(pieces in vec(prop_oneof![3 => select(&PIECES[..]), 2 => select(&["a", "b", "1", " ", "x y"][..])], 0..60)) {
         both(&pieces.concat());
     }
 
     #[test]
-    fn edits(edits in vec((any::<Index>(), 0_usize..4, select(&PIECES[..])), 1..4)) {
+    fn arbitrary_edits_do_not_panic(edits in vec((any::<Index>(), 0_usize..4, select(&PIECES[..])), 1..4)) {
         check("a.yaml", &mutated(YAML, &edits));
         check("a.kdl", &mutated(KDL, &edits));
     }
 }
 
 #[test]
-fn what_is_mutated_is_valid() {
+fn the_texts_that_are_mutated_are_valid() {
     assert!(read("a.yaml", YAML).is_ok());
     assert!(read("a.kdl", KDL).is_ok());
 }

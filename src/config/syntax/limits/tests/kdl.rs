@@ -10,7 +10,7 @@ fn t(text: &str) -> String {
 }
 
 #[test]
-fn a_kinds_argument_is_a_name_and_another_words_is_a_value() {
+fn the_argument_of_a_kind_is_a_name_and_of_a_keyword_a_value() {
     assert_snapshot!(t("stead 1; stack shop; vpc main"), @r#"{stead: #1., stack: "shop"., vpc: {main: bare}}"#);
     assert_snapshot!(t("vpc main cidr=\"10.20.0.0/16\"\nvm web plan=$locals.pick\nvpc other { cidr \"10.0.0.0/8\" }"), @r#"{vpc: {main: {cidr: "10.20.0.0/16"}, other: {cidr: "10.0.0.0/8".}}, vm: {web: {plan: "$locals.pick"}}}"#);
     assert_snapshot!(t("vpc { main cidr=a; other }\nvpc third"), @r#"{vpc: {main: {cidr: "a"}, other: bare, third: bare}}"#);
@@ -19,7 +19,7 @@ fn a_kinds_argument_is_a_name_and_another_words_is_a_value() {
 }
 
 #[test]
-fn arguments_properties_and_blocks() {
+fn arguments_properties_and_blocks_become_entries() {
     assert_snapshot!(t("vars { a type=int; b default=small { one_of small large }; c; d 1; e 1 2; f {} }"), @r#"{vars: {a: {type: "int"}, b: {default: "small", one_of: ["small", "large"]}, c: bare, d: #1., e: [#1, #2], f: {}}}"#);
     assert_snapshot!(t("a { - 1; - x=1; - { y 2 }; - 3 4; - }"), @"{a: [#1., {x: #1}, {y: #2.}, [#3, #4], bare]}");
     assert_snapshot!(t("a #true #false #null\nb #null\nc \"true\" x"), @r#"{a: [#true, #false, null], b: null, c: ["true", "x"]}"#);
@@ -38,14 +38,14 @@ fn numbers_keep_their_text() {
 }
 
 #[test]
-fn text_in_all_its_forms() {
+fn string_literals_of_every_form_are_decoded() {
     assert_snapshot!(t("a \"x\\ty\\u{e9}\" #\"raw \\ \"q\" \"# bare-word.x $vars.y"), @r#"{a: ["x\tyé", "raw \\ \"q\" ", "bare-word.x", "$vars.y"]}"#);
     assert_snapshot!(t("a \"\"\"\n    one\n      two\n    \"\"\""), @r#"{a: "one\n  two".}"#);
     assert_snapshot!(t("a \"\"\"\r\n  one\r\n  two\r\n  \"\"\"\r\n"), @r#"{a: "one\ntwo".}"#);
 }
 
 #[test]
-fn comments_and_slashdash() {
+fn comments_and_slashdash_are_skipped() {
     assert_snapshot!(t("// c\na 1 /* x */ 2 // d\n/- b { c d=1 d=1 }\nc /- 1 2 /-k=v { /- x 1; y 2 }\n/-\nd"), @"{a: [#1, #2], c: {2: {y: #2.}}}");
     assert_snapshot!(t("a 1 \\\n  2 \\ // c\n 3"), @"{a: [#1, #2, #3]}");
     assert_snapshot!(t("a 1 \\\r\n  2 \\ // c\r\n 3\r\nb 4"), @"{a: [#1, #2, #3], b: #4.}");
@@ -56,7 +56,7 @@ fn comments_and_slashdash() {
 }
 
 #[test]
-fn duplicates_show_both_places() {
+fn duplicates_are_reported_with_both_locations() {
     assert_snapshot!(problems("a.kdl", "a { x 1; x 2 }\nb k=1 k=2\nc k=1 { k 2 }\nstack s\nstack t\nvpc m\nvpc m\nvpc m"), @r"
     S0106 1:10 Duplicate key | Remove one of the two, or rename it.
     S0106 2:7 Duplicate key | Remove one of the two, or rename it.
@@ -67,7 +67,7 @@ fn duplicates_show_both_places() {
 }
 
 #[test]
-fn shapes_that_mean_nothing() {
+fn ambiguous_node_shapes_are_errors() {
     assert_snapshot!(problems("a.kdl", "vars { a 1 b=2; b 1 { c 2 } }"), @r"
     S0139 1:10 Value and block at once | Keep the value, or write all of it as keys: `a { key value }`; a map of named blocks is `a { first { … }; second { … } }`.
     S0139 1:19 Value and block at once | Keep the value, or write all of it as keys: `b { key value }`; a map of named blocks is `b { first { … }; second { … } }`.
@@ -88,7 +88,7 @@ fn shapes_that_mean_nothing() {
 }
 
 #[test]
-fn spans_are_bytes_and_leave_line_ends_out() {
+fn spans_are_byte_ranges_without_line_ends() {
     let text = "é \"ü\" // c\r\n\"k\" x = 漢 \\\r\n  y=#\"q\"#\r\nvpc m { a 1 \"2\"\r\n}\r\n";
     let document = kdl(text);
     let at = |span: Span| &text[span.start as usize..span.end as usize];

@@ -25,7 +25,7 @@ fn many_kdl(blocks: usize) -> String {
 }
 
 #[test]
-fn entries_grow_with_the_blocks() {
+fn the_number_of_entries_grows_linearly_with_the_blocks() {
     let count = |document: Document| {
         let mut count = 0;
         each(&document.root, &mut |_| count += 1);
@@ -38,7 +38,7 @@ fn entries_grow_with_the_blocks() {
 }
 
 #[test]
-fn the_deepest_tree_that_is_read() {
+fn the_depth_limit_is_exact() {
     let flow = |depth: usize| format!("a: {}1{}", "[".repeat(depth - 1), "]".repeat(depth - 1));
     assert_eq!(problems("a.yaml", &flow(MAX_DEPTH)), "no problem");
     assert!(problems("a.yaml", &flow(MAX_DEPTH + 1)).starts_with("S0104 1:67 "));
@@ -48,7 +48,7 @@ fn the_deepest_tree_that_is_read() {
 }
 
 #[test]
-fn large_junk_is_one_message() {
+fn large_invalid_input_produces_one_message() {
     let junk = "x".repeat(1_000_000);
     assert!(problems("a.yaml", &junk).starts_with("S0107 1:1 "));
     assert_eq!(read("a.kdl", &junk).map(|document| document.root.len()), Ok(1));

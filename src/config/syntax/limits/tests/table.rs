@@ -17,7 +17,7 @@ fn every_code_is_listed() {
 }
 
 #[test]
-fn endings_name_the_syntax() {
+fn file_extensions_determine_the_syntax() {
     assert_eq!(syntax_of("a/net.stead.yaml"), Some(Syntax::Yaml));
     assert_eq!(syntax_of("STEAD.KDL"), Some(Syntax::Kdl));
     assert_eq!(syntax_of("stead.toml"), None);

@@ -31,18 +31,18 @@ fn an_empty_file_is_an_empty_mapping() {
 }
 
 #[test]
-fn many_comments_are_fine() {
+fn many_comments_are_accepted() {
     assert_eq!(t(&format!("{}a: 1", "# c\n".repeat(1000))), "{a: 1}");
 }
 
 #[test]
-fn line_ends_of_windows_do_not_reach_values() {
+fn windows_line_ends_are_not_part_of_values() {
     assert_snapshot!(t("a: 1\r\nb:\r\n  c: x y\r\n  d: \"q\"\r\n"), @r#"{a: 1, b: {c: x y, d: "q"}}"#);
     assert_snapshot!(t("a: |\r\n  one\r\n  two\r\n"), @r#"{a: "one\ntwo\n"}"#);
 }
 
 #[test]
-fn anchors_and_merge_keys() {
+fn anchors_and_merge_keys_are_resolved() {
     assert_snapshot!(t("a: &x {k: 1, l: [2]}\nb: *x\nc: *x"), @"{a: {k: 1, l: [2]}, b: ^{k: ^1, l: ^[^2]}, c: ^{k: ^1, l: ^[^2]}}");
     assert_snapshot!(t("base: &base {k: 1, l: 2}\nd:\n  <<: *base\n  l: 3\n  m: 4"), @"{base: {k: 1, l: 2}, d: {l: 3, m: 4, k: ^1}}");
     assert_snapshot!(t("a: &a {k: 1}\nb: &b {k: 2, l: 3}\nc: {<<: [*a, *b], m: 4}"), @"{a: {k: 1}, b: {k: 2, l: 3}, c: {m: 4, k: ^1, l: ^3}}");
@@ -52,7 +52,7 @@ fn anchors_and_merge_keys() {
 }
 
 #[test]
-fn what_an_alias_reaches_knows_both_places() {
+fn an_aliased_value_records_both_locations() {
     let text = "a: &x {k: 1}\nb: *x\nc:\n  <<: *x\n  d: 2\n";
     let document = yaml(text);
     let mut seen = Vec::new();
@@ -78,7 +78,7 @@ fn duplicate_keys_show_both_lines() {
 }
 
 #[test]
-fn spans_are_bytes_and_leave_line_ends_out() {
+fn spans_are_byte_ranges_without_line_ends() {
     let text = "é: x y  # c\r\n\"k\": 'ü'\r\nl:\r\n  - 漢 字\r\nm: one\r\n  two\r\n";
     let document = yaml(text);
     let at = |span: Span| &text[span.start as usize..span.end as usize];

@@ -411,12 +411,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC*") {
+        fn arbitrary_text_is_parsed_or_rejected(text in "\\PC*") {
             let _ = parse(&text);
         }
 
         #[test]
-        fn any_words_are_read_or_refused(
+        fn arbitrary_token_sequences_are_parsed_or_rejected(
             words in prop::collection::vec(
                 prop::sample::select(vec![
                     "select", "from", "where", "create", "table", "insert", "into", "values", "(", ")", ",", "*",
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_nests_so_nothing_overflows() {
+    fn deep_nesting_is_rejected_without_a_stack_overflow() {
         assert!(parse(&format!("SELECT {}", "(".repeat(60_000))).is_err());
         assert!(parse(&format!("CREATE TABLE a (b {}", "(".repeat(60_000))).is_err());
         assert!(parse(&format!("SELECT {}1", "1 + ".repeat(10_000))).is_ok());

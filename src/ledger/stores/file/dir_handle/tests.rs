@@ -107,7 +107,7 @@ fn bad_paths(scene: &Scene) -> Vec<String> {
 }
 
 #[test]
-fn two_hundred_paths_lead_nowhere() {
+fn two_hundred_hostile_paths_are_rejected() {
     let scene = scene();
     let folder = DirHandle::open_user_dir(&scene.root).unwrap();
     for good in ["plain", "./plain", "keys/id.pub", "keys/./deep/x", "a b/ü", "..a", "a..", "...", "-f"] {
@@ -136,7 +136,7 @@ fn two_hundred_paths_lead_nowhere() {
 }
 
 #[test]
-fn names_in_a_folder_are_names() {
+fn a_file_name_in_a_directory_contains_no_path() {
     let root = tempfile::tempdir().unwrap();
     let folder = DirHandle::open_user_dir(root.path()).unwrap();
     for name in ["", ".", "..", "a/b", "../x", "/x", "a\0"] {
@@ -162,7 +162,7 @@ fn a_failed_write_leaves_the_old_file_and_nothing_else() {
 }
 
 #[test]
-fn a_link_is_replaced_and_never_written_through() {
+fn a_symlink_is_replaced_and_not_written_through() {
     let scene = scene();
     let folder = DirHandle::open_user_dir(&scene.root).unwrap();
     folder.replace("link", 0o600, |file| file.write_all(b"mine")).unwrap();
@@ -175,7 +175,7 @@ fn a_link_is_replaced_and_never_written_through() {
 }
 
 #[test]
-fn our_own_folders_are_no_links_and_nobody_elses() {
+fn private_directories_are_not_symlinks_and_have_one_owner() {
     let root = tempfile::tempdir().unwrap();
     let place = root.path().join("stack/.stead/ledger/prod");
     DirHandle::create_private_dir(&place).unwrap();
@@ -205,7 +205,7 @@ fn our_own_folders_are_no_links_and_nobody_elses() {
 
 /// Another process that swaps a directory for a link, over and over, while files are written in it.
 #[test]
-fn ten_thousand_swaps_lead_no_write_elsewhere() {
+fn ten_thousand_directory_swaps_redirect_no_write() {
     const SWAPS: usize = 10_000;
     let root = tempfile::tempdir().unwrap();
     let place = root.path().join(".stead/ledger");
@@ -243,7 +243,7 @@ fn ten_thousand_swaps_lead_no_write_elsewhere() {
 
 /// The same for what a stack's files name: what is read was never outside.
 #[test]
-fn a_swapped_part_of_a_path_is_not_read_through() {
+fn a_swapped_path_component_is_not_read_through() {
     let scene = scene();
     let folder = DirHandle::open_user_dir(&scene.root).unwrap();
     let (keys, aside, link) = (scene.root.join("keys"), scene.root.join("aside"), scene.root.join("to"));

@@ -37,7 +37,7 @@ fn journal_path(directory: &Path) -> PathBuf {
 }
 
 #[test]
-fn what_is_committed_is_there_again() {
+fn committed_records_are_read_back() {
     let root = tempfile::tempdir().unwrap();
     assert!(read(root.path()).unwrap().is_none());
     assert!(!root.path().join("prod").exists(), "reading makes nothing");
@@ -52,7 +52,7 @@ fn what_is_committed_is_there_again() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_intent_takes_room_for_what_follows_it() {
+fn an_intent_reserves_disk_space_for_its_outcome() {
     use std::os::unix::fs::MetadataExt;
 
     let root = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ fn an_intent_takes_room_for_what_follows_it() {
 }
 
 #[test]
-fn the_second_writer_learns_who_holds_the_lock() {
+fn the_second_writer_gets_the_name_of_the_lock_holder() {
     let root = tempfile::tempdir().unwrap();
     let first = open(root.path()).unwrap();
     let Err(StoreError::Locked { holder }) = open(root.path()) else { panic!() };
@@ -76,7 +76,7 @@ fn the_second_writer_learns_who_holds_the_lock() {
 }
 
 #[test]
-fn a_torn_end_is_dropped_and_written_over() {
+fn a_torn_last_line_is_dropped_and_overwritten() {
     let root = tempfile::tempdir().unwrap();
     let written = journal(root.path());
     now(written.commit(&[adopted(1, "x")])).unwrap();
@@ -96,7 +96,7 @@ fn a_torn_end_is_dropped_and_written_over() {
 }
 
 #[test]
-fn damage_stops_everything_and_is_named() {
+fn damage_stops_all_writes_and_is_located() {
     let root = tempfile::tempdir().unwrap();
     let written = journal(root.path());
     now(written.commit(&[adopted(1, "x")])).unwrap();
@@ -114,7 +114,7 @@ fn damage_stops_everything_and_is_named() {
 }
 
 #[test]
-fn condensing_keeps_everything_and_only_the_last_ten() {
+fn compaction_keeps_the_ledger_and_the_last_ten_checkpoints() {
     let root = tempfile::tempdir().unwrap();
     let mut ledger = None;
     for n in 0..13 {
@@ -138,7 +138,7 @@ fn condensing_keeps_everything_and_only_the_last_ten() {
 
 /// Every state of the directory that a crash during condensing can leave is one of the two.
 #[test]
-fn a_crash_while_condensing_loses_nothing() {
+fn a_crash_during_compaction_loses_nothing() {
     let root = tempfile::tempdir().unwrap();
     let written = journal(root.path());
     now(written.commit(&[adopted(1, "x"), adopted(2, "y")])).unwrap();
@@ -160,7 +160,7 @@ fn a_crash_while_condensing_loses_nothing() {
 }
 
 #[test]
-fn a_damaged_summary_is_never_used() {
+fn a_damaged_checkpoint_is_never_used() {
     let root = tempfile::tempdir().unwrap();
     let written = journal(root.path());
     now(written.commit(&[adopted(1, "x")])).unwrap();
@@ -200,7 +200,7 @@ fn another_stacks_ledger_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn files_are_private_and_links_are_refused() {
+fn files_are_private_and_symlinks_are_rejected() {
     use std::os::unix::fs::{PermissionsExt, symlink};
     let root = tempfile::tempdir().unwrap();
     let written = journal(root.path());
@@ -228,7 +228,7 @@ fn files_are_private_and_links_are_refused() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_an_error_before_any_request() {
+fn an_unwritable_directory_is_an_error_before_any_request() {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("prod"), "a file").unwrap();
     let Err(StoreError::Io { place, .. }) = open(root.path()) else { panic!() };
@@ -237,7 +237,7 @@ fn a_place_that_cannot_be_written_is_an_error_before_any_request() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_poisons() {
+fn a_full_disk_poisons_the_store() {
     let root = tempfile::tempdir().unwrap();
     let store = open(root.path()).unwrap();
     store.state.borrow_mut().journal = OpenOptions::new().write(true).open("/dev/full").unwrap().into();
@@ -248,7 +248,7 @@ fn a_full_disk_poisons() {
 }
 
 #[test]
-fn under_a_runtime_a_line_is_there_when_append_returns() {
+fn in_a_runtime_a_line_is_durable_when_append_returns() {
     let root = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let store = open(root.path()).unwrap();
@@ -263,7 +263,7 @@ fn under_a_runtime_a_line_is_there_when_append_returns() {
 /// Whoever gives up waiting for a line cannot know whether it is there: nothing more is written, and
 /// nobody else gets the ledger before the line is down.
 #[test]
-fn a_write_that_nobody_waits_for_keeps_the_lock_and_ends_the_writing() {
+fn an_abandoned_write_keeps_the_lock_and_ends_all_writes() {
     let root = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
     let store = open(root.path()).unwrap();

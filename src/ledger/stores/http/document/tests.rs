@@ -23,7 +23,7 @@ fn of(records: &[Record]) -> Ledger {
 }
 
 #[test]
-fn a_document_comes_back_as_it_was_written() {
+fn a_document_round_trips() {
     let new = parse(None, Uuid::from_u128(7), None).unwrap();
     assert!(new.records.is_empty());
     let mut records = vec![birth()];
@@ -44,7 +44,7 @@ fn a_document_comes_back_as_it_was_written() {
 }
 
 #[test]
-fn a_server_may_write_its_json_otherwise() {
+fn a_document_reformatted_by_the_server_is_accepted() {
     let document = StateDocument::default().with_records(&[birth()], &of(&[birth()]), None).unwrap();
     let value: serde_json::Value = serde_json::from_slice(&document.write().unwrap()).unwrap();
     let pretty = serde_json::to_vec_pretty(&value).unwrap();
@@ -53,7 +53,7 @@ fn a_server_may_write_its_json_otherwise() {
 }
 
 #[test]
-fn it_is_a_state_to_terraform() {
+fn the_document_is_a_valid_terraform_state() {
     let document = StateDocument::default().with_records(&[birth()], &of(&[birth()]), None).unwrap();
     let value: serde_json::Value = serde_json::from_slice(&document.write().unwrap()).unwrap();
     assert_eq!(value["version"], 4);
@@ -62,7 +62,7 @@ fn it_is_a_state_to_terraform() {
 }
 
 #[test]
-fn many_lines_are_summed_up() {
+fn many_lines_are_compacted_into_a_checkpoint() {
     let mut records = vec![birth()];
     let mut document = StateDocument::default().with_records(&records, &of(&records), None).unwrap();
     let long: String = "x".repeat(MAX_LINE_BYTES / 4);
@@ -77,7 +77,7 @@ fn many_lines_are_summed_up() {
 }
 
 #[test]
-fn what_is_no_ledger_is_named() {
+fn a_document_that_is_not_a_ledger_is_described() {
     for (body, wanted) in [
         ("", "it holds no state"),
         ("<html>", "it holds no state"),
@@ -96,7 +96,7 @@ fn what_is_no_ledger_is_named() {
 }
 
 #[test]
-fn no_byte_changes_unseen() {
+fn every_changed_byte_is_detected() {
     let records = [birth(), account("a")];
     let document = StateDocument::default().with_records(&records[..1], &of(&records[..1]), None).unwrap();
     let document = document.with_records(&records[1..], &of(&records), None).unwrap();
@@ -121,7 +121,7 @@ fn no_byte_changes_unseen() {
 }
 
 #[test]
-fn what_was_written_without_the_key_is_refused_with_the_number_of_its_line() {
+fn a_line_forged_without_the_key_is_rejected_with_its_number() {
     let key = MacKey::new(&[7; 32]).unwrap();
     let mut records = vec![birth(), Record::Sealed { key: key.id().clone() }];
     let mut document = StateDocument::default().with_records(&records, &of(&records), Some(&key)).unwrap();

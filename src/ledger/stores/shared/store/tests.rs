@@ -221,7 +221,7 @@ fn append(store: &Kept, records: &[Record]) -> Result<(), StoreError> {
 }
 
 #[test]
-fn a_lease_is_taken_kept_and_given_back() {
+fn a_lease_is_taken_renewed_and_released() {
     let world = world();
     assert!(
         now(Kept::read(&world.shelf, "shop", "prod", None)).unwrap().is_none(),
@@ -247,7 +247,7 @@ fn a_lease_is_taken_kept_and_given_back() {
 }
 
 #[test]
-fn who_held_it_before_is_silent_or_not() {
+fn a_takeover_is_proven_only_if_the_previous_holder_has_ended() {
     type Before = fn(&World, Kept);
     let ran_out: Before = |world, _| world.pass(240);
     let taken_and_given_back: Before = |world, _| {
@@ -297,7 +297,7 @@ fn who_held_it_before_is_silent_or_not() {
 }
 
 #[test]
-fn force_that_is_not_needed_leaves_no_reason() {
+fn an_unnecessary_force_records_no_reason() {
     let world = world();
     now(world.open(1).release()).unwrap();
     let _two = world.forcing().open(2);
@@ -329,7 +329,7 @@ fn a_displaced_holder_can_do_nothing() {
 
 /// The numbers that a sleeper counts on may have been written, summed up and removed.
 #[test]
-fn a_sleeper_is_displaced_though_its_number_is_free_again() {
+fn a_paused_holder_is_displaced_even_if_its_line_number_is_free() {
     for (forced, seconds) in [(false, 240), (true, 10)] {
         let world = world();
         let one = world.open(1);
@@ -349,7 +349,7 @@ fn a_sleeper_is_displaced_though_its_number_is_free_again() {
 }
 
 #[test]
-fn a_displaced_holders_summary_sums_up_its_own_lines() {
+fn the_checkpoint_of_a_displaced_holder_covers_its_own_lines_only() {
     let world = world();
     let one = world.open(1);
     append(&one, &[begin(1)]).unwrap();
@@ -364,7 +364,7 @@ fn a_displaced_holders_summary_sums_up_its_own_lines() {
 }
 
 #[test]
-fn every_laxity_is_refused_and_the_lease_given_back() {
+fn every_broken_guarantee_is_rejected_and_the_lease_released() {
     for laxity in [
         BrokenGuarantee::CreateIfAbsent,
         BrokenGuarantee::ReplaceIfUnchanged,
@@ -386,7 +386,7 @@ fn every_laxity_is_refused_and_the_lease_given_back() {
 }
 
 #[test]
-fn lost_answers_are_found_to_be_ours() {
+fn a_write_with_a_lost_response_is_recognized_as_its_own() {
     use Fate::{AnswerLost, Done, NoEffect};
     let world = world();
     world.shelf.next([AnswerLost]);
@@ -412,7 +412,7 @@ fn lost_answers_are_found_to_be_ours() {
 }
 
 #[test]
-fn a_failed_write_poisons_and_the_lease_is_given_back() {
+fn a_failed_write_poisons_the_store_and_the_lease_is_released() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(99);
@@ -427,7 +427,7 @@ fn a_failed_write_poisons_and_the_lease_is_given_back() {
 }
 
 #[test]
-fn an_append_that_is_dropped_half_way_poisons() {
+fn an_append_dropped_halfway_poisons_the_store() {
     let world = world();
     let one = world.open(1);
     world.shelf.next([Fate::NoEffect]);
@@ -437,7 +437,7 @@ fn an_append_that_is_dropped_half_way_poisons() {
 }
 
 #[test]
-fn a_release_whose_line_fails_gives_the_lease_back_all_the_same() {
+fn a_release_whose_line_fails_still_releases_the_lease() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(99);
@@ -447,7 +447,7 @@ fn a_release_whose_line_fails_gives_the_lease_back_all_the_same() {
 }
 
 #[test]
-fn a_renewal_counts_from_when_it_was_sent() {
+fn a_renewal_counts_from_its_send_time() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(1);
@@ -458,7 +458,7 @@ fn a_renewal_counts_from_when_it_was_sent() {
 }
 
 #[test]
-fn a_holder_keeps_its_lease_while_it_can() {
+fn a_holder_renews_its_lease_as_long_as_possible() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(100);
@@ -478,7 +478,7 @@ fn a_holder_keeps_its_lease_while_it_can() {
 }
 
 #[test]
-fn a_lost_lease_counts_on_from_the_lines() {
+fn after_a_lost_lease_record_the_epoch_continues_from_the_lines() {
     let world = world();
     for n in 1..4 {
         now(world.open(n).release()).unwrap();
@@ -491,7 +491,7 @@ fn a_lost_lease_counts_on_from_the_lines() {
 }
 
 #[test]
-fn ten_summaries_are_kept_and_the_rest_is_read_from_the_newest() {
+fn ten_checkpoints_are_kept_and_reading_starts_at_the_newest() {
     let world = world();
     let one = world.open(1);
     for n in 0..30 {
@@ -514,7 +514,7 @@ fn ten_summaries_are_kept_and_the_rest_is_read_from_the_newest() {
 }
 
 #[test]
-fn what_was_removed_while_it_was_read_is_read_again() {
+fn a_line_removed_during_a_read_is_read_again() {
     let world = world();
     let one = world.open(1);
     for n in 0..12 {
@@ -530,7 +530,7 @@ fn what_was_removed_while_it_was_read_is_read_again() {
 }
 
 #[test]
-fn applies_that_change_nothing_are_summed_up_too() {
+fn applies_without_changes_are_compacted_too() {
     let world = world();
     for _ in 0..200 {
         now(world.open(1).release()).unwrap();
@@ -541,7 +541,7 @@ fn applies_that_change_nothing_are_summed_up_too() {
 }
 
 #[test]
-fn damage_is_told_and_nothing_is_written() {
+fn damage_is_reported_and_nothing_is_written() {
     type Damage = fn(&MemoryBackend);
     let cases: [(&str, Damage); 4] = [
         ("line 2 is damaged: its digest", |shelf| {

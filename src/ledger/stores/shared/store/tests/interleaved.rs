@@ -262,7 +262,7 @@ fn in_steps<T>(mut future: Pin<&mut impl Future<Output = T>>) -> T {
 /// Whoever sleeps anywhere between taking the lease and its first line, and is overtaken, writes none:
 /// its epoch is older than the last one of the ledger.
 #[test]
-fn a_taker_that_is_overtaken_before_its_first_line_writes_nothing() {
+fn a_new_holder_displaced_before_its_first_line_writes_nothing() {
     let mut overtaken = 0;
     for steps in 0.. {
         let shelf = MemoryBackend::default();
@@ -295,7 +295,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn nobody_writes_after_someone_else_took_over(events in prop::collection::vec(event(), 1..200)) {
+    fn a_displaced_holder_writes_nothing_in_any_interleaving(events in prop::collection::vec(event(), 1..200)) {
         play(&events);
     }
 }

@@ -21,7 +21,7 @@ fn read(world: &World, key: Option<&MacKey>) -> Result<Ledger, StoreError> {
 }
 
 #[test]
-fn a_line_that_was_written_without_the_key_is_refused_with_its_number() {
+fn a_line_forged_without_the_key_is_rejected_with_its_number() {
     let (world, key) = (world(), MacKey::new(&[7; 32]).unwrap());
     let journal = now(Journal::open(open(&world, 1, Some(&key)).unwrap())).unwrap();
     now(journal.commit(&[adopted(1, "x")])).unwrap();
@@ -87,7 +87,7 @@ fn plain(lines: u8) -> World {
 }
 
 #[test]
-fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
+fn with_a_key_a_ledger_without_macs_is_rejected_until_they_are_added() {
     let (one, two) = (MacKey::new(&[7; 32]).unwrap(), MacKey::new(&[8; 32]).unwrap());
     for lines in [2, 80] {
         let world = plain(lines);
@@ -110,7 +110,7 @@ fn a_ledger_without_macs_is_refused_with_a_key_until_it_is_sealed() {
 
 /// A write that fails, or whose answer is lost, is the last one of the process.
 #[test]
-fn a_seal_that_dies_at_any_write_leaves_the_ledger_as_before_or_as_afterwards() {
+fn adding_macs_is_atomic_when_killed_at_any_write() {
     let (one, two) = (MacKey::new(&[7; 32]).unwrap(), MacKey::new(&[8; 32]).unwrap());
     for (lines, from) in [(2, None), (80, None), (2, Some(&one))] {
         let (mut before, mut after) = (0, 0);
@@ -146,7 +146,7 @@ fn a_seal_that_dies_at_any_write_leaves_the_ledger_as_before_or_as_afterwards() 
 
 /// It must not be taken for done: the summary that is there has no MAC.
 #[test]
-fn a_summary_that_is_there_already_is_not_the_sealed_one() {
+fn an_existing_checkpoint_without_macs_is_not_taken_for_the_new_one() {
     let (world, key) = (plain(2), MacKey::new(&[7; 32]).unwrap());
     let journal = now(Journal::open(open(&world, 2, None).unwrap())).unwrap();
     let number = *world.shelf.inner.0.lines.borrow().keys().last().unwrap() + 1;
