@@ -135,7 +135,7 @@ fn a_database_is_restored_in_place_or_as_a_new_object() {
     case.ok("ls --unmanaged").says(&[made["answer"]["id"].as_str().unwrap()]);
     let before = case.cloud().last();
     case.fails(4, &format!("do restore database.main --backup {backup} --in-place"))
-        .says(&["goes back to the old state"]);
+        .says(&["goes back to what it was then"]);
     assert!(case.cloud().mutations_since(before).is_empty());
     let same =
         case.ok(&format!("do restore database.main --backup {backup} --in-place --yes --output json"));
@@ -179,7 +179,7 @@ fn no_action_is_sent_twice_and_the_history_records_an_unknown_outcome() {
     case.cloud().faults(&["POST *=reset-after:1"]);
     let before = case.cloud().last();
     let run = case.fails(1, "do rotate-credentials database.main --yes");
-    run.says(&["not known", "not sent again", "stead get database.main"]);
+    run.says(&["not known", "does not send it again", "stead get database.main"]);
     let sent = case.cloud().mutations_since(before);
     assert_eq!(sent.len(), 1, "{sent:?}");
     case.ok("history").says(&["rotate-credentials database.main: outcome unknown"]);
@@ -198,7 +198,7 @@ app: { web: { type: web, image: \"nginx:1\" }, nightly: { type: job, image: \"bu
 fn a_kubeconfig_is_written_only_where_requested() {
     let case = Case::new().emulator().file("stead.yaml", WORKLOADS);
     case.ok("apply --yes");
-    case.fails(64, "do kubeconfig cluster.jobs").says(&["say where", "--to FILE", "--merge"]);
+    case.fails(64, "do kubeconfig cluster.jobs").says(&["needs a destination", "--to FILE", "--merge"]);
     case.fails(64, "do kubeconfig cluster.jobs --to kc --expires-in 5").says(&["from 600 to 2592000"]);
     let run = case.ok("do kubeconfig cluster.jobs --to kc --expires-in 600");
     let text = std::fs::read_to_string(case.path("kc")).unwrap();
@@ -243,7 +243,7 @@ fn the_exit_code_of_a_job_is_the_exit_code_of_the_command() {
     case.ok("do resume app.web").says(&["live"]);
     case.ok("do usage --period current --service app.web").says(&["INSTANCE_HOURS", "total_usd"]);
     case.ok("do instances app.web").says(&["running"]);
-    case.ok("do previews app.web").says(&["nothing"]);
+    case.ok("do previews app.web").says(&["There are no entries"]);
     case.fails(1, "do delete-preview app.web --preview 00000000-0000-4000-8000-000000000000 --yes")
         .says(&["404"]);
     for line in [

@@ -417,7 +417,8 @@ fn a_lost_response_does_not_create_a_second_comment() {
     // A change that is refused is not sent again.
     case.edit("plan.md", "### ", "### again ");
     set(|known| known.refuses = true);
-    ran(forge.hub(&case, "ci comment plan.md"), 1).says(&["127.0.0.1 says no: 502", "Run the step again"]);
+    ran(forge.hub(&case, "ci comment plan.md"), 1)
+        .says(&["127.0.0.1 refused the request: 502", "Run the step again"]);
     assert_eq!(forge.asked().iter().filter(|line| line.starts_with("PATCH ")).count(), 1);
     set(|known| known.refuses = false);
     set(|known| known.person = true);

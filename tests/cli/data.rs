@@ -41,7 +41,7 @@ fn typing_the_address_on_a_terminal_approves_the_deletion_of_data() {
     let databases = || case.cloud().list("/api/v1/databases").len();
     let run = on_terminal(&case, "apply", "database.wrong\n");
     assert_eq!((run.code, databases()), (4, 1), "{}", run.all());
-    run.says(&["database.main", "holds data", "No copy of it survives", "Type database.main to go on"]);
+    run.says(&["database.main", "holds data", "No copy of it survives", "Type database.main to continue"]);
     // With --yes nobody is asked, and that is no consent.
     let run = on_terminal(&case, "apply --yes", "database.main\n");
     assert_eq!((run.code, databases()), (4, 1), "{}", run.all());
@@ -66,8 +66,8 @@ fn a_destroy_lists_the_objects_that_hold_data_before_and_after() {
     case.ok("do snapshot volume.data --name mine");
     let run = on_terminal(&case, "destroy", "wrong\n");
     assert_eq!(run.code, 1, "{}", run.all());
-    run.says(&["deleted with the data that they hold: database.main, volume.data", "Type one to go on"]);
-    case.ok("plan --destroy").says(&["volume.data (", "survives: the snapshot mine"]);
+    run.says(&["deleted with the data that they hold: database.main, volume.data", "Type one to continue"]);
+    case.ok("plan --destroy").says(&["volume.data (", "Remaining copies: the snapshot mine"]);
     case.ok("destroy --yes --confirm one")
         .says(&["Deleted with the data that they held: database.main, volume.data"]);
 }
@@ -84,7 +84,7 @@ fn the_printed_removed_entry_approves_a_deletion_with_a_for_each_key() {
     blocked.says(&[
         "volume.data.b",
         "no longer a key of the `for_each`",
-        "survives: the snapshot mine",
+        "Remaining copies: the snapshot mine",
         "removed:",
         "--delete-data volume.data.b",
     ]);
@@ -98,7 +98,8 @@ fn the_printed_removed_entry_approves_a_deletion_with_a_for_each_key() {
     let text = std::fs::read_to_string(case.path("stead.yaml")).unwrap();
     case.write("stead.yaml", format!("{text}{line}\n"));
     // With consent the plan still says what survives.
-    case.ok("plan").says(&["is deleted with the data that it holds", "survives: the snapshot mine"]);
+    case.ok("plan")
+        .says(&["is deleted with the data that it holds", "Remaining copies: the snapshot mine"]);
     case.ok("apply --yes");
     assert_eq!(volumes(), 1);
     // A whole block, and a module, cover what is below.

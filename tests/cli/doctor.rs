@@ -48,7 +48,7 @@ fn doctor_works_without_a_service_and_with_the_built_in_one() {
     let case = Case::new();
     case.fails(1, "doctor").says(&["No service is configured", "STEAD_API_URL"]);
     let run = Case::new().ok("doctor --cloud local");
-    run.says(&["built in", "access", "There is none in this directory", "stead init"]);
+    run.says(&["built-in", "access", "There is none in this directory", "stead init"]);
 }
 
 #[test]

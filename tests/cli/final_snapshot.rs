@@ -64,5 +64,5 @@ fn final_snapshot_is_rejected_for_kinds_that_have_no_snapshots() {
         "stead.yaml",
         format!("{STACK}vpc: {{ a: {{ cidr: 10.0.0.0/16, lifecycle: {{ final_snapshot: true }} }} }}\n"),
     );
-    case.fails(1, "validate").says(&["Nothing can copy the data of a vpc before it goes"]);
+    case.fails(1, "validate").says(&["The data of a vpc cannot be copied before its deletion"]);
 }

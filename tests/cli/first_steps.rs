@@ -39,7 +39,7 @@ fn every_template_is_valid_applied_and_destroyed() {
             // The volume stays, as its block says, and so does the project that it is in: both are taken up again.
             left.says(&["project.shop"]);
             case.fails(4, "plan -C my-stack --cloud local --exit-code")
-                .says(&["an apply forgot it", "--adopt volume.media"]);
+                .says(&["apply forgot it", "--adopt volume.media"]);
             case.ok("apply -C my-stack --cloud local --yes --adopt volume.media").says(&["Applied"]);
             case.ok("plan -C my-stack --cloud local").says(&["No changes"]);
         }

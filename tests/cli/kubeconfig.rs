@@ -111,7 +111,7 @@ fn a_merge_never_replaces_a_kubeconfig_entry_that_is_in_use() {
     // A link is left alone, and what it leads to, too.
     symlink(case.path("kc"), case.path("link")).unwrap();
     let before = text();
-    case.fails(1, "do kubeconfig cluster.jobs --merge=link --yes").says(&["left as it is", "not a link"]);
+    case.fails(1, "do kubeconfig cluster.jobs --merge=link --yes").says(&["was not changed", "not a link"]);
     assert_eq!(text(), before);
     // A file of its own holds nothing but the one connection.
     case.ok("do kubeconfig cluster.jobs --to own");

@@ -52,7 +52,7 @@ fn two_applies_of_one_ledger_exclude_each_other() {
     first.kill().unwrap();
     first.wait().unwrap();
     case.ok("lock status").says(&["is free"]);
-    case.ok("lock break --reason stuck --yes").says(&["nobody's way"]);
+    case.ok("lock break --reason stuck --yes").says(&["blocks no run"]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_history_lists_actor_commit_and_outcome() {
     assert_eq!(runs["runs"].as_array().unwrap().len(), 2);
     assert_eq!((&runs["runs"][0]["failed"], &runs["runs"][0]["outcome"]), (&1.into(), &"partly".into()));
     assert!(runs["runs"][1]["plan"].as_str().unwrap().len() > 8);
-    case.fails(1, "history show 3").says(&["no apply 3", "remembers 2"]);
+    case.fails(1, "history show 3").says(&["no apply 3", "the ledger has 2"]);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_ledger_is_pulled_and_pushed_and_never_rolled_back_silently() {
 
     case.write("stead.yaml", STACK);
     case.ok("apply --yes");
-    case.fails(1, "state push copy.json --yes").says(&["backwards", "--force"]);
+    case.fails(1, "state push copy.json --yes").says(&["the copy is older", "--force"]);
     case.ok("state push copy.json --yes --backend file:elsewhere").says(&["is the ledger now"]);
     case.ok("state list --backend file:elsewhere").says(&["vpc.main"]);
     case.ok("state push copy.json --yes --force");
@@ -213,10 +213,10 @@ fn a_flipped_byte_is_detected_and_repaired() {
     case.fails(1, "apply --yes").says(&["damaged", "state verify", "state repair"]);
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     let found = case.fails(1, "state verify --output json").json();
-    assert_eq!((&found["whole"], found["damages"].as_array().unwrap().len()), (&false.into(), 1));
+    assert_eq!((&found["intact"], found["damages"].as_array().unwrap().len()), (&false.into(), 1));
     case.fails(64, "state repair").says(&["Everything can be restored: 2 resources", "--yes"]);
     case.ok("state repair --yes").says(&["Everything can be restored", "before-repair-"]);
-    case.ok("state verify").says(&["is whole"]);
+    case.ok("state verify").says(&["is intact"]);
     case.ok("apply --yes").says(&["No changes"]);
     case.ok("history").says(&["it was repaired; 0 records"]);
     case.ok("state repair").says(&["undamaged: nothing was changed"]);

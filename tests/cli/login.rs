@@ -61,7 +61,7 @@ fn a_key_is_verified_stored_used_and_removed() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     run(keyless(&case, "plan")).says(&["other users can read", "chmod 600"]);
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-    run(keyless(&case, "logout")).says(&["forgotten"]);
+    run(keyless(&case, "logout")).says(&["is deleted here"]);
     assert_eq!(run(keyless(&case, "plan")).code, 7);
 }
 

@@ -194,7 +194,7 @@ fn a_renamed_repository_is_adopted_with_all_its_stacks() {
     shared.exits(0, "one/infra/shop", "plan").says(&["No changes"]);
     shared.exits(0, "one/infra/net", "plan -e prod").says(&["No changes"]);
     shared.exits(0, "one", "state adopt-directory --all --yes").says(&["nothing was written"]);
-    shared.exits(0, "one/infra/shop", "state verify").says(&["is whole"]);
+    shared.exits(0, "one/infra/shop", "state verify").says(&["is intact"]);
 }
 
 #[test]

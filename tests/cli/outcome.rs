@@ -186,7 +186,7 @@ fn the_suggested_next_command_can_be_copied() {
     let run = |words: &[&str]| Run::of(&case.command("").args(flags).args(words).output().unwrap());
     let bounds: Vec<&str> = BOUNDS.split(' ').collect();
     let failed = run(&[&["apply", "--yes"], &*bounds].concat());
-    failed.says(&["next: mend what failed, then stead -C 'my stack' -e prod --backend file:books apply"]);
+    failed.says(&["next: fix what failed, then stead -C 'my stack' -e prod --backend file:books apply"]);
     run(&["plan"]).says(&["next: stead -C 'my stack' -e prod --backend file:books apply"]);
     case.cloud().faults(&[]);
     assert_eq!(run(&[&["apply", "--yes"], &*bounds].concat()).code, 0);
@@ -272,7 +272,7 @@ fn a_second_interrupt_reports_the_requests_in_flight() {
     let run = Run { stderr: said, ..Run::of(&apply.wait_with_output().unwrap()) };
     assert_eq!(run.code, 130, "{}", run.all());
     assert_eq!(run.json()["error"]["exit"], 130);
-    run.says(&["the next run determines their outcome", "Go on with: stead apply"]);
+    run.says(&["the next run determines their outcome", "Continue with: stead apply"]);
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn an_ambiguous_intent_is_resolved_by_a_command_that_can_be_copied() {
     let case = Case::new().file("here/stead.yaml", VOLUME).emulator_with(&flags);
     let run = case.fails(1, &format!("apply -C here --yes --strict {BOUNDS}"));
     assert!(!run.stdout.contains("volume.data  volume.data"), "{}", run.stdout);
-    run.says(&["next: answer what is asked, stead -C here resolve, then stead -C here apply"]);
+    run.says(&["next: resolve the ambiguous requests, stead -C here resolve, then stead -C here apply"]);
     let listed = case.ok("resolve -C here --output json").json();
     let (handle, id) = (&listed["questions"][0]["handle"], &listed["questions"][0]["candidates"][0]);
     let answer = format!("resolve -C here {} adopt {}", handle.as_str().unwrap(), id.as_str().unwrap());

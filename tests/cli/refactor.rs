@@ -69,7 +69,8 @@ fn an_instance_gets_another_key_or_becomes_a_block() {
     ] {
         let case = Case::new().file(name, text).emulator();
         case.ok("apply --yes");
-        case.fails(64, "mv vm.web.a vpc.a --yes").says(&["vm.web.a is a vm, and cannot become a vpc"]);
+        case.fails(64, "mv vm.web.a vpc.a --yes")
+            .says(&["vm.web.a has the kind vm, which cannot become vpc"]);
         case.fails(64, "mv vm.web.a vm.web.b --yes").says(&["vm.web.b is declared already"]);
         let shown = case.ok("mv vm.web.a vm.api --yes");
         for part in ["$vm.api", "name", "web-a", "key a"] {
@@ -127,7 +128,7 @@ fn a_child_resource_is_inlined_into_the_block_of_its_parent() {
         case.fails(64, "import app.wep.domains.two b.example.com --yes").says(&["neither is app.wep"]);
         case.fails(1, "import app.web.domains.two c.example.com --yes").says(&["there is no app_domain"]);
         case.fails(1, "import app.web.domains.three a.example.com --yes").says(&["belongs to"]);
-        case.ok("import app.web.domains.two b.example.com --yes").says(&["1 object taken over"]);
+        case.ok("import app.web.domains.two b.example.com --yes").says(&["1 object imported"]);
         let text = fs::read_to_string(case.path(name)).unwrap();
         assert!(text.contains(wanted), "{text}");
         no_changes(&case);
@@ -351,7 +352,8 @@ fn a_rename_updates_the_keys_of_children_named_by_references() {
 fn an_impossible_rename_or_removal_is_rejected() {
     let case = linked();
     let before = text(&case);
-    case.fails(64, "mv m.ssh_key.k m.vm.k --yes").says(&["m.ssh_key.k is a ssh_key", "only a name"]);
+    case.fails(64, "mv m.ssh_key.k m.vm.k --yes")
+        .says(&["m.ssh_key.k has the kind ssh_key", "only a name"]);
     case.fails(64, "mv app.web.domains.a-example-com app.web.domains.x --yes")
         .says(&["has its value as its name", "domains: { NAME: { domain: … } }"]);
     case.fails(1, "rm database.main --delete --yes").says(&[

@@ -196,7 +196,7 @@ fn configuration_errors_are_written_to_the_reports() {
         let xml = fs::read_to_string(case.path(&format!("out/{command}.xml"))).unwrap();
         assert!(xml.contains("S0201"), "{xml}");
     }
-    case.fails(64, "validate --report html=x").says(&["there is no report html here", "junit"]);
+    case.fails(64, "validate --report html=x").says(&["there is no report format html here", "junit"]);
     case.fails(64, "plan --report mdd=x").says(&["did you mean md?"]);
     case.fails(64, "plan --report md").says(&["FORMAT=PATH"]);
     let case = Case::example("minimal").emulator().file("file", "");

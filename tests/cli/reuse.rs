@@ -58,7 +58,7 @@ fn an_unmanaged_object_is_looked_up_and_left_alone() {
     case.ok("destroy -C shop --yes --confirm shop");
     assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
     case.edit("shop/stead.yaml", "{ name: main }", "{ cidr: 10.30.0.0/16, name: mian }");
-    case.fails(1, "plan -C shop").says(&["Seen: main"]);
+    case.fails(1, "plan -C shop").says(&["Found: main"]);
     case.write(
         "network/more.stead.yaml",
         "data: { vpc: { own: { name: main } } }\noutputs: { own: $data.vpc.own }\n",
@@ -104,7 +104,7 @@ fn render_why_shows_which_source_set_a_value() {
     assert_eq!(case.ok("eval 1+2").stdout, "3\n");
     assert_eq!(case.ok("eval $locals.plans.small").stdout, "std-1c-1g\n");
     case.ok("eval $use.sites.north.address")
-        .says(&["$sites.north.vm.web.public_ipv4_address", "not known"]);
+        .says(&["$sites.north.vm.web.public_ipv4_address", "known only after"]);
     case.fails(1, "eval $locals.plns").says(&["did you mean `plans`?"]);
     case.write(
         "secret.stead.yaml",

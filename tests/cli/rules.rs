@@ -116,7 +116,7 @@ fn rule_04_references_are_checked_offline() {
             "volume: { v: { size: 9, depends_on: [volume.w] }, w: { size: 9, depends_on: [volume.v] } }\n"
                 .to_owned(),
             "S0206",
-            "volume.w waits for volume.v",
+            "volume.w depends on volume.v",
         ),
         (
             format!(
@@ -374,7 +374,7 @@ fn rule_12_moved_import_and_removed_are_declarations() {
             case.ok("apply --yes");
             assert_eq!(case.cloud().mutations_since(sent), Vec::<String>::new());
             case.ok("plan -v").says(&["No changes", "is done"]);
-            case.ok("fmt --prune").says(&["dropped"]);
+            case.ok("fmt --prune").says(&["obsolete: removed"]);
         },
     );
 }

@@ -52,13 +52,13 @@ fn a_ledger_with_macs_is_written_only_with_its_key() {
     case.ok("apply --yes").says(&["have MACs from now on"]);
     case.0.edit("stead.yaml", "description: one", "description: two");
     assert!(!case.ok("apply --yes").all().contains("from here on"));
-    case.ok("state verify").says(&["whole"]);
+    case.ok("state verify").says(&["intact"]);
     let before = case.0.cloud().last();
     // Without the key it is read, with a warning, and not written.
     case.0.fails(1, "apply --yes").says(&["the key that makes them is not given", "STEAD_LEDGER_KEY"]);
     assert_eq!(case.0.cloud().mutations_since(before), Vec::<String>::new());
     case.0.ok("plan").says(&["warning: ledger not authenticated: `STEAD_LEDGER_KEY` is not set"]);
-    case.0.ok("state verify").says(&["whole", "not authenticated"]);
+    case.0.ok("state verify").says(&["intact", "not authenticated"]);
     let told = case.0.run("doctor").all();
     assert_eq!(told.matches("Ledger not authenticated").count(), 1, "{told}");
     assert!(told.contains("Set STEAD_LEDGER_KEY to the file of its key."), "{told}");
@@ -89,7 +89,7 @@ fn a_change_made_without_the_key_is_detected_and_repaired() {
     case.exits(1, "state verify").says(&["its MAC does not match"]);
     case.ok("state repair --yes").says(&["Repaired"]);
     case.ok("plan").says(&["No changes"]);
-    case.ok("state verify").says(&["whole"]);
+    case.ok("state verify").says(&["intact"]);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_ledger_with_macs_is_pulled_pushed_and_migrated() {
     case.0.edit("stead.yaml", "description: one", "description: two");
     case.ok("apply --yes");
     case.ok("state push copy.json --force --yes").says(&["The copy is the ledger now"]);
-    case.ok("state verify").says(&["whole"]);
+    case.ok("state verify").says(&["intact"]);
     case.0.edit("copy.json", "\"one\"", "\"six\"");
     case.exits(1, "state push copy.json --force --yes").says(&["copy.json is damaged"]);
     case.0.ok("state pull -o unproven.json");

@@ -134,7 +134,7 @@ fn a_configured_source_program_prints_a_secret() {
     let case = generating("{ type: secret, source: vault }");
     case.ok("validate");
     case.fails(64, "plan").says(&[
-        "your settings name no source `vault`",
+        "your settings define no source `vault`",
         "[profiles.default.sources]",
         "STEAD_VAR_SESSION",
     ]);
@@ -162,7 +162,7 @@ fn a_configured_sink_program_reads_a_secret_from_standard_input() {
     let before = case.cloud().last();
     for command in ["plan", "apply --yes"] {
         case.fails(64, command).says(&[
-            "api_key.ci: your settings name no sink `vault`",
+            "api_key.ci: your settings define no sink `vault`",
             "nothing was applied",
             "has no sinks",
         ]);
@@ -425,7 +425,7 @@ fn two_secrets_are_the_same_only_if_they_are_known_to_be() {
     );
     case.ok("validate");
     case.edit("stead.yaml", "domain: $vars.two", "domain: $vars.one");
-    case.fails(1, "validate").says(&["agree in domain"]);
+    case.fails(1, "validate").says(&["have the same domain"]);
 }
 
 #[test]

@@ -288,7 +288,7 @@ fn a_volume_claimed_by_a_cluster_is_not_unmanaged() {
     let all = case.ok("import --all --yes --output json").json();
     assert!(!all.to_string().contains("volume.data"), "{all}");
     let left = case.ok("import --all --observe");
-    left.says(&["left out volume", "belongs to the cluster jobs: what runs there claimed it"]);
+    left.says(&["left out volume", "belongs to the cluster jobs: a workload there claimed it"]);
     assert!(!case.ok("ls").stdout.contains("volume"), "it is not managed");
 }
 
@@ -322,7 +322,7 @@ fn imported_configuration_keeps_secrets_out_and_lists_plaintext_values() {
     let json = case.ok("-C other import --all --observe --output json").json();
     assert_eq!(json["in_clear"][0]["key"], "APP_ENV", "{json}");
     let told = case.ok("-C other import --all --observe --secret AP_ENV --secret SESSION_KEY");
-    told.says(&["--secret AP_ENV  nothing", "did you mean APP_ENV?"]);
+    told.says(&["--secret AP_ENV  no imported object", "did you mean APP_ENV?"]);
     assert!(!told.stdout.contains("--secret SESSION_KEY"), "{}", told.stdout);
     let told = case.ok("-C stack import --all --yes --secrets-to secrets.yaml");
     told.says(&["The secrets are in secrets.yaml", "next: stead -C stack --var-file secrets.yaml plan"]);

@@ -133,7 +133,7 @@ fn a_stack_file_that_is_a_symlink_is_not_read() {
     }
     let case = Case::new().file("stead.yaml", STACK).emulator();
     assert!(Command::new("mkfifo").arg(case.path("pipe.stead.yaml")).status().unwrap().success());
-    case.fails(1, "plan").says(&["pipe.stead.yaml", "no regular file"]);
+    case.fails(1, "plan").says(&["pipe.stead.yaml", "not a regular file"]);
 }
 
 /// What the kernel saw: one program, sockets to the service only, no file written.

@@ -93,7 +93,7 @@ fn no_request_is_sent_with_a_guessed_project() {
     let before = case.cloud().last();
     let run = liar.run(&case, "apply --yes");
     assert_eq!(run.code, 4, "{}", run.all());
-    run.says(&["project_unknown", "in which project volume.media", "stead rm volume.media --keep"]);
+    run.says(&["project_unknown", "The project of volume.media", "stead rm volume.media --keep"]);
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     let run = liar.run(&case, "rm volume.media --keep --yes");
     assert_eq!(run.code, 0, "{}", run.all());

@@ -170,7 +170,7 @@ fn forge(directory: &Path, lineage: u128, object: &str) {
 #[test]
 fn a_ledger_without_macs_is_rejected_where_a_key_is_set() {
     let case = Sealed::applied();
-    case.save("whole");
+    case.save("intact");
     let theirs = case.stranger();
     forge(&case.0.path(LEDGER), 99, &theirs);
     let remedy = ["has no MACs", "restore a copy", "state pull -o ledger-backup.json", "state seal"];
@@ -213,10 +213,10 @@ fn a_ledger_without_macs_is_rejected_where_a_key_is_set() {
     expect(0, "state seal", case.on("fresh", "key", "state seal --yes"));
     assert!(!case.on("fresh", "key", "plan").all().contains("MACs"));
     case.refused(5, HOME, &["another lineage"]);
-    case.on(HOME, "key", "plan").says(&["warning: the ledger is not the one that was last seen here"]);
+    case.on(HOME, "key", "plan").says(&["warning: the ledger is not the one that this machine last saw"]);
     case.exits(1, "state verify").says(&["another lineage"]);
     // Back as it was.
-    case.restore("whole");
+    case.restore("intact");
     case.ok("apply --yes").says(&["No changes"]);
     case.ok("state verify");
     assert!(case.0.cloud().list("/api/v1/vpcs").iter().any(|vpc| vpc["id"] == theirs.as_str()));
@@ -239,7 +239,7 @@ fn a_ledger_stripped_of_macs_is_rejected_and_a_push_restores_it() {
     case.ok("state push copy.json --yes");
     case.ok("apply --yes").says(&["No changes"]);
     assert!(case.ok("state list").stdout.contains(&mine));
-    case.ok("state verify").says(&["whole"]);
+    case.ok("state verify").says(&["intact"]);
 }
 
 #[test]
@@ -330,7 +330,7 @@ fn a_deleted_ledger_is_not_silently_recreated() {
 #[test]
 fn another_ledger_with_the_same_key_is_rejected() {
     let case = Sealed::applied();
-    case.save("whole");
+    case.save("intact");
     case.0.write(
         "other/stead.yaml",
         STACK.replace("story", "other").replace("v:", "w:").replace("10.1", "10.3"),
@@ -347,7 +347,7 @@ fn another_ledger_with_the_same_key_is_rejected() {
     copy(&case.0.path("other/.stead/ledger"), &case.0.path(LEDGER));
     case.refused(5, HOME, &["another lineage"]);
     // With another key.
-    case.restore("whole");
+    case.restore("intact");
     case.key("new", b'n');
     let run = expect(1, "apply", case.on(HOME, "new", "apply --yes"));
     run.says(&["have MACs of the key", "state seal --previous-key FILE"]);
@@ -445,7 +445,7 @@ fn a_ledger_is_migrated_with_its_high_water_mark() {
     case.refused(5, HOME, &["older than the last one"]);
     fs::remove_dir_all(case.0.path("moved")).unwrap();
     let args = format!("apply --yes {moved}");
-    case.exits(5, &args).says(&["is gone"]);
+    case.exits(5, &args).says(&["does not exist any more"]);
 }
 
 /// Written by stead 0.1.0: without a key first, then with one.
@@ -463,7 +463,7 @@ fn ledgers_with_macs_of_version_0_1_0_remain_usable() {
         "stead.yaml",
         "stead: 1\nstack: story\nproject: { home: { name: home, description: three } }\n",
     );
-    case.ok("state verify").says(&["whole"]);
+    case.ok("state verify").says(&["intact"]);
     case.ok("state list").says(&["project.home", "2cb5994c-10f2-4117-9203-f6f75cf35a45"]);
     case.ok("state seal").says(&["already"]);
     case.ok("history");

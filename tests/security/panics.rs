@@ -20,7 +20,7 @@ fn child_process_that_panics() {
 fn a_panic_shows_no_value_and_writes_no_core_dump() {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", "panics::one_panic", "--ignored", "--nocapture"])
+        .args(["--exact", "panics::child_process_that_panics", "--ignored", "--nocapture"])
         .env("RUST_BACKTRACE", "full");
     let output = command.output().unwrap();
     assert!(!output.status.success());

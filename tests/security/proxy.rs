@@ -28,7 +28,7 @@ fn child_process_that_sends_one_request() {
 
 fn run(url: &str, proxy: &str) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "proxy::one_request", "--ignored", "--nocapture"]);
+    command.args(["--exact", "proxy::child_process_that_sends_one_request", "--ignored", "--nocapture"]);
     for name in VARIABLES {
         command.env(name, proxy);
     }

@@ -64,7 +64,7 @@ fn a_report_is_a_regular_file() {
     let case = case();
     assert!(Command::new("mkfifo").arg(case.path("pipe.md")).status().unwrap().success());
     for path in ["pipe.md", "/dev/null", ".git"] {
-        case.fails(1, &format!("plan --report md={path}")).says(&["no regular file"]);
+        case.fails(1, &format!("plan --report md={path}")).says(&["not a regular file"]);
     }
     // Outside of the repository links on the way are the user's own.
     let outside = tempfile::tempdir().unwrap();

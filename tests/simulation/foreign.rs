@@ -52,7 +52,7 @@ fn an_update_by_a_holder_that_may_still_send_is_ambiguous() {
         assert_eq!(ledger(&outside).intents.len(), 1);
         take_over(&outside);
         let again = in_ten_minutes(&outside);
-        let question = assert_frozen(&again, &aim, "may still have its effect");
+        let question = assert_frozen(&again, &aim, "may still take effect");
         assert!(question.intent.foreign);
         // Whoever sent it is known to be dead, and the request has come or will not.
         super::cloud::deliver_late(&again, again.machine.elapsed() + Duration::from_hours(48));
@@ -73,7 +73,7 @@ fn a_strict_run_never_presumes_that_an_update_had_no_effect() {
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
     assert!(matches!(failed(&run, VOLUME), StepError::Ambiguous(_)), "{:?}", run.outcome);
-    let question = assert_frozen(&outside, &aim, "its effect is not seen");
+    let question = assert_frozen(&outside, &aim, "it has shown no effect");
     say(&outside, question.intent.op, IntentResolution::Nothing);
     converge(&outside, &aim, 30, "answered");
     // What is seen needs no answer.
@@ -101,7 +101,7 @@ fn a_refused_second_deletion_does_not_resolve_the_first() {
         }
         let again = in_ten_minutes(&outside);
         if foreign || strict {
-            let told = if foreign { "may still have its effect" } else { "the object is there" };
+            let told = if foreign { "may still take effect" } else { "the object exists" };
             let question = assert_frozen(&again, &aim, told);
             say(&again, question.intent.op, IntentResolution::Nothing);
         }

@@ -184,7 +184,7 @@ impl Place {
             assert_eq!(code, 0, "{text}");
         }
         self.ok(stack, to, args);
-        assert!(self.ok(stack, to, "state verify").contains("whole"));
+        assert!(self.ok(stack, to, "state verify").contains("intact"));
         assert!(self.ok(stack, to, "state list").contains("vpc.v"));
     }
 

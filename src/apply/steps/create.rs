@@ -310,8 +310,7 @@ async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
         (None, None) => DeliveryOutcome::Delivered,
         (None, Some(_)) => DeliveryOutcome::Missing,
         (Some(OneTimeSecret(secret)), _) => {
-            // A ledger that does not take the record fails when the object is bound: the shown-once secret is
-            // delivered all the same.
+            // If the ledger rejects the record, binding the object fails, but the secret is delivered.
             if let Some(record) = (parts.context.delivers)(job.address, &secret) {
                 let _ = parts.commit(vec![record]).await;
             }
@@ -495,11 +494,9 @@ fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Objec
 /// Returns why the object read under an id is not the answered one; `None` if it can be.
 fn describe_mismatch(answered: &Object, seen: &Object) -> Option<String> {
     let time = |object: &Object| object.created_at.as_ref()?.parse::<Timestamp>().ok();
-    let (told, shown) = time(answered).zip(time(seen))?;
-    // The service may write the two times with different fractions of a second.
-    let same = told.duration_since(shown).abs() <= SignedDuration::from_secs(1);
+    let difference = time(answered)?.duration_since(time(seen)?).abs();
     let id = &seen.id;
-    (!same).then(|| {
-        format!("the response names {id}, which was created at another time than the response states")
-    })
+    // The service may write the two times with different fractions of a second.
+    (difference > SignedDuration::from_secs(1))
+        .then(|| format!("the response names {id}, which was created at another time than it states"))
 }

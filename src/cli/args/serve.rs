@@ -99,23 +99,23 @@ pub enum SchemaDocument {
     ApplyEvent,
     /// JSON output of `drift`.
     Drift,
-    /// JSON output of `recover`.
+    /// JSON output of `ls`.
     Ls,
     /// JSON output of `do`, and one line of its NDJSON output.
     Do,
-    /// JSON output of `history`.
+    /// JSON output of `catalog`.
     Catalog,
-    /// JSON output of `validate`.
+    /// JSON output of `cost`.
     Cost,
     /// JSON output of `test`.
     Test,
-    /// JSON output of `cost`.
+    /// JSON output of `validate`.
     Validate,
-    /// JSON output of `catalog`.
+    /// JSON output of `history`.
     History,
     /// JSON output of `lock status`.
     Lock,
-    /// JSON output of `ls`.
+    /// JSON output of `recover`.
     Recover,
     /// JSON output of `secret get`.
     Secret,

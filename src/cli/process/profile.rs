@@ -199,7 +199,7 @@ fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, Pro
     let text = |key: &'static str| match table.get(key) {
         None => Ok(None),
         Some(Value::String(text)) if !text.is_empty() => Ok(Some(text.clone())),
-        Some(_) => Err(wrong(key, "a text")),
+        Some(_) => Err(wrong(key, "a string")),
     };
     let wanted = "a list of strings, the program first: [\"pass\", \"show\", \"stead\"]";
     let list = |key: &'static str, wanted| {
@@ -310,9 +310,9 @@ mod tests {
             ("[profiles.a]\napi_key = 'canary'", "unknown key `api_key` in profile `a`"),
             ("profile = 'a'", "unknown key `profile`; did you mean `profiles`?"),
             ("[profiles]\na = 1", "unknown key `a` outside of the profiles"),
-            ("[profiles.a]\nkey_command = 'pass show x'", "`key_command` is a list of texts"),
-            ("[profiles.a]\nkey_command = []", "`key_command` is a list of texts"),
-            ("[profiles.a]\nproject = 7", "`project` is a text"),
+            ("[profiles.a]\nkey_command = 'pass show x'", "`key_command` is a list of strings"),
+            ("[profiles.a]\nkey_command = []", "`key_command` is a list of strings"),
+            ("[profiles.a]\nproject = 7", "`project` is a string"),
             ("[profiles.a.sinks]\nvault = 'put'", "`sinks` is a table of programs by name"),
             (
                 "[profiles.a.sources]\nvault = { command = ['get'], token = 'canary' }",

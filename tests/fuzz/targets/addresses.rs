@@ -25,7 +25,7 @@ pub fn addresses(bytes: &[u8]) {
     }
 }
 
-/// A place is where the text says, and the notes and other descriptions tells no password.
+/// An address points to the location that its text gives, and no description of it shows a password.
 fn place(text: &str) {
     let secret = text.split_once("://").and_then(|(_, rest)| {
         let authority = rest.split(['/', '?', '#']).next()?;

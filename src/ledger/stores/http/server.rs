@@ -58,7 +58,7 @@ pub(super) struct LockInfo {
     path: String,
 }
 
-/// The server's response to `LOCK_FILE_NAME`.
+/// The server's response to `LOCK`.
 #[derive(Debug)]
 pub(super) enum LockResponse {
     /// The lock was free and is now taken.
