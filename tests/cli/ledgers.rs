@@ -123,7 +123,7 @@ fn a_ledger_is_pulled_and_pushed_and_never_rolled_back_silently() {
 
     let other = applied(&SMALL.replace("10.1", "10.3"));
     other.write("copy.json", &printed);
-    other.fails(1, "state push copy.json --yes").says(&["another one"]);
+    other.fails(1, "state push copy.json --yes").says(&["another lineage"]);
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_flipped_byte_is_detected_and_repaired() {
     case.fails(1, "apply --yes").says(&["damaged", "state verify", "state repair"]);
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     let found = case.fails(1, "state verify --output json").json();
-    assert_eq!((&found["intact"], found["damages"].as_array().unwrap().len()), (&false.into(), 1));
+    assert_eq!((&found["whole"], found["damages"].as_array().unwrap().len()), (&false.into(), 1));
     case.fails(64, "state repair").says(&["Everything can be restored: 2 resources", "--yes"]);
     case.ok("state repair --yes").says(&["Everything can be restored", "before-repair-"]);
     case.ok("state verify").says(&["is intact"]);

@@ -155,7 +155,7 @@ fn a_failed_deployment_fails_every_apply_until_one_is_live() {
     let run = Run::of(&apply.wait_with_output().unwrap());
     assert_eq!(run.code, 1, "{}", run.all());
     let words: Vec<&str> = run.stdout.split_whitespace().collect();
-    assert!(words.join(" ").contains("`stead do redeploy app.web` tries the same again"), "{}", run.all());
+    assert!(words.join(" ").contains("`stead do redeploy app.web` retries it"), "{}", run.all());
     run.says(&["app.web", &id, "failed"]);
     // The service shows the new value, and yet it does not run.
     case.ok("plan").says(&["app.web", "stopped waiting before it was ready"]);

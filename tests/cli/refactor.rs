@@ -101,7 +101,7 @@ fn an_instance_gets_another_key_or_becomes_a_block() {
         "`moved from=vm.web.a to=vm.api`",
     ]);
     case.fails(64, "rm vm.web.a --keep --yes").says(&["`removed from=vm.web.a action=forget`"]);
-    case.fails(64, "mv vars.nodes vars.keys --yes").says(&["is no resource", "stead lsp"]);
+    case.fails(64, "mv vars.nodes vars.keys --yes").says(&["is not a resource", "stead lsp"]);
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn an_impossible_rename_or_removal_is_rejected() {
     case.fails(64, "mv app.web.domains.a-example-com app.web.domains.x --yes")
         .says(&["has its value as its name", "domains: { NAME: { domain: … } }"]);
     case.fails(1, "rm database.main --delete --yes").says(&[
-        "database.main stays",
+        "database.main is not removed",
         "app.web.databases.main",
         "stead.yaml:7:",
     ]);

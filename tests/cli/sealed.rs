@@ -55,7 +55,7 @@ fn a_ledger_with_macs_is_written_only_with_its_key() {
     case.ok("state verify").says(&["intact"]);
     let before = case.0.cloud().last();
     // Without the key it is read, with a warning, and not written.
-    case.0.fails(1, "apply --yes").says(&["the key that makes them is not given", "STEAD_LEDGER_KEY"]);
+    case.0.fails(1, "apply --yes").says(&["their key is not given", "STEAD_LEDGER_KEY"]);
     assert_eq!(case.0.cloud().mutations_since(before), Vec::<String>::new());
     case.0.ok("plan").says(&["warning: ledger not authenticated: `STEAD_LEDGER_KEY` is not set"]);
     case.0.ok("state verify").says(&["intact", "not authenticated"]);

@@ -151,7 +151,7 @@ fn a_configured_source_program_prints_a_secret() {
     assert_eq!(fs::read_to_string(case.path("calls")).unwrap(), calls, "who only looks asks for no secret");
     settings(&case, "sources", "vault", "echo canary-source-7; exit 3");
     let failed = case.fails(1, "plan");
-    failed.says(&["the source `vault` (/bin/sh) gives no secret: it failed: exit status: 3"]);
+    failed.says(&["the source `vault` (/bin/sh) returned no secret: it failed: exit status: 3"]);
     nowhere(&case, "canary-source-7", &[failed]);
 }
 

@@ -73,7 +73,7 @@ fn a_strict_run_never_presumes_that_an_update_had_no_effect() {
     let outside = Rc::new(outside);
     let run = process(&outside, &aim, 1).unwrap();
     assert!(matches!(failed(&run, VOLUME), StepError::Ambiguous(_)), "{:?}", run.outcome);
-    let question = assert_frozen(&outside, &aim, "it has shown no effect");
+    let question = assert_frozen(&outside, &aim, "it has had no visible effect");
     say(&outside, question.intent.op, IntentResolution::Nothing);
     converge(&outside, &aim, 30, "answered");
     // What is seen needs no answer.

@@ -263,7 +263,7 @@ impl Trial {
     /// Another stack takes everything over, has nothing to do, and changes what its block changes.
     fn is_imported(&mut self) {
         let changes = self.here.world.sent().len();
-        let import = self.expect(0, "-C taken import --all --yes", &["14 objects taken over"]);
+        let import = self.expect(0, "-C taken import --all --yes", &["14 objects imported"]);
         self.here.follow(&import, "-C taken plan", "--exit-code", 0);
         if self.here.world.sent().len() != changes {
             self.wrong("an import changes something");

@@ -36,7 +36,8 @@ static WITHOUT_POLICIES: Variation = Variation {
 fn a_change_that_never_took_effect_is_not_drift() {
     let mut here = Here::new(&WITHOUT_POLICIES, VM);
     here.expect(0, &format!("apply --yes {BOUNDS}"), &[]);
-    let unverified = ["No changes", "not verified: vm.console_require_mfa"];
+    let unverified =
+        ["No changes", "not verified, because the service does not return them: vm.console_require_mfa"];
     here.expect(0, "plan --exit-code", &unverified);
     here.world.vary(&PLAIN);
     for (code, command) in [(2, "plan --exit-code"), (3, "drift --exit-code")] {
@@ -46,7 +47,7 @@ fn a_change_that_never_took_effect_is_not_drift() {
         }
     }
     here.expect(0, "plan", &["differs from what was applied"]);
-    here.expect(3, "drift --exit-code", &["no earlier reading showed"]);
+    here.expect(3, "drift --exit-code", &["no earlier read confirmed"]);
     here.expect(0, &format!("apply --yes {BOUNDS}"), &["1 done"]);
     here.expect(0, "plan --exit-code", &["No changes"]);
     let vm = here.world.rows("/api/v1/vms").remove(0);

@@ -34,8 +34,7 @@ use crate::model::snapshot::Object;
 use crate::model::value::Attributes;
 use crate::plan::model::step::{LedgerMetadata, TargetProject};
 
-/// The limit on requests for one creation: the next one is sent only when the last is known, or presumed by the stated
-/// bounds, to have had no effect.
+/// Maximum requests for one creation: the next only after the last is known or presumed to have had no effect.
 const MAX_CREATE_ATTEMPTS: usize = 3;
 
 /// The plan's part of a creation.
@@ -495,8 +494,7 @@ fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Objec
 fn describe_mismatch(answered: &Object, seen: &Object) -> Option<String> {
     let time = |object: &Object| object.created_at.as_ref()?.parse::<Timestamp>().ok();
     let difference = time(answered)?.duration_since(time(seen)?).abs();
-    let id = &seen.id;
     // The service may write the two times with different fractions of a second.
-    (difference > SignedDuration::from_secs(1))
-        .then(|| format!("the response names {id}, which was created at another time than it states"))
+    let differs = difference > SignedDuration::from_secs(1);
+    differs.then(|| format!("the response names {}, created at another time than it states", seen.id))
 }

@@ -156,7 +156,7 @@ mod tests {
         let told = |source: &str| {
             let error = CelProgram::parse(source).expect_err(source);
             let slip = explain_syntax_error(&error, source);
-            let fix = slip.fix.map(|fix| format!(" | fix: {fix}")).unwrap_or_default();
+            let fix = slip.fix.map(|fix| format!(" | fix: `{fix}`")).unwrap_or_default();
             format!("{source} @{} {} | {}{fix}", slip.place.start, slip.detail, slip.help)
         };
         let all = [
@@ -188,10 +188,10 @@ mod tests {
          @0 There is nothing between `${` and `}`. | write an expression there, such as `${env == 'prod'}`
         1 + @3 The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
         vars.x ==  @10 The expression ends where a value is expected. | write the value; for the text `${` itself, write `$${`
-        env = 'prod' @4 One `=` is not a comparison. | write `==` | fix: ==
+        env = 'prod' @4 One `=` is not a comparison. | write `==` | fix: `==`
         env == 'a' ? 1 @14 The expression ends where the `:` of `? … : …` is expected. | write both values: `CONDITION ? VALUE : OTHER`
-        a and b @2 `and` is not a logical operator here. | write `&&` | fix: &&
-        a or b @2 `or` is not a logical operator here. | write `||` | fix: ||
+        a and b @2 `and` is not a logical operator here. | write `&&` | fix: `&&`
+        a or b @2 `or` is not a logical operator here. | write `||` | fix: `||`
         not a @4 `not` means nothing here. | write `!` before the condition
         if env then 1 @0 `if` is a reserved word of expressions. | write `CONDITION ? VALUE : OTHER`
         (env == 'a' @11 The expression ends where a `)` is expected. | close the `(` with `)`
@@ -199,9 +199,9 @@ mod tests {
         a | upper @2 One `|` means nothing: there are no filters. | for `or`, write `||`; a function is written around its value, as in `string(x)`
         a[0]. @5 The expression ends where a name is expected, after the dot. | name an attribute, or remove the dot
         1 2 @2 `2` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or remove one
-        $vars.x @0 Within `${…}`, names are written without a `$`. | remove the inner `$` | fix:
+        $vars.x @0 Within `${…}`, names are written without a `$`. | remove the inner `$` | fix: ``
         env == `a` @7 A text needs single quotes. | write `'text'`
-        var.x @0 `var` is a reserved word of expressions. | write `vars` | fix: vars
+        var.x @0 `var` is a reserved word of expressions. | write `vars` | fix: `vars`
         env ?? 1 @5 There is no `??`. | write `get(MAP, 'key', OTHER)`, or `has(x.y) ? x.y : OTHER`
         [for x in vm : x] @1 `for` is a reserved word of expressions. | write `LIST.map(x, …)`, or `LIST.filter(x, …)`
         a, b @1 `,` follows a whole expression. | join the two by an operator, such as `+`, `==` or `&&`, or remove one
