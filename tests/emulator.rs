@@ -327,7 +327,7 @@ async fn control_calls_check_their_bodies() {
         ("POST /_emulator/clock", json!({}), 400, "one of speed and advance_seconds"),
         ("POST /_emulator/clock", json!({"speed": 1, "advance_seconds": 1}), 400, "one of"),
         ("POST /_emulator/clock", json!({"speed": -1}), 400, "speed must be"),
-        ("POST /_emulator/clock", json!({"advance_seconds": -1}), 400, "does not go back"),
+        ("POST /_emulator/clock", json!({"advance_seconds": -1}), 400, "cannot be set back"),
         ("POST /_emulator/clock", json!({"sped": 1}), 400, "sped"),
         ("POST /_emulator/mutate", json!({"kind": "vm"}), 400, "set"),
         ("POST /_emulator/mutate", json!({"kind": "vm", "id": "x", "set": {}}), 404, "no vm"),

@@ -81,7 +81,7 @@ pub enum ReadError {
         reason: String,
     },
     /// A list changed during every pass, because others create and delete objects.
-    #[error("{request}: the list changed under each of {reads} reads")]
+    #[error("{request}: the list changed during each of {reads} reads")]
     ListChanging {
         /// The method and path, such as `GET /api/v1/vms`.
         request: String,

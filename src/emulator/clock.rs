@@ -13,10 +13,12 @@ const MAX_STEP_SECS: f64 = 10.0 * 366.0 * 86_400.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ClockError {
     /// The speed is not within `0..=FASTEST`.
-    #[error("speed must be a number from 0 (the clock stands) to 1000000")]
+    #[error("speed must be a number from 0 (the clock is stopped) to 1000000")]
     Speed,
     /// The advance is not within `0..=LARGEST_STEP` seconds.
-    #[error("advance_seconds must be a number from 0 to 316224000 (ten years): the clock does not go back")]
+    #[error(
+        "advance_seconds must be a number from 0 to 316224000 (ten years): the clock cannot be set back"
+    )]
     Step,
 }
 

@@ -58,7 +58,7 @@ fn bad_request(message: &str) -> ApiResponse {
 
 fn parse_json_body<T: DeserializeOwned>(incoming: &IncomingRequest) -> Result<T, ApiResponse> {
     serde_json::from_slice(&incoming.body)
-        .map_err(|error| bad_request(&format!("the body does not fit: {error}")))
+        .map_err(|error| bad_request(&format!("the body is not valid: {error}")))
 }
 
 fn query_parameter<'a>(incoming: &'a IncomingRequest, wanted: &str) -> Option<&'a str> {

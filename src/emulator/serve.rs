@@ -52,7 +52,7 @@ struct ServerState {
 
 /// The error that ends a connection without a response, because a fault rule demands it.
 #[derive(Debug, thiserror::Error)]
-#[error("the connection is reset, as the fault plan says")]
+#[error("the connection is reset by a rule of the fault plan")]
 struct ConnectionReset;
 
 /// Serves until `stop` is set; then finishes the requests in progress.
@@ -126,7 +126,7 @@ async fn serve_request(
         response = ApiResponse::error(
             500,
             "Internal Server Error",
-            &format!("the emulator cannot keep its data: {reason}"),
+            &format!("the emulator cannot store its data: {reason}"),
         );
     }
     match fault {

@@ -71,7 +71,7 @@ impl Default for EmulatorOptions {
 pub enum ServeError {
     /// The address is not loopback, and the caller did not confirm access by other machines.
     #[error(
-        "the emulator would be open to other machines on {0}: use a loopback address such as 127.0.0.1, or say --i-know"
+        "the emulator would be open to other machines on {0}: use a loopback address such as 127.0.0.1, or pass --i-know"
     )]
     NotLoopback(SocketAddr),
     /// The server cannot listen on the address.
@@ -240,7 +240,8 @@ fn apply_seed(
     let wrong = |reason| ServeError::Seed { seed: said, reason };
     if !fresh {
         return Err(wrong(
-            "the data holds a cloud already; use other data, or leave the seed out".to_owned(),
+            "the data directory has a cloud already; use another data directory, or omit the seed"
+                .to_owned(),
         ));
     }
     match seed {

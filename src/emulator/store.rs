@@ -39,7 +39,7 @@ pub enum WorldStoreError {
     },
     /// The file is damaged or is not a world file.
     #[error(
-        "{path} cannot be read as a cloud: {reason}. Restore it from a copy, or move it away to start with an empty cloud"
+        "{path} is not a readable cloud file: {reason}. Restore it from a copy, or move it away to start with an empty cloud"
     )]
     Corrupt {
         /// Path of the file.
@@ -48,7 +48,7 @@ pub enum WorldStoreError {
         reason: String,
     },
     /// The key file does not contain a key.
-    #[error("{path} holds no API key: remove it, and a new one is made")]
+    #[error("{path} has no API key: delete the file, and the emulator creates a new one")]
     Key {
         /// Path of the file.
         path: PathBuf,

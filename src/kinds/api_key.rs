@@ -18,28 +18,28 @@ pub(super) static API_KEY: Kind = Kind {
         Attribute::required("name", Type::Text { min: 1, max: 128, format: TextFormat::Any })
             .summary("Display name, 1–128 characters."),
         Attribute::default("rate_limit_tier", Type::Enum(&["standard", "high"]), Literal::Text("standard"))
-            .summary("How many requests a second it may send; high is granted by support."),
+            .summary("Its rate limit per second; high needs an approval by the service's support."),
         Attribute::optional("expires_at", Type::Text { min: 1, max: 64, format: TextFormat::Timestamp })
-            .summary("When it ends; never, unless it is said.")
+            .summary("When it expires; never by default.")
             .omitted_when_empty(),
         Attribute::optional("role", Type::Catalog("role"))
             .wire("role_id")
             .summary("The account role whose permissions it has, by name or reference."),
-        Attribute::computed("key_prefix", TEXT).summary("How the key begins."),
-        Attribute::computed("is_active", Type::Boolean).summary("Whether it opens anything."),
-        Attribute::computed("account_id", TEXT).summary("The account that it opens."),
+        Attribute::computed("key_prefix", TEXT).summary("The first characters of the key."),
+        Attribute::computed("is_active", Type::Boolean).summary("Whether the key is active."),
+        Attribute::computed("account_id", TEXT).summary("The account that it gives access to."),
         Attribute::computed("scope", TEXT).summary("What it is for."),
         Attribute::computed("last_used_at", TIME).summary("When it was last used."),
         Attribute::computed("role_name", TEXT).summary("The role's display name."),
         Attribute::computed("role_slug", TEXT).summary("The role's short name."),
-        Attribute::computed("created_by", TEXT).summary("Who had it made."),
+        Attribute::computed("created_by", TEXT).summary("Who created it."),
         CREATED_AT,
     ],
     rules: &[
         Rule {
             code: "R1801",
             check: RuleCheck::Future { attribute: "expires_at" },
-            says: "A new key ends in the future.",
+            says: "The expiry time of a new key must be in the future.",
             place: "specification, Create API key",
         },
         Rule {

@@ -58,10 +58,10 @@ pub(super) static APP: Kind = Kind {
             .on_change(patch("name"))
             .at_once(),
         Attribute::required("type", Type::Enum(&["web", "private", "worker", "cron", "job"]))
-            .summary("What it is: reached from outside, from inside, or not at all.")
+            .summary("Its type: reachable from the internet, only internally, or not at all.")
             .assumed(),
         Attribute::default("description", TEXT, Literal::Text(""))
-            .summary("What it is for; empty clears it.")
+            .summary("What it is for; an empty text clears it.")
             .on_change(patch("description"))
             .at_once(),
         Attribute::optional("image", SHORT_TEXT)
@@ -88,16 +88,16 @@ pub(super) static APP: Kind = Kind {
             .effects(&[Effect::Deploys])
             .assumed(),
         Attribute::optional("github_installation_id", Type::Integer { min: 1, max: i64::MAX, unit: "" })
-            .summary("The connection that may read a private repository."),
+            .summary("The GitHub connection with access to a private repository."),
         Attribute::optional("size", Type::Catalog("app_size"))
             .on_change(patch("size"))
             .effects(ROLLS_OUT)
-            .summary("What one instance has, by name.")
+            .summary("The size of one instance, by name.")
             .usually(Literal::Text("app-xs")),
         Attribute::optional("start_command", TEXT)
             .on_change(patch("start_command"))
             .effects(ROLLS_OUT)
-            .summary("What starts it, where the source does not say."),
+            .summary("The start command, if the source does not define one."),
         Attribute::optional("port", Type::Integer { min: 1, max: 65_535, unit: "" })
             .on_change(patch("port"))
             .effects(ROLLS_OUT)
@@ -109,18 +109,18 @@ pub(super) static APP: Kind = Kind {
         )
         .on_change(patch("health_check_path"))
         .effects(ROLLS_OUT)
-        .summary("The path that answers when it is well."),
+        .summary("The path of the health check."),
         Attribute::optional("cron_schedule", Type::Text { min: 9, max: 128, format: TextFormat::Cron })
-            .summary("When a cron app runs: five fields.")
+            .summary("When a cron app runs: a cron expression with five fields.")
             .on_change(patch("cron_schedule"))
             .at_once(),
         Attribute::optional("cron_timezone", Type::Text { min: 1, max: 64, format: TextFormat::TimeZone })
-            .summary("The zone of the schedule; UTC unless it is said.")
+            .summary("The time zone of the schedule; UTC by default.")
             .on_change(patch("cron_timezone"))
             .at_once()
             .usually(Literal::Text("UTC")),
         Attribute::optional("cron_concurrency", Type::Enum(&["allow", "forbid", "replace"]))
-            .summary("What happens when a run is due and the last one still goes.")
+            .summary("What happens when a run is due and the previous one is still running.")
             .on_change(patch("cron_concurrency"))
             .at_once()
             .usually(Literal::Text("allow")),
@@ -131,7 +131,7 @@ pub(super) static APP: Kind = Kind {
         Attribute::optional("env_vars", Type::Map(&TEXT))
             .on_change(patch("env_vars"))
             .effects(ROLLS_OUT)
-            .summary("Its environment, managed key by key.")
+            .summary("Its environment variables, managed key by key.")
             .unlisted()
             .private(),
         Attribute::optional("instances", Type::Integer { min: 1, max: 6, unit: "" })
@@ -147,15 +147,15 @@ pub(super) static APP: Kind = Kind {
                 ("metric", "autoscaling_metric"),
                 ("target", "autoscaling_target"),
             ])
-            .summary("Between how many instances it scales by itself, and by what.")
+            .summary("Autoscaling: the minimum and maximum number of instances, and the metric.")
             .on_change(UpdateStrategy::Patch { call: &SCALE, body: "autoscaling" })
             .effects(&[Effect::Charge]),
         BILLING.assumed(),
         Attribute::computed("service_id", TEXT).summary("Short id.").assumed(),
         Attribute::computed("status", TEXT).summary("live when it runs.").assumed(),
-        Attribute::computed("url", TEXT).summary("Where it answers.").assumed(),
-        Attribute::computed("live_deployment_id", TEXT).summary("The deployment that runs.").assumed(),
-        Attribute::computed("deployments", COUNT).summary("How many deployments it had.").assumed(),
+        Attribute::computed("url", TEXT).summary("Its URL.").assumed(),
+        Attribute::computed("live_deployment_id", TEXT).summary("The running deployment.").assumed(),
+        Attribute::computed("deployments", COUNT).summary("The number of its deployments.").assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
@@ -229,7 +229,7 @@ static RULES: &[Rule] = &[
             values: RESERVED_PORTS,
             when: &[("type", &["web"])],
         },
-        says: "The platform keeps ports 8008, 8012, 8013, 8022, 9090 and 9091 of web apps for itself.",
+        says: "The platform reserves ports 8008, 8012, 8013, 8022, 9090 and 9091 of web apps.",
         place: "specification, Errors, case 5",
     },
     Rule {
@@ -239,8 +239,7 @@ static RULES: &[Rule] = &[
             values: RESERVED_PORTS,
             when: &[("type", &["private"]), ("autoscaling.min_replicas", &["0"])],
         },
-        says: "The platform keeps ports 8008, 8012, 8013, 8022, 9090 and 9091 of private apps that scale \
-               to zero for itself.",
+        says: "The platform reserves ports 8008, 8012, 8013, 8022, 9090 and 9091 of private apps that scale to zero.",
         place: "specification, Errors, case 5",
     },
     Rule {
@@ -268,13 +267,13 @@ static RULES: &[Rule] = &[
             other: "type",
             values: &["worker", "cron", "job"],
         },
-        says: "Workers, cron apps and jobs do not scale by themselves.",
+        says: "Workers, cron apps and jobs do not support autoscaling.",
         place: "specification, Errors, case 5",
     },
     Rule {
         code: "R1110",
         check: RuleCheck::NotBoth { attributes: &["instances", "autoscaling"] },
-        says: "An app has a fixed number of instances or scales by itself.",
+        says: "An app has either a fixed number of instances or autoscaling.",
         place: "contract, 3, app",
     },
     Rule {
@@ -292,13 +291,13 @@ static RULES: &[Rule] = &[
             other: "type",
             when: &["private"],
         },
-        says: "A private app scales by itself only when it scales to zero.",
+        says: "A private app supports autoscaling only if it scales to zero.",
         place: "specification, Errors, case 5",
     },
     Rule {
         code: "R1113",
         check: RuleCheck::Together { attribute: "repo", other: "branch" },
-        says: "An app that is built from a repository says which branch.",
+        says: "An app that is built from a repository needs a branch.",
         place: "contract, 3, app",
     },
     Rule {
@@ -324,8 +323,7 @@ static RULES: &[Rule] = &[
                 EndingChange::Becomes("cap_action", Literal::Text("notify_only")),
             ],
         },
-        says: "While the spend cap has apps paused, no app that is billed by the hour is made, deployed \
-               or scaled up; raise the cap in the same change, or turn it off.",
+        says: "While the spend cap pauses apps, no app that is billed by the hour can be created, deployed or scaled up; raise the cap in the same change, or turn it off.",
         place: "specification, Errors, 412",
     },
 ];
@@ -380,9 +378,7 @@ static ACTIONS: &[Action] = &[
     .parameters(&[
         Parameter::optional("branch", SHORT_TEXT).summary("The branch to build."),
         Parameter::optional("image", SHORT_TEXT).summary("The image to run."),
-        Parameter::optional("blob", SHORT_TEXT)
-            .wire("blob_key")
-            .summary("The key of a source that was uploaded."),
+        Parameter::optional("blob", SHORT_TEXT).wire("blob_key").summary("The key of an uploaded source."),
     ])
     .exclusive(&["branch", "image", "blob"])
     .effects(&[Effect::Deploys])
@@ -391,17 +387,21 @@ static ACTIONS: &[Action] = &[
     Action::get("deployments", "/api/v1/apps/services/{id}/deployments", "Its deployments, newest first.")
         .assumed()
         .answer(ResponseShape::Feed { columns: &["id", "status", "created_at"], id: "id" }),
-    Action::post("pause", "/api/v1/apps/services/{id}/pause", "Stops it; nothing answers until resumed.")
-        .assumed()
-        .effects(&[Effect::Stops])
-        .until(ActionCompletion::ObjectReady(None)),
+    Action::post(
+        "pause",
+        "/api/v1/apps/services/{id}/pause",
+        "Stops it; it does not respond until it is resumed.",
+    )
+    .assumed()
+    .effects(&[Effect::Stops])
+    .until(ActionCompletion::ObjectReady(None)),
     Action::post("resume", "/api/v1/apps/services/{id}/resume", "Starts it again after a pause.")
         .assumed()
         .until(ActionCompletion::ObjectReady(None)),
-    Action::get("events", "/api/v1/apps/services/{id}/events", "What happened to it, newest first.")
+    Action::get("events", "/api/v1/apps/services/{id}/events", "Its events, newest first.")
         .assumed()
         .answer(ResponseShape::Feed { columns: &["created_at", "type", "message"], id: "id" }),
-    Action::get("instances", "/api/v1/apps/services/{id}/instances", "What runs of it now.")
+    Action::get("instances", "/api/v1/apps/services/{id}/instances", "Its running instances.")
         .assumed()
         .answer(ResponseShape::Rows(&["id", "status"])),
     Action::get("previews", "/api/v1/apps/services/{id}/previews", "Previews of pull requests.")
@@ -423,11 +423,11 @@ static ACTIONS: &[Action] = &[
     Action::post(
         "source-upload",
         "/api/v1/apps/services/{id}/source-upload",
-        "Makes an address that takes a packed source once.",
+        "Creates a URL for one upload of a source archive.",
     )
     .secret()
     .answer(ResponseShape::Record(&["blob_key", "expires_in_seconds"])),
-    Action::get("usage", "/api/v1/apps/usage", "What apps used, and what it costs.")
+    Action::get("usage", "/api/v1/apps/usage", "The usage of apps, and its cost.")
         .parameters(&[
             Parameter::optional("period", Type::Enum(&["current", "previous"]))
                 .in_query()
@@ -435,10 +435,10 @@ static ACTIONS: &[Action] = &[
             Parameter::optional("service", Type::Reference("app"))
                 .wire("service_id")
                 .in_query()
-                .summary("One app alone."),
+                .summary("Only this app."),
         ])
         .answer(ResponseShape::Rows(&["service_id", "instance_hours", "usd"])),
-    Action::get("templates", "/api/v1/apps/templates", "Examples to begin an app with.")
+    Action::get("templates", "/api/v1/apps/templates", "Templates for new apps.")
         .assumed()
         .answer(ResponseShape::Rows(&["id", "name"])),
     Action::get("github-connections", "/api/v1/apps/github/connections", "Connections to GitHub.")

@@ -8,7 +8,7 @@ use crate::model::schema::{
 
 pub(super) static APP_DATABASE_LINK: Kind = Kind {
     name: "app_database_link",
-    summary: "Gives an app a login of a database, and the variables to use it.",
+    summary: "Gives an app a database login, and the environment variables to connect with it.",
     scope: KindScope::Child { of: "app", collection: "databases" },
     plain_entry: Some("database"),
     api: KindApi {
@@ -25,14 +25,14 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
             .assumed(),
         Attribute::computed("user", TEXT).summary("The login that the app uses.").assumed(),
         Attribute::computed("variables", Type::List(&SHORT_TEXT))
-            .summary("The names of the variables that the app gets.")
+            .summary("The names of the environment variables that the app gets.")
             .assumed(),
         CREATED_AT.assumed(),
     ],
     rules: &[Rule {
         code: "R1301",
         check: RuleCheck::Unique { attributes: &["database"] },
-        says: "An app is linked to a database once.",
+        says: "An app has at most one link to a database.",
         place: "contract, 3, app_database_link",
     }],
     estimate: DurationEstimate { create: 25, update: 1, delete: 25 },

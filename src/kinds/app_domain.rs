@@ -19,14 +19,16 @@ pub(super) static APP_DOMAIN: Kind = Kind {
         Attribute::required("domain", Type::Text { min: 4, max: 253, format: TextFormat::Domain })
             .summary("The host name.")
             .assumed(),
-        Attribute::computed("status", TEXT).summary("active once its name leads here.").assumed(),
+        Attribute::computed("status", TEXT)
+            .summary("active when its DNS record points to the app.")
+            .assumed(),
         Attribute::computed("dns_target", TEXT).summary("What its DNS record must point to.").assumed(),
         CREATED_AT.assumed(),
     ],
     rules: &[Rule {
         code: "R1201",
         check: RuleCheck::UniqueOverall { attributes: &["domain"] },
-        says: "A domain leads to one app.",
+        says: "A domain belongs to at most one app.",
         place: "contract, 1, names",
     }],
     other_fields: &[("project_id", TEXT), ("service_id", TEXT), ("updated_at", TIME)],

@@ -8,7 +8,7 @@ use crate::model::schema::{
 
 pub(super) static BACKUP: Kind = Kind {
     name: "backup",
-    summary: "A copy of a VM, made once; schedules make others.",
+    summary: "A single backup of a VM; schedules create recurring ones.",
     scope: KindScope::Project,
     states_project: true,
     api: KindApi {
@@ -22,17 +22,17 @@ pub(super) static BACKUP: Kind = Kind {
         ..KindApi::documented("/api/v1/backups", "/api/v1/backups/{id}")
     },
     attributes: &[
-        Attribute::required("name", NAME).summary("Display name; no call renames a backup."),
+        Attribute::required("name", NAME).summary("Display name; the API cannot rename a backup."),
         Attribute::required("vm", Type::Reference("vm"))
             .wire("vm_id")
             .returned("product_vm")
             .summary("The VM to copy."),
         Attribute::computed("storage_size", COUNT).summary("Size in GB."),
-        Attribute::computed("status", TEXT).summary("completed when it is."),
-        Attribute::computed("created_by", TEXT).summary("Who had it made."),
-        Attribute::computed("region", TEXT).summary("Where it is kept."),
-        Attribute::computed("expire_date", TIME).summary("When it goes by itself."),
-        Attribute::computed("increment_id", COUNT).summary("Its number among the copies of the VM."),
+        Attribute::computed("status", TEXT).summary("completed when the backup is complete."),
+        Attribute::computed("created_by", TEXT).summary("Who created it."),
+        Attribute::computed("region", TEXT).summary("The region where it is stored."),
+        Attribute::computed("expire_date", TIME).summary("When the service deletes it automatically."),
+        Attribute::computed("increment_id", COUNT).summary("Its number among the backups of the VM."),
         PRICE_PER_HOUR,
         PROJECT_ID,
         CREATED_AT,
@@ -54,7 +54,7 @@ pub(super) static BACKUP: Kind = Kind {
     actions: &[Action::post(
         "restore",
         "/api/v1/backups/{id}/restore",
-        "Puts the VM back to the state of the backup.",
+        "Resets the VM to the state of the backup.",
     )
     .effects(&[Effect::GoesBack, Effect::Restart])
     .until(ActionCompletion::LinkedObjectReady(&["vm"]))],

@@ -34,7 +34,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
             .summary("How often.")
             .on_change(UpdateStrategy::Patch { call: &PATCH, body: "frequency" }),
         Attribute::optional("day_of_week", Type::Labelled(WEEKDAYS))
-            .summary("The day of a weekly schedule; sunday (0) unless it is said.")
+            .summary("The day of a weekly schedule; sunday (0) by default.")
             .on_change(UpdateStrategy::Patch { call: &PATCH, body: "day_of_week" })
             .assumed(),
         Attribute::default("hour", Type::Integer { min: 0, max: 23, unit: "h" }, Literal::Integer(3))
@@ -68,7 +68,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
         Rule {
             code: "R0202",
             check: RuleCheck::Unique { attributes: &["vm", "frequency"] },
-            says: "A VM has at most one schedule of a frequency.",
+            says: "A VM has at most one schedule of each frequency.",
             place: "contract, 3, backup_schedule",
         },
     ],

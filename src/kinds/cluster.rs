@@ -22,7 +22,7 @@ static MAINTENANCE: ApiCall = ApiCall::new(
 
 pub(super) static CLUSTER: Kind = Kind {
     name: "cluster",
-    summary: "A managed Kubernetes cluster; its workers stand under `node_pools`.",
+    summary: "A managed Kubernetes cluster; its workers are declared under `node_pools`.",
     scope: KindScope::Project,
     states_project: true,
     api: KindApi {
@@ -41,7 +41,7 @@ pub(super) static CLUSTER: Kind = Kind {
         Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
         Attribute::required("version", Type::Catalog("kubernetes_version"))
             .wire("version_id")
-            .summary("The Kubernetes version, by name or id; it can only go along the offered upgrades.")
+            .summary("The Kubernetes version, by name or id; it can change only by an offered upgrade.")
             .on_change(UpdateStrategy::Patch { call: &UPGRADE, body: "version_id" })
             .choices_at(Endpoint::documented(Method::Get, "/api/v1/k8s/clusters/{id}/upgrades"))
             .moved_by(
@@ -66,11 +66,11 @@ pub(super) static CLUSTER: Kind = Kind {
             Type::Enum(&["manual", "auto_patch", "auto_minor"]),
             Literal::Text("manual"),
         )
-        .summary("Whether the service upgrades it by itself, in the maintenance window.")
+        .summary("Whether the service upgrades it automatically, in the maintenance window.")
         .on_change(UpdateStrategy::Patch { call: &MAINTENANCE, body: "upgrade_mode" })
         .at_once(),
         Attribute::optional("maintenance_day", Type::Labelled(WEEKDAYS))
-            .summary("The day of the weekly 4-hour window.")
+            .summary("The day of the weekly 4-hour maintenance window.")
             .on_change(UpdateStrategy::Patch { call: &MAINTENANCE, body: "maintenance_day" })
             .at_once()
             .usually(Literal::Integer(0)),
@@ -78,17 +78,17 @@ pub(super) static CLUSTER: Kind = Kind {
             "maintenance_start",
             Type::Text { min: 5, max: 5, format: TextFormat::ClockTime },
         )
-        .summary("When the window begins, UTC.")
+        .summary("When the maintenance window begins, UTC.")
         .on_change(UpdateStrategy::Patch { call: &MAINTENANCE, body: "maintenance_start" })
         .at_once()
         .usually(Literal::Text("03:00")),
         Attribute::optional("worker_plan", Type::Catalog("kubernetes"))
             .wire("worker_plan_id")
-            .summary("The plan of a `default` pool of two workers that creation makes.")
+            .summary("The plan of a `default` pool of two workers that is created with the cluster.")
             .assumed(),
         Attribute::computed("cluster_id", TEXT).summary("Short id.").assumed(),
         Attribute::computed("status", TEXT).summary("running when it can be used.").assumed(),
-        Attribute::computed("endpoint", TEXT).summary("Where its API answers.").assumed(),
+        Attribute::computed("endpoint", TEXT).summary("The address of its API.").assumed(),
         PRICE_PER_HOUR.assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
@@ -168,18 +168,18 @@ static ACTIONS: &[Action] = &[
     Action::get(
         "kubeconfig",
         "/api/v1/k8s/clusters/{id}/kubeconfig",
-        "Makes credentials for kubectl and writes them.",
+        "Creates credentials for kubectl and writes them.",
     )
     .parameters(&[Parameter::optional("expires-in", Type::Integer { min: 600, max: 2_592_000, unit: "s" })
         .wire("expires_in")
         .in_query()
-        .summary("How long they are valid, in seconds; 7 days when it is not said.")])
+        .summary("How long they are valid, in seconds; 7 days by default.")])
     .secret()
     .answer(ResponseShape::Document { field: "kubeconfig", merge: Some(DocumentMerge::Kubeconfig) }),
     Action::post(
         "rotate-kubeconfig",
         "/api/v1/k8s/clusters/{id}/kubeconfig/rotate",
-        "Makes every credential invalid that was handed out for kubectl.",
+        "Revokes all credentials that were issued for kubectl.",
     )
     .secret()
     .effects(&[Effect::LocksOut])
@@ -194,19 +194,15 @@ static ACTIONS: &[Action] = &[
                 .summary("The version's id, as `stead do upgrades` lists it."),
             Parameter::flag("confirm-single-master")
                 .wire("confirm_single_master")
-                .summary("A cluster with one control plane node needs this.")
+                .summary("Required for a cluster with one control plane node.")
                 .effects(&[Effect::ApiInterruption]),
         ])
         .effects(&[Effect::RollingRestart])
         .until(ActionCompletion::ObjectReady(Some("events")))
         .recorded(),
-    Action::get(
-        "volumes",
-        "/api/v1/k8s/clusters/{id}/volumes",
-        "Volumes that its persistent volume claims made.",
-    )
-    .answer(ResponseShape::Rows(&["id", "name", "size", "status"])),
-    Action::get("events", "/api/v1/k8s/clusters/{id}/events", "What happened to it, newest first.")
+    Action::get("volumes", "/api/v1/k8s/clusters/{id}/volumes", "Volumes of its persistent volume claims.")
+        .answer(ResponseShape::Rows(&["id", "name", "size", "status"])),
+    Action::get("events", "/api/v1/k8s/clusters/{id}/events", "Its events, newest first.")
         .assumed()
         .answer(ResponseShape::Feed { columns: &["created_at", "type", "message"], id: "id" }),
     Action::get("node-plans", "/api/v1/k8s/node-plans", "Plans of nodes, and their prices.")

@@ -59,25 +59,25 @@ pub(super) static DATABASE: Kind = Kind {
     },
     attributes: &[
         Attribute::required("name", NAME)
-            .summary("Display name; connection addresses do not derive from it.")
+            .summary("Display name; connection addresses do not depend on it.")
             .on_change(UpdateStrategy::Patch { call: &RENAME, body: "name" })
             .at_once(),
         Attribute::default("engine", Type::Enum(ENGINES), Literal::Text("postgres"))
             .summary("The database system."),
         Attribute::optional("engine_version", Type::Text { min: 1, max: 32, format: TextFormat::Any })
-            .summary("Major version; the newest one when it is not said."),
+            .summary("Major version; the newest one by default."),
         Attribute::required("plan", Type::Catalog("database"))
             .wire("plan_id")
             .summary("Size and price, by name or id.")
             .on_change(UpdateStrategy::Patch { call: &SCALE, body: "plan_id" })
             .effects(&[Effect::BriefOutage, Effect::Charge]),
         Attribute::optional("storage_gb", Type::Integer { min: 1, max: 65_536, unit: "GB" })
-            .summary("Storage in GB; the plan's when it is not said. It can only grow.")
+            .summary("Storage in GB; the plan's by default. It can only grow.")
             .on_change(UpdateStrategy::Patch { call: &SCALE, body: "storage_gb" })
             .grow_only()
             .effects(&[Effect::Charge]),
         Attribute::default("ha_enabled", Type::Boolean, Literal::Bool(false))
-            .summary("A standby with automatic takeover; +70 % of the plan price (mysql, kafka +140 %).")
+            .summary("A standby with automatic failover; +70 % of the plan price (mysql, kafka +140 %).")
             .on_change(UpdateStrategy::Patch { call: &SCALE, body: "ha_enabled" })
             .effects(&[Effect::Charge]),
         Attribute::default(
@@ -101,7 +101,7 @@ pub(super) static DATABASE: Kind = Kind {
             Type::Set { of: &Type::Text { min: 9, max: 18, format: TextFormat::AllowedCidr4 }, max: 20 },
             Literal::Empty,
         )
-        .summary("Source networks allowed in; empty lets everyone in.")
+        .summary("Source networks that may connect; an empty list allows all.")
         .on_change(UpdateStrategy::Patch { call: &PUBLIC_ACCESS, body: "allowlist" }),
         Attribute::optional(
             "extensions",
@@ -119,14 +119,14 @@ pub(super) static DATABASE: Kind = Kind {
         REGION,
         Attribute::computed("database_id", TEXT).summary("Short id, part of its host names."),
         Attribute::computed("status", Type::Enum(STATUSES)).summary("running when it can be used."),
-        Attribute::computed("status_message", TEXT).summary("Detail of warning and failed."),
+        Attribute::computed("status_message", TEXT).summary("Details of the status warning or failed."),
         Attribute::computed("connection_host", TEXT).summary("Private host name.").follows(&["vpc"]),
         Attribute::computed("connection_port", COUNT)
             .summary("Port of the private host.")
             .follows(&["vpc"]),
         Attribute::computed("subscription_id", TEXT).summary("Set for monthly billing.").follows(&["plan"]),
-        Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD."),
-        Attribute::computed("monthly_price", Type::Decimal).summary("What a month costs, in USD."),
+        Attribute::computed("price_per_hour", Type::Decimal).summary("The price per hour, in USD."),
+        Attribute::computed("monthly_price", Type::Decimal).summary("The price per month, in USD."),
         Attribute::computed("public_port", COUNT)
             .summary("Public port; 0 while public access is off.")
             .follows(&["public_access"]),
@@ -134,7 +134,8 @@ pub(super) static DATABASE: Kind = Kind {
             .summary("Public host name.")
             .follows(&["public_access"]),
         Attribute::computed("is_free", Type::Boolean).summary("Whether it is on the free plan."),
-        Attribute::computed("suspended_at", TIME).summary("When it was paused for idleness."),
+        Attribute::computed("suspended_at", TIME)
+            .summary("When the service suspended it because it was idle."),
         PROJECT_ID,
         CREATED_AT,
         UPDATED_AT,
@@ -203,7 +204,7 @@ pub(super) static DATABASE: Kind = Kind {
                 table: "database_engine",
                 within: Some(("engine", "versions")),
             },
-            says: "A database's version is one that its engine is offered in.",
+            says: "A database's version must be one that the service offers for its engine.",
             place: "specification, Database",
         },
     ],
@@ -268,11 +269,11 @@ const STATUSES: &[&str] = &[
 
 static ACTIONS: &[Action] =
     &[
-        Action::call("rename", "Gives it another display name."),
+        Action::call("rename", "Changes its display name."),
         Action::post(
             "resume",
             "/api/v1/databases/{id}/resume",
-            "Wakes a free database that was paused for idleness.",
+            "Resumes a free database that was suspended because it was idle.",
         )
         .envelope(Envelope::Database)
         .answer(ResponseShape::Object)
@@ -284,15 +285,15 @@ static ACTIONS: &[Action] =
         )
         .envelope(Envelope::Database)
         .parameters(&[
-            Parameter::optional("backup", TEXT).wire("backup_id").summary(
-                "The backup's id, as `stead do backups` lists it; the newest when it is not said.",
-            ),
+            Parameter::optional("backup", TEXT)
+                .wire("backup_id")
+                .summary("The backup's id, as `stead do backups` lists it; the newest by default."),
             Parameter::optional("time", TIME)
                 .wire("restore_time")
                 .summary("A time within a backup's window, as 2026-10-14T12:00:00Z."),
             Parameter::flag("in-place")
                 .wire("in_place")
-                .summary("Over this database instead of a new one.")
+                .summary("Restore over this database instead of into a new one.")
                 .effects(&[Effect::GoesBack, Effect::BriefOutage]),
         ])
         .exclusive(&["backup", "time"])
@@ -303,7 +304,7 @@ static ACTIONS: &[Action] =
         Action::post(
             "rotate-credentials",
             "/api/v1/databases/{id}/credentials/rotate",
-            "Makes a new password for the owner.",
+            "Generates a new password for the owner.",
         )
         .secret()
         .effects(&[Effect::LocksOut])
@@ -338,27 +339,23 @@ static ACTIONS: &[Action] =
                 "restorable",
                 "restore_window_start",
             ])),
-        Action::post(
-            "console",
-            "/api/v1/databases/{id}/console",
-            "Runs a query, read-only unless told otherwise.",
-        )
-        .parameters(&[
-            Parameter::required("query", TEXT)
-                .summary("The query: its text, @FILE, or - for standard input.")
-                .positional()
-                .from_file(),
-            Parameter::flag("write")
-                .wire("read_only")
-                .inverted()
-                .summary("Let the query change data.")
-                .effects(&[Effect::Writes]),
-        ])
-        .only_reads()
-        .answer(ResponseShape::QueryResult),
+        Action::post("console", "/api/v1/databases/{id}/console", "Runs a query, read-only by default.")
+            .parameters(&[
+                Parameter::required("query", TEXT)
+                    .summary("The query: its text, @FILE, or - for standard input.")
+                    .positional()
+                    .from_file(),
+                Parameter::flag("write")
+                    .wire("read_only")
+                    .inverted()
+                    .summary("Let the query change data.")
+                    .effects(&[Effect::Writes]),
+            ])
+            .only_reads()
+            .answer(ResponseShape::QueryResult),
         Action::post("browse", "/api/v1/databases/{id}/browse", "Lists schemas, tables, keys or messages.")
             .parameters(&[Parameter::default("path", Type::List(&TEXT), Literal::Empty)
-                .summary("Where to look: SCHEMA TABLE, or TOPIC PARTITION.")
+                .summary("What to list: SCHEMA TABLE, or TOPIC PARTITION.")
                 .positional()])
             .only_reads()
             .answer(ResponseShape::Rows(&["name", "type"])),

@@ -45,7 +45,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
         Action::post(
             "rotate-password",
             "/api/v1/databases/{parent}/users/{id}/rotate",
-            "Makes a new password.",
+            "Generates a new password.",
         )
         .secret()
         .effects(&[Effect::LocksOut])

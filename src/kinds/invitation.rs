@@ -8,12 +8,12 @@ use crate::model::schema::{
 
 pub(super) static INVITATION: Kind = Kind {
     name: "invitation",
-    summary: "Asks a person by mail to join the account, in a role.",
+    summary: "Invites a person by mail to join the account, with a role.",
     scope: KindScope::Account,
     api: KindApi { read: None, ..KindApi::assumed("/api/v1/invitations", "/api/v1/invitations/{id}") },
     attributes: &[
         Attribute::required("email", Type::Text { min: 3, max: 254, format: TextFormat::Email })
-            .summary("Whom to ask.")
+            .summary("The mail address of the person to invite.")
             .assumed(),
         Attribute::required("role", Type::Catalog("role"))
             .wire("role_id")
@@ -24,10 +24,10 @@ pub(super) static INVITATION: Kind = Kind {
     ],
     known_by: "email",
     actions: &[
-        Action::get("members", "/api/v1/members", "People who are in the account.")
+        Action::get("members", "/api/v1/members", "The members of the account.")
             .assumed()
             .answer(ResponseShape::Rows(&["id", "email", "role_name"])),
-        Action::delete("remove-member", "/api/v1/members/{member}", "Puts a person out of the account.")
+        Action::delete("remove-member", "/api/v1/members/{member}", "Removes a person from the account.")
             .assumed()
             .envelope(Envelope::Message)
             .parameters(&[Parameter::required("member", TEXT)

@@ -34,7 +34,7 @@ pub(super) static NODE_POOL: Kind = Kind {
             .wire("plan_id")
             .summary("The size of its workers, by name or id."),
         Attribute::required("node_count", Type::Integer { min: 1, max: 1_000, unit: "" })
-            .summary("How many workers; a cluster keeps at least two over all its pools.")
+            .summary("How many workers; a cluster needs at least two over all its pools.")
             .on_change(UpdateStrategy::Patch { call: &PATCH, body: "node_count" })
             .effects(&[Effect::Charge]),
         Attribute::optional("labels", Type::Map(&SHORT_TEXT))
@@ -50,13 +50,13 @@ pub(super) static NODE_POOL: Kind = Kind {
             .unlisted()
             .assumed(),
         Attribute::computed("node_class", TEXT).summary("shared or cpu_optimized.").assumed(),
-        Attribute::computed("status", TEXT).summary("running when its workers are.").assumed(),
+        Attribute::computed("status", TEXT).summary("running when its workers are running.").assumed(),
         CREATED_AT.assumed(),
     ],
     rules: &[Rule {
         code: "R0901",
         check: RuleCheck::SumAtLeast { attribute: "node_count", least: 2 },
-        says: "A cluster keeps at least 2 workers over all its pools.",
+        says: "A cluster needs at least 2 workers over all its pools.",
         place: "specification, Limits",
     }],
     price: Price::Sum(&[PriceTerm {

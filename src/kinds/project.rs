@@ -41,7 +41,7 @@ pub(super) static PROJECT: Kind = Kind {
     rules: &[Rule {
         code: "R1901",
         check: RuleCheck::NotFilled,
-        says: "A project goes only when nothing is in it.",
+        says: "A project can be deleted only when it is empty.",
         place: "contract, 3, project",
     }],
     given: Some(("is_default", &[Literal::Bool(true)])),

@@ -11,7 +11,7 @@ static PATCH: ApiCall =
 
 pub(super) static PROJECT_MEMBER: Kind = Kind {
     name: "project_member",
-    summary: "Lets a person or an API key into a project, in a role.",
+    summary: "Gives a person or an API key access to a project, with a role.",
     scope: KindScope::Child { of: "project", collection: "members" },
     api: KindApi {
         read: None,
@@ -20,15 +20,15 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
     attributes: &[
         Attribute::optional("api_key", Type::Reference("api_key"))
             .wire("api_key_id")
-            .summary("The key that is let in.")
+            .summary("The API key that gets access.")
             .assumed(),
         Attribute::optional("member", TEXT)
             .wire("member_id")
-            .summary("The id of the person who is let in.")
+            .summary("The id of the person who gets access.")
             .assumed(),
         Attribute::required("role", Type::Catalog("role"))
             .wire("role_id")
-            .summary("What it may do there, by name or reference.")
+            .summary("Its role in the project, by name or reference.")
             .on_change(UpdateStrategy::Patch { call: &PATCH, body: "role_id" })
             .assumed(),
         CREATED_AT.assumed(),

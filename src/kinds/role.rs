@@ -10,7 +10,7 @@ static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "
 
 pub(super) static ROLE: Kind = Kind {
     name: "role",
-    summary: "A named set of permissions, beside owner, admin, developer and viewer.",
+    summary: "A named set of permissions, in addition to owner, admin, developer and viewer.",
     scope: KindScope::Account,
     api: KindApi::assumed("/api/v1/roles", "/api/v1/roles/{id}"),
     attributes: &[
@@ -33,13 +33,13 @@ pub(super) static ROLE: Kind = Kind {
         Rule {
             code: "R1501",
             check: RuleCheck::NotUsed { by: &[("api_key", "role"), ("invitation", "role")] },
-            says: "A role goes only when no API key and no invitation has it.",
+            says: "A role can be deleted only when no API key and no invitation has it.",
             place: "contract, 3, role",
         },
         Rule {
             code: "R1502",
             check: RuleCheck::Offered { attribute: "permissions", table: "permission", within: None },
-            says: "A role gives permissions that there are.",
+            says: "The permissions of a role must exist.",
             place: "contract, 3, role",
         },
     ],

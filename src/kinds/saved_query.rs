@@ -13,7 +13,7 @@ static PUT: ApiCall =
 
 pub(super) static SAVED_QUERY: Kind = Kind {
     name: "saved_query",
-    summary: "A query that a database's console keeps by name.",
+    summary: "A named query, saved in a database's console.",
     scope: KindScope::Child { of: "database", collection: "saved_queries" },
     api: KindApi {
         id: "name",
@@ -23,7 +23,7 @@ pub(super) static SAVED_QUERY: Kind = Kind {
     },
     attributes: &[
         Attribute::required("name", Type::Text { min: 1, max: 128, format: TextFormat::PathName })
-            .summary("Its name; another name is another query.")
+            .summary("Its name; a query with another name is a different query.")
             .assumed(),
         Attribute::required("query", TEXT)
             .summary("The text of the query.")

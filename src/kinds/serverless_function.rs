@@ -30,10 +30,10 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     attributes: &[
         Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
         Attribute::required("runtime", Type::Enum(&["node20", "python312", "go122", "rust"]))
-            .summary("What it is written for.")
+            .summary("The runtime of its code.")
             .assumed(),
         Attribute::required("handler", SHORT_TEXT)
-            .summary("What is called in it.")
+            .summary("The function in the code that is called.")
             .on_change(UpdateStrategy::Patch { call: &PATCH, body: "handler" })
             .assumed(),
         Attribute::default(
@@ -53,7 +53,7 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
         .on_change(UpdateStrategy::Patch { call: &PATCH, body: "timeout_seconds" })
         .assumed(),
         Attribute::optional("env_vars", Type::Map(&TEXT))
-            .summary("Its environment, managed key by key.")
+            .summary("Its environment variables, managed key by key.")
             .on_change(UpdateStrategy::Patch { call: &PATCH, body: "env_vars" })
             .unlisted()
             .private()
@@ -69,9 +69,9 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
             .after_creation()
             .effects(&[Effect::Deploys])
             .assumed(),
-        Attribute::computed("status", TEXT).summary("active when it answers.").assumed(),
-        Attribute::computed("url", TEXT).summary("Where it answers.").assumed(),
-        Attribute::computed("version", COUNT).summary("Counts its versions.").assumed(),
+        Attribute::computed("status", TEXT).summary("active when it responds.").assumed(),
+        Attribute::computed("url", TEXT).summary("Its URL.").assumed(),
+        Attribute::computed("version", COUNT).summary("The number of its versions.").assumed(),
         PROJECT_ID.assumed(),
         CREATED_AT.assumed(),
         UPDATED_AT.assumed(),
@@ -86,7 +86,7 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
     actions: &[Action::post(
         "source-upload",
         "/api/v1/functions/{id}/source-upload",
-        "Makes an address that takes a packed source once.",
+        "Creates a URL for one upload of a source archive.",
     )
     .assumed()
     .secret()

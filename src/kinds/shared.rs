@@ -19,7 +19,7 @@ pub(super) const REGIONS: Type = Type::Enum(&["us-east"]);
 
 /// The region of an object.
 pub(super) const REGION: Attribute = Attribute::default("region", REGIONS, Literal::Text("us-east"))
-    .summary("Where it runs; us-east is the only region.");
+    .summary("The region; us-east is the only one.");
 
 /// How it is billed.
 pub(super) const BILLING: Attribute =
@@ -28,7 +28,7 @@ pub(super) const BILLING: Attribute =
         .on_change(UpdateStrategy::Replace);
 
 pub(super) const CREATED_AT: Attribute =
-    Attribute::computed("created_at", TIME).summary("When it was made.");
+    Attribute::computed("created_at", TIME).summary("When it was created.");
 
 /// Time of the last change.
 pub(super) const UPDATED_AT: Attribute =
@@ -40,7 +40,7 @@ pub(super) const PROJECT_ID: Attribute =
 
 /// The price per hour.
 pub(super) const PRICE_PER_HOUR: Attribute =
-    Attribute::computed("price_per_hour", Type::Decimal).summary("What an hour costs, in USD.");
+    Attribute::computed("price_per_hour", Type::Decimal).summary("The price per hour, in USD.");
 
 /// A directory with source code below the stack's own.
 pub(super) const SOURCE_DIR: Type = Type::Text { min: 1, max: 1_024, format: TextFormat::Directory };

@@ -31,11 +31,11 @@ pub(super) static SNAPSHOT: Kind = Kind {
             .assumed(),
         Attribute::optional("vm", Type::Reference("vm"))
             .wire("vm_id")
-            .summary("The VM that it is of.")
+            .summary("The VM that the snapshot is taken of.")
             .assumed(),
         Attribute::optional("volume", Type::Reference("volume"))
             .wire("volume_id")
-            .summary("The volume that it is of.")
+            .summary("The volume that the snapshot is taken of.")
             .assumed(),
         Attribute::computed("source_type", TEXT).summary("vm or volume.").assumed(),
         Attribute::computed("size", COUNT).summary("Size in GB.").assumed(),
@@ -46,7 +46,7 @@ pub(super) static SNAPSHOT: Kind = Kind {
     rules: &[Rule {
         code: "R0701",
         check: RuleCheck::ExactlyOne { attributes: &["vm", "volume"] },
-        says: "A snapshot is of a VM or of a volume.",
+        says: "A snapshot is taken of either a VM or a volume.",
         place: "contract, 3, snapshot",
     }],
     price: Price::Sum(&[PriceTerm {
@@ -64,11 +64,11 @@ pub(super) static SNAPSHOT: Kind = Kind {
         Action::post(
             "restore",
             "/api/v1/snapshots/{id}/restore",
-            "Puts the VM or the volume back to the state of the snapshot.",
+            "Resets the VM or the volume to the state of the snapshot.",
         )
         .effects(&[Effect::GoesBack, Effect::BriefOutage])
         .until(ActionCompletion::LinkedObjectReady(&["vm", "volume"])),
-        Action::call("rename", "Gives it another name."),
+        Action::call("rename", "Changes its name."),
     ],
     other_fields: &[("price_per_hour", Type::Decimal), ("region", REGIONS), ("updated_at", TIME)],
     ..Kind::PLAIN

@@ -44,7 +44,7 @@ pub(super) static SPEND_SETTINGS: Kind = Kind {
         Rule {
             code: "R1401",
             check: RuleCheck::Is { attribute: "enabled", value: Literal::Bool(true) },
-            says: "A cap that is written is on: leave the block out, or give it a `when`, for none.",
+            says: "A declared cap is enabled: for no cap, omit the block, or give it a `when`.",
             place: "specification, Spend settings",
         },
         Rule {

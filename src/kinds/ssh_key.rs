@@ -5,7 +5,7 @@ use crate::model::schema::{Attribute, Endpoint, Kind, KindApi, KindScope, Method
 
 pub(super) static SSH_KEY: Kind = Kind {
     name: "ssh_key",
-    summary: "A public key that new VMs can be told to trust.",
+    summary: "A public key that can be authorized to log in to new VMs.",
     scope: KindScope::Account,
     api: KindApi {
         id: "id",

@@ -18,7 +18,7 @@ const STOP: ApiCall = ApiCall::new("stop", Endpoint::documented(Method::Post, "/
 
 pub(super) static VM: Kind = Kind {
     name: "vm",
-    summary: "A virtual machine from a template, of a size that its plan gives.",
+    summary: "A virtual machine, created from a template; its plan defines the size.",
     scope: KindScope::Project,
     states_project: true,
     api: KindApi {
@@ -39,7 +39,7 @@ pub(super) static VM: Kind = Kind {
         }),
     },
     attributes: &[
-        Attribute::required("name", NAME).summary("Display name; no call renames a VM."),
+        Attribute::required("name", NAME).summary("Display name; the API cannot rename a VM."),
         Attribute::required("template", Type::Catalog("template"))
             .wire("template_id")
             .summary("Operating system template, by name or id."),
@@ -56,7 +56,7 @@ pub(super) static VM: Kind = Kind {
             .assumed(),
         Attribute::optional("ssh_keys", Type::Set { of: &Type::Reference("ssh_key"), max: 64 })
             .wire("ssh_key_ids")
-            .summary("Keys that may log in.")
+            .summary("SSH keys that may log in.")
             .assumed(),
         Attribute::write_only("user_data", TEXT)
             .summary("Script for the first boot; never shown again.")
@@ -100,16 +100,16 @@ pub(super) static VM: Kind = Kind {
     also_deleted: &[("volume_action", Type::Enum(&["detach", "delete"]))],
     actions: &[
         Action::call("start", "Starts it."),
-        Action::call("stop", "Shuts it down; it stays billed.").effects(&[Effect::Stops]),
+        Action::call("stop", "Shuts it down; it is still billed.").effects(&[Effect::Stops]),
         Action::post("reboot", "/api/v1/vms/{id}/reboot", "Restarts it.")
             .effects(&[Effect::Restart])
             .until(ActionCompletion::ObjectReady(None)),
-        Action::make("backup", "vm", "Makes a backup now."),
-        Action::make("snapshot", "vm", "Makes a snapshot now."),
+        Action::make("backup", "vm", "Creates a backup now."),
+        Action::make("snapshot", "vm", "Creates a snapshot now."),
         Action::through(
             "restore",
             &[("backup", "vm"), ("snapshot", "vm")],
-            "Puts it back to the state of one of its backups or snapshots.",
+            "Resets it to the state of one of its backups or snapshots.",
         ),
     ],
     final_copy: Some(FinalSnapshot { kind: "snapshot", of: "vm", size: ("plan", Some("storage")) }),

@@ -15,7 +15,7 @@ static DETACH: ApiCall =
 
 pub(super) static VOLUME: Kind = Kind {
     name: "volume",
-    summary: "Block storage that outlives the machine it is attached to.",
+    summary: "Block storage that is kept when the VM that it is attached to is deleted.",
     scope: KindScope::Project,
     states_project: true,
     api: KindApi {
@@ -68,11 +68,11 @@ pub(super) static VOLUME: Kind = Kind {
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
     actions: &[
-        Action::make("snapshot", "volume", "Makes a snapshot now."),
+        Action::make("snapshot", "volume", "Creates a snapshot now."),
         Action::through(
             "restore",
             &[("snapshot", "volume")],
-            "Puts it back to the state of one of its snapshots.",
+            "Resets it to the state of one of its snapshots.",
         ),
     ],
     final_copy: Some(FinalSnapshot { kind: "snapshot", of: "volume", size: ("size", None) }),

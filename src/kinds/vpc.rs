@@ -56,7 +56,7 @@ pub(super) static VPC: Kind = Kind {
         Rule {
             code: "R0102",
             check: RuleCheck::NotUsed { by: &[("vm", "vpc"), ("database", "vpc"), ("cluster", "vpc")] },
-            says: "A VPC goes only when no VM, database or cluster is in it.",
+            says: "A VPC can be deleted only when no VM, database or cluster is in it.",
             place: "contract, 3, vpc",
         },
     ],

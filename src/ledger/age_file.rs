@@ -119,13 +119,13 @@ pub enum AgeFileError {
     #[error("the ciphertext is damaged")]
     Damaged,
     /// None of the identities can decrypt it.
-    #[error("none of the identities opens it")]
+    #[error("none of the identities can decrypt it")]
     NoIdentity,
     /// It was made for another ledger position.
-    #[error("the ciphertext was made for another {0}: somebody put it there")]
+    #[error("the ciphertext was created for another {0}: someone replaced it without stead")]
     Place(&'static str),
     /// It does not match the ledger's fingerprint.
-    #[error("the value does not match its fingerprint in the ledger: somebody put it there")]
+    #[error("the value does not match its fingerprint in the ledger: someone changed it without stead")]
     Fingerprint,
 }
 

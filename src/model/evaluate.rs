@@ -136,7 +136,7 @@ fn join_known(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
             },
             part @ (Value::Null | Value::List(_) | Value::Map(_)) => {
                 return Err(EvaluationError::Failed(format!(
-                    "{} cannot stand inside a text",
+                    "{} cannot be inserted into a text",
                     part.type_name()
                 )));
             }

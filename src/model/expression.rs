@@ -85,14 +85,14 @@ pub enum EvaluationError {
     /// It fails or runs too long on values that depend on a secret. The reason is left out because it would reveal
     /// something about the secret.
     #[error(
-        "an expression over a secret fails; the reason is not shown, because it would tell something of the secret"
+        "an expression that uses a secret fails; the reason is not shown, because it could reveal a part of the secret"
     )]
     Sensitive,
     /// It exceeded the limit of steps or depth.
     #[error("the expression needs more than {0} steps")]
     TooLong(usize),
     /// Its value, or an intermediate value, exceeds the stack's budget.
-    #[error("the value takes more memory than the values of a stack may take")]
+    #[error("the value exceeds the memory limit for the values of a stack")]
     TooLarge,
 }
 

@@ -24,14 +24,14 @@ pub enum RecipientError {
     Identity,
     /// It is the recipient of an age plugin.
     #[error(
-        "this is the recipient of an age plugin, which would run a program; only native `age1…` recipients are taken"
+        "this is the recipient of an age plugin, which would run a program; only native `age1…` recipients are accepted"
     )]
     Plugin,
     /// It is an SSH public key.
-    #[error("this is an SSH key; only native `age1…` recipients are taken")]
+    #[error("this is an SSH key; only native `age1…` recipients are accepted")]
     Ssh,
     /// It is something else, or mistyped.
-    #[error("this is no age recipient: it has the form `age1…` with 62 characters and a checksum")]
+    #[error("this is not an age recipient: one has the form `age1…` with 62 characters and a checksum")]
     Malformed,
 }
 

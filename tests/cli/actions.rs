@@ -135,7 +135,7 @@ fn a_database_is_restored_in_place_or_as_a_new_object() {
     case.ok("ls --unmanaged").says(&[made["answer"]["id"].as_str().unwrap()]);
     let before = case.cloud().last();
     case.fails(4, &format!("do restore database.main --backup {backup} --in-place"))
-        .says(&["goes back to what it was then"]);
+        .says(&["is reset to that state"]);
     assert!(case.cloud().mutations_since(before).is_empty());
     let same =
         case.ok(&format!("do restore database.main --backup {backup} --in-place --yes --output json"));

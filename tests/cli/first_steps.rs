@@ -110,7 +110,7 @@ fn resolve_without_ambiguous_intents_reports_none() {
     let case = Case::example("minimal").emulator();
     case.ok("apply --yes");
     case.ok("resolve").says(&["nothing to resolve"]);
-    case.fails(1, "resolve 3f0e8c52-0000-4000-8000-000000000000 absent").says(&["no open question"]);
+    case.fails(1, "resolve 3f0e8c52-0000-4000-8000-000000000000 absent").says(&["no ambiguous intent"]);
 }
 
 #[test]

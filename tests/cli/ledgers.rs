@@ -91,7 +91,7 @@ fn stacks_share_a_ledger_directory_and_a_stack_can_require_one() {
     case.ok("apply --yes --backend file:shared");
     case.ok("state list --backend file:shared").says(&["vpc.side"]);
     assert!(case.path("shared/other/default").is_dir());
-    case.fails(64, "plan --backend nowhere").says(&["names no place", "file:DIR"]);
+    case.fails(64, "plan --backend nowhere").says(&["is not a ledger location", "file:DIR"]);
     let run = case.fails(64, "plan --backend postgres://me:hunter2@host/db");
     assert!(run.stderr.contains("STEAD_BACKEND") && !run.all().contains("hunter2"), "{}", run.stderr);
 }

@@ -59,8 +59,8 @@ fn an_ambiguous_intent_is_listed_everywhere_and_resolved_by_its_prefix() {
     case.ok(&format!("resolve {handle}")).says(&[&format!("stead resolve {handle} surplus {id}")]);
     for (answer, told) in [
         (format!("resolve {handle} adopt nothing-has-this"), "there is no live volume"),
-        (format!("resolve {} absent", altered(handle)), "there is no open question"),
-        ("resolve zz absent".to_owned(), "there is no open question"),
+        (format!("resolve {} absent", altered(handle)), "there is no ambiguous intent"),
+        ("resolve zz absent".to_owned(), "there is no ambiguous intent"),
     ] {
         let run = case.run(&answer);
         assert_eq!(run.code, 1, "{answer}");

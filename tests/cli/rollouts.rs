@@ -36,7 +36,7 @@ fn a_new_image_and_new_variables_of_an_app_are_one_deployment() {
         assert!(effects.contains(causes), "{effects}");
         assert_eq!(effects.matches("deploys").count(), 1, "{effects}");
     }
-    case.ok("plan").says(&["a new deployment takes the place", "env_vars change"]);
+    case.ok("plan").says(&["a new deployment replaces", "env_vars change"]);
     let before = case.cloud().last();
     case.ok("apply --yes");
     let sent = case.cloud().requests();

@@ -461,5 +461,5 @@ fn age_decrypts_a_kept_secret() {
     assert!(made.unwrap().success());
     let mut command = case.command("secret get vars.session --show");
     let run = Run::of(&command.env("STEAD_AGE_IDENTITY", "eve").output().unwrap());
-    run.says(&["none of the identities opens it"]);
+    run.says(&["none of the identities can decrypt it"]);
 }

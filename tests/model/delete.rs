@@ -350,7 +350,7 @@ impl Delete {
         } else if state.spells > 0 {
             for (label, sight) in [
                 ("its read answers 404 from now on", Sight::NotRead),
-                ("lists leave it out from now on", Sight::NotListed),
+                ("lists omit it from now on", Sight::NotListed),
                 ("nothing of the project is shown from now on", Sight::Blind),
             ] {
                 moves.add(label, |state| {

@@ -41,7 +41,7 @@ struct Mutant {
     /// What the broken program does.
     name: String,
     file: String,
-    /// A piece of the file that stands there once, and what is put in its place.
+    /// A piece of the file that stands there once, and what is put instead.
     find: String,
     replace: String,
     /// Arguments of `cargo test`: one of these runs must fail. The quickest comes first.

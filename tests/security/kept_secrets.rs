@@ -178,7 +178,7 @@ fn a_pull_request_cannot_add_a_recipient() {
     for (name, says) in [
         ("age1yubikey1qwt50d05nh5vutpdzmlg5wn80xq5negm4uj9ghv0snvdd3yysf5yw3rhl3t", "age plugin"),
         ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHsKLqeplhpW+uObz5dvMgjz1OxfM/XXUB+VHtZ6isGN", "SSH key"),
-        ("age1zzzz", "no age recipient"),
+        ("age1zzzz", "not an age recipient"),
     ] {
         keys.name(&[&ada, name]);
         keys.with("ada", 1, "validate").says(&[says]);
@@ -208,7 +208,7 @@ fn a_ciphertext_copied_from_another_secret_is_rejected() {
         ledger["secrets"]["values"]["vars.token"]["ciphertext"] = other;
     });
     keys.with("ada", 1, "secret get vars.token --show").says(&["made for another address"]);
-    keys.with("ada", 1, "plan").says(&["vars.token is not used", "somebody put it there"]);
+    keys.with("ada", 1, "plan").says(&["vars.token is not used", "someone changed it without stead"]);
     restore();
     // Of another version.
     keys.ok("secret rotate vars.token --yes");
@@ -248,7 +248,7 @@ fn rekey_encrypts_to_new_recipients_and_lists_what_old_ones_could_read() {
     keys.ok("secret rekey --yes").says(&["already"]);
     keys.ok("plan").says(&["No changes"]);
     assert_eq!(keys.with("eve", 0, "secret get vars.token --show").stdout.trim(), secret);
-    keys.with("bob", 1, "secret get vars.token --show").says(&["none of the identities opens it"]);
+    keys.with("bob", 1, "secret get vars.token --show").says(&["none of the identities can decrypt it"]);
     keys.ok("secret get").says(&["vars.token", "version 1", &bob]);
     keys.ok("secret rotate vars.token --yes").says(&["The rotation of vars.token is done"]);
     let document = keys.ok("secret get vars.token --output json").json();

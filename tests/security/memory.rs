@@ -335,7 +335,7 @@ fn a_plan_has_a_memory_budget_of_its_own() {
     let case = Case::new().file("stead.yaml", text).emulator();
     let (run, peak) = run(&case, "plan");
     assert_eq!(run.code, 4, "{}", run.all());
-    assert_eq!(run.all().matches("takes more memory").count(), 1, "{}", run.all());
+    assert_eq!(run.all().matches("exceeds the memory limit").count(), 1, "{}", run.all());
     run.says(&["BLOCKED", "vm.v", ".user_data has no value", "stead.yaml:"]);
     assert!(peak < MOST_KIB, "{peak} KiB");
 }

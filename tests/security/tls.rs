@@ -118,18 +118,14 @@ fn other_certificates_are_refused() {
     let root = authority.pem();
     let (good, key) = leaf(&authority, "localhost", false);
     refused(&server(&good, &key), "", UNKNOWN);
-    refused(
-        &server(&good, &key),
-        &self::authority().pem(),
-        Some("its signature is not that of a trusted issuer"),
-    );
+    refused(&server(&good, &key), &self::authority().pem(), Some("it is not signed by a trusted issuer"));
     let (old, key) = leaf(&authority, "localhost", true);
     refused(&server(&old, &key), &root, Some("it has expired"));
     let (other, key) = leaf(&authority, "localhost.example.test", false);
     refused(&server(&other, &key), &root, Some("it is for another host name"));
     let key = KeyPair::generate().unwrap();
     let own = CertificateParams::new(vec!["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();
-    refused(&server(&own.pem(), &key), &root, Some("its signature is not that of a trusted issuer"));
+    refused(&server(&own.pem(), &key), &root, Some("it is not signed by a trusted issuer"));
 }
 
 /// A server that speaks TLS 1.1 or 1.0 at most, as its first message says it.

@@ -40,7 +40,7 @@ fn a_402_response_fails_only_its_dependents_and_the_next_run_continues() {
 
 #[test]
 fn an_object_that_does_not_become_ready_stays_owned_and_is_not_duplicated() {
-    for (status, told) in [("moving", "it is still moving"), ("failed", "it ended as failed")] {
+    for (status, told) in [("moving", "it is still moving"), ("failed", "its final status is failed")] {
         let aim = two();
         let mut outside = beginning(&aim.stack);
         outside.shows = Some(("status", json!(status)));

@@ -161,7 +161,7 @@ async fn a_write_with_a_lost_response_counts_once_and_a_lost_write_not_at_all() 
     let left = store.release().await.unwrap_err().to_string();
     assert!(left.contains("may still arrive"), "{left}");
     assert!(!is_unlocked(&server) && read(&server).await.unwrap().holder.is_some());
-    let next = open_with(&settings(&server.address), 2, Some("a minute has passed")).await.unwrap();
+    let next = open_with(&settings(&server.address), 2, Some("after one minute")).await.unwrap();
     next.release().await.unwrap();
 }
 

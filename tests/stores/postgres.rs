@@ -90,7 +90,7 @@ async fn a_write_is_not_retried_when_its_connection_breaks() {
     )
     .await;
     let told = reason(shelf.put_line(1, 1, b"a").await);
-    assert!(told.contains("the connection was lost before the answer came"), "{told}");
+    assert!(told.contains("the connection was lost before the server answered"), "{told}");
     assert_eq!(ask(&address, "select last_value::text from tries").await, "1");
     administer(&address, "drop trigger a on stead_lines").await;
     shelf.put_line(1, 1, b"a").await.unwrap();
@@ -287,7 +287,7 @@ async fn malformed_tables_and_rows_are_rejected() {
         (
             "text",
             "alter table stead_lines alter line type text using 'x'",
-            "the column `line` is not what stead made",
+            "the column `line` is does not have the type that stead uses",
         ),
         ("broken", "update stead_leases set lease = '{'", "read the lease: its row is damaged"),
         ("forged", "update stead_leases set epoch = 7", "its row is damaged: two epochs"),
@@ -296,7 +296,7 @@ async fn malformed_tables_and_rows_are_rejected() {
             "view",
             "drop table stead_lines; create view stead_lines as select 'shop/prod' as ledger, \
             1::bigint as number, 1::bigint as epoch, 'x'::text as line",
-            "not what stead made",
+            "does not have the type that stead uses",
         ),
         (
             "below",
@@ -325,7 +325,7 @@ async fn a_standby_and_a_foreign_database_have_their_own_errors() {
     let address = server.database("standby");
     administer(&address, "alter database standby set default_transaction_read_only = on").await;
     let told = reason(shelf(&address).put_lease(&lease(1), None).await);
-    assert!(told.contains("name the server that takes writes"), "{told}");
+    assert!(told.contains("name the primary server"), "{told}");
     let told = reason(shelf(&address.replace("standby", "nowhere")).lease().await);
     assert!(told.contains("no connection: database \"nowhere\" does not exist (3D000)"), "{told}");
     let told = reason(shelf(&format!("{address}?sslmode=require")).lease().await);

@@ -335,7 +335,7 @@ async fn errors_give_the_cause_and_contain_no_key() {
     assert!(error.contains("AccessDenied") && !error.contains("AKIA"), "{error}");
     assert!(!error.contains(SECRET) && !error.contains("FwoG"), "{error}");
     let missing = shelf(moto::address(), "no-such-bucket").await.lease().await.unwrap_err().to_string();
-    assert_eq!(missing, "cannot read the lease: there is no such bucket");
+    assert_eq!(missing, "cannot read the lease: the bucket does not exist");
 }
 
 #[tokio::test]

@@ -281,7 +281,7 @@ mod tests {
     fn explain_pages_render_as_text() {
         insta::assert_snapshot!(shown("database.storage_gb"), @r#"
     database.storage_gb
-      Storage in GB; the plan's when it is not said. It can only grow.
+      Storage in GB; the plan's by default. It can only grow.
       type            whole number (GB)
       takes           1 to 65536 GB
       presence        may be written; otherwise the live value is left alone
@@ -329,7 +329,7 @@ mod tests {
         ");
         insta::assert_snapshot!(shown("volume"), @"
         volume
-          Block storage that outlives the machine it is attached to.
+          Block storage that is kept when the VM that it is attached to is deleted.
           written         volume: { NAME: { … } }
           belongs to      a project
           costs a month   price_per_gb_month (volume) × size
@@ -340,20 +340,20 @@ mod tests {
         attributes
           name          Display name. text, a change replaces
           size          Size in GB; it can only grow. whole number (GB), required
-          region        Where it runs; us-east is the only region. one of us-east, default
-                        us-east, a change replaces
+          region        The region; us-east is the only one. one of us-east, default us-east, a
+                        change replaces
           billing_type  payg is billed by the hour, subscription by the month, from the account
                         balance first. one of payg, subscription, default payg, a change replaces
           vm            The VM that it is attached to. reference to a vm
         set by the service
           status          available, or in_use while attached. text
-          price_per_hour  What an hour costs, in USD. number
+          price_per_hour  The price per hour, in USD. number
           project_id      The id of the project that owns it. text
-          created_at      When it was made. RFC 3339 time
+          created_at      When it was created. RFC 3339 time
           updated_at      When it last changed. RFC 3339 time
         actions (stead do)
-          snapshot  Makes a snapshot now. makes a snapshot
-          restore   Puts it back to the state of one of its snapshots. restore of the object that
+          snapshot  Creates a snapshot now. makes a snapshot
+          restore   Resets it to the state of one of its snapshots. restore of the object that
                     refers to it
         requests
           create  POST /api/v1/volumes

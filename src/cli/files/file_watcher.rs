@@ -109,7 +109,7 @@ mod tests {
         changes("nothing", false, &|| {});
         changes("a new file", true, &|| fs::write(at("a"), "one").unwrap());
         changes("another size", true, &|| fs::write(at("a"), "three").unwrap());
-        changes("another file in its place", true, &|| {
+        changes("another file instead", true, &|| {
             fs::write(at(".a"), "seven").unwrap();
             fs::rename(at(".a"), at("a")).unwrap();
         });

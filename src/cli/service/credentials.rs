@@ -297,7 +297,7 @@ mod tests {
         }
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
         fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
-        refused("everyone can write there");
+        refused("every user can write to it");
         fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
         fs::write(&path, "{\"canary\": 1}").unwrap();
         refused("it is damaged");

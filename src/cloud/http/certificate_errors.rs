@@ -42,10 +42,10 @@ fn describe_certificate_error(error: &CertificateError) -> String {
             "it is for another host name"
         }
         CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
-            "it is not one of a server"
+            "it is not a server certificate"
         }
         CertificateError::BadEncoding => "it cannot be read",
-        CertificateError::BadSignature => "its signature is not that of a trusted issuer",
+        CertificateError::BadSignature => "it is not signed by a trusted issuer",
         other => return format!("the check failed ({other})"),
     };
     text.to_owned()

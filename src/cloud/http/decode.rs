@@ -57,7 +57,7 @@ pub fn parse_json(body: &[u8]) -> Result<Json, String> {
         return Err(format!("the answer is nested deeper than {MAX_JSON_DEPTH} levels"));
     }
     serde_json::from_slice(body).map_err(|error| match error.classify() {
-        serde_json::error::Category::Eof => "the answer breaks off".to_owned(),
+        serde_json::error::Category::Eof => "the answer is truncated".to_owned(),
         _ => format!("the answer is not JSON (line {}, column {})", error.line(), error.column()),
     })
 }

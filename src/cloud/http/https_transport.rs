@@ -91,7 +91,7 @@ const USER_AGENT: &str = concat!("stead/", env!("CARGO_PKG_VERSION"));
 #[derive(Debug, Error)]
 pub enum SetupError {
     /// The base address is invalid or unsafe.
-    #[error("`{url}` cannot be the service's address: {reason}")]
+    #[error("`{url}` is not a valid address of the service: {reason}")]
     Address {
         /// The given address, without the part before an `@`.
         url: String,
@@ -99,7 +99,7 @@ pub enum SetupError {
         reason: &'static str,
     },
     /// The key has characters that are not allowed in a header.
-    #[error("the API key holds a character that cannot be sent")]
+    #[error("the API key has a character that is not allowed in a header")]
     Key,
     /// TLS or the HTTP client cannot start.
     #[error("cannot start HTTPS")]
@@ -200,12 +200,14 @@ impl HttpsTransport {
 impl Transport for HttpsTransport {
     async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         if !self.may_send(request) {
-            return Err(self.not_sent("this command only looks"));
+            return Err(self.not_sent("this command is read-only"));
         }
-        let url =
-            self.request_url(request).ok_or_else(|| self.not_sent("the path would leave its place"))?;
-        let headers =
-            self.headers(request).ok_or_else(|| self.not_sent("the project's id cannot be sent"))?;
+        let url = self
+            .request_url(request)
+            .ok_or_else(|| self.not_sent("the path could lead to another endpoint"))?;
+        let headers = self
+            .headers(request)
+            .ok_or_else(|| self.not_sent("the project's id is not allowed in a header"))?;
         let client = if request.method.mutates() { &self.changes } else { &self.reads };
         let mut builder = client
             .request(to_reqwest_method(request.method), url)
@@ -220,7 +222,7 @@ impl Transport for HttpsTransport {
 
     async fn upload(&self, upload: &SignedUpload) -> Result<HttpResponse, TransportError> {
         if self.only_looks.is_some() {
-            return Err(self.not_sent("this command only looks"));
+            return Err(self.not_sent("this command is read-only"));
         }
         let held = |reason: &str| TransportError::NotPermitted {
             reason: format!("nothing is uploaded: {reason}"),
@@ -359,7 +361,7 @@ fn client_builder(base: &Url, tls: rustls::ClientConfig, connect_timeout: Durati
 fn parse_base_url(text: &str) -> Result<Url, SetupError> {
     let fail =
         |reason| SetupError::Address { url: redact_address(text).chars().take(200).collect(), reason };
-    let url = Url::parse(text).map_err(|_| fail("it is no URL"))?;
+    let url = Url::parse(text).map_err(|_| fail("it is not a URL"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(fail("it holds a user or a password"));
     }
@@ -377,17 +379,23 @@ fn parse_base_url(text: &str) -> Result<Url, SetupError> {
 /// Checks the upload address from the service: a host by name, over TLS. Only a service on this
 /// machine may name this machine.
 fn upload_url(text: &str, base: &Url) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "the address that the service signed is none")?;
+    let url = Url::parse(text).map_err(|_| "the address that the service signed is not a URL")?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("the address that the service signed holds a user or a password");
     }
     if is_loopback(&url) {
         let good = is_loopback(base) && matches!(url.scheme(), "http" | "https");
-        return if good { Ok(url) } else { Err("the address that the service signed is on this machine") };
+        return if good {
+            Ok(url)
+        } else {
+            Err("the address that the service signed points to this machine")
+        };
     }
     match (url.scheme(), url.domain()) {
         ("https", Some(_)) => Ok(url),
-        ("https", None) => Err("the address that the service signed names no host, but an IP address"),
+        ("https", None) => {
+            Err("the address that the service signed has an IP address instead of a host name")
+        }
         _ => Err("the address that the service signed is not https"),
     }
 }

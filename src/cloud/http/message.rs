@@ -129,7 +129,7 @@ pub trait Transport {
     /// Uploads bytes to a signed address, by PUT and without the key. The default is
     /// for services without signed addresses.
     fn upload(&self, _upload: &SignedUpload) -> impl Future<Output = Result<HttpResponse, TransportError>> {
-        ready(Err(TransportError::NotPermitted { reason: "there is nowhere to upload to".to_owned() }))
+        ready(Err(TransportError::NotPermitted { reason: "uploads are not possible here".to_owned() }))
     }
 }
 

@@ -52,15 +52,15 @@ pub(in crate::cloud) fn classify_exchange(result: Result<HttpResponse, Transport
     };
     ResponseClass::Failure(match (answer.status, parse_refusal(&answer)) {
         (200..=299, _) => return classify_success(&answer),
-        (408, _) => unknown_outcome("408, the service waited too long", false),
+        (408, _) => unknown_outcome("408, the service timed out waiting for the request", false),
         (400..=499 | 501, Some(refusal)) => MutationOutcome::Refused(refusal),
         (500..=599, Some(refusal)) => {
             MutationOutcome::Unknown { reason: refusal.to_string(), settled: true, answer: Some(refusal) }
         }
         (status @ 300..=399, _) => {
-            unknown_outcome(format!("{status} redirects, and no redirect is followed"), false)
+            unknown_outcome(format!("{status} is a redirect, which stead does not follow"), false)
         }
-        (status, _) => unknown_outcome(format!("{status} without the service's own words"), false),
+        (status, _) => unknown_outcome(format!("{status} without an error message of the service"), false),
     })
 }
 
@@ -69,9 +69,10 @@ fn classify_success(answer: &HttpResponse) -> ResponseClass {
         return ResponseClass::Success(None);
     }
     match decode::parse_json(&answer.body) {
-        Ok(json) if decode::says_failure(&json) => {
-            ResponseClass::Failure(unknown_outcome(format!("{} that says it failed", answer.status), false))
-        }
+        Ok(json) if decode::says_failure(&json) => ResponseClass::Failure(unknown_outcome(
+            format!("{} that reports a failure", answer.status),
+            false,
+        )),
         Ok(json @ Json::Object(_)) => ResponseClass::Success(Some(json)),
         Ok(_) => ResponseClass::Failure(unknown_outcome("the answer is not an object", false)),
         Err(reason) => {

@@ -234,16 +234,16 @@ fn classify_read(
         200..=299 => {
             let json = decode::parse_json(&answer.body).map_err(again)?;
             if decode::says_failure(&json) {
-                return Err(again("the answer says that it failed".to_owned()));
+                return Err(again("the answer reports a failure".to_owned()));
             }
             Ok((json, answer.date))
         }
-        300..=399 => Err(failed(format!("{} redirects, and no redirect is followed", answer.status))),
+        300..=399 => Err(failed(format!("{} is a redirect, which stead does not follow", answer.status))),
         429 => {
             let (limited, reason) = (RetryReason::RateLimited(Duration::ZERO), "rate limited".to_owned());
             Err(SendError::Retryable(limited, reason, parse_refusal(&answer)))
         }
-        408 => Err(again("408, the service waited too long".to_owned())),
+        408 => Err(again("408, the service timed out waiting for the request".to_owned())),
         400..=499 | 501 => Err(SendError::Final(refusal_error(&answer, request))),
         status => {
             let said = parse_refusal(&answer);
@@ -270,14 +270,16 @@ fn refusal_error(answer: &HttpResponse, request: &HttpRequest) -> ReadError {
         status => Some(ApiError {
             status,
             error: "refused".to_owned(),
-            message: "the answer does not say why".to_owned(),
+            message: "the answer gives no reason".to_owned(),
             reason: None,
         }),
     };
     let request = request_name(request);
     match parse_refusal(answer).or_else(bare) {
         Some(refusal) => ReadError::Refused { request, refusal },
-        None => ReadError::Failed { request, reason: "404, but not in the service's words".to_owned() },
+        None => {
+            ReadError::Failed { request, reason: "404 without an error message of the service".to_owned() }
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum UrlPathError {
     /// The id is invalid or could address another path.
-    #[error("`{0}` is not an id that a path can hold")]
+    #[error("`{0}` is not a valid id for a path")]
     Unsafe(String),
     /// The endpoint needs an id that is missing.
     #[error("{0} needs an id")]

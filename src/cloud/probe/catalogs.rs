@@ -18,7 +18,7 @@ pub(super) fn check_catalogs(registry: Registry, evidence: &Observations) -> Vec
     for table in registry.catalogs {
         let is_it = |seen: &&Observation| matches!(seen.asked, ProbePurpose::Table(asked) if asked.name == table.name);
         let seen: Vec<&Observation> = evidence.seen.iter().filter(is_it).collect();
-        let nothing = explain_missing(&seen, "it was not asked for");
+        let nothing = explain_missing(&seen, "it was not requested");
         let finding = |what: &str, says: String, verdict| ProbeFinding {
             subject: format!("catalog {}{what}", table.name),
             says,
@@ -61,14 +61,14 @@ fn shape_in_words(table: &CatalogTable) -> String {
     match table.shape {
         CatalogShape::List => "a list {data, total}".to_owned(),
         CatalogShape::Single => "one record {pricing}".to_owned(),
-        CatalogShape::Beside(key) => format!("one record under {key}, beside a list"),
+        CatalogShape::Beside(key) => format!("one record under {key}, next to a list"),
     }
 }
 
 fn check_table_shape(table: &CatalogTable, body: &Json) -> Result<(), String> {
     let has = |key: &str, is: fn(&Json) -> bool, what: &str| match body.get(key) {
         Some(json) if is(json) => Ok(()),
-        Some(_) => Err(format!("{key} is no {what}")),
+        Some(_) => Err(format!("{key} is not a {what}")),
         None => Err(format!("there is no {key}")),
     };
     match table.shape {
@@ -121,7 +121,7 @@ fn name_of(registry: Registry, table: &str) -> &'static str {
 fn check_text_field(record: &Json, field: &str) -> Result<(), String> {
     match record.get(field) {
         Some(Json::String(text)) if !text.is_empty() => Ok(()),
-        Some(_) => Err(format!("{field} is no text")),
+        Some(_) => Err(format!("{field} is not a text")),
         None => Err(format!("a record has no {field}")),
     }
 }

@@ -66,47 +66,47 @@ const ASSUMPTIONS: &[ContractAssumption] = &[
     documented_line("list envelope", "a list is {data, total}", list_envelope),
     documented_line(
         "object envelope",
-        "an object stands under data, or under the key of its endpoint",
+        "an object is under data, or under the key of its endpoint",
         object_envelope,
     ),
     documented_line("page by default", "20 rows without a limit", default_page),
-    assumed_line("largest page", "100 rows; a larger limit is taken for 100", largest_page),
+    assumed_line("largest page", "100 rows; a larger limit counts as 100", largest_page),
     assumed_line("total", "it counts the rows of all pages", check_total),
-    assumed_line("bad limit", "a limit that is no number is answered with 400", bad_limit),
+    assumed_line("bad limit", "a limit that is not a number is answered with 400", bad_limit),
     assumed_line("list order", "newest first by created_at, then by id", check_order),
     documented_line("error envelope", "an error is {error, message}", error_envelope),
     assumed_line("unknown id", "404 with the error Not Found", unknown_id),
     assumed_line(
         "rate limit headers",
-        "every answer tells 30 or 100 requests a second, and what remains",
+        "every answer has the limit, 30 or 100 requests per second, and the remaining requests",
         rate_headers,
     ),
-    assumed_line("date header", "every answer tells the service's time", check_date_header),
+    assumed_line("date header", "every answer has the service's time", check_date_header),
     assumed_line("unknown project", "with an unknown X-Project-ID a list is empty", unknown_project),
     assumed_line("all projects", "without X-Project-ID a list spans all projects", all_projects),
     assumed_line("ids", "an id is a UUID", check_ids),
-    assumed_line("short ids", "a path takes the short id, too", short_ids),
-    documented_line("public catalog", "what is below /api/v1/public needs no key", check_public_access),
+    assumed_line("short ids", "a path accepts the short id, too", short_ids),
+    documented_line("public catalog", "paths below /api/v1/public need no key", check_public_access),
     untested_line(
         "project header",
-        "snapshots and schedules need it to change; databases, apps and functions do without",
+        "changes to snapshots and schedules need it; changes to databases, apps and functions do not",
         "contract, 1, project",
     ),
     untested_line("created", "a creation answers 201", "contract, 1, created"),
     untested_line(
         "deleted",
-        "a deletion answers {success, message}, and the object 404 from then on",
+        "a deletion is answered with {success, message}; after that, the object is answered with 404",
         "contract, 1, delete",
     ),
     untested_line("unknown field", "an unknown field of a body is ignored", "contract, 1"),
-    untested_line("malformed body", "400, and what is missing is named", "contract, 1"),
+    untested_line("malformed body", "400, and the message names the missing field", "contract, 1"),
     untested_line(
         "catalog limiter",
-        "the catalog is limited by the peer's address",
+        "the rate limit of the catalog is per client address",
         "contract, 1, catalog",
     ),
     untested_line("unique names", "a taken name is answered with 409", "contract, 1, names"),
-    untested_line("provisioning", "states, and how long they take", "contract, 2"),
+    untested_line("provisioning", "the states, and their durations", "contract, 2"),
     untested_line(
         "deletions take time",
         "listed as deleting, then 404; a second one is answered with 409",
@@ -116,17 +116,17 @@ const ASSUMPTIONS: &[ContractAssumption] = &[
     untested_line("wrong state", "409, and 404 for an unknown id in a body", "contract, 6.3"),
     untested_line(
         "the objects that are deleted with another",
-        "a deleted cluster takes its pools, a VM its schedules",
+        "a deletion of a cluster also deletes its pools, one of a VM its schedules",
         "contract, 6.4 and 6.5",
     ),
     untested_line("unsettled parents", "a child of one is refused with 409", "contract, 6.6"),
     untested_line("whole maps", "env_vars are replaced as a whole", "contract, 6.7"),
-    untested_line("deployments", "what rolls out and what does not", "contract, 6.8 and 6.9"),
+    untested_line("deployments", "which changes start a deployment", "contract, 6.8 and 6.9"),
     untested_line("restored databases", "a new one is named NAME-restored-N", "contract, 6.13"),
-    untested_line("limiter", "real time; a refused request costs nothing", "contract, 6.16"),
+    untested_line("limiter", "in real time; a refused request does not count", "contract, 6.16"),
     untested_line(
         "scheduler",
-        "it names its backups auto-…, and keeps as many as its setting says",
+        "it names its backups auto-…, and keeps the configured number",
         "contract, 6.17",
     ),
 ];
@@ -191,7 +191,7 @@ fn list_envelope(evidence: &Observations) -> ContractCheckResult {
     };
     ContractCheckResult::from_observations(
         success_bodies(evidence, is_list).map(judge),
-        "no list was answered",
+        "no list request was successful",
     )
 }
 
@@ -231,7 +231,7 @@ fn default_page(evidence: &Observations) -> ContractCheckResult {
         match rows {
             DEFAULT_PAGE_ROWS if total > DEFAULT_PAGE_ROWS => Some(Ok(())),
             rows if rows < total || rows > DEFAULT_PAGE_ROWS => {
-                Some(Err(format!("{rows} of {total} rows came")))
+                Some(Err(format!("{rows} of {total} rows were returned")))
             }
             _ => None,
         }
@@ -261,7 +261,7 @@ fn largest_page(evidence: &Observations) -> ContractCheckResult {
         let (rows, total) = (rows.len(), total?);
         match rows {
             MAX_PAGE_ROWS if total > MAX_PAGE_ROWS as u64 && asked > MAX_PAGE_ROWS => Some(Ok(())),
-            rows if rows > MAX_PAGE_ROWS => Some(Err(format!("{rows} rows came at once"))),
+            rows if rows > MAX_PAGE_ROWS => Some(Err(format!("{rows} rows were returned at once"))),
             rows if rows < MAX_PAGE_ROWS && (rows as u64) < total => {
                 Some(Err(format!("{rows} rows at most")))
             }
@@ -277,11 +277,11 @@ fn check_total(evidence: &Observations) -> ContractCheckResult {
         let (rows, total) = (rows.len(), total?);
         // A full page shows nothing about the rows after it.
         if rows < evidence.page && rows as u64 != total && evidence.learned.page_limit != Some(rows) {
-            return Some(Err(format!("{} counts {total}, and shows {rows}", seen.request)));
+            return Some(Err(format!("{} has the total {total}, but {rows} rows", seen.request)));
         }
         (rows as u64 <= total).then_some(Ok(()))
     });
-    ContractCheckResult::from_observations(judged, "no list tells it")
+    ContractCheckResult::from_observations(judged, "no list shows it")
 }
 
 fn bad_limit(evidence: &Observations) -> ContractCheckResult {
@@ -292,7 +292,7 @@ fn bad_limit(evidence: &Observations) -> ContractCheckResult {
                 status => Err(format!("it is answered with {status}")),
             }
         });
-    ContractCheckResult::from_observations(judged, "no list was answered")
+    ContractCheckResult::from_observations(judged, "no list request was successful")
 }
 
 fn check_order(evidence: &Observations) -> ContractCheckResult {
@@ -323,7 +323,7 @@ fn error_envelope(evidence: &Observations) -> ContractCheckResult {
             }
         }
     });
-    ContractCheckResult::from_observations(judged, "nothing was refused")
+    ContractCheckResult::from_observations(judged, "no request was refused")
 }
 
 fn unknown_id(evidence: &Observations) -> ContractCheckResult {
@@ -349,20 +349,20 @@ fn rate_headers(evidence: &Observations) -> ContractCheckResult {
             match (reply.limit, reply.remaining) {
                 (Some(limit), Some(_)) if RATE_TIERS.contains(&limit) => Ok(()),
                 (Some(limit), Some(_)) => Err(format!("{limit} requests a second")),
-                (Some(_), None) => Err("what remains is not told".to_owned()),
-                (None, _) => Err("an answer does not tell".to_owned()),
+                (Some(_), None) => Err("an answer does not have the remaining requests".to_owned()),
+                (None, _) => Err("an answer does not have it".to_owned()),
             }
         });
-    ContractCheckResult::from_observations(judged, "nothing was answered")
+    ContractCheckResult::from_observations(judged, "no request was answered")
 }
 
 fn check_date_header(evidence: &Observations) -> ContractCheckResult {
     let judged = replies_to(evidence, |_| true).map(|(_, reply)| match &reply.date {
         Some(date) if jiff::fmt::rfc2822::parse(date).is_ok() => Ok(()),
-        Some(_) => Err("an answer tells what is no time".to_owned()),
-        None => Err("an answer does not tell".to_owned()),
+        Some(_) => Err("the time in an answer is not valid".to_owned()),
+        None => Err("an answer does not have it".to_owned()),
     });
-    ContractCheckResult::from_observations(judged, "nothing was answered")
+    ContractCheckResult::from_observations(judged, "no request was answered")
 }
 
 fn unknown_project(evidence: &Observations) -> ContractCheckResult {
@@ -408,7 +408,7 @@ fn check_ids(evidence: &Observations) -> ContractCheckResult {
         Some(if rows.iter().all(is_uuid) {
             Ok(())
         } else {
-            Err(format!("the id of a {} is none", kind.name))
+            Err(format!("the id of a {} is not a UUID", kind.name))
         })
     });
     ContractCheckResult::from_observations(judged, "no list has rows")
@@ -446,7 +446,7 @@ fn check_public_access(evidence: &Observations) -> ContractCheckResult {
         401 | 403 => Some(Err(format!("{} answers {}", seen.request, reply.status))),
         _ => None,
     });
-    ContractCheckResult::from_observations(judged, "no table was answered")
+    ContractCheckResult::from_observations(judged, "no request for a table was answered")
 }
 
 /// Returns a word of a response, truncated.

@@ -36,7 +36,7 @@ pub(super) fn check_endpoints(kind: &'static Kind, evidence: &Observations) -> V
     }
     let changes = || ContractCheckResult::NotSeen("no GET shows it".to_owned());
     let hidden =
-        || ContractCheckResult::NotSeen("its answer holds a secret, and is not asked for".to_owned());
+        || ContractCheckResult::NotSeen("its answer has a secret, so it is not requested".to_owned());
     let api = [("create", kind.api.create), ("delete", kind.api.delete)].into_iter();
     let calls = kind.calls().map(|call| (call.name, call.endpoint));
     for (name, endpoint) in api.chain(calls).filter(|(_, endpoint)| endpoint.method.mutates()) {

@@ -55,7 +55,7 @@ pub(super) fn check_fields(kind: &'static Kind, evidence: &Observations) -> Vec<
         .collect();
     findings.push(ProbeFinding {
         subject: format!("{} other fields", kind.name),
-        says: "the tables know every field".to_owned(),
+        says: "the tables declare every field".to_owned(),
         place,
         provenance: Provenance::Assumed,
         verdict: unknown_fields(kind, &records),
@@ -81,7 +81,7 @@ fn describe_type(ty: &Type) -> String {
         Type::Text { format: TextFormat::Timestamp, .. } => "a time".to_owned(),
         Type::Text { .. } => "text".to_owned(),
         Type::Enum(known) => format!("one of {}", known.join(", ")),
-        Type::Labelled(_) => "a number that stands for a word".to_owned(),
+        Type::Labelled(_) => "a number that represents a keyword".to_owned(),
         Type::Reference(kind) => format!("the id of a {kind}"),
         Type::Catalog(table) => format!("an id of the catalog's table {table}"),
         Type::List(of) | Type::Set { of, .. } => format!("a list, each {}", describe_type(of)),
@@ -102,7 +102,7 @@ fn check_attribute(kind: &Kind, attribute: &Attribute, records: &ObservedRecords
         misfits.push(Err("lists have it, too".to_owned()));
     }
     if attribute.listed && in_lists.present == 0 && in_details.present > 0 && !records.rows.is_empty() {
-        misfits.push(Err("lists leave it out".to_owned()));
+        misfits.push(Err("lists omit it".to_owned()));
     }
     let fitting = in_lists.fitting + in_details.fitting;
     misfits.extend((fitting > 0).then_some(Ok(())));
@@ -173,7 +173,7 @@ fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
 /// Returns whether a value has a type; `None` where it is not set. A message never repeats a possible secret: of a
 /// value it has only the type, and of a keyword only that it is not a known one.
 fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
-    let is = |fits: bool| Some(if fits { Ok(()) } else { Err(format!("{} in its place", kind_of(json))) });
+    let is = |fits: bool| Some(if fits { Ok(()) } else { Err(format!("{} instead", kind_of(json))) });
     match (ty, json) {
         (_, Json::Null) => None,
         (Type::Reference(_) | Type::Catalog(_) | Type::Text { .. }, Json::String(text))
@@ -186,14 +186,17 @@ fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
         (Type::Decimal, Json::String(text)) => is(parse_decimal(text).is_some()),
         (Type::Decimal, _) => is(json.is_number()),
         (Type::Text { format: TextFormat::Timestamp, .. }, Json::String(text)) => Some(
-            text.parse::<Timestamp>().map(drop).map_err(|_| "text that is no RFC 3339 time".to_owned()),
+            text.parse::<Timestamp>().map(drop).map_err(|_| "text that is not an RFC 3339 time".to_owned()),
         ),
         (Type::Text { .. } | Type::Reference(_), _) => is(json.is_string()),
         (Type::Catalog(_), _) => is(json.is_string() || json.is_u64()),
         (Type::Enum(known), Json::String(word)) => Some(if known.contains(&word.as_str()) {
             Ok(())
         } else {
-            Err(format!("the unknown word `{}`", word.chars().take(MAX_QUOTED_CHARS).collect::<String>()))
+            Err(format!(
+                "the unknown keyword `{}`",
+                word.chars().take(MAX_QUOTED_CHARS).collect::<String>()
+            ))
         }),
         (Type::Labelled(known), Json::Number(number)) => {
             let is_known = known.iter().any(|(_, label)| Some(*label) == number.as_i64());
@@ -202,14 +205,14 @@ fn check_type(ty: &Type, json: &Json) -> Option<Result<(), String>> {
         (Type::List(of) | Type::Set { of, .. }, Json::Array(items)) => Some(check_each(of, items.iter())),
         (Type::Map(of), Json::Object(map)) => Some(check_each(of, map.values())),
         (Type::Record(_), Json::Object(_)) => Some(Ok(())),
-        (_, other) => Some(Err(format!("{} in its place", kind_of(other)))),
+        (_, other) => Some(Err(format!("{} instead", kind_of(other)))),
     }
 }
 
 /// Checks that all values of a collection have a type.
 fn check_each<'j>(of: &Type, mut items: impl Iterator<Item = &'j Json>) -> Result<(), String> {
     match items.find_map(|item| check_type(of, item)?.err()) {
-        Some(how) => Err(format!("in it, {how}")),
+        Some(how) => Err(format!("in an element, {how}")),
         None => Ok(()),
     }
 }
@@ -248,5 +251,5 @@ fn unknown_fields(kind: &Kind, records: &ObservedRecords) -> ContractCheckResult
     let named: Vec<String> = strange.iter().take(MAX_NAMED_FIELDS).map(short).collect();
     let more = strange.len().saturating_sub(MAX_NAMED_FIELDS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    ContractCheckResult::Different(format!("there are {}{more}, too", named.join(", ")))
+    ContractCheckResult::Different(format!("the tables do not declare {}{more}", named.join(", ")))
 }

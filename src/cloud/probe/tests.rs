@@ -105,11 +105,11 @@ type Case = (fn(&mut Json), &'static str, &'static str);
 #[test]
 fn a_difference_in_a_record_is_reported_with_its_detail() {
     let table: &[Case] = &[
-        (|vm| vm["cpu"] = "2".into(), "vm.cpu", "text in its place"),
-        (|vm| vm["billing_type"] = "weekly".into(), "vm.billing_type", "the unknown word `weekly`"),
-        (|vm| vm["created_at"] = "yesterday".into(), "vm.created_at", "no RFC 3339 time"),
+        (|vm| vm["cpu"] = "2".into(), "vm.cpu", "text instead"),
+        (|vm| vm["billing_type"] = "weekly".into(), "vm.billing_type", "the unknown keyword `weekly`"),
+        (|vm| vm["created_at"] = "yesterday".into(), "vm.created_at", "not an RFC 3339 time"),
         (|vm| vm["id"] = "short1".into(), "ids", "the id of a vm"),
-        (|vm| vm["flavour"] = 1.into(), "vm other fields", "there are flavour, too"),
+        (|vm| vm["flavour"] = 1.into(), "vm other fields", "the tables do not declare flavour"),
         (|vm| drop(vm.as_object_mut().unwrap().remove("name")), "vm.name", "no record has it"),
         (|vm| vm["console_require_mfa"] = true.into(), "vm.console_require_mfa", "lists have it, too"),
     ];
@@ -146,7 +146,7 @@ fn differences_in_pages_and_envelopes_become_capabilities() {
     assert_eq!(how(&evidence, "largest page"), "40 rows at most");
     assert_eq!(evidence.learned.page_limit, Some(40));
     let (evidence, _) = probe(|request| service(request, 1_000));
-    assert_eq!(how(&evidence, "largest page"), "150 rows came at once");
+    assert_eq!(how(&evidence, "largest page"), "150 rows were returned at once");
     assert_eq!(evidence.learned.page_limit, Some(150));
     let (evidence, _) = probe(|request| {
         let limit = request.query.iter().find(|(name, _)| *name == "limit");

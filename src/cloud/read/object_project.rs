@@ -89,7 +89,7 @@ pub(in crate::cloud) async fn project_of<C: Transport, K: Clock, R: Random>(
     }
     let found = find_project(reader, key).await.map_err(|error| error.to_string())?;
     let unknown =
-        || format!("nothing says in which project {} {} is, and a change must state it", key.kind, key.id);
+        || format!("the project of {} {} is not known, and a change must state it", key.kind, key.id);
     found.map(Some).ok_or_else(unknown)
 }
 

@@ -32,7 +32,7 @@ const MAX_POLL_INTERVAL: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum WaitError {
     /// The object has a failed status.
-    #[error("it ended as {status}{}", detail.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
+    #[error("its final status is {status}{}", detail.as_deref().map(|text| format!(": {text}")).unwrap_or_default())]
     Failed {
         /// The status that shows the failure.
         status: Name,
@@ -40,7 +40,7 @@ pub enum WaitError {
         detail: Option<Name>,
     },
     /// It is being deleted, or is already gone.
-    #[error("it is being deleted, or is gone")]
+    #[error("it is being deleted, or does not exist any more")]
     Deleting,
     /// The time limit of the wait has passed.
     #[error("it is still {status} after {} s", within.as_secs())]
@@ -51,7 +51,7 @@ pub enum WaitError {
         within: Duration,
     },
     /// No read shows the object, but none shows its project either: that does not prove its absence.
-    #[error("nothing shows it, but nothing shows its project either, after {} s: that is no proof", within.as_secs())]
+    #[error("neither it nor its project is visible after {} s: that does not prove that it does not exist", within.as_secs())]
     Unproven {
         /// The time limit that has passed.
         within: Duration,

@@ -43,7 +43,7 @@ pub async fn request_grant<C: Transport, K: Clock, R: Random>(
         ResponseClass::Failure(mutation) => Err(mutation),
         ResponseClass::Success(json) => {
             json.as_ref().and_then(parse_grant).ok_or_else(|| MutationOutcome::Unknown {
-                reason: "the answer holds no address to upload to".to_owned(),
+                reason: "the answer has no upload address".to_owned(),
                 settled: true,
                 answer: None,
             })
@@ -84,7 +84,7 @@ fn classify_upload(answer: &HttpResponse, url: &SignedUrl) -> Result<(), UploadE
     match answer.status {
         200..=299 => Ok(()),
         status @ 300..=399 => {
-            Err(UploadError::Final(format!("{status} redirects, and no redirect is followed")))
+            Err(UploadError::Final(format!("{status} is a redirect, which stead does not follow")))
         }
         // An expired grant, or an overloaded host.
         status @ (403 | 408 | 429 | 500..) => Err(UploadError::Transient(format!("{status}{words}"))),
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(judged(503, json!([])), passing("503"));
         assert_eq!(judged(403, says("signature=canary-0123456789 is wrong")), passing("403"));
         assert_eq!(judged(413, says("too large")), last("413 E: too large"));
-        assert_eq!(judged(307, says("x")), last("307 redirects, and no redirect is followed"));
+        assert_eq!(judged(307, says("x")), last("307 is a redirect, which stead does not follow"));
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn classify_line(
     let stored_head = key_as_hex::parse(&String::from_utf8_lossy(stored)).map(|key| key.0);
     let Some(before) = before else {
         return (
-            lost("the line before it is lost, digest and all", read.unwrap_or_default()),
+            lost("the line before it is lost, including its digest", read.unwrap_or_default()),
             None,
             stored_head,
         );
@@ -121,7 +121,7 @@ fn classify_line(
     if proven && !seals.verify_line_mac(&head, mac, after) {
         let records = read.unwrap_or_default();
         return (
-            lost("its MAC does not match: it is not what was written with the key", records),
+            lost("its MAC does not match: the content is not what was written with the key", records),
             None,
             stored_head,
         );

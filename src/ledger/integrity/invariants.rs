@@ -15,9 +15,9 @@ pub fn find_contradictions(ledger: &Ledger) -> Vec<String> {
     let mut found = shared_objects(ledger);
     found.extend(duplicate_intents(ledger));
     found.extend(
-        unclosed_intents(ledger).filter(|(op, intent)| **op != intent.op).map(|(op, intent)| {
-            format!("the request {op} of {} has another number inside", intent.address)
-        }),
+        unclosed_intents(ledger)
+            .filter(|(op, intent)| **op != intent.op)
+            .map(|(op, intent)| format!("the request {op} of {} contains another id", intent.address)),
     );
     found.extend(ledger.intents.values().filter_map(|intent| foreign_object_intent(ledger, intent)));
     found

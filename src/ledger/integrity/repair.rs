@@ -87,7 +87,7 @@ impl PreparedRepair {
         let Some((mut ledger, head)) = point else {
             return Err(StoreError::Corrupt {
                 place: place.display().to_string(),
-                reason: "nothing in it is proven any more".to_owned(),
+                reason: "it has no checkpoint and no line that is proven".to_owned(),
             });
         };
         check_ledger(&ledger, repairing.seal)?;
@@ -163,7 +163,7 @@ impl RepairProgress {
             Some(Err(reason)) => {
                 let reached = self.point.as_ref().map_or(0, |(ledger, _)| ledger.serial);
                 if reached != serial {
-                    let reason = format!("{reason}; what came before it reaches record {reached} only");
+                    let reason = format!("{reason}; the files before it end at record {reached}");
                     self.lost.push(LostLine { place: summary_name(serial), reason, records: Vec::new() });
                 }
             }
@@ -221,7 +221,7 @@ impl RepairProgress {
         let mut trial = excerpt_ledger(ledger, records);
         for record in records {
             apply_record(&mut trial, record)
-                .map_err(|illegal| format!("without what is lost, {illegal}"))?;
+                .map_err(|illegal| format!("without the lost records, {illegal}"))?;
         }
         for record in records {
             apply_record(ledger, record).map_err(|illegal| illegal.to_string())?;
@@ -234,12 +234,12 @@ impl RepairProgress {
         let named = |op: &Uuid| self.requests.get(op).map_or_else(|| op.to_string(), ToString::to_string);
         match record {
             Record::Intent(intent) => format!("a request for {}", intent.address),
-            Record::Bound { op, object } => format!("{} got the object {}", named(op), object.id),
+            Record::Bound { op, object } => format!("{} was bound to the object {}", named(op), object.id),
             Record::Closed { op, .. } => format!("the end of a request for {}", named(op)),
-            Record::Answered { op, .. } => format!("an answer about {}", named(op)),
-            Record::Gone { address, id, .. } => format!("{address}: {id} was gone"),
+            Record::Answered { op, .. } => format!("the resolution of an intent for {}", named(op)),
+            Record::Gone { address, id, .. } => format!("{address}: {id} did not exist any more"),
             Record::Applied { address, .. } | Record::Merged { address, .. } => {
-                format!("what was applied to {address}")
+                format!("the values that were applied to {address}")
             }
             Record::Adopted { address, .. } => format!("{address} was adopted"),
             Record::Forgotten { address } => format!("{address} was forgotten"),
@@ -247,12 +247,12 @@ impl RepairProgress {
                 let moves = moves.iter().map(|(from, to)| format!("{from} was moved to {to}"));
                 moves.collect::<Vec<_>>().join(", ")
             }
-            Record::Asked(question) => format!("a question about {}", question.intent.address),
-            Record::Begin { run, .. } => format!("the begin of run {run}"),
+            Record::Asked(question) => format!("an ambiguous intent for {}", question.intent.address),
+            Record::Begin { run, .. } => format!("the start of run {run}"),
             Record::Ended { run, .. } => format!("the end of run {run}"),
             Record::Account { .. } => "the account".to_owned(),
             Record::Took { .. } | Record::Released { .. } => "the lease".to_owned(),
-            Record::Sealed { .. } => "the begin of the MACs".to_owned(),
+            Record::Sealed { .. } => "the start of the MACs".to_owned(),
             Record::Born { .. } | Record::Condensed(_) | Record::Pushed { .. } => {
                 "a whole ledger".to_owned()
             }
@@ -263,7 +263,7 @@ impl RepairProgress {
             Record::SecretKept { address, .. } => format!("the kept secret {address}"),
             Record::SecretRotation { address, .. } => format!("the rotation of {address}"),
             Record::MovedAway { to } => format!("the move to {to}"),
-            Record::Origins { .. } => "where it is applied from".to_owned(),
+            Record::Origins { .. } => "the directories and repositories that it is applied from".to_owned(),
         }
     }
 }

@@ -101,7 +101,9 @@ impl<'k> LedgerFiles<'k> {
         let bytes = self.summaries.get(&serial)?;
         Some(match checkpoint::parse(bytes, &mut MacVerifier::new(self.key)) {
             Err(reason) => Err(reason.to_owned()),
-            Ok((ledger, _)) if ledger.serial != serial => Err("it is not where it belongs".to_owned()),
+            Ok((ledger, _)) if ledger.serial != serial => {
+                Err("its record number does not match its file name".to_owned())
+            }
             Ok((ledger, head)) => match invariants::find_contradictions(&ledger).into_iter().next() {
                 Some(flaw) => Err(flaw),
                 None => Ok((ledger, head)),
@@ -154,7 +156,7 @@ impl<'k> LedgerFiles<'k> {
             }
             None if serial == 0 => None,
             None => {
-                let reason = "the ledger that it goes on from is missing".to_owned();
+                let reason = "the checkpoint that it continues is missing".to_owned();
                 report.add_damage(journal_name(serial), reason);
                 before.filter(|(ledger, _)| ledger.serial == serial)
             }

@@ -73,9 +73,9 @@ pub(in crate::ledger) fn parse(
     let summary: Checkpoint =
         serde_json::from_slice(bytes).map_err(|_| "it holds no ledger that this version knows")?;
     if summary.format != CHECKPOINT_FORMAT {
-        return Err("it is of another version");
+        return Err("it has another format version");
     }
-    let head = key_as_hex::parse(&summary.head).ok_or("its head is no digest")?;
+    let head = key_as_hex::parse(&summary.head).ok_or("its head is not a digest")?;
     seals.check_checkpoint(&summary.ledger, &digest, mac)?;
     Ok((summary.ledger, head.0))
 }

@@ -6,7 +6,7 @@ use crate::model::address::Name;
 
 /// A record that is not a legal transition from the current state of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("record {serial} is no legal move: {reason}")]
+#[error("record {serial} is not a valid transition: {reason}")]
 pub struct IllegalRecord {
     /// The serial of the record.
     pub serial: u64,
@@ -98,7 +98,7 @@ pub enum StoreError {
         to: String,
     },
     /// The backend does not exclude concurrent writers, so it is not used.
-    #[error("{place} does not keep its word: {what}")]
+    #[error("{place} does not give a guarantee that stead needs: {what}")]
     Lax {
         /// The location of the ledger, for messages.
         place: String,

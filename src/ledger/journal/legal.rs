@@ -14,10 +14,12 @@ use crate::model::address::Address;
 /// Checks whether a record is legal; the error is the reason.
 pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'static str> {
     if ledger.moved_to.is_some() && !matches!(record, Record::Released { .. }) {
-        return Err("the ledger is kept elsewhere");
+        return Err("the ledger was moved to another location");
     }
     match record {
-        Record::Condensed(_) | Record::Born { .. } => Err("only the first record says whose ledger it is"),
+        Record::Condensed(_) | Record::Born { .. } => {
+            Err("only the first record may name the ledger's stack and environment")
+        }
         Record::Begin { plan, .. } => {
             require_legal(!ledger.applied_plans.contains(plan), "the plan was applied before")
         }
@@ -47,7 +49,7 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
             let op = &question.intent.op;
             let open = ledger.intents.get(op).or_else(|| ledger.watched.get(op));
             let open = open.ok_or("there is no such open or watched intent")?;
-            require_legal(*open == question.intent, "the question is about another request")
+            require_legal(*open == question.intent, "the ambiguous intent differs from the open intent")
         }
         Record::Answered { op, answer } => check_answered(ledger, *op, answer),
         Record::Account { .. }
@@ -74,18 +76,23 @@ fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str>
             Some(known) if known != account => Err("the ledger belongs to another account"),
             _ => Ok(()),
         },
-        Record::Took { epoch, .. } => require_legal(*epoch > ledger.epoch, "the lease is an older one"),
+        Record::Took { epoch, .. } => {
+            require_legal(*epoch > ledger.epoch, "the lease is older than the current one")
+        }
         Record::Released { epoch } => {
             let held = ledger.holder.is_some() && *epoch == ledger.epoch;
-            require_legal(held, "the lease that is given back is not the one that is held")
+            require_legal(held, "the released lease is not the current one")
         }
         Record::Sealed { .. } => require_legal(ledger.sealed.is_none(), "the records have MACs already"),
         Record::Pushed { ledger: copied, .. } => {
             let (copy, mine) = (&copied.identity, &ledger.identity);
             let same = copy.lineage == mine.lineage
                 && (&copy.stack, &copy.environment) == (&mine.stack, &mine.environment);
-            require_legal(same, "the copy is another ledger's")?;
-            require_legal(copied.moved_to.is_none(), "the copy is of a ledger that is kept elsewhere")
+            require_legal(same, "the copy belongs to another ledger")?;
+            require_legal(
+                copied.moved_to.is_none(),
+                "the copy is of a ledger that was moved to another location",
+            )
         }
         Record::SecretRecipients { recipients } => KeptSecrets::check_recipients(recipients),
         Record::SecretKept { address, value, pending } => {
@@ -109,7 +116,7 @@ fn check_intent(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
         IntentAction::Update { id, .. } | IntentAction::Delete { object: OwnedObject { id, .. } } => {
             require_legal(
                 entry.is_some_and(|entry| entry_owns_id(entry, id)),
-                "the object is not the address's",
+                "the object does not belong to the address",
             )
         }
     }
@@ -121,13 +128,13 @@ fn check_bound(ledger: &Ledger, op: Uuid, object: &OwnedObject) -> Result<(), &'
     check_alive(ledger, &intent.kind, object)?;
     check_new(ledger, &intent.address, object)?;
     let IntentAction::Create { baseline, .. } = &intent.action else { return Ok(()) };
-    require_legal(!baseline.contains(&object.id), "the object was there before the request")
+    require_legal(!baseline.contains(&object.id), "the object existed before the request")
 }
 
 /// Checks that a creation does not drop an object of its address.
 fn check_birth(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {
     let IntentAction::Create { deposes, .. } = &intent.action else {
-        return Err("only a creation makes an object");
+        return Err("only a create request creates an object");
     };
     match (ledger.current_object(&intent.address), deposes) {
         (Some(_), false) => Err("the address has an object already"),
@@ -141,10 +148,10 @@ fn check_closed(ledger: &Ledger, op: Uuid, outcome: ClosedOutcome) -> Result<(),
     let intent = ledger.intents.get(&op).or(watched).ok_or("there is no such open intent")?;
     match (&intent.action, outcome) {
         (IntentAction::Create { .. }, ClosedOutcome::Done) => {
-            Err("a creation that is done names its object")
+            Err("a completed creation must name its object")
         }
         (IntentAction::Delete { .. }, ClosedOutcome::Done) => {
-            Err("a deletion that is done says what is gone")
+            Err("a completed deletion must name the deleted object")
         }
         _ => Ok(()),
     }
@@ -169,9 +176,9 @@ pub fn first_illegal_move<'m>(
         } else if ledger.entries.contains_key(to) {
             "there is an entry at the new address"
         } else if !new.insert(to) {
-            "two entries get one address"
+            "two entries get the same address"
         } else if open.contains(from) || open.contains(to) {
-            "a request for the address is open, or a question about it"
+            "a request for the address is open or ambiguous"
         } else {
             return None;
         };
@@ -181,19 +188,19 @@ pub fn first_illegal_move<'m>(
 
 fn check_gone(ledger: &Ledger, op: Option<Uuid>, address: &Address, id: &str) -> Result<(), &'static str> {
     let entry = ledger.entries.get(address).ok_or("there is no such entry")?;
-    require_legal(entry_owns_id(entry, id), "the object is not the address's")?;
+    require_legal(entry_owns_id(entry, id), "the object does not belong to the address")?;
     let Some(op) = op else { return Ok(()) };
     let intent = ledger.intents.get(&op).ok_or("there is no such open intent")?;
     match &intent.action {
         IntentAction::Delete { object } if object.id == id && intent.address == *address => Ok(()),
-        _ => Err("the intent was to do something else"),
+        _ => Err("the intent is for another operation"),
     }
 }
 
 fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Result<(), &'static str> {
     let asked = ledger.questions.get(&op).map(|question| &question.intent);
     let known = ledger.intents.get(&op).or(asked).or_else(|| ledger.watched.get(&op));
-    let intent = known.ok_or("there is no such intent or question")?;
+    let intent = known.ok_or("there is no such open or ambiguous intent")?;
     if matches!(answer, IntentResolution::Made { .. } | IntentResolution::Surplus { .. }) {
         // Otherwise the object that the other request creates would have no free address.
         let other = |open: &Intent| open.op != op && open.address == intent.address;
@@ -211,10 +218,10 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Resul
         IntentResolution::Surplus { object } => {
             check_alive(ledger, &intent.kind, object)?;
             let creates = matches!(intent.action, IntentAction::Create { .. });
-            require_legal(creates, "only a creation makes an object")?;
+            require_legal(creates, "only a create request creates an object")?;
             let Some(entry) = ledger.entries.get(&intent.address) else { return Ok(()) };
             require_legal(entry.kind == intent.kind, "the entry is of another kind")?;
-            require_legal(!entry_owns_id(entry, &object.id), "the object is the address's")
+            require_legal(!entry_owns_id(entry, &object.id), "the object belongs to the address")
         }
         IntentResolution::Nothing | IntentResolution::Dropped => Ok(()),
     }
@@ -224,13 +231,13 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Resul
 /// name, which can be reused.
 fn check_alive(ledger: &Ledger, kind: &str, object: &OwnedObject) -> Result<(), &'static str> {
     let ghost = object.parent.is_none() && ledger.is_buried(kind, &object.id);
-    require_legal(!ghost, "the object was deleted and proven gone")
+    require_legal(!ghost, "the object was deleted, and its absence is proven")
 }
 
 /// Checks that the address does not own the object yet: a deposed object cannot be its own replacement.
 fn check_new(ledger: &Ledger, address: &Address, object: &OwnedObject) -> Result<(), &'static str> {
     let is_new = ledger.entries.get(address).is_none_or(|entry| !entry_owns_id(entry, &object.id));
-    require_legal(is_new, "the object is the address's already")
+    require_legal(is_new, "the object belongs to the address already")
 }
 
 /// Checks that the address has no open request and no ambiguous intent.
@@ -238,7 +245,7 @@ fn check_quiet(ledger: &Ledger, address: &Address) -> Result<(), &'static str> {
     let open = ledger.intents.values().any(|intent| intent.address == *address);
     require_legal(!open, "another request for the address is open")?;
     let asked = ledger.questions.values().any(|question| question.intent.address == *address);
-    require_legal(!asked, "a question about the address is open")
+    require_legal(!asked, "an ambiguous intent for the address is open")
 }
 
 fn require_legal(legal: bool, reason: &'static str) -> Result<(), &'static str> {

@@ -62,13 +62,13 @@ pub(in crate::ledger) fn decode_lines(
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let damage = |reason| DamagedLine { line: number + 1, reason };
         let Some(whole) = line.strip_suffix(b"\n") else {
-            return if is_torn(line) { Ok(lines) } else { Err(damage("it goes on where it should end")) };
+            return if is_torn(line) { Ok(lines) } else { Err(damage("it continues after its end")) };
         };
         let (length, digest_text, rest) =
             split_line(whole).ok_or_else(|| damage("it has no length and digest"))?;
         let (json, mac) = split_mac(rest);
         if length != json.len() {
-            return Err(damage("its length is another"));
+            return Err(damage("its length does not match"));
         }
         let head = line_digest(&lines.head, json);
         if digest_text != encode_hex(&head).as_bytes() {

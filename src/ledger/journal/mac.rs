@@ -25,8 +25,8 @@ const MIN_SECRET_BYTES: usize = 32;
 pub(in crate::ledger) const MAC_CHARS: usize = 64;
 
 const MISSING_MAC: &str = "it has no MAC, and the ledger's other records have one";
-const UNEXPECTED_MAC: &str = "it bears a MAC, and the ledger's lines bear none";
-const WRONG_MAC: &str = "its MAC does not match: it is not what was written with the key";
+const UNEXPECTED_MAC: &str = "it has a MAC, and the ledger's lines have none";
+const WRONG_MAC: &str = "its MAC does not match: the content is not what was written with the key";
 
 /// The MAC key of a ledger.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub struct MacKey {
 
 /// The error for a text that is too short for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("it has {0} bytes, and a key is made of {MIN_SECRET_BYTES} at least")]
+#[error("it has {0} bytes, and a key needs at least {MIN_SECRET_BYTES}")]
 pub struct MacKeyTooShort(usize);
 
 impl MacKey {

@@ -32,12 +32,17 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
         Some(Record::Condensed(ledger)) => *ledger,
         Some(born @ Record::Born { .. }) => {
             let identity =
-                born_as(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is no key"))?;
+                born_as(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is not valid"))?;
             let mut ledger = Ledger::new(identity);
             ledger.serial = 1;
             ledger
         }
-        Some(_) => return Err(corrupt("record 1".to_owned(), "the ledger does not begin with its birth")),
+        Some(_) => {
+            return Err(corrupt(
+                "record 1".to_owned(),
+                "the ledger does not begin with the record of its creation",
+            ));
+        }
         None => return Err(corrupt("the ledger".to_owned(), "it has no records")),
     };
     for record in records {

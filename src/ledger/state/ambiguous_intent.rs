@@ -17,7 +17,7 @@ const MIN_ID_DIGITS: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IntentLookupError {
     /// No ambiguous or watched request begins with these digits.
-    #[error("there is no open question {asked}{}", near.as_deref().map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
+    #[error("there is no ambiguous intent {asked}{}", near.as_deref().map(|near| format!("; did you mean {near}?")).unwrap_or_default())]
     NotFound {
         /// The digits that the user gave.
         asked: String,
@@ -25,7 +25,7 @@ pub enum IntentLookupError {
         near: Option<String>,
     },
     /// Several requests begin with these digits.
-    #[error("{asked} could be {}", all.join(" or "))]
+    #[error("{asked} matches {}", all.join(" or "))]
     MultipleMatches {
         /// The digits that the user gave.
         asked: String,
@@ -101,7 +101,7 @@ pub fn possible_answers(ledger: &Ledger, intent: &Intent, candidates: &[Name]) -
 #[must_use]
 pub fn describe_ambiguous_intent(ledger: &Ledger, op: Uuid) -> Option<String> {
     let question = ledger.questions.get(&op)?;
-    let mut text = format!("{}; answer: stead resolve {} ", question.text, short_handle(ledger, op));
+    let mut text = format!("{}; to resolve it: stead resolve {} ", question.text, short_handle(ledger, op));
     let words = possible_answers(ledger, &question.intent, &question.candidates);
     // Writing to a `String` cannot fail.
     let _ = write!(text, "{}", words.join(" | "));
@@ -116,7 +116,7 @@ pub fn likely_ambiguous_intents(ledger: &Ledger) -> Vec<String> {
     let line = |intent: &Intent| {
         let address = &intent.address;
         format!(
-            "{address}: a request of someone who lost the ledger is open; the next apply may ask about it"
+            "{address}: a request of a process that lost the ledger's lock is open; the next apply may find it ambiguous"
         )
     };
     foreign.map(line).collect()

@@ -123,7 +123,7 @@ impl KeptSecrets {
         pending: bool,
     ) -> Result<(), &'static str> {
         if self.recipients.is_empty() || version.generation != self.generation {
-            return Err("the secret is encrypted to other recipients than those that are pinned");
+            return Err("the secret is encrypted to recipients other than the pinned ones");
         }
         let Some(known) = self.values.get(address) else {
             return if pending { Err("there is no secret to rotate") } else { Ok(()) };
@@ -133,7 +133,11 @@ impl KeptSecrets {
             (before.version, &before.fingerprint) == (version.version, &version.fingerprint)
         });
         let newest = known.current.version.max(known.effective_version().version);
-        if again || version.version > newest { Ok(()) } else { Err("the secret's version is an older one") }
+        if again || version.version > newest {
+            Ok(())
+        } else {
+            Err("the secret's version is older than the current one")
+        }
     }
 
     /// Checks a rotation step; the error is the reason for the refusal.

@@ -327,8 +327,8 @@ fn postgres_shelf(address: &str, stack: &str, environment: &str) -> Result<Postg
 fn unknown_store_error() -> StoreError {
     StoreError::Shared {
         action: "use",
-        place: "the ledger's place".to_owned(),
-        reason: "this stead was built without it".to_owned(),
+        place: "the ledger's location".to_owned(),
+        reason: "this build of stead does not support it".to_owned(),
     }
 }
 

@@ -44,7 +44,7 @@ impl ConnectionMode {
 /// # Errors
 /// When it is none, or what is sent there could be read on the way.
 pub(crate) fn parse_server_url(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "it is no URL")?;
+    let url = Url::parse(text).map_err(|_| "it is not a URL")?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("it holds a user or a password");
     }
@@ -149,7 +149,7 @@ mod tests {
             ("https://me:pw@example.com/", Err("it holds a user or a password")),
             ("https://me@example.com/", Err("it holds a user or a password")),
             ("ftp://example.com/", Err("it must begin with https://")),
-            ("states", Err("it is no URL")),
+            ("states", Err("it is not a URL")),
         ] {
             assert_eq!(parse_server_url(text).map(|url| ConnectionMode::for_url(&url)), wanted, "{text}");
         }

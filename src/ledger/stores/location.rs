@@ -26,7 +26,7 @@ pub enum LedgerLocation {
 
 /// The reason why a text is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("`{shown}` names no place for a ledger: {reason}")]
+#[error("`{shown}` is not a ledger location: {reason}")]
 pub struct LedgerLocationError {
     /// The text, without a password.
     pub shown: String,
@@ -85,7 +85,7 @@ fn parse_bucket(rest: &str) -> Result<LedgerLocation, &'static str> {
     let prefix = prefix.trim_matches('/');
     if prefix.split('/').any(|part| part == ".." || part == "." || (part.is_empty() && !prefix.is_empty()))
     {
-        return Err("its prefix holds an empty part or dots");
+        return Err("its prefix has an empty segment, `.` or `..`");
     }
     Ok(LedgerLocation::S3 { bucket: bucket.to_owned(), prefix: prefix.to_owned() })
 }

@@ -25,7 +25,7 @@ pub(super) fn compute_arithmetic<'a>(
     let wrong = || {
         // The operands are a text and another type, so the user most likely wants to concatenate.
         let helps = operator == operators::ADD && is_text(left) != is_text(right);
-        let hint = if helps { "; `string(…)` makes a text of a number" } else { "" };
+        let hint = if helps { "; `string(…)` converts a number to a text" } else { "" };
         let (left, right) = (left.type_name(), right.type_name());
         evaluation_failure(format!("`{sign}` does not work on {left} and {right}{hint}"))
     };

@@ -75,7 +75,7 @@ pub(super) fn compare_items<'a>(
     {
         return Ok(a.cmp(&b));
     }
-    Err(evaluation_failure(format!("{} and {} have no order", left.type_name(), right.type_name())))
+    Err(evaluation_failure(format!("{} and {} cannot be ordered", left.type_name(), right.type_name())))
 }
 
 /// Computes `wanted in all`.

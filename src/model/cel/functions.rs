@@ -253,7 +253,7 @@ fn to_int<'a>(value: &Value) -> EvaluationResult<'a> {
         _ => None,
     };
     n.map(|n| CelValue::Scalar(Value::Integer(n)))
-        .ok_or_else(|| evaluation_failure("this is no whole number"))
+        .ok_or_else(|| evaluation_failure("this is not a whole number"))
 }
 
 fn to_double<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) -> EvaluationResult<'a> {
@@ -263,7 +263,7 @@ fn to_double<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) -> Ev
     };
     number
         .map(|n| CelValue::Scalar(Value::Decimal(n)))
-        .ok_or_else(|| evaluation_failure("this is no number"))
+        .ok_or_else(|| evaluation_failure("this is not a number"))
 }
 
 /// Returns the text from which a number is parsed.
@@ -364,13 +364,17 @@ fn format_pattern<'a>(
                     values.next().ok_or_else(|| evaluation_failure("`format` has too few values"))?;
                 text.push_str(&format_directive(evaluation, value, verb, width)?);
             }
-            _ => return Err(evaluation_failure("`format` knows %s, %d, %x and %%, with a width up to 99")),
+            _ => {
+                return Err(evaluation_failure(
+                    "`format` supports %s, %d, %x and %%, with a width up to 99",
+                ));
+            }
         }
         rest = verbs.as_str();
     }
     text.push_str(rest);
     if values.next().is_some() {
-        return Err(evaluation_failure("`format` has more values than places"));
+        return Err(evaluation_failure("`format` has more values than placeholders"));
     }
     checked_text(text)
 }
@@ -424,7 +428,7 @@ fn subnet_of<'a>(
         .filter(|prefix| *prefix <= 32)
         .ok_or_else(|| {
             evaluation_failure(format!(
-                "{} has no {} more bits",
+                "{} does not have {} more bits for subnets",
                 evaluation.display_argument(&network),
                 evaluation.display_argument(bits)
             ))
@@ -449,14 +453,13 @@ fn read_file<'a>(evaluation: &mut Evaluation<'_, 'a>, path: &CelValue<'a>) -> Ev
         return Ok(text);
     }
     let shown = evaluation.display_argument(&path);
-    let read = evaluation
-        .scope
-        .read
-        .ok_or_else(|| evaluation_failure(format!("`{shown}` can be read while loading only")))?;
+    let read = evaluation.scope.read.ok_or_else(|| {
+        evaluation_failure(format!("`{shown}` can be read only while the configuration is loaded"))
+    })?;
     // The error of `read` names the path, which may depend on a secret.
     let text = read(&path).map_err(|error| {
         evaluation_failure(if evaluation.hides_arguments() {
-            "the file that a secret names cannot be read".to_owned()
+            "the file cannot be read; its path depends on a secret".to_owned()
         } else {
             error
         })

@@ -73,7 +73,7 @@ fn operators_and_macros_evaluate() {
         ("'a' < 'b' && 1 < 1.5", "true"),
         (
             "1 + 'a'",
-            "! `+` does not work on a whole number and a text; `string(…)` makes a text of a number",
+            "! `+` does not work on a whole number and a text; `string(…)` converts a number to a text",
         ),
         ("9223372036854775807 + 1", "! the result of `+` is too large, or divides by zero"),
         ("vars.list[2]", "! there is no element 2: the list has 2"),
@@ -81,7 +81,7 @@ fn operators_and_macros_evaluate() {
         ("vras.n", "! there is no `vras`; did you mean `vars`?"),
         ("vars.n.x", "! a whole number has no `x`"),
         ("1 ? 2 : 3", "! true or false was expected, not a whole number"),
-        ("'a' < 1", "! a text and a whole number have no order"),
+        ("'a' < 1", "! a text and a whole number cannot be ordered"),
         ("{'a': 1, 'a': 2}", "! the key `a` occurs twice in a map"),
     ] {
         assert_eq!(eval(source), expected, "{source}");
@@ -109,12 +109,12 @@ fn functions_evaluate() {
         ("'abc'.matches('^a.c$') && 'abc'.startsWith('ab') && 'abc'.contains('b')", "true"),
         ("int('7') + int(2.9)", "9"),
         ("string(true) + string(1.50)", "true1.5"),
-        ("cidr_subnet('10.0.0.0/8', 25, 0)", "! 10.0.0.0/8 has no 25 more bits"),
+        ("cidr_subnet('10.0.0.0/8', 25, 0)", "! 10.0.0.0/8 does not have 25 more bits for subnets"),
         ("cidr_subnet('10.0.0.0/30', 2, 4)", "! 10.0.0.0/30 has 4 subnets of /32: 0 to 3"),
         ("format('%s', [])", "! `format` has too few values"),
-        ("format('%q', [1])", "! `format` knows %s, %d, %x and %%, with a width up to 99"),
+        ("format('%q', [1])", "! `format` supports %s, %d, %x and %%, with a width up to 99"),
         ("'a'.matches('(')", "! the pattern of `matches` is not a regular expression, or too large"),
-        ("file('x')", "! `x` can be read while loading only"),
+        ("file('x')", "! `x` can be read only while the configuration is loaded"),
         ("length(vars.list)", "! there is no function `length`; write `size(x)`"),
         ("concat([1], [2])", "! there is no function `concat`; write `list + list`"),
         ("jion(vars.list)", "! there is no function `jion`; did you mean `join`?"),
@@ -360,7 +360,7 @@ fn an_unknown_binding_is_evaluated_first() {
 
 #[test]
 fn neither_a_key_nor_a_message_shows_a_secret() {
-    let fails = "! an expression over a secret fails; the reason is not shown, because it would tell something of the secret";
+    let fails = "! an expression that uses a secret fails; the reason is not shown, because it could reveal a part of the secret";
     for (source, expected) in [
         ("{vars.s: 1}", "(secret)"),
         ("{vars.s + 'x': 1}.y", fails),

@@ -77,7 +77,7 @@ fn evaluate_part<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, expr: &'s Expr) ->
         Expr::Call(call) => evaluate_call(evaluation, call)?,
         Expr::Comprehension(comprehension) => evaluate_comprehension(evaluation, comprehension)?,
         Expr::Struct(_) | Expr::Unspecified => {
-            return Err(evaluation_failure("messages are not part of the language"));
+            return Err(evaluation_failure("message types are not part of the language"));
         }
     };
     item.charge_copy(evaluation.budget)?;
@@ -112,7 +112,7 @@ fn evaluate_map<'s, 'a>(evaluation: &mut Evaluation<'s, 'a>, map: &'s MapExpr) -
     let mut made = BTreeMap::new();
     for entry in &map.entries {
         let EntryExpr::MapEntry(entry) = &entry.expr else {
-            return Err(evaluation_failure("messages are not part of the language"));
+            return Err(evaluation_failure("message types are not part of the language"));
         };
         let key = evaluate_opened(evaluation, &entry.key.expr)?;
         if key.unknown_addresses().is_some() {
@@ -280,16 +280,17 @@ fn evaluate_comprehension<'s, 'a>(
     if range.unknown_addresses().is_some() {
         return Ok(range);
     }
-    let pairs: Vec<(CelValue<'a>, CelValue<'a>)> =
-        if let Some(items) = evaluation.charged_elements(&range)? {
-            items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
-        } else if let Some(entries) = evaluation.charged_entries(&range)? {
-            entries.into_iter().map(|(key, item)| (CelValue::Scalar(Value::Text(key)), item)).collect()
-        } else if let CelValue::Object(object, _) = range {
-            return Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])));
-        } else {
-            return Err(evaluation_failure(format!("{} has no elements to go through", range.type_name())));
-        };
+    let pairs: Vec<(CelValue<'a>, CelValue<'a>)> = if let Some(items) =
+        evaluation.charged_elements(&range)?
+    {
+        items.into_iter().enumerate().map(|(n, item)| (index_item(n), item)).collect()
+    } else if let Some(entries) = evaluation.charged_entries(&range)? {
+        entries.into_iter().map(|(key, item)| (CelValue::Scalar(Value::Text(key)), item)).collect()
+    } else if let CelValue::Object(object, _) = range {
+        return Ok(CelValue::Scalar(Value::Unknown(vec![object.address.clone()])));
+    } else {
+        return Err(evaluation_failure(format!("{} has no elements to iterate over", range.type_name())));
+    };
     let is_list = range.element(0).is_some();
     let init = evaluate_opened(evaluation, &c.accu_init.expr)?;
     let depth = evaluation.locals.len();
@@ -350,7 +351,7 @@ fn literal_item<'a>(literal: &LiteralValue) -> EvaluationResult<'a> {
         ),
         LiteralValue::Double(n) => Value::Decimal(
             parse_decimal(&n.inner().to_string())
-                .ok_or_else(|| evaluation_failure("the number has no exact decimal"))?,
+                .ok_or_else(|| evaluation_failure("the number has no exact decimal representation"))?,
         ),
         LiteralValue::String(text) => Value::text(text.inner()),
         LiteralValue::Null => Value::Null,

@@ -75,13 +75,13 @@ impl Effect {
             Self::LeftBehind => "it stays live, unmanaged",
             Self::ApiInterruption => "its API is interrupted for a short time",
             Self::RollingRestart => "its nodes are drained and restarted one after the other",
-            Self::Drain => "what runs on its nodes is moved to others first",
-            Self::GoesBack => "its data goes back to what it was then, and what was written since is lost",
-            Self::Stops => "it is out of use until it is started again",
+            Self::Drain => "the workloads on its nodes are moved to other nodes first",
+            Self::GoesBack => "its data is reset to that state, and all later writes are lost",
+            Self::Stops => "it does not run until it is started again",
             Self::LocksOut => "clients with the old credentials are locked out",
             Self::Writes => "it may change data",
-            Self::Deploys => "a new deployment takes the place of the running one",
-            Self::Removes => "what is removed does not come back",
+            Self::Deploys => "a new deployment replaces the running one",
+            Self::Removes => "the removed object cannot be restored",
             Self::Resumes => "it is in use again, and billed",
         }
     }

@@ -557,5 +557,5 @@ fn a_blocked_move_names_the_address_in_its_way() {
     let question = AmbiguousIntent { intent, candidates: vec![], text: "Was it resized?".to_owned() };
     world.ledger.questions.insert(question.intent.op, question);
     world.volumes(&["us"], &["us.volume.a", "us.volume.b"]).moved("eu", "us", false);
-    insta::assert_snapshot!(blocked(&world), @"eu.volume.b cannot be moved: a request for the address is open, or a question about it. Resolve it first, or apply without the move: `stead resolve` lists it.");
+    insta::assert_snapshot!(blocked(&world), @"eu.volume.b cannot be moved: a request for the address is open or ambiguous. Resolve it first, or apply without the move: `stead resolve` lists it.");
 }

@@ -47,14 +47,14 @@ fn policies_are_evaluated_for_each_resource_and_for_the_plan() {
     small Deny volume.media: No small.
     plans Pass: No plans.
     later Unknown vm.web: It is evaluated once the values of vm.web are known: No later.
-    wrong Deny vm.web: It cannot be evaluated: a text and a whole number have no order.
+    wrong Deny vm.web: It cannot be evaluated: a text and a whole number cannot be ordered.
     budget Deny: No budget.
     many Pass: No many.
     "#);
     let codes: Vec<String> = world.plan().blocks.iter().map(|block| block.text.clone()).collect();
     insta::assert_snapshot!(codes.join("\n"), @r#"
     small: No small.
-    wrong: It cannot be evaluated: a text and a whole number have no order.
+    wrong: It cannot be evaluated: a text and a whole number cannot be ordered.
     budget: No budget.
     "#);
 }

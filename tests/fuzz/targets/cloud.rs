@@ -95,7 +95,7 @@ pub fn exchange(bytes: &[u8]) {
     }
     let key = ObjectKey { kind: vm.name.into(), parent: None, id: "a1".into() };
     if let Ok(Some(object)) = now(client().get(&key)) {
-        assert_eq!(object.id, key.id, "an answer about another object is none");
+        assert_eq!(object.id, key.id, "the resolution of an intent for another object is none");
     }
     for kind in [Some(vm), child].into_iter().flatten() {
         let parent = kind.child_of().map(|_| "p-1".into());

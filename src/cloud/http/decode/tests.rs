@@ -139,7 +139,7 @@ fn nesting_depth_and_size_are_limited() {
     assert!(parse_json(&nest(1_000_000)).unwrap_err().contains("deeper"));
     assert!(parse_json(br#""[[[[\"[[""#).is_ok(), "brackets in texts do not nest");
     assert!(parse_json(&vec![b' '; MAX_BODY_BYTES + 1]).unwrap_err().contains("larger"));
-    assert_eq!(parse_json(br#"{"a": [1"#).unwrap_err(), "the answer breaks off");
+    assert_eq!(parse_json(br#"{"a": [1"#).unwrap_err(), "the answer is truncated");
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn only_safe_base_urls_are_accepted() {
         ("https://user:hunter2@api.example.test", "it holds a user or a password"),
         ("https://api.example.test?x=1", "it has a query or a fragment"),
         ("ftp://api.example.test", "it must begin with https://"),
-        ("api.example.test", "it is no URL"),
+        ("api.example.test", "it is not a URL"),
     ] {
         let error = parse_base_url(bad).unwrap_err();
         assert!(error.to_string().ends_with(reason), "{error}");

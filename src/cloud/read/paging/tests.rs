@@ -114,7 +114,7 @@ fn a_list_that_keeps_changing_is_an_error() {
         answer(200, &json!({"data": rows, "total": 500 + next.get()}))
     });
     let error = run(&clock, list_consistently(&client.reader, &vms())).unwrap_err();
-    assert!(error.to_string().contains("changed under each of 6 reads"), "{error}");
+    assert!(error.to_string().contains("changed during each of 6 reads"), "{error}");
     assert!(log.borrow().len() < 60);
 }
 

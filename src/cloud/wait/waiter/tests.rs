@@ -89,13 +89,13 @@ fn a_read_that_shows_the_previous_state_does_not_end_the_wait() {
     let (status, took) = ends(&[(0, Some("active"))]);
     assert!(status.as_deref() == Ok("active") && (10..=13).contains(&took), "{status:?} {took}");
     let (status, _) = ends(&[(0, Some("failed"))]);
-    assert_eq!(status, Err("it ended as failed".to_owned()));
+    assert_eq!(status, Err("its final status is failed".to_owned()));
 }
 
 #[test]
 fn a_wait_ends_at_a_final_status_or_when_the_object_is_gone() {
     let (result, _, took) = wait_for(&[(0, Some("pending")), (5, Some("failed"))]);
-    assert_eq!(result.unwrap_err().to_string(), "it ended as failed");
+    assert_eq!(result.unwrap_err().to_string(), "its final status is failed");
     assert!(took.as_secs() <= 7, "{took:?}");
     assert_eq!(wait_for(&[(0, Some("deleting"))]).0, Err(WaitError::Deleting));
     let (result, _, took) = wait_for(&[(0, Some("moving"))]);

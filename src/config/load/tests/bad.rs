@@ -127,7 +127,7 @@ fn invalid_expressions_are_errors() {
     # crane: { a: { note: '${1/0}' } }
     S0215 3:21 an expression has no value | The expression (`1/0`) fails: the result of `/` is too large, or divides by zero.
     # crane: { a: { note: 'x${[1]}' } }
-    S0215 3:21 an expression has no value | The expression fails: a list cannot stand inside a text.
+    S0215 3:21 an expression has no value | The expression fails: a list cannot be inserted into a text.
     # crane: { a: { note: '${nope(1)}' } }
     S0215 3:21 an expression has no value | The expression (`nope(1)`) fails: there is no function `nope`; there are base64, bool, cidr_subnet, contains, double, endsWith, file, format, get, int, join, keys, lowerAscii, matches, replace, sha256, size, split, startsWith, string, trim, upperAscii, values.
     # crane: { a: { note: '${joni(["a"])}' } }

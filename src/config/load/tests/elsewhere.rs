@@ -1,4 +1,4 @@
-//! What is looked up elsewhere: known offline by name and type, and put in its place once it was read.
+//! What is looked up elsewhere: known offline by name and type, and put instead once it was read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

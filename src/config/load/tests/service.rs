@@ -78,7 +78,7 @@ fn the_services_rules_are_checked() {
         check("vm: { a: { template: t, plan: p } }\nbackup_schedule: { a: { vm: $vm.a, frequency: daily, day_of_week: monday }, b: { vm: $vm.a, frequency: daily } }"),
         check("ssh_key: { a: { public_key: '-----BEGIN PRIVATE KEY-----' } }"),
         check("database: { a: { plan: p, engine_version: 9.10, region: eu, storage_gb: 5GB } }"),
-    ].join("\n"), @r#"
+    ].join("\n"), @"
     # database: { a: { plan: p, public_allowlist: [203.0.1.0/24, 203.0.2.0/24, 203.0.3.0/24, 203.0.4.0/24, 203.0.5.0/24, 203.0.6.0/24, 203.0.7.0/24, 203.0.8.0/24, 203.0.9.0/24, 203.0.10.0/24, 203.0.11.0/24, 203.0.12.0/24, 203.0.13.0/24, 203.0.14.0/24, 203.0.15.0/24, 203.0.16.0/24, 203.0.17.0/24, 203.0.18.0/24, 203.0.19.0/24, 203.0.20.0/24, 203.0.21.0/24] } }
     S0228 3:45 there are too many entries | It takes at most 20 entries, and this has 21.
     # database: { a: { plan: p, public_allowlist: [0.0.0.0/0, '::/0', 1.2.3.4] } }
@@ -98,13 +98,13 @@ fn the_services_rules_are_checked() {
     # vm: { a: { template: t, plan: p } }
     backup_schedule: { a: { vm: $vm.a, frequency: daily, day_of_week: monday }, b: { vm: $vm.a, frequency: daily } }
     R0201 4:67 Only a weekly schedule has a day of the week | `frequency` is daily. Rule: contract, 3, backup_schedule. | remove `day_of_week`, or set `frequency: weekly`
-    R0202 4:86 A VM has at most one schedule of a frequency [4:20 backup_schedule.a is here] | backup_schedule.a and backup_schedule.b have the same vm and frequency. Rule: contract, 3, backup_schedule.
+    R0202 4:86 A VM has at most one schedule of each frequency [4:20 backup_schedule.a is here] | backup_schedule.a and backup_schedule.b have the same vm and frequency. Rule: contract, 3, backup_schedule.
     # ssh_key: { a: { public_key: '-----BEGIN PRIVATE KEY-----' } }
     S0224 3:29 this text has an invalid format | This is a private key. | give the public one, the file ending in .pub
     # database: { a: { plan: p, engine_version: 9.10, region: eu, storage_gb: 5GB } }
     S0225 3:57 invalid keyword | It takes one of us-east, and this is `eu`.
     S0222 3:73 this value has the wrong type | It takes a whole number (GB), and this is `5GB`. | the unit is GB already: write 5 | fix: 5
-    "#);
+    ");
 }
 
 const SHOP_KDL: &str = "

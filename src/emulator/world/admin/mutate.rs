@@ -95,7 +95,7 @@ impl World {
             }
         }
         let body: T = serde_json::from_value(Value::Object(fields))
-            .map_err(|error| MutateError::Invalid(format!("a value does not fit: {error}")))?;
+            .map_err(|error| MutateError::Invalid(format!("a value is not valid: {error}")))?;
         self.table_mut::<T>().update(key, now, |record| {
             record.body = body;
             record.timeline = status.unwrap_or_else(|| record.timeline.clone());

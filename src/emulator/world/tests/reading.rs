@@ -260,7 +260,7 @@ fn a_mutation_changes_an_object_without_an_api_call() {
     set("vm", &vm, json!({"name": "renamed", "pricing_id": 5, "status": "moving"})).unwrap();
     let words = |result: Result<(), MutateError>| result.unwrap_err().to_string();
     assert!(words(set("vm", &vm, json!({"nmae": "x"}))).contains("Did you mean `name`?"));
-    assert!(words(set("vm", &vm, json!({"pricing_id": "x"}))).contains("does not fit"));
+    assert!(words(set("vm", &vm, json!({"pricing_id": "x"}))).contains("is not valid"));
     assert!(words(set("vm", &vm, json!({"status": 1}))).contains("status must be a text"));
     assert!(words(set("vmm", &vm, json!({}))).contains("Did you mean `vm`?"));
     assert!(words(set("vm", NOBODY, json!({}))).contains("no vm with the id"));

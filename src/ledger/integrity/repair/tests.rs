@@ -137,7 +137,7 @@ fn a_lost_line_is_named_and_later_lines_are_kept() {
     let repair = PreparedRepair::prepare(&repairing(root.path())).unwrap();
     let lost: Vec<_> =
         repair.lost.iter().map(|lost| (lost.reason.as_str(), lost.records.join("; "))).collect();
-    assert_eq!(lost, [("its digest does not match", "vm.a3 got the object q".to_owned())]);
+    assert_eq!(lost, [("its digest does not match", "vm.a3 was bound to the object q".to_owned())]);
     assert!(repair.ledger().entries.contains_key(&address(4)), "the line after it");
     assert!(repair.ledger().intents.contains_key(&op(2)), "the request is open again: it will be resolved");
     let aside = repair.write().unwrap();

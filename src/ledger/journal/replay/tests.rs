@@ -122,13 +122,13 @@ fn an_ambiguous_update_or_deletion_freezes_and_adopts_no_object() {
         let ledger = replay(&asked).unwrap();
         assert!(ledger.intents.is_empty() && ledger.questions.contains_key(&op(1)));
         let frozen = [&asked[..], &[update(2, 1, "x")]].concat();
-        assert_eq!(replay(&frozen).err(), Some("a question about the address is open"));
+        assert_eq!(replay(&frozen).err(), Some("an ambiguous intent for the address is open"));
         let answer = |answer| [&asked[..], &[Record::Answered { op: op(1), answer }]].concat();
         for none in [
             IntentResolution::Made { object: owned("y") },
             IntentResolution::Surplus { object: owned("y") },
         ] {
-            assert_eq!(replay(&answer(none)).err(), Some("only a creation makes an object"));
+            assert_eq!(replay(&answer(none)).err(), Some("only a create request creates an object"));
         }
         for said in [IntentResolution::Nothing, IntentResolution::Dropped] {
             let ledger = replay(&[answer(said), vec![update(2, 1, "x")]].concat()).unwrap();
@@ -144,44 +144,52 @@ fn illegal_transitions_are_errors() {
     let made = || vec![create(1, 1, false), bound(1, "x")];
     let table: Vec<(Vec<Record>, Record, &str)> = vec![
         (vec![], bound(1, "x"), "there is no such open intent"),
-        (vec![create(1, 1, false)], bound(1, "old"), "the object was there before the request"),
+        (vec![create(1, 1, false)], bound(1, "old"), "the object existed before the request"),
         (vec![create(1, 1, false)], create(1, 2, false), "the operation's id was used before"),
         (vec![create(1, 1, false)], create(2, 1, false), "another request for the address is open"),
         (
             vec![create(1, 1, false)],
             closed(1, ClosedOutcome::Done),
-            "a creation that is done names its object",
+            "a completed creation must name its object",
         ),
         (made(), create(2, 1, false), "the address has an object already"),
         (vec![], create(1, 1, true), "the address has no object to depose"),
-        (made(), update(2, 1, "other"), "the object is not the address's"),
-        (made(), delete(2, 1, "other"), "the object is not the address's"),
-        (made(), gone(None, 1, "other"), "the object is not the address's"),
+        (made(), update(2, 1, "other"), "the object does not belong to the address"),
+        (made(), delete(2, 1, "other"), "the object does not belong to the address"),
+        (made(), gone(None, 1, "other"), "the object does not belong to the address"),
         (made(), gone(None, 2, "x"), "there is no such entry"),
         (made(), adopted(1, "y"), "the address has an object already"),
         (made(), moved(2, 3), "there is no entry to move"),
         (
             [made(), vec![delete(2, 1, "x")]].concat(),
             closed(2, ClosedOutcome::Done),
-            "a deletion that is done says what is gone",
+            "a completed deletion must name the deleted object",
         ),
         (
             [made(), vec![update(2, 1, "x")]].concat(),
             gone(Some(2), 1, "x"),
-            "the intent was to do something else",
+            "the intent is for another operation",
         ),
         (
             [made(), vec![update(2, 1, "x")]].concat(),
             moved(1, 2),
-            "a request for the address is open, or a question about it",
+            "a request for the address is open or ambiguous",
         ),
         (
             vec![create(1, 1, false), asked(&create(1, 1, false))],
             create(2, 1, false),
-            "a question about the address is open",
+            "an ambiguous intent for the address is open",
         ),
-        (vec![create(1, 1, false)], asked(&create(1, 2, false)), "the question is about another request"),
-        (vec![], Record::birth(&identity()), "only the first record says whose ledger it is"),
+        (
+            vec![create(1, 1, false)],
+            asked(&create(1, 2, false)),
+            "the ambiguous intent differs from the open intent",
+        ),
+        (
+            vec![],
+            Record::birth(&identity()),
+            "only the first record may name the ledger's stack and environment",
+        ),
         (
             vec![Record::Account { account: "a".into() }],
             Record::Account { account: "b".into() },
@@ -227,8 +235,8 @@ fn leases_are_taken_in_epoch_order_and_released_by_their_holder() {
         since: Timestamp::UNIX_EPOCH,
     };
     let took = |epoch| Record::Took { epoch, holder: holder(), proven: true, reason: None };
-    let older = "the lease is an older one";
-    let not_held = "the lease that is given back is not the one that is held";
+    let older = "the lease is older than the current one";
+    let not_held = "the released lease is not the current one";
     for (records, wanted) in [
         (vec![took(2), took(1)], Some(older)),
         (vec![took(2), took(2)], Some(older)),
@@ -283,7 +291,7 @@ fn a_deleted_object_is_not_bound_again_while_its_tombstone_exists() {
         origin: RunOrigin::default(),
     };
     let dead = [begin(90, 0), adopted(1, "x"), delete(1, 1, "x"), gone(Some(1), 1, "x")];
-    let ghost = "the object was deleted and proven gone";
+    let ghost = "the object was deleted, and its absence is proven";
     let made = |record: Record| [&dead[..], &[create(2, 1, false), record]].concat();
     assert_eq!(replay(&made(bound(2, "x"))).unwrap_err(), ghost);
     assert!(replay(&made(bound(2, "y"))).is_ok());

@@ -34,7 +34,7 @@ fn an_ambiguous_intent_describes_its_resolutions() {
         (vec!["x", "y"], "adopt x | surplus x | adopt y | surplus y | absent | forget"),
     ] {
         let told = describe_ambiguous_intent(&made(&candidates), op(1)).unwrap();
-        assert_eq!(told, format!("which?; answer: stead resolve {} {words}", &whole[..8]));
+        assert_eq!(told, format!("which?; to resolve it: stead resolve {} {words}", &whole[..8]));
     }
     assert_eq!(describe_ambiguous_intent(&made(&[]), op(2)), None);
 }

@@ -162,7 +162,7 @@ impl DirHandle {
             rustix::fs::openat(&self.handle, name, DIR_OPEN_FLAGS | OFlags::NOFOLLOW, Mode::empty());
         let handle = handle.map_err(|error| match error {
             rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR => {
-                io::Error::new(io::ErrorKind::NotADirectory, "it is a link, or no directory")
+                io::Error::new(io::ErrorKind::NotADirectory, "it is a symbolic link, or not a directory")
             }
             error => error.into(),
         })?;
@@ -395,7 +395,7 @@ fn relative_components(relative: &Path) -> io::Result<Vec<&Path>> {
             Component::CurDir => {}
             Component::Normal(name) => parts.push(Path::new(name)),
             _ => {
-                let why = "it leaves the directory";
+                let why = "its path leads out of the directory";
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
             }
         }
@@ -423,11 +423,11 @@ fn require_regular_file(handle: OwnedFd) -> io::Result<File> {
 fn link_in_words(error: rustix::io::Errno) -> io::Error {
     match error {
         rustix::io::Errno::LOOP => {
-            io::Error::new(io::ErrorKind::PermissionDenied, "it passes a symbolic link")
+            io::Error::new(io::ErrorKind::PermissionDenied, "its path contains a symbolic link")
         }
         // The errors of `openat2` for a path that leaves the directory, and for one that changed meanwhile.
         rustix::io::Errno::XDEV | rustix::io::Errno::AGAIN => {
-            io::Error::new(io::ErrorKind::PermissionDenied, "it leaves the directory")
+            io::Error::new(io::ErrorKind::PermissionDenied, "its path leads out of the directory")
         }
         error => error.into(),
     }
@@ -441,7 +441,7 @@ fn only_ours(stat: &Stat) -> io::Result<()> {
     }
     let mode = Mode::from_raw_mode(stat.st_mode);
     if mode.contains(Mode::WOTH) && !mode.contains(Mode::SVTX) {
-        let why = "everyone can write there; take that right away: chmod -R go-w";
+        let why = "every user can write to it; remove that permission: chmod -R go-w";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     Ok(())

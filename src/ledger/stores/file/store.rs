@@ -337,7 +337,7 @@ fn read_content(directory: &DirHandle, key: Option<&MacKey>) -> Result<FileStore
     if let Some(journal) = journal.filter(|journal| *journal > serial) {
         return Err(StoreError::Corrupt {
             place: directory.path().join(journal_name(journal)).display().to_string(),
-            reason: "the ledger that it goes on from is missing".to_owned(),
+            reason: "the checkpoint that it continues is missing".to_owned(),
         });
     }
     let mut seals = MacVerifier::new(key);
@@ -374,7 +374,11 @@ fn read_summary(
         |reason: &str| StoreError::Corrupt { place: path.display().to_string(), reason: reason.to_owned() };
     let bytes = directory.read(&name).map_err(file_error("read", path))?.unwrap_or_default();
     let (ledger, head) = checkpoint::parse(&bytes, seals).map_err(corrupt)?;
-    if ledger.serial == serial { Ok((ledger, head)) } else { Err(corrupt("it is not where it belongs")) }
+    if ledger.serial == serial {
+        Ok((ledger, head))
+    } else {
+        Err(corrupt("its record number does not match its file name"))
+    }
 }
 
 /// Writes a checkpoint to a temporary file, makes it durable, and renames it.

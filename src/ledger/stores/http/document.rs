@@ -94,7 +94,7 @@ pub(super) fn parse(
     let mut trail = HeadHistory::new(0, head);
     if let Some(text) = &document.summary {
         let (ledger, after) = checkpoint::parse(text.as_bytes(), &mut seals)
-            .map_err(|reason| format!("the summary: {reason}"))?;
+            .map_err(|reason| format!("the checkpoint: {reason}"))?;
         trail = HeadHistory::new(ledger.serial, after);
         records.push(Record::Condensed(Box::new(ledger)));
         head = after;
@@ -111,7 +111,7 @@ pub(super) fn parse(
         head = lines.head;
     }
     if head != document.head {
-        return Err("it does not end where it says".to_owned());
+        return Err("its last line does not match its recorded head".to_owned());
     }
     Ok(StateContents { document, records, trail })
 }
@@ -125,7 +125,7 @@ fn parse_envelope(body: &[u8]) -> Result<StateDocument, String> {
     };
     let head = key_as_hex::parse(&stead.head).filter(|_| stead.format == DOCUMENT_FORMAT);
     let head = head.ok_or_else(|| "it holds no ledger that this version knows".to_owned())?.0;
-    let lineage = Uuid::try_parse(&found.lineage).map_err(|_| "its lineage is none".to_owned())?;
+    let lineage = Uuid::try_parse(&found.lineage).map_err(|_| "its lineage is not a UUID".to_owned())?;
     Ok(StateDocument { serial: found.serial, lineage, head, summary: stead.summary, lines: stead.lines })
 }
 

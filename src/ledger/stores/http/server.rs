@@ -117,7 +117,11 @@ impl LockInfo {
         let told = told.iter().filter(|(_, text)| !text.is_empty());
         let words: Vec<_> =
             told.map(|(before, text)| format!("{before}{}", sanitize_server_text(text))).collect();
-        if words.is_empty() { "someone whom the server does not name".to_owned() } else { words.join(", ") }
+        if words.is_empty() {
+            "a holder that the server does not name".to_owned()
+        } else {
+            words.join(", ")
+        }
     }
 }
 
@@ -143,7 +147,7 @@ impl StateServer {
         };
         let method = |name: &str, variable: &str| {
             let method = Method::from_bytes(name.as_bytes());
-            method.map_err(|_| failed(&settings.address, &format!("{variable} is no method")))
+            method.map_err(|_| failed(&settings.address, &format!("{variable} is not an HTTP method")))
         };
         let document = url(&settings.address)?;
         let lock = (method(&settings.lock_method, "STEAD_HTTP_LOCK_METHOD")?, url(&settings.lock_address)?);
@@ -153,7 +157,7 @@ impl StateServer {
         if ways.iter().any(|way| *way != ways[0]) {
             return Err(failed(
                 &settings.address,
-                "the document and its lock are not on the same side of TLS",
+                "the addresses of the document and its lock must both use https, or neither",
             ));
         }
         let client = https::build_client(ways[0]).map_err(|reason| failed(&settings.address, &reason))?;
@@ -174,7 +178,7 @@ impl StateServer {
     /// Returns the error for a response that the protocol does not define.
     pub(super) fn unexpected_status(&self, action: &'static str, status: u16) -> StoreError {
         let words = match status {
-            300..=399 => "; no redirect is followed: set the address that it leads to",
+            300..=399 => "; stead does not follow redirects: set the address that it redirects to",
             401 | 403 => "; check STEAD_HTTP_USERNAME and STEAD_HTTP_PASSWORD",
             _ => "",
         };
@@ -311,7 +315,7 @@ mod tests {
     #[test]
     fn a_lock_holder_is_described_with_the_fields_of_the_server() {
         let info = |text: &str| serde_json::from_str::<LockInfo>(text).unwrap().in_words();
-        assert_eq!(info("{}"), "someone whom the server does not name");
+        assert_eq!(info("{}"), "a holder that the server does not name");
         assert_eq!(
             info(r#"{"ID":"7","Who":"eve\u001b[2J\r\n@host","Operation":"","Created":"now","Extra":1}"#),
             "eve[2J@host, since now, lock 7"

@@ -132,13 +132,13 @@ impl<K: Clock> HttpStore<K> {
     async fn probe_lock(&self) -> Result<(), StoreError> {
         let other = self.lock.with_new_id();
         if self.server.unlock(&other).await?.is_done() {
-            return Err(self.broken_guarantee("it gave a lock back to one who did not have it"));
+            return Err(self.broken_guarantee("it released a lock for a client that did not have it"));
         }
         match self.server.lock(&other).await? {
             LockResponse::Held(_) => Ok(()),
             LockResponse::Acquired => {
                 let _ = self.server.unlock(&other).await;
-                Err(self.broken_guarantee("it locked for two at the same time"))
+                Err(self.broken_guarantee("it gave the lock to two clients at the same time"))
             }
             LockResponse::Unknown(status) => Err(self.server.unexpected_status("probe", status)),
         }
@@ -151,13 +151,15 @@ impl<K: Clock> HttpStore<K> {
         let answer = self.server.post_document(&body, &self.lock.with_new_id().id).await?;
         self.state.borrow_mut().under_way = false;
         if answer.is_done() {
-            return Err(self.broken_guarantee("it wrote for one who did not have the lock"));
+            return Err(
+                self.broken_guarantee("it accepted a write from a client that did not have the lock")
+            );
         }
         if !answer.is_refusal() {
             return Err(self.server.unexpected_status("probe", answer.0));
         }
         if self.server.get().await?.as_deref() != before {
-            return Err(self.broken_guarantee("it wrote although it said no"));
+            return Err(self.broken_guarantee("it changed the document although it refused the write"));
         }
         Ok(())
     }
@@ -174,8 +176,7 @@ impl<K: Clock> HttpStore<K> {
         let body = next.write().map_err(|error| self.server.action_error("write", &error))?;
         if body.len() > MAX_DOCUMENT_BYTES {
             let reason = format!(
-                "the ledger takes {} MiB there, and a state server is given {} MiB at most; keep it in S3 or \
-                 PostgreSQL",
+                "the ledger would take {} MiB, and the limit for a state server is {} MiB; store it in S3 or PostgreSQL",
                 body.len() >> 20,
                 MAX_DOCUMENT_BYTES >> 20
             );
@@ -194,7 +195,7 @@ impl<K: Clock> HttpStore<K> {
                 Ok(())
             }
             Ok(answer) if answer.is_done() => {
-                Err(self.broken_guarantee("it did not keep what it was given"))
+                Err(self.broken_guarantee("it did not store the document that it accepted"))
             }
             Ok(answer) if answer.is_refusal() => Err(displaced_error()),
             Ok(answer) => Err(self.server.unexpected_status("write", answer.0)),
@@ -253,8 +254,7 @@ impl<K: Clock> HttpStore<K> {
     /// Releases the lock, unless a write may still arrive.
     async fn give_back(&self) -> Result<(), StoreError> {
         if self.state.borrow().under_way {
-            let reason = "a write that was sent may still arrive, so the lock is left; break it when a minute \
-                          has passed";
+            let reason = "a write that was sent may still arrive, so the lock is not released; break it after one minute";
             return Err(self.server.action_error("unlock", &reason));
         }
         match self.server.unlock(&self.lock).await? {
@@ -408,7 +408,7 @@ async fn take_lock(server: &StateServer, lock: &LockInfo, force: bool) -> Result
         LockResponse::Acquired => Ok(forced),
         LockResponse::Held(by) => Err(StoreError::Locked { holder: by.in_words() }),
         LockResponse::Unknown(404 | 405 | 501) => {
-            Err(StoreError::Lax { place: server.display_location(), what: "it has no locks" })
+            Err(StoreError::Lax { place: server.display_location(), what: "it does not support locks" })
         }
         LockResponse::Unknown(status) => Err(server.unexpected_status("lock", status)),
     }

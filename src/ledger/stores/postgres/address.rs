@@ -142,7 +142,7 @@ impl AddressParts {
             return Err("it names no host; for a socket write ?host=/run/postgresql".to_owned());
         }
         if self.host.contains(',') {
-            return Err("it names several hosts; name the one that takes writes".to_owned());
+            return Err("it names several hosts; name the one that accepts writes".to_owned());
         }
         if self.database.is_empty() || self.database.contains('/') {
             return Err("it names no database: postgres://user@host/database".to_owned());
@@ -185,20 +185,19 @@ fn uses_tls(host: &ServerHost, mode: Option<&str>, pinned: bool) -> Result<bool,
         (Some("require" | "verify-ca" | "verify-full"), ServerHost::Tcp(_)) => Ok(true),
         (None, _) => Ok(!is_here || pinned),
         (Some("disable"), _) if is_here => Ok(false),
-        (Some("disable" | "allow" | "prefer"), _) => Err("its sslmode lets others read and change what is \
-             sent; write sslmode=verify-full, or reach the server through a socket or tunnel of this machine"
+        (Some("disable" | "allow" | "prefer"), _) => Err("its sslmode lets others read and change the traffic; write sslmode=verify-full, or reach the server through a socket or tunnel of this machine"
             .to_owned()),
         _ => Err("sslmode is `verify-full` (also written `require`), or `disable` on this machine".to_owned()),
     }
 }
 
 fn parse_number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
-    text.parse().map_err(|_| "a port or a time is no number".to_owned())
+    text.parse().map_err(|_| "a port or a time is not a number".to_owned())
 }
 
 /// Returns a text with its percent escapes decoded.
 fn percent_decode(text: &str, what: &str) -> Result<String, String> {
-    let bad = || format!("{what} holds a `%` that is not followed by two digits of a character");
+    let bad = || format!("{what} has a `%` that is not followed by two hexadecimal digits");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
@@ -214,7 +213,7 @@ fn percent_decode(text: &str, what: &str) -> Result<String, String> {
         rest = tail;
     }
     let text = String::from_utf8(bytes).map_err(|_| bad())?;
-    if text.contains('\0') { Err(format!("{what} holds a zero character")) } else { Ok(text) }
+    if text.contains('\0') { Err(format!("{what} has a NUL character")) } else { Ok(text) }
 }
 
 #[cfg(test)]
@@ -287,12 +286,12 @@ mod tests {
             ("postgres:///d", "names no host"),
             ("postgres://me:hunter2@db", "names no database"),
             ("postgres://me:hunter2@db/", "names no database"),
-            ("postgres://me:hun/ter2@db/d", "no number"),
+            ("postgres://me:hun/ter2@db/d", "is not a number"),
             ("postgres://me:hunter2@a,b/d", "several hosts"),
-            ("postgres://me:hunter2@db:x/d", "no number"),
-            ("postgres://me:hunter2%@db/d", "the password holds a `%`"),
-            ("postgres://me:hunter2%+1@db/d", "the password holds a `%`"),
-            ("postgres://me:hunter2%00@db/d", "the password holds a zero"),
+            ("postgres://me:hunter2@db:x/d", "is not a number"),
+            ("postgres://me:hunter2%@db/d", "the password has a `%`"),
+            ("postgres://me:hunter2%+1@db/d", "the password has a `%`"),
+            ("postgres://me:hunter2%00@db/d", "the password has a zero"),
             ("postgres://me:hunter2@db/d?sslmod=require", "did you mean `sslmode`?"),
             ("postgres://me:hunter2@db/d?options=-csearch_path%3Dx", "no parameter `options`"),
             ("postgres://me:hunter2@db/d?sslmode", "no `=`"),

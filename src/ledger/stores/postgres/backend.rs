@@ -246,8 +246,8 @@ fn stored_lease(row: &Row, action: &str) -> Result<StoredLease, BackendError> {
         return Err(damage_error(action, &"its row is damaged: two epochs"));
     }
     // A server clock that was set back must not make a lease appear longer than it is.
-    let age =
-        Duration::try_from_secs_f64(age.max(0.0)).map_err(|_| damage_error(action, &"its age is none"))?;
+    let age = Duration::try_from_secs_f64(age.max(0.0))
+        .map_err(|_| damage_error(action, &"its age is not valid"))?;
     Ok(StoredLease { lease, mark: mark_of(epoch, version), age })
 }
 
@@ -262,13 +262,13 @@ fn read_mark(mark: &LeaseVersion) -> Option<(i64, i64)> {
 
 fn column_number(row: &Row, action: &str) -> Result<u64, BackendError> {
     let number: i64 = read_column(row, "number", action)?;
-    u64::try_from(number).map_err(|_| damage_error(action, &"a number is below zero"))
+    u64::try_from(number).map_err(|_| damage_error(action, &"a number is negative"))
 }
 
 fn read_column<'a, T: FromSql<'a>>(row: &'a Row, name: &str, action: &str) -> Result<T, BackendError> {
     row.try_get(name).map_err(|_| {
         let reason = format!(
-            "the column `{name}` is not what stead made: give it a schema of its own with ?schema=NAME"
+            "the column `{name}` does not have the type that stead uses: give stead a schema of its own with ?schema=NAME"
         );
         damage_error(action, &reason)
     })

@@ -215,7 +215,7 @@ fn postgres_tls_config(address: &PostgresAddress) -> Result<MakeRustlsConnect, S
         return Ok(MakeRustlsConnect::new(verified));
     };
     let unusable = |reason: &dyn std::fmt::Display| {
-        format!("the authorities in {} cannot be used: {reason}", file.display())
+        format!("the certificate authorities in {} cannot be used: {reason}", file.display())
     };
     let mut roots = rustls::RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(file).map_err(|error| unusable(&error))? {

@@ -75,7 +75,7 @@ impl StatementError {
             Self::NotConnected(reason) => format!("no connection: {reason}"),
             Self::Refused(_, reason) => reason,
             Self::ConnectionLost(reason) => {
-                format!("the connection was lost before the answer came: {reason}")
+                format!("the connection was lost before the server answered: {reason}")
             }
         }
     }
@@ -96,8 +96,7 @@ fn in_words(said: &DbError) -> String {
     let text = sanitize_message(said.message());
     let remedy = match said.code() {
         &SqlState::INSUFFICIENT_PRIVILEGE => {
-            "; let an administrator make the tables and grant the rights to this role once, as the README \
-             says under PostgreSQL"
+            "; an administrator must create the tables and grant the permissions to this role once, as the README describes under PostgreSQL"
         }
         &SqlState::UNDEFINED_TABLE
         | &SqlState::UNDEFINED_COLUMN
@@ -105,13 +104,13 @@ fn in_words(said: &DbError) -> String {
         | &SqlState::INVALID_COLUMN_REFERENCE
         | &SqlState::WRONG_OBJECT_TYPE
         | &SqlState::UNDEFINED_FUNCTION => {
-            "; the tables are not the ones that stead makes: give it a schema of its own with ?schema=NAME"
+            "; the tables are not the ones that stead creates: give stead a schema of its own with ?schema=NAME"
         }
         &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
             "; check the user, and the password in PGPASSWORD or ~/.pgpass"
         }
-        &SqlState::READ_ONLY_SQL_TRANSACTION => "; name the server that takes writes, not a standby",
-        &SqlState::INVALID_SCHEMA_NAME => "; let an administrator make the schema, or leave ?schema= out",
+        &SqlState::READ_ONLY_SQL_TRANSACTION => "; name the primary server, not a standby",
+        &SqlState::INVALID_SCHEMA_NAME => "; let an administrator create the schema, or omit ?schema=",
         _ => "",
     };
     format!("{text} ({}){remedy}", sanitize_message(said.code().code()))
@@ -125,7 +124,7 @@ fn last_cause(error: &Error) -> String {
     }
     let text = sanitize_message(&cause.to_string());
     if text.contains("tls is not supported by server") || text.contains("server does not support TLS") {
-        return format!("{text}: it must be set up for it (ssl = on)");
+        return format!("{text}: the server must be configured for TLS (ssl = on)");
     }
     text
 }

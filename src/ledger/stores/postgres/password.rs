@@ -32,7 +32,7 @@ pub(super) fn find_password(address: &PostgresAddress) -> Result<Option<SecretSt
         use std::os::unix::fs::PermissionsExt;
         let open = std::fs::metadata(&file).is_ok_and(|file| file.permissions().mode() & 0o077 != 0);
         if open {
-            return Err(format!("{} is open to others: chmod 600 it", file.display()));
+            return Err(format!("{} is accessible to other users: chmod 600 it", file.display()));
         }
     }
     Ok(Some(password.into()))

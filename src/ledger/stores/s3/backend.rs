@@ -102,7 +102,7 @@ impl S3Backend {
         let failed = |reason: String| StoreError::Shared { action: "use", place: place.clone(), reason };
         if let Some(name) = [stack, environment].into_iter().find(|name| !is_legal_segment(name)) {
             return Err(failed(format!(
-                "`{}` is no name for a stack or an environment",
+                "`{}` is not a valid name of a stack or an environment",
                 sanitize_server_text(name)
             )));
         }
@@ -213,7 +213,7 @@ impl S3Backend {
         let kept: LeaseObject =
             serde_json::from_slice(&object.bytes).map_err(|_| BackendError::Failed {
                 action: action.to_owned(),
-                reason: "what is there is no lease that this version knows".to_owned(),
+                reason: "the object is not a lease that this version knows".to_owned(),
             })?;
         self.newest.set(self.newest.get().max(kept.summary));
         Ok(Some((kept, object)))
@@ -397,7 +397,7 @@ fn object_store_error(action: &str, error: &Error) -> BackendError {
 fn failure_reason(error: &Error) -> String {
     let words = sanitize_server_text(&root_cause_text(error));
     if words.contains("NoSuchBucket") {
-        return "there is no such bucket".to_owned();
+        return "the bucket does not exist".to_owned();
     }
     words
 }

@@ -36,9 +36,7 @@ impl CredentialSource {
             Self::Environment => "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN",
             Self::WebIdentity => "check the AWS_WEB_IDENTITY_… or AWS_CONTAINER_… variables",
             Self::InstanceMetadata => {
-                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are missing, and this machine gives no credentials \
-                 (profiles of the AWS command line are not read; it prints their variables with \
-                 `aws configure export-credentials --format env`)"
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are missing, and this machine provides no credentials (profiles of the AWS command line are not read; it prints their variables with `aws configure export-credentials --format env`)"
             }
         }
     }
@@ -98,9 +96,9 @@ fn endpoint_url(builder: &AmazonS3Builder) -> Result<Option<Url>, String> {
     let set = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
     let Some(text) = set.iter().find_map(|key| builder.get_config_value(key)) else { return Ok(None) };
     let url = https::parse_server_url(&text)
-        .map_err(|reason| format!("AWS_ENDPOINT_URL is no safe endpoint: {reason}"))?;
+        .map_err(|reason| format!("AWS_ENDPOINT_URL is not a safe endpoint: {reason}"))?;
     if url.query().is_some() || url.fragment().is_some() {
-        return Err("AWS_ENDPOINT_URL is no safe endpoint: it has a query or a fragment".to_owned());
+        return Err("AWS_ENDPOINT_URL is not a safe endpoint: it has a query or a fragment".to_owned());
     }
     Ok(Some(url))
 }

@@ -69,7 +69,7 @@ pub trait SharedBackend {
 #[derive(Debug, Error)]
 pub enum BackendError {
     /// The condition is not met: another process wrote.
-    #[error("someone else wrote there")]
+    #[error("another process wrote it")]
     Conflict,
     /// The backend cannot be used: it is unreachable, refuses the request, or contains something else.
     #[error("cannot {action}: {reason}")]

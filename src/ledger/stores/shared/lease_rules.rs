@@ -21,7 +21,9 @@ pub(super) fn check_takeable(
         LeaseStatus::Held(left) => {
             let holder = lease.holder.as_ref().map(LeaseHolder::in_words).unwrap_or_default();
             let left = left.as_secs();
-            Err(StoreError::Locked { holder: format!("{holder}; at the latest it runs out in {left} s") })
+            Err(StoreError::Locked {
+                holder: format!("{holder}; the lock expires in {left} s at the latest"),
+            })
         }
         LeaseStatus::Free | LeaseStatus::HolderDead | LeaseStatus::Expired => Ok(false),
     }

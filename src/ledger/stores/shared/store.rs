@@ -209,7 +209,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         let lease = self.own_lease(Some(&self.holder));
         match self.shelf.put_lease(&lease, None).await {
             Err(BackendError::Conflict) => {}
-            Ok(_) => return Err(lax("it created an object that existed already")),
+            Ok(_) => return Err(lax("it accepted the creation of an object that existed already")),
             Err(error) => return Err(probed(error)),
         }
         let stale = if let Some(mark) = before {
@@ -223,7 +223,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         };
         match self.shelf.put_lease(&lease, Some(&stale)).await {
             Err(BackendError::Conflict) => Ok(()),
-            Ok(_) => Err(lax("it replaced what had changed since it was read")),
+            Ok(_) => Err(lax("it replaced an object that had changed since it was read")),
             Err(error) => Err(probed(error)),
         }
     }
@@ -235,7 +235,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
             Err(BackendError::Conflict) => Ok(()),
             Ok(()) => Err(StoreError::Lax {
                 place: self.shelf.display_location(),
-                what: "it wrote over a line that was there already",
+                what: "it overwrote a line that existed already",
             }),
             Err(error) => Err(shelf_error(&self.shelf, "probe", &error)),
         }
@@ -541,7 +541,7 @@ fn is_held_by(lease: &Lease, who: &LeaseHolder) -> bool {
 async fn lost_race_error<H: SharedBackend>(shelf: &H) -> StoreError {
     let holder = match shelf.lease().await {
         Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
-        _ => "someone who was quicker".to_owned(),
+        _ => "another process that was faster".to_owned(),
     };
     StoreError::Locked { holder }
 }

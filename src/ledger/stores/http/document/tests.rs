@@ -116,7 +116,7 @@ fn every_changed_byte_is_detected() {
     shorter.lines.pop();
     assert_eq!(
         parse(Some(&shorter.write().unwrap()), Uuid::nil(), None).unwrap_err(),
-        "it does not end where it says"
+        "its last line does not match its recorded head"
     );
 }
 
@@ -142,7 +142,7 @@ fn a_line_forged_without_the_key_is_rejected_with_its_number() {
     let short = document.to_condensed(&of(&records), Some(&key)).unwrap();
     assert_eq!(read(&short, Some(&key)).unwrap().records.len(), 1);
     let forged = document.to_condensed(&of(&records), None).unwrap();
-    assert!(read(&forged, Some(&key)).unwrap_err().starts_with("the summary: it has no MAC"));
+    assert!(read(&forged, Some(&key)).unwrap_err().starts_with("the checkpoint: it has no MAC"));
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn a_lease_is_taken_renewed_and_released() {
     append(&one, &[begin(1)]).unwrap();
     let error = world.try_open(2).err().unwrap().to_string();
     assert!(error.contains("user1@host, process 1"), "{error}");
-    assert!(error.contains("runs out in 240 s"), "{error}");
+    assert!(error.contains("expires in 240 s"), "{error}");
     now(one.release()).unwrap();
     assert_eq!(one.held_for(), Some(Duration::ZERO));
     assert!(matches!(append(&one, &[begin(2)]), Err(StoreError::Poisoned)), "after the release");
