@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use super::diagnostics::codes;
+use super::diagnostics::messages::unknown_key;
 use super::keywords::{
     Keywords, TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, word_names,
 };
-use super::resolve::blocks::attributes::unknown_key;
 use super::syntax::document::{DocumentEntry, Node, NodeValue, Scalar, ScalarForm};
-use super::syntax::limits::parse;
+use super::syntax::parse_source::parse;
 use super::syntax::quoting;
 use super::types::scalar::infer_value;
 use crate::model::address::Name;

@@ -13,7 +13,6 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::LoadedStack;
-use crate::config::syntax::limits;
 use crate::editor::explain;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
@@ -98,7 +97,8 @@ fn names_in_block(settings: &Settings, word: &str) -> BTreeSet<String> {
     let Ok(read) = stack_files::read_stack(&settings.dir) else { return BTreeSet::new() };
     let mut found = BTreeSet::new();
     for (id, source) in read.sources.iter() {
-        let parsed = limits::parse(id, source, &|word| REGISTRY.kind(word).is_some());
+        let parsed =
+            crate::config::syntax::parse_source::parse(id, source, &|word| REGISTRY.kind(word).is_some());
         let Some(Ok(document)) = parsed else { continue };
         let blocks = document.root.iter().filter(|entry| entry.key == word);
         let names = blocks.filter_map(|entry| entry.value.entries()).flatten();

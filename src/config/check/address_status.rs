@@ -155,3 +155,11 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         });
     }
 }
+
+pub(in crate::config) fn duplicate_declaration(text: &str, first: Span, again: Span) -> Diagnostic {
+    Diagnostic::error(codes::SAID_TWICE, "two declarations contradict each other")
+        .with_label(again, "declared again here")
+        .with_label(first, "declared here first")
+        .detail(text)
+        .help("keep one of the two")
+}

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::address_status::{AddressIndex, AddressStatus};
+use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords::{self, Keyword, Keywords};
@@ -332,12 +332,4 @@ impl<'d> DeclarationItem<'d> {
 fn required_keys_example(words: Keywords) -> String {
     let needed = words.iter().filter(|word| word.needed);
     needed.map(|word| format!("{}: …", word.name)).collect::<Vec<_>>().join(", ")
-}
-
-pub(in crate::config) fn duplicate_declaration(text: &str, first: Span, again: Span) -> Diagnostic {
-    Diagnostic::error(codes::SAID_TWICE, "two declarations contradict each other")
-        .with_label(again, "declared again here")
-        .with_label(first, "declared here first")
-        .detail(text)
-        .help("keep one of the two")
 }

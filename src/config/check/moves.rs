@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::address_status::{AddressIndex, AddressStatus};
-use super::declarations::duplicate_declaration;
+use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
 use crate::config::diagnostics::codes;
 use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
 use crate::model::address::{Address, path_prefixes};

@@ -2,13 +2,11 @@
 
 use super::codes;
 use crate::config::keywords::{self, Keywords};
-use crate::config::resolve::blocks::attributes::unknown_key;
-use crate::config::resolve::evaluator::sensitive_problem;
 use crate::config::syntax::document::DocumentEntry;
 use crate::config::syntax::quoting;
 use crate::config::types::mismatch::TypeMismatch;
 use crate::model::budget::{MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
-use crate::model::diagnostic::Diagnostic;
+use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::EvaluationError;
 use crate::model::source::Span;
 
@@ -65,4 +63,29 @@ pub(in crate::config) fn evaluation_problem(
         }
         EvaluationError::TooLarge => too_large(span),
     }
+}
+
+/// Returns the diagnostic of an unknown key.
+pub(in crate::config) fn unknown_key(entry: &DocumentEntry, known: &[&str]) -> Diagnostic {
+    let problem =
+        Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").with_label(entry.key_span, "");
+    match nearest_name(&entry.key, known.iter().copied()) {
+        Some(near) => problem
+            .detail(format!("There is no `{}` here.", entry.key))
+            .help(format!("did you mean `{near}`?"))
+            .fix(entry.key_span, near),
+        None => problem
+            .detail(format!("There is no `{}` here.", entry.key))
+            .help(format!("keys are: {}", known.join(", "))),
+    }
+}
+
+/// Returns the diagnostic of a failed expression over a secret. It has no span and is the same for all of
+/// them: its location among many would reveal which of as many guesses is right.
+pub(in crate::config) fn sensitive_problem() -> Diagnostic {
+    Diagnostic::error(codes::SENSITIVE, "an expression over a secret fails")
+        .detail(
+            "An expression over a secret has the wrong type or no value. Which one, and why, is not shown, because that would reveal something about the secret.",
+        )
+        .help("try the expressions over secrets one by one: stead eval 'EXPRESSION'")
 }

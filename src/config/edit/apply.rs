@@ -7,7 +7,7 @@ use super::refusals::{self, EditError};
 use super::request::{Edit, EditPath, EditPathStep, EditableFile};
 use super::{kdl, yaml};
 use crate::config::syntax::document::Syntax;
-use crate::config::syntax::limits::parse;
+use crate::config::syntax::parse_source::parse;
 use crate::config::syntax::{kdl as kdl_text, yaml as yaml_text};
 use crate::model::source::{Source, SourceId};
 

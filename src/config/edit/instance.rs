@@ -5,7 +5,7 @@ use super::literal::ConfigLiteral;
 use super::references::{PathRenames, redirect_text};
 use super::request::{EditPath, EditableFile};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
-use crate::config::syntax::limits::parse;
+use crate::config::syntax::parse_source::parse;
 use crate::config::syntax::scalar_class::{ScalarClass, scalar_class};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};

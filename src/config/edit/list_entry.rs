@@ -2,7 +2,7 @@
 
 use super::request::{EditPath, EditPathStep, EditableFile};
 use crate::config::syntax::document::{Node, NodeValue};
-use crate::config::syntax::limits::parse;
+use crate::config::syntax::parse_source::parse;
 use crate::model::source::{SourceId, Span};
 
 /// Returns the path of the list entry at a span; `None` when there is none, or the file has syntax errors.

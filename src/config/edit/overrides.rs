@@ -2,7 +2,7 @@
 //! shop.vm.web.plan: … }`.
 
 use super::request::{Edit, EditPath, EditableFile};
-use crate::config::syntax::limits::parse;
+use crate::config::syntax::parse_source::parse;
 use crate::model::address::Name;
 use crate::model::source::SourceId;
 

@@ -8,7 +8,7 @@
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::InstanceContext;
-use crate::config::resolve::blocks::expand::PendingBlock;
+use crate::config::resolve::block_index::PendingBlock;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};

@@ -354,3 +354,11 @@ impl ModuleExpansion {
         }
     }
 }
+
+/// Block that is not yet in the index.
+pub(in crate::config) struct PendingBlock<'d> {
+    pub(in crate::config) kind: &'static Kind,
+    pub(in crate::config) address: Address,
+    pub(in crate::config) entry: &'d DocumentEntry,
+    pub(in crate::config) parent: Option<ParentInstance<'d>>,
+}

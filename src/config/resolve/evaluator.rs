@@ -395,13 +395,3 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
             .detail(format!("`${path}` has two dots in a row, or ends with one.")),
     }
 }
-
-/// Returns the diagnostic of a failed expression over a secret. It has no span and is the same for all of
-/// them: its location among many would reveal which of as many guesses is right.
-pub(in crate::config) fn sensitive_problem() -> Diagnostic {
-    Diagnostic::error(codes::SENSITIVE, "an expression over a secret fails")
-        .detail(
-            "An expression over a secret has the wrong type or no value. Which one, and why, is not shown, because that would reveal something about the secret.",
-        )
-        .help("try the expressions over secrets one by one: stead eval 'EXPRESSION'")
-}

@@ -1,11 +1,10 @@
-//! Common parts of both parsers: error codes, limits, and the entry point `parse`.
+//! Common parts of both parsers: error codes and limits.
 
 use std::path::Path;
 
-use super::document::{Document, Syntax};
-use super::{kdl, yaml};
+use super::document::Syntax;
 use crate::model::diagnostic::Diagnostic;
-use crate::model::source::{Source, SourceId, Span};
+use crate::model::source::{SourceId, Span};
 
 /// Maximum nesting of a file, which bounds the call stack of every tree traversal.
 pub const MAX_DEPTH: usize = 64;
@@ -136,21 +135,6 @@ pub const CODES: &[(&str, &str)] = &[
     (NOT_FINITE, "A KDL number is infinite or not a number."),
 ];
 
-/// Parses a source in the syntax of its path's extension; `None` for an unknown extension.
-///
-/// `is_kind` distinguishes a block with a name (`vpc main`) from a value (`stack shop`): in YAML the
-/// difference is visible, in KDL it is not. For a file of plain values it is false for every keyword.
-pub fn parse(
-    id: SourceId,
-    source: &Source,
-    is_kind: &dyn Fn(&str) -> bool,
-) -> Option<Result<Document, Vec<Diagnostic>>> {
-    Some(match syntax_of(&source.path)? {
-        Syntax::Yaml => yaml::parse(id, source),
-        Syntax::Kdl => kdl::parse(id, source, is_kind),
-    })
-}
-
 /// Returns the syntax that a path's ending names.
 #[must_use]
 pub fn syntax_of(path: &str) -> Option<Syntax> {
@@ -202,6 +186,3 @@ pub(in crate::config) fn too_many_values(at: Span) -> Diagnostic {
         .detail(format!("A file may hold {MAX_NODES} values."))
         .help("Split the file: all files of a stack's directory are read together.")
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,7 @@ pub mod document;
 pub mod kdl;
 pub mod limits;
 pub mod parse_cache;
+pub mod parse_source;
 pub(super) mod quoting;
 pub(super) mod scalar_class;
 pub(super) mod unique_keys;

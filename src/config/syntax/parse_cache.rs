@@ -48,7 +48,6 @@ impl ParseCache {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::syntax::limits;
 
     fn is_kind(word: &str) -> bool {
         word == "vm"
@@ -59,7 +58,7 @@ mod tests {
         let trees = ParseCache::default();
         for (text, id, is_parsed) in texts {
             let (id, source) = (SourceId(*id), Source::new(path, *text));
-            let whole = || limits::parse(id, &source, &is_kind).unwrap();
+            let whole = || crate::config::syntax::parse_source::parse(id, &source, &is_kind).unwrap();
             let mut parsed = false;
             let document = trees.cached_document(id, &source, &is_kind, || {
                 parsed = true;

@@ -165,7 +165,7 @@ mod tests {
     }
 
     use crate::config::syntax::document::NodeValue;
-    use crate::config::syntax::limits::parse;
+    use crate::config::syntax::parse_source::parse;
     use crate::model::source::{Source, SourceId};
 
     #[test]

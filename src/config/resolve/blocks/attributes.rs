@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
-use crate::config::diagnostics::messages::mismatch_diagnostic;
+use crate::config::diagnostics::messages::{mismatch_diagnostic, unknown_key};
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::template;
@@ -16,7 +16,7 @@ use crate::config::types::conform::conform_to_type;
 use crate::config::types::mismatch::TypeMismatch;
 use crate::config::types::scalar::{self, type_name};
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::source::Span;
@@ -551,20 +551,5 @@ fn sort_key(part: &Expression) -> String {
             format!("${}.{}", reference.address, reference.attribute.as_deref().unwrap_or_default())
         }
         _ => String::from("~"),
-    }
-}
-
-/// Returns the diagnostic of an unknown key.
-pub(in crate::config) fn unknown_key(entry: &DocumentEntry, known: &[&str]) -> Diagnostic {
-    let problem =
-        Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known").with_label(entry.key_span, "");
-    match nearest_name(&entry.key, known.iter().copied()) {
-        Some(near) => problem
-            .detail(format!("There is no `{}` here.", entry.key))
-            .help(format!("did you mean `{near}`?"))
-            .fix(entry.key_span, near),
-        None => problem
-            .detail(format!("There is no `{}` here.", entry.key))
-            .help(format!("keys are: {}", known.join(", "))),
     }
 }

@@ -8,7 +8,9 @@ use super::expansion_diagnostics::{describe_wait, for_each_problem, illegal_key,
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::merge::blocks::{MergedDocuments, illegal_name, no_names, not_a_block};
-use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock, Each, EachValue, ParentInstance};
+use crate::config::resolve::block_index::{
+    BlockExpansion, DeclaredBlock, Each, EachValue, ParentInstance, PendingBlock,
+};
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
@@ -17,21 +19,13 @@ use crate::config::types::scalar;
 use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
-use crate::model::schema::{Kind, Presence};
+use crate::model::schema::Presence;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// Budget charge of a block, and of each of its instances.
 const BLOCK_NODES: usize = 4;
 const INSTANCE_NODES: usize = 2;
-
-/// Block that is not yet in the index.
-pub(in crate::config) struct PendingBlock<'d> {
-    pub(in crate::config) kind: &'static Kind,
-    pub(in crate::config) address: Address,
-    pub(in crate::config) entry: &'d DocumentEntry,
-    pub(in crate::config) parent: Option<ParentInstance<'d>>,
-}
 
 impl<'d> Evaluator<'d> {
     /// Declares every block and child of the configuration. Returns the children whose keys depend on

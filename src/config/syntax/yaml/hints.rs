@@ -2,10 +2,12 @@
 
 use granit_parser::ErrorKind;
 
-use super::lines::{YamlLine, expression_end, floor_boundary, quote_yaml_text};
-use super::messages::{glued_key, invisible_characters, missing_space_problem};
+use super::lines::{
+    YamlLine, expression_end, floor_boundary, in_flow, open_bracket, quote_yaml_text, value_end,
+};
+use super::messages::{glued_key, invisible_characters, missing_space_problem, unquoted_cron};
 use crate::config::syntax::limits::{
-    BRACKET, EXPRESSION_IN_FLOW, INDENTATION, QUOTING, RESERVED_START, TAB, UNCLOSED_QUOTE, UNQUOTED_CRON,
+    BRACKET, EXPRESSION_IN_FLOW, INDENTATION, QUOTING, RESERVED_START, TAB, UNCLOSED_QUOTE,
     UNQUOTED_EXPRESSION, YAML_SYNTAX, byte_span, too_deep,
 };
 use crate::model::diagnostic::Diagnostic;
@@ -13,9 +15,6 @@ use crate::model::source::{SourceId, Span};
 
 /// Maximum number of lines above an error that are searched.
 const LINES_ABOVE: usize = 200;
-
-/// Maximum number of bytes above an error that are searched for an open bracket.
-const BYTES_ABOVE: usize = 64 * 1024;
 
 /// Location of an error, with its line.
 struct YamlErrorLocation<'a> {
@@ -480,62 +479,4 @@ pub(super) fn expression_as_key(text: &str, at: Span) -> Diagnostic {
     let place =
         YamlErrorLocation { id: at.source, text, at: start, line: YamlLine { value: start, ..line } };
     place.unquoted_expression(start + text[start..].find("${").unwrap_or_default())
-}
-
-/// Returns the diagnostic of a cron schedule whose `*` YAML reads as an alias: `*/5 * * * *`.
-pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
-    let start = at.start as usize;
-    let line = YamlLine::line_at(text, start);
-    let mut end = value_end(text, start, in_flow(text, start), true);
-    let fields = |end: usize| text[start..end].split_ascii_whitespace().count();
-    if fields(end) < 5 && !in_flow(text, start) {
-        end = line.end;
-    }
-    let written = &text[start..end];
-    let cron = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '/' | ',' | '-' | ' ' | '?' | '#');
-    if !(5..=6).contains(&fields(end)) || !written.chars().all(cron) {
-        return None;
-    }
-    let whole = byte_span(at.source, start, end);
-    let right = quote_yaml_text(written);
-    let key = if line.value == start { &text[line.text..line.value] } else { "" };
-    Some(
-        Diagnostic::error(UNQUOTED_CRON, "Cron schedule without quotes")
-            .with_label(whole, "quote the cron")
-            .detail("Without quotes, YAML reads a `*` at the beginning as an alias.")
-            .help(format!("Quote the cron: `{key}{right}`."))
-            .fix(whole, right),
-    )
-}
-
-/// Returns the end of an unquoted value that begins at an offset: before a comment or, inside `{}` and
-/// `[]`, before the separator. With `comments`, a `#` does not end it.
-pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> usize {
-    let line = YamlLine::line_at(text, from);
-    let rest = &text[from..line.end.max(from)];
-    let comment = if comments { None } else { rest.find(" #") };
-    let entry = if flow { rest.find([',', ']', '}']) } else { None };
-    let end = comment.into_iter().chain(entry).min().unwrap_or(rest.len());
-    from + rest[..end].trim_end().len()
-}
-
-/// Returns whether an offset is inside `{}` or `[]` that opened on its line.
-fn in_flow(text: &str, at: usize) -> bool {
-    open_bracket(text, at)
-        .is_some_and(|open| YamlLine::line_at(text, open).start == YamlLine::line_at(text, at).start)
-}
-
-/// Returns the innermost bracket that is open at an offset, in the text shortly above.
-fn open_bracket(text: &str, at: usize) -> Option<usize> {
-    let from = floor_boundary(text, at.saturating_sub(BYTES_ABOVE));
-    let mut depth = 0_usize;
-    for (n, c) in text[from..at].char_indices().rev() {
-        match c {
-            '}' | ']' => depth += 1,
-            '{' | '[' if depth == 0 => return Some(from + n),
-            '{' | '[' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
 }

@@ -91,6 +91,41 @@ pub(super) fn quote_yaml_text(text: &str) -> String {
     }
 }
 
+/// Returns the end of an unquoted value that begins at an offset: before a comment or, inside `{}` and
+/// `[]`, before the separator. With `comments`, a `#` does not end it.
+pub(super) fn value_end(text: &str, from: usize, flow: bool, comments: bool) -> usize {
+    let line = YamlLine::line_at(text, from);
+    let rest = &text[from..line.end.max(from)];
+    let comment = if comments { None } else { rest.find(" #") };
+    let entry = if flow { rest.find([',', ']', '}']) } else { None };
+    let end = comment.into_iter().chain(entry).min().unwrap_or(rest.len());
+    from + rest[..end].trim_end().len()
+}
+
+/// Maximum number of bytes above an error that are searched for an open bracket.
+pub(super) const BYTES_ABOVE: usize = 64 * 1024;
+
+/// Returns whether an offset is inside `{}` or `[]` that opened on its line.
+pub(super) fn in_flow(text: &str, at: usize) -> bool {
+    open_bracket(text, at)
+        .is_some_and(|open| YamlLine::line_at(text, open).start == YamlLine::line_at(text, at).start)
+}
+
+/// Returns the innermost bracket that is open at an offset, in the text shortly above.
+pub(super) fn open_bracket(text: &str, at: usize) -> Option<usize> {
+    let from = floor_boundary(text, at.saturating_sub(BYTES_ABOVE));
+    let mut depth = 0_usize;
+    for (n, c) in text[from..at].char_indices().rev() {
+        match c {
+            '}' | ']' => depth += 1,
+            '{' | '[' if depth == 0 => return Some(from + n),
+            '{' | '[' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

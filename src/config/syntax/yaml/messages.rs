@@ -1,11 +1,10 @@
 //! Diagnostics of YAML that the parser accepts, but whose tree shows a mistake.
 
-use super::hints::{self, value_end};
-use super::lines::{YamlLine, expression_end, floor_boundary, quote_yaml_text};
+use super::lines::{YamlLine, expression_end, floor_boundary, in_flow, quote_yaml_text, value_end};
 use crate::config::syntax::document::{Node, ScalarForm};
 use crate::config::syntax::limits::{
     ALIAS, DOCUMENTS, KEY, MERGE, MISSING_SPACE, NOT_A_MAPPING, QUOTING, RESERVED_START, TAG,
-    TOO_MANY_VALUES, UNQUOTED_EXPRESSION, byte_span,
+    TOO_MANY_VALUES, UNQUOTED_CRON, UNQUOTED_EXPRESSION, byte_span,
 };
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
@@ -93,7 +92,7 @@ fn template_braces(text: &str, at: Span, start: usize) -> Diagnostic {
 }
 
 pub(super) fn unknown_alias(text: &str, name: &str, at: Span, names: &[Name]) -> Diagnostic {
-    if let Some(cron) = hints::unquoted_cron(text, at) {
+    if let Some(cron) = unquoted_cron(text, at) {
         return cron;
     }
     let problem = Diagnostic::error(ALIAS, "Alias without an anchor").with_label(at, "").detail(format!(
@@ -236,4 +235,30 @@ pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
             )),
         }
     })
+}
+
+/// Returns the diagnostic of a cron schedule whose `*` YAML reads as an alias: `*/5 * * * *`.
+pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
+    let start = at.start as usize;
+    let line = YamlLine::line_at(text, start);
+    let mut end = value_end(text, start, in_flow(text, start), true);
+    let fields = |end: usize| text[start..end].split_ascii_whitespace().count();
+    if fields(end) < 5 && !in_flow(text, start) {
+        end = line.end;
+    }
+    let written = &text[start..end];
+    let cron = |c: char| c.is_ascii_alphanumeric() || matches!(c, '*' | '/' | ',' | '-' | ' ' | '?' | '#');
+    if !(5..=6).contains(&fields(end)) || !written.chars().all(cron) {
+        return None;
+    }
+    let whole = byte_span(at.source, start, end);
+    let right = quote_yaml_text(written);
+    let key = if line.value == start { &text[line.text..line.value] } else { "" };
+    Some(
+        Diagnostic::error(UNQUOTED_CRON, "Cron schedule without quotes")
+            .with_label(whole, "quote the cron")
+            .detail("Without quotes, YAML reads a `*` at the beginning as an alias.")
+            .help(format!("Quote the cron: `{key}{right}`."))
+            .fix(whole, right),
+    )
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use super::references::scan_references;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
-use crate::config::syntax::limits;
 use crate::model::schema::{Kind, Registry};
 use crate::model::source::{Source, SourceId, Span};
 
@@ -58,7 +57,7 @@ pub(in crate::editor::lsp) struct ModuleCall {
 /// Reads the names of a file; `None` if it cannot be parsed.
 pub(in crate::editor::lsp) fn read_names(registry: &Registry, source: &Source) -> Option<FileSymbols> {
     let is_kind = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
-    let document = limits::parse(SourceId(0), source, &is_kind)?.ok()?;
+    let document = crate::config::syntax::parse_source::parse(SourceId(0), source, &is_kind)?.ok()?;
     let mut reader = SymbolCollector { registry, text: &source.text, names: FileSymbols::default() };
     reader.read_document(&document);
     Some(reader.names)

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, ScalarForm};
-use crate::config::syntax::limits::parse;
+use crate::config::syntax::parse_source::parse;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId};
 
