@@ -9,9 +9,10 @@ use super::diagnostics::collector::DiagnosticCollector;
 use super::diagnostics::hints::suggestions::apply_suggestions;
 use super::diagnostics::variable_files::{self, VariableFileRedactor};
 use super::input::config_path::ConfigPath;
-use super::input::gather::{SourceUnits, gather_units, read_own_files};
+use super::input::gather::{gather_units, read_own_files};
 use super::input::nested_children;
 use super::input::parse_file::parse_document;
+use super::input::source_loader::SourceUnits;
 use super::merge::blocks::{
     MergedDocuments, NamedEntries, merge_documents, merge_environments, merge_module,
 };

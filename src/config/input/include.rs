@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::gather::{SourceUnit, SourceUnitLoader};
+use super::source_loader::{SourceUnit, SourceUnitLoader};
 use crate::config::diagnostics::codes;
 use crate::config::input::config_path::ConfigPath;
 use crate::config::input::discovery::is_stack_file;

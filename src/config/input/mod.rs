@@ -9,3 +9,4 @@ pub(super) mod list_shorthand;
 pub(super) mod nested_children;
 pub mod parse_file;
 pub mod source_dir;
+pub(super) mod source_loader;
