@@ -1,6 +1,17 @@
 //! `load`: entry point of the configuration phase. In: file texts and the request. Out: a `Stack`, or every
 //! problem that was found.
 
+use crate::config::check::declarations::read_declarations;
+use crate::config::check::policies::read_policies;
+use crate::config::resolve::blocks::override_values::unused_overrides;
+use crate::config::resolve::blocks::resource::find_project;
+use crate::config::resolve::blocks::source_digest::check_secret_boundaries;
+use crate::config::resolve::text::resolve_text;
+use crate::config::resolve::unit::resolve_unit;
+use crate::config::resolve::untyped_values::resolve_untyped;
+use crate::config::resolve::values::data_sources::declare_stacks;
+use crate::config::resolve::values::recipients::resolve_recipients;
+use crate::config::resolve::values::variables::resolve_variables;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::check::{self, dependency_cycles, redact_sources, secret_sinks, service_rules, unused};
@@ -288,7 +299,7 @@ fn check_sinks(
     awaited: &BTreeMap<Name, DeferredSecret>,
 ) -> Vec<SinkUse> {
     let sinks = secret_sinks::sink_uses(resources, awaited, &resolver.sink_spans.take());
-    resolver.check_secret_boundaries(resources, &sinks);
+    check_secret_boundaries(resolver, resources, &sinks);
     if !resolver.keeps_secrets {
         deferred_secrets::check_readable(awaited.iter(), resources, &resolver.problems);
     }
@@ -315,7 +326,8 @@ fn run_phases(
     modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
     let header = resolve_header(&merged, &problems);
     let chosen = choose_environment(&merged.environments, files.environment.as_ref(), &problems);
-    let mut resolver = Evaluator::new(registry, sources, read, problems, (&files.calls, &files.budget));
+    let mut resolver =
+        Evaluator::new(registry, sources, read, problems, (&files.calls, &files.budget), resolve_untyped);
     (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced.spans);
     (resolver.overrides, resolver.scope.spoken) = (Overrides::new(&replaced.later), vec![Name::default()]);
     resolver.stack.clone_from(&header.name);
@@ -325,21 +337,21 @@ fn run_phases(
     let others = header::other_environment_vars(&merged.environments, &chosen.environment.name);
     resolver.var_files = files.vars.iter().map(|(_, document)| document.source).collect();
     let givers = VariableSources { request, var_files: &files.vars, environment: chosen.vars, others };
-    resolver.resolve_variables(&merged.vars, &givers);
+    resolve_variables(&mut resolver, &merged.vars, &givers);
     // Resolved first, because the recipients decide whether a secret needs a sink.
-    resolver.recipients = resolver.resolve_recipients(merged.secrets);
+    resolver.recipients = resolve_recipients(&resolver, merged.secrets);
     resolver.keeps_secrets = merged.secrets.is_some();
-    resolver.declare_stacks(&merged.stacks);
-    resolver.resolve_unit(&merged);
-    resolver.unused_overrides();
+    declare_stacks(&mut resolver, &merged.stacks);
+    resolve_unit(&mut resolver, &merged);
+    unused_overrides(&resolver);
     let mut resources = std::mem::take(&mut resolver.made);
     resources.sort_by(|a, b| a.address.cmp(&b.address));
     let outputs = resolve_outputs(&resolver, &merged.outputs);
     let evaluated = evaluate_requested(&resolver, request, files.expression);
     let named = resolver.values_by_name(&merged);
-    let project = resolver.find_project(&resources);
-    let declarations = resolver.read_declarations(&merged, &resources);
-    let policies = resolver.read_policies(&merged.policies);
+    let project = find_project(&resolver, &resources);
+    let declarations = read_declarations(&resolver, &merged, &resources);
+    let policies = read_policies(&resolver, &merged.policies);
     for circle in dependency_cycles::dependency_cycles(&resources) {
         resolver.problems.push(circle);
     }
@@ -379,12 +391,12 @@ fn evaluate_requested(
 ) -> Option<Expression> {
     let (text, span) = (request.expression.as_ref()?, span?);
     let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
-    resolver.resolve_text(&text, span, EvaluationSite::top_level(None)).map(|resolved| resolved.expression)
+    resolve_text(resolver, &text, span, EvaluationSite::top_level(None)).map(|resolved| resolved.expression)
 }
 
 fn resolve_outputs<'d>(resolver: &Evaluator<'d>, entries: &NamedEntries<'d>) -> BTreeMap<Name, Output> {
     let output = |(name, entry): (&Name, &&'d DocumentEntry)| {
-        let resolved = resolver.resolve_untyped(&entry.value, EvaluationSite::top_level(None))?;
+        let resolved = resolve_untyped(resolver, &entry.value, EvaluationSite::top_level(None))?;
         Some((name.clone(), Output { expression: resolved.expression, span: entry.value.span }))
     };
     entries.iter().filter_map(output).collect()

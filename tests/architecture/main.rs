@@ -49,7 +49,7 @@ const fn figures(in_cycles: usize, misplaced_impls: usize, long_files: usize) ->
 /// listed has none. The goal is an empty table.
 const FIGURES: &[(&str, Figures)] = &[
     ("cli", figures(0, 0, 4)),
-    ("config", figures(37, 20, 5)),
+    ("config", figures(0, 0, 2)),
     ("emulator", figures(58, 32, 0)),
     ("ledger", figures(0, 0, 1)),
     ("model", figures(3, 0, 3)),

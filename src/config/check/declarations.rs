@@ -3,9 +3,12 @@
 //! In: the lists of the stack and of its modules. Out: `Declarations` that are consistent with the blocks.
 //! The plan compares them with the ledger later.
 
+use crate::config::resolve::blocks::expand::resolve_known;
+use crate::config::resolve::blocks::expand::resolve_when;
 use std::collections::HashMap;
 
 use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
+use super::moves::resolve_moves;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords::{self, Keyword, Keywords};
@@ -24,284 +27,310 @@ use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-impl<'d> Evaluator<'d> {
-    /// Reads all declarations of the stack, and checks them and those of its modules against the blocks.
-    pub(in crate::config) fn read_declarations(
-        &self,
-        merged: &MergedDocuments<'d>,
-        resources: &[Resource],
-    ) -> Declarations {
-        let ground = AddressIndex::new(self, resources);
-        let imports = self.read_list_items(&merged.imports, keywords::IMPORT);
-        let imports = imports.into_iter().filter_map(|item| self.read_import(&item, &ground)).collect();
-        let removed = drop_overridden_removals(self.removed.clone()).into_iter();
-        let removed: Vec<RemovedDeclaration> = removed.filter(|removed| ground.is_gone(removed)).collect();
-        let mut removed = self.each_once(removed, |removed| (&removed.from, removed.span), "removed");
-        let (moved, left) = ground.resolve_moves(self.moved.clone(), &removed);
-        removed.extend(left);
-        Declarations {
-            moved,
-            imports: self.each_once(imports, |import| (&import.to, import.span), "imported"),
-            removed,
-        }
-    }
-
-    /// Reads the moves and removals of the stack or the instance of a module that is being resolved.
-    pub(in crate::config) fn declarations_here(&mut self, merged: &MergedDocuments<'d>) {
-        let items = self.read_list_items(&merged.moved, keywords::MOVED);
-        let moved: Vec<MovedDeclaration> = items.iter().filter_map(|item| self.read_move(item)).collect();
-        self.moved.extend(moved);
-        let items = self.read_list_items(&merged.removed, keywords::REMOVED);
-        let removed: Vec<RemovedDeclaration> =
-            items.iter().filter_map(|item| self.read_removal(item)).collect();
-        self.removed.extend(removed);
-    }
-
-    /// Returns the entries of all lists of one keyword, and reports unknown and missing keys.
-    fn read_list_items(&self, lists: &[&'d DocumentEntry], words: Keywords) -> Vec<DeclarationItem<'d>> {
-        let mut found = Vec::new();
-        for list in lists {
-            let nodes = match &list.value.value {
-                NodeValue::Sequence(nodes) => nodes.as_slice(),
-                NodeValue::Null => &[],
-                _ => {
-                    let example = format!("write `{}: [{{ {} }}]`", list.key, required_keys_example(words));
-                    self.report_invalid_declaration(
-                        list.value.span,
-                        format!("`{}` is a list.", list.key),
-                        example,
-                    );
-                    continue;
-                }
-            };
-            found.extend(nodes.iter().filter_map(|node| self.read_list_item(&list.key, node, words)));
-        }
-        found
-    }
-
-    fn read_list_item(&self, word: &str, node: &'d Node, words: Keywords) -> Option<DeclarationItem<'d>> {
-        let example = || format!("write `{word}: [{{ {} }}]`", required_keys_example(words));
-        let Some(entries) = node.entries() else {
-            self.report_invalid_declaration(
-                node.span,
-                format!("Each entry of `{word}` is a map."),
-                example(),
-            );
-            return None;
-        };
-        let mut good = true;
-        for entry in entries.iter().filter(|entry| keywords::find_word(words, &entry.key).is_none()) {
-            self.problems.push(unknown_word(entry, words));
-            good = false;
-        }
-        let is_missing =
-            |word: &&Keyword| word.needed && !entries.iter().any(|entry| entry.key == word.name);
-        let missing = words.iter().find(is_missing).map(|word| word.name);
-        if let Some(missing) = missing.filter(|_| good) {
-            self.report_invalid_declaration(
-                node.span,
-                format!("This entry of `{word}` has no `{missing}`."),
-                example(),
-            );
-            good = false;
-        }
-        good.then_some(DeclarationItem { entries, span: node.span })
-    }
-
-    fn report_invalid_declaration(&self, span: Span, detail: String, help: String) {
-        let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong").with_label(span, "");
-        self.problems.push(problem.detail(detail).help(help));
-    }
-
-    /// Reads the address of a resource or a module, with its kind if it is a resource.
-    fn parse_address(&self, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
-        let written = node.scalar().map(|scalar| scalar.text.as_str());
-        let Some(written) = written else {
-            let help = "write an address, such as `vm.web`".to_owned();
-            self.report_invalid_declaration(node.span, "An address is one text.".to_owned(), help);
-            return None;
-        };
-        if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::parse_path(bare).is_ok()) {
-            let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong")
-                .with_label(node.span, "")
-                .detail("It takes an address, not a reference, so it has no `$`.")
-                .help(format!("write `{bare}`"));
-            self.problems.push(problem.fix(node.span, bare));
-            return None;
-        }
-        let is_kind = self.registry.top_level().any(|kind| kind.name == written);
-        let is_name = is_legal_segment(written) && !is_kind;
-        let address = match if is_name { Address::parse_path(written) } else { Address::parse(written) } {
-            Ok(address) => address,
-            Err(error) => {
-                self.report_invalid_declaration(
-                    node.span,
-                    format!("{error}."),
-                    "write `vm.web`, for example".to_owned(),
-                );
-                return None;
-            }
-        };
-        let kind = kind_at(&self.registry, &address);
-        if kind.is_none() && !module_of(&self.registry, written).1.is_empty() {
-            self.no_kind(node.span, &address);
-            return None;
-        }
-        Some((address, kind))
-    }
-
-    /// Reads the address of a resource or of several.
-    fn resource_at(&self, node: &Node) -> Option<Address> {
-        let (address, kind) = self.parse_address(node)?;
-        if kind.is_none() {
-            self.no_kind(node.span, &address);
-            return None;
-        }
-        Some(address)
-    }
-
-    fn no_kind(&self, span: Span, address: &Address) {
-        let known = self.registry.top_level().map(|kind| kind.name);
-        let help = nearest_name(address.root(), known).map_or_else(
-            || "an address begins with a kind: `vm.web`".to_owned(),
-            |near| {
-                let rest = address.as_str().split_once('.').map_or("NAME", |(_, rest)| rest);
-                format!("did you mean `{near}.{rest}`?")
-            },
-        );
-        self.report_invalid_declaration(
-            span,
-            format!("`{address}` does not begin with a kind of resource."),
-            help,
-        );
-    }
-
-    fn read_move(&self, item: &DeclarationItem<'d>) -> Option<MovedDeclaration> {
-        let (there, here) = (item.get("from")?, item.get("to")?);
-        let ((from, kind), (to, other)) = self.parse_address(there).zip(self.parse_address(here))?;
-        let module = &self.scope.prefix;
-        match (kind, other) {
-            // A misspelt kind looks like the name of a module.
-            (None, Some(_)) if from.as_str().contains('.') => self.no_kind(there.span, &from),
-            (Some(_), None) if to.as_str().contains('.') => self.no_kind(here.span, &to),
-            _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
-                let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
-                let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
-                let help = "an object cannot change its kind: name two addresses of one kind".to_owned();
-                self.report_invalid_declaration(item.span, detail, help);
-            }
-            _ if from == to => {
-                let help = "remove the entry".to_owned();
-                self.report_invalid_declaration(
-                    item.span,
-                    format!("{from} moves to its own address."),
-                    help,
-                );
-            }
-            _ => {
-                let (from, to) = (from.in_module(module), to.in_module(module));
-                return Some(MovedDeclaration {
-                    from,
-                    to,
-                    kind,
-                    whole: false,
-                    module: module.clone(),
-                    span: item.span,
-                });
-            }
-        }
-        None
-    }
-
-    fn read_import(
-        &self,
-        item: &DeclarationItem<'d>,
-        ground: &AddressIndex<'_, 'd>,
-    ) -> Option<ImportDeclaration> {
-        let early = EvaluationSite::top_level(Some("an `import`"));
-        let wanted = match item.get("when") {
-            Some(when) => self.resolve_when(when, early)?,
-            None => true,
-        };
-        let node = item.get("to")?;
-        let to = self.resource_at(node)?;
-        let id = match self.resolve_known(item.get("id")?, early)? {
-            Value::Text(id) if !id.is_empty() => id,
-            Value::Integer(id) => Name::new(id.to_string()),
-            _ => {
-                let help = "write an id that `stead ls --unmanaged` shows".to_owned();
-                self.report_invalid_declaration(
-                    item.get("id")?.span,
-                    "An `id` is one text.".to_owned(),
-                    help,
-                );
-                return None;
-            }
-        };
-        let import = ImportDeclaration { to, id, span: item.span };
-        match ground.address_status(&import.to) {
-            AddressStatus::One => wanted.then_some(import),
-            AddressStatus::Absent | AddressStatus::Broken => None,
-            AddressStatus::Many => {
-                let help = format!("name one instance: `{}.KEY`", import.to);
-                self.report_invalid_declaration(node.span, format!("{} has `for_each`.", import.to), help);
-                None
-            }
-            AddressStatus::Undeclared => {
-                ground.report_undeclared(&import.to, node.span, "write its block, or remove the entry");
-                None
-            }
-        }
-    }
-
-    fn read_removal(&self, item: &DeclarationItem<'d>) -> Option<RemovedDeclaration> {
-        let (from, _) = self.parse_address(item.get("from")?)?;
-        let node = item.get("action")?;
-        let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
-            Some("forget") => RemovedAction::Forget,
-            Some("delete") => RemovedAction::Delete,
-            _ => {
-                let help = "write `forget` (the object stays live) or `delete` (it is deleted)".to_owned();
-                self.report_invalid_declaration(
-                    node.span,
-                    "`action` is one of two words.".to_owned(),
-                    help,
-                );
-                return None;
-            }
-        };
-        let module = self.scope.prefix.clone();
-        Some(RemovedDeclaration { from: from.in_module(&module), action, module, span: item.span })
-    }
-
-    /// Reports the second and every later entry for the same address, and keeps the first.
-    fn each_once<T>(&self, all: Vec<T>, of: impl Fn(&T) -> (&Address, Span), what: &str) -> Vec<T> {
-        let mut first: HashMap<&Address, Span> = HashMap::new();
-        for item in &all {
-            let (address, span) = of(item);
-            if let Some(before) = first.insert(address, span) {
-                self.problems.push(duplicate_declaration(
-                    &format!("{address} is {what} twice."),
-                    before,
-                    span,
-                ));
-            }
-        }
-        all
+/// Reads all declarations of the stack, and checks them and those of its modules against the blocks.
+pub(in crate::config) fn read_declarations<'d>(
+    evaluator: &Evaluator<'d>,
+    merged: &MergedDocuments<'d>,
+    resources: &[Resource],
+) -> Declarations {
+    let ground = AddressIndex::new(evaluator, resources);
+    let imports = read_list_items(evaluator, &merged.imports, keywords::IMPORT);
+    let imports = imports.into_iter().filter_map(|item| read_import(evaluator, &item, &ground)).collect();
+    let removed = drop_overridden_removals(evaluator.removed.clone()).into_iter();
+    let removed: Vec<RemovedDeclaration> = removed.filter(|removed| is_gone(&ground, removed)).collect();
+    let mut removed = each_once(evaluator, removed, |removed| (&removed.from, removed.span), "removed");
+    let (moved, left) = resolve_moves(&ground, evaluator.moved.clone(), &removed);
+    removed.extend(left);
+    Declarations {
+        moved,
+        imports: each_once(evaluator, imports, |import| (&import.to, import.span), "imported"),
+        removed,
     }
 }
 
-impl AddressIndex<'_, '_> {
-    /// Returns whether no block declares what a `removed` entry names; reports it otherwise.
-    fn is_gone(&self, removed: &RemovedDeclaration) -> bool {
-        let is_gone = self.address_status(&removed.from) == AddressStatus::Undeclared;
-        if !is_gone {
-            let told =
-                || self.still_declared(&removed.from, removed.span, "remove the block, or this entry");
-            self.resolver.problems.in_instance(&removed.module, told);
-        }
-        is_gone
+/// Reads the moves and removals of the stack or the instance of a module that is being resolved.
+pub(in crate::config) fn declarations_here<'d>(
+    evaluator: &mut Evaluator<'d>,
+    merged: &MergedDocuments<'d>,
+) {
+    let items = read_list_items(evaluator, &merged.moved, keywords::MOVED);
+    let moved: Vec<MovedDeclaration> = items.iter().filter_map(|item| read_move(evaluator, item)).collect();
+    evaluator.moved.extend(moved);
+    let items = read_list_items(evaluator, &merged.removed, keywords::REMOVED);
+    let removed: Vec<RemovedDeclaration> =
+        items.iter().filter_map(|item| read_removal(evaluator, item)).collect();
+    evaluator.removed.extend(removed);
+}
+
+/// Returns the entries of all lists of one keyword, and reports unknown and missing keys.
+fn read_list_items<'d>(
+    evaluator: &Evaluator<'d>,
+    lists: &[&'d DocumentEntry],
+    words: Keywords,
+) -> Vec<DeclarationItem<'d>> {
+    let mut found = Vec::new();
+    for list in lists {
+        let nodes = match &list.value.value {
+            NodeValue::Sequence(nodes) => nodes.as_slice(),
+            NodeValue::Null => &[],
+            _ => {
+                let example = format!("write `{}: [{{ {} }}]`", list.key, required_keys_example(words));
+                report_invalid_declaration(
+                    evaluator,
+                    list.value.span,
+                    format!("`{}` is a list.", list.key),
+                    example,
+                );
+                continue;
+            }
+        };
+        found.extend(nodes.iter().filter_map(|node| read_list_item(evaluator, &list.key, node, words)));
     }
+    found
+}
+
+fn read_list_item<'d>(
+    evaluator: &Evaluator<'d>,
+    word: &str,
+    node: &'d Node,
+    words: Keywords,
+) -> Option<DeclarationItem<'d>> {
+    let example = || format!("write `{word}: [{{ {} }}]`", required_keys_example(words));
+    let Some(entries) = node.entries() else {
+        report_invalid_declaration(
+            evaluator,
+            node.span,
+            format!("Each entry of `{word}` is a map."),
+            example(),
+        );
+        return None;
+    };
+    let mut good = true;
+    for entry in entries.iter().filter(|entry| keywords::find_word(words, &entry.key).is_none()) {
+        evaluator.problems.push(unknown_word(entry, words));
+        good = false;
+    }
+    let is_missing = |word: &&Keyword| word.needed && !entries.iter().any(|entry| entry.key == word.name);
+    let missing = words.iter().find(is_missing).map(|word| word.name);
+    if let Some(missing) = missing.filter(|_| good) {
+        report_invalid_declaration(
+            evaluator,
+            node.span,
+            format!("This entry of `{word}` has no `{missing}`."),
+            example(),
+        );
+        good = false;
+    }
+    good.then_some(DeclarationItem { entries, span: node.span })
+}
+
+fn report_invalid_declaration(evaluator: &Evaluator<'_>, span: Span, detail: String, help: String) {
+    let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong").with_label(span, "");
+    evaluator.problems.push(problem.detail(detail).help(help));
+}
+
+/// Reads the address of a resource or a module, with its kind if it is a resource.
+fn parse_address(evaluator: &Evaluator<'_>, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
+    let written = node.scalar().map(|scalar| scalar.text.as_str());
+    let Some(written) = written else {
+        let help = "write an address, such as `vm.web`".to_owned();
+        report_invalid_declaration(evaluator, node.span, "An address is one text.".to_owned(), help);
+        return None;
+    };
+    if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::parse_path(bare).is_ok()) {
+        let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong")
+            .with_label(node.span, "")
+            .detail("It takes an address, not a reference, so it has no `$`.")
+            .help(format!("write `{bare}`"));
+        evaluator.problems.push(problem.fix(node.span, bare));
+        return None;
+    }
+    let is_kind = evaluator.registry.top_level().any(|kind| kind.name == written);
+    let is_name = is_legal_segment(written) && !is_kind;
+    let address = match if is_name { Address::parse_path(written) } else { Address::parse(written) } {
+        Ok(address) => address,
+        Err(error) => {
+            report_invalid_declaration(
+                evaluator,
+                node.span,
+                format!("{error}."),
+                "write `vm.web`, for example".to_owned(),
+            );
+            return None;
+        }
+    };
+    let kind = kind_at(&evaluator.registry, &address);
+    if kind.is_none() && !module_of(&evaluator.registry, written).1.is_empty() {
+        no_kind(evaluator, node.span, &address);
+        return None;
+    }
+    Some((address, kind))
+}
+
+/// Reads the address of a resource or of several.
+fn resource_at(evaluator: &Evaluator<'_>, node: &Node) -> Option<Address> {
+    let (address, kind) = parse_address(evaluator, node)?;
+    if kind.is_none() {
+        no_kind(evaluator, node.span, &address);
+        return None;
+    }
+    Some(address)
+}
+
+fn no_kind(evaluator: &Evaluator<'_>, span: Span, address: &Address) {
+    let known = evaluator.registry.top_level().map(|kind| kind.name);
+    let help = nearest_name(address.root(), known).map_or_else(
+        || "an address begins with a kind: `vm.web`".to_owned(),
+        |near| {
+            let rest = address.as_str().split_once('.').map_or("NAME", |(_, rest)| rest);
+            format!("did you mean `{near}.{rest}`?")
+        },
+    );
+    report_invalid_declaration(
+        evaluator,
+        span,
+        format!("`{address}` does not begin with a kind of resource."),
+        help,
+    );
+}
+
+fn read_move<'d>(evaluator: &Evaluator<'d>, item: &DeclarationItem<'d>) -> Option<MovedDeclaration> {
+    let (there, here) = (item.get("from")?, item.get("to")?);
+    let ((from, kind), (to, other)) =
+        parse_address(evaluator, there).zip(parse_address(evaluator, here))?;
+    let module = &evaluator.scope.prefix;
+    match (kind, other) {
+        // A misspelt kind looks like the name of a module.
+        (None, Some(_)) if from.as_str().contains('.') => no_kind(evaluator, there.span, &from),
+        (Some(_), None) if to.as_str().contains('.') => no_kind(evaluator, here.span, &to),
+        _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
+            let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
+            let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
+            let help = "an object cannot change its kind: name two addresses of one kind".to_owned();
+            report_invalid_declaration(evaluator, item.span, detail, help);
+        }
+        _ if from == to => {
+            let help = "remove the entry".to_owned();
+            report_invalid_declaration(
+                evaluator,
+                item.span,
+                format!("{from} moves to its own address."),
+                help,
+            );
+        }
+        _ => {
+            let (from, to) = (from.in_module(module), to.in_module(module));
+            return Some(MovedDeclaration {
+                from,
+                to,
+                kind,
+                whole: false,
+                module: module.clone(),
+                span: item.span,
+            });
+        }
+    }
+    None
+}
+
+fn read_import<'d>(
+    evaluator: &Evaluator<'d>,
+    item: &DeclarationItem<'d>,
+    ground: &AddressIndex<'_, 'd>,
+) -> Option<ImportDeclaration> {
+    let early = EvaluationSite::top_level(Some("an `import`"));
+    let wanted = match item.get("when") {
+        Some(when) => resolve_when(evaluator, when, early)?,
+        None => true,
+    };
+    let node = item.get("to")?;
+    let to = resource_at(evaluator, node)?;
+    let id = match resolve_known(evaluator, item.get("id")?, early)? {
+        Value::Text(id) if !id.is_empty() => id,
+        Value::Integer(id) => Name::new(id.to_string()),
+        _ => {
+            let help = "write an id that `stead ls --unmanaged` shows".to_owned();
+            report_invalid_declaration(
+                evaluator,
+                item.get("id")?.span,
+                "An `id` is one text.".to_owned(),
+                help,
+            );
+            return None;
+        }
+    };
+    let import = ImportDeclaration { to, id, span: item.span };
+    match ground.address_status(&import.to) {
+        AddressStatus::One => wanted.then_some(import),
+        AddressStatus::Absent | AddressStatus::Broken => None,
+        AddressStatus::Many => {
+            let help = format!("name one instance: `{}.KEY`", import.to);
+            report_invalid_declaration(
+                evaluator,
+                node.span,
+                format!("{} has `for_each`.", import.to),
+                help,
+            );
+            None
+        }
+        AddressStatus::Undeclared => {
+            ground.report_undeclared(&import.to, node.span, "write its block, or remove the entry");
+            None
+        }
+    }
+}
+
+fn read_removal<'d>(evaluator: &Evaluator<'d>, item: &DeclarationItem<'d>) -> Option<RemovedDeclaration> {
+    let (from, _) = parse_address(evaluator, item.get("from")?)?;
+    let node = item.get("action")?;
+    let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
+        Some("forget") => RemovedAction::Forget,
+        Some("delete") => RemovedAction::Delete,
+        _ => {
+            let help = "write `forget` (the object stays live) or `delete` (it is deleted)".to_owned();
+            report_invalid_declaration(
+                evaluator,
+                node.span,
+                "`action` is one of two words.".to_owned(),
+                help,
+            );
+            return None;
+        }
+    };
+    let module = evaluator.scope.prefix.clone();
+    Some(RemovedDeclaration { from: from.in_module(&module), action, module, span: item.span })
+}
+
+/// Reports the second and every later entry for the same address, and keeps the first.
+fn each_once<T>(
+    evaluator: &Evaluator<'_>,
+    all: Vec<T>,
+    of: impl Fn(&T) -> (&Address, Span),
+    what: &str,
+) -> Vec<T> {
+    let mut first: HashMap<&Address, Span> = HashMap::new();
+    for item in &all {
+        let (address, span) = of(item);
+        if let Some(before) = first.insert(address, span) {
+            evaluator.problems.push(duplicate_declaration(
+                &format!("{address} is {what} twice."),
+                before,
+                span,
+            ));
+        }
+    }
+    all
+}
+
+/// Returns whether no block declares what a `removed` entry names; reports it otherwise.
+fn is_gone(addresses: &AddressIndex<'_, '_>, removed: &RemovedDeclaration) -> bool {
+    let is_gone = addresses.address_status(&removed.from) == AddressStatus::Undeclared;
+    if !is_gone {
+        let told =
+            || addresses.still_declared(&removed.from, removed.span, "remove the block, or this entry");
+        addresses.resolver.problems.in_instance(&removed.module, told);
+    }
+    is_gone
 }
 
 /// Drops a module's entry for an address for which its caller has an entry, too: the outermost entry wins.

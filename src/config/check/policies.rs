@@ -1,6 +1,8 @@
 //! Policies: rules that a plan must pass, as a stack's files write them. They are checked here, and
 //! judged by the plan.
 
+use crate::config::resolve::expressions::syntax_problem;
+use crate::config::resolve::names::{is_late, local_value, variable_value};
 use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
@@ -40,182 +42,186 @@ pub const PLAN_FIELDS: &[&str] = &[
     "update",
 ];
 
-impl<'d> Evaluator<'d> {
-    /// Reads all policies and reports those that are wrong.
-    pub(in crate::config) fn read_policies(&self, entries: &NamedEntries<'d>) -> Vec<Policy> {
-        entries.values().filter_map(|entry| self.read_policy(entry)).collect()
-    }
+/// Reads all policies and reports those that are wrong.
+pub(in crate::config) fn read_policies<'d>(
+    evaluator: &Evaluator<'d>,
+    entries: &NamedEntries<'d>,
+) -> Vec<Policy> {
+    entries.values().filter_map(|entry| read_policy(evaluator, entry)).collect()
+}
 
-    fn read_policy(&self, entry: &'d DocumentEntry) -> Option<Policy> {
-        let Some(body) = named_entries(&entry.value) else {
-            self.problems.push(not_a_block(&entry.key, &entry.value));
-            return None;
-        };
-        let (mut on, mut deny, mut message) = (Vec::new(), None, None);
-        for key in body {
-            match key.key.as_str() {
-                "on" => on = self.policy_kinds(&key.value)?,
-                "deny" => deny = Some(&key.value),
-                "message" => message = Some(self.read_message(&key.value)?),
-                _ => {
-                    self.problems.push(unknown_word(key, keywords::POLICY));
-                    return None;
-                }
-            }
-        }
-        let (Some(deny), Some(message)) = (deny, message) else {
-            let detail =
-                "A policy has a condition that denies a change, and a message that explains the denial.";
-            return self.no_policy(entry.key_span, detail.to_owned());
-        };
-        let deny = self.read_denial(deny, &on)?;
-        Some(Policy { name: entry.key.clone(), on, deny, message, span: entry.key_span })
-    }
-
-    fn no_policy<T>(&self, span: Span, detail: String) -> Option<T> {
-        let help = "write `deny: \"${…}\"`, over `self` with `on: KIND`, or over `plan`";
-        let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(span, "");
-        self.problems.push(problem.detail(detail).help(help));
-        None
-    }
-
-    fn policy_kinds(&self, node: &Node) -> Option<Vec<&'static Kind>> {
-        let nodes = match &node.value {
-            NodeValue::Sequence(nodes) => nodes.as_slice(),
-            _ => std::slice::from_ref(node),
-        };
-        let kind = |node: &Node| {
-            let word = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-            if let Some(kind) = self.registry.kind(word) {
-                return Some(kind);
-            }
-            let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(node.span, "");
-            let problem = problem.detail("`on` names kinds of resources.");
-            let known = self.registry.kinds.iter().map(|kind| kind.name);
-            self.problems.push(match nearest_name(word, known) {
-                Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
-                None => problem.help("write `on: KIND`, or leave it out for a rule over the whole plan"),
-            });
-            None
-        };
-        let kinds: Vec<&'static Kind> = nodes.iter().map(kind).collect::<Option<_>>()?;
-        let twice =
-            kinds.iter().enumerate().find(|(n, kind)| kinds[..*n].iter().any(|one| one.name == kind.name));
-        if let Some((n, kind)) = twice {
-            return self.no_policy(nodes[n].span, format!("`on` names {} twice.", kind.name));
-        }
-        if kinds.is_empty() {
-            return self.no_policy(node.span, "`on` names no kind.".to_owned());
-        }
-        Some(kinds)
-    }
-
-    fn read_message(&self, node: &Node) -> Option<String> {
-        match node.scalar() {
-            Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
-            _ => self.no_policy(node.span, "A `message` is a text.".to_owned()),
-        }
-    }
-
-    /// Reads the `deny` condition of a policy, and binds all values that are known now.
-    fn read_denial(&self, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
-        let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-        let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
-        let Some(source) = source else {
-            return self.no_policy(node.span, "`deny` is one expression.".to_owned());
-        };
-        let program = match self.parse_program(source) {
-            Ok(program) => program,
-            Err(error) => {
-                self.problems.push(self.syntax_problem(&error, source, node.span));
+fn read_policy<'d>(evaluator: &Evaluator<'d>, entry: &'d DocumentEntry) -> Option<Policy> {
+    let Some(body) = named_entries(&entry.value) else {
+        evaluator.problems.push(not_a_block(&entry.key, &entry.value));
+        return None;
+    };
+    let (mut on, mut deny, mut message) = (Vec::new(), None, None);
+    for key in body {
+        match key.key.as_str() {
+            "on" => on = policy_kinds(evaluator, &key.value)?,
+            "deny" => deny = Some(&key.value),
+            "message" => message = Some(read_message(evaluator, &key.value)?),
+            _ => {
+                evaluator.problems.push(unknown_word(key, keywords::POLICY));
                 return None;
             }
-        };
-        let mut bindings = BTreeMap::new();
-        let mut good = true;
-        for path in program.paths() {
-            good &= self.check_denial_path(&path, on, node.span, &mut bindings).is_some();
         }
-        let cel = CelExpression { source: source.to_owned(), bindings, ..CelExpression::default() };
-        good.then_some(cel)
     }
+    let (Some(deny), Some(message)) = (deny, message) else {
+        let detail =
+            "A policy has a condition that denies a change, and a message that explains the denial.";
+        return no_policy(evaluator, entry.key_span, detail.to_owned());
+    };
+    let deny = read_denial(evaluator, deny, &on)?;
+    Some(Policy { name: entry.key.clone(), on, deny, message, span: entry.key_span })
+}
 
-    /// Checks one path of a `deny` condition, and binds the value that it names.
-    fn check_denial_path(
-        &self,
-        path: &ReferencePath,
-        on: &[&'static Kind],
-        span: Span,
-        bindings: &mut BTreeMap<Name, Value>,
-    ) -> Option<()> {
-        let first = match path.segments.first() {
-            Some(PathSegment::Name(name)) => Some(name),
-            _ => None,
-        };
-        let top = EvaluationSite::top_level(Some("a policy"));
-        match (path.root.as_str(), first) {
-            ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
-            ("stack", _) => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
-            ("vars" | "locals", Some(name)) => {
-                let value = match path.root.as_str() {
-                    "vars" => self.variable_value(name, span, top)?,
-                    _ => self.local_value(name, span, top)?,
-                };
-                let Expression::Value(value) = value else {
-                    self.is_late(top, "resource that the local names", span);
-                    return None;
-                };
-                self.report_exceeded(
-                    self.budget.charge_value(value),
-                    span,
-                    EvaluationSite::top_level(None),
-                )?;
-                bind_value(bindings, &path.root, name, value.clone());
-            }
-            ("plan", Some(name)) => self.one_of(name, PLAN_FIELDS.iter().copied(), "A plan", span)?,
-            ("self", _) if on.is_empty() => {
-                return self
-                    .no_policy(span, "`self` is a resource of the kind that `on` names.".to_owned());
-            }
-            ("self", Some(name)) => {
-                for kind in on {
-                    let known = kind.attributes.iter().map(|attribute| attribute.name);
-                    let what = format!("A {}", kind.name);
-                    self.one_of(name, known.chain(SELF_FIELDS.iter().copied()), &what, span)?;
-                }
-            }
-            ("plan" | "self", None) => {}
-            (root, _) => {
-                let text = format!("`{root}` is not available in a policy.");
-                return self.no_policy(self.span_within(span, root), text);
-            }
-        }
-        Some(())
-    }
+fn no_policy<T>(evaluator: &Evaluator<'_>, span: Span, detail: String) -> Option<T> {
+    let help = "write `deny: \"${…}\"`, over `self` with `on: KIND`, or over `plan`";
+    let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(span, "");
+    evaluator.problems.push(problem.detail(detail).help(help));
+    None
+}
 
-    fn one_of<'n>(
-        &self,
-        name: &str,
-        known: impl Iterator<Item = &'n str> + Clone,
-        what: &str,
-        span: Span,
-    ) -> Option<()> {
-        if known.clone().any(|known| known == name) {
-            return Some(());
+fn policy_kinds(evaluator: &Evaluator<'_>, node: &Node) -> Option<Vec<&'static Kind>> {
+    let nodes = match &node.value {
+        NodeValue::Sequence(nodes) => nodes.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    let kind = |node: &Node| {
+        let word = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        if let Some(kind) = evaluator.registry.kind(word) {
+            return Some(kind);
         }
-        let place = self.part_within(span, name);
-        let problem =
-            Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
-                .with_label(place, "")
-                .detail(format!("{what} has no `{name}`."));
-        let near = nearest_name(name, known.clone());
-        self.problems.push(match near {
-            Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem.help(format!("it has {}", known.collect::<Vec<_>>().join(", "))),
+        let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(node.span, "");
+        let problem = problem.detail("`on` names kinds of resources.");
+        let known = evaluator.registry.kinds.iter().map(|kind| kind.name);
+        evaluator.problems.push(match nearest_name(word, known) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
+            None => problem.help("write `on: KIND`, or leave it out for a rule over the whole plan"),
         });
         None
+    };
+    let kinds: Vec<&'static Kind> = nodes.iter().map(kind).collect::<Option<_>>()?;
+    let twice =
+        kinds.iter().enumerate().find(|(n, kind)| kinds[..*n].iter().any(|one| one.name == kind.name));
+    if let Some((n, kind)) = twice {
+        return no_policy(evaluator, nodes[n].span, format!("`on` names {} twice.", kind.name));
     }
+    if kinds.is_empty() {
+        return no_policy(evaluator, node.span, "`on` names no kind.".to_owned());
+    }
+    Some(kinds)
+}
+
+fn read_message(evaluator: &Evaluator<'_>, node: &Node) -> Option<String> {
+    match node.scalar() {
+        Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
+        _ => no_policy(evaluator, node.span, "A `message` is a text.".to_owned()),
+    }
+}
+
+/// Reads the `deny` condition of a policy, and binds all values that are known now.
+fn read_denial(evaluator: &Evaluator<'_>, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
+    let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
+    let Some(source) = source else {
+        return no_policy(evaluator, node.span, "`deny` is one expression.".to_owned());
+    };
+    let program = match evaluator.parse_program(source) {
+        Ok(program) => program,
+        Err(error) => {
+            evaluator.problems.push(syntax_problem(evaluator, &error, source, node.span));
+            return None;
+        }
+    };
+    let mut bindings = BTreeMap::new();
+    let mut good = true;
+    for path in program.paths() {
+        good &= check_denial_path(evaluator, &path, on, node.span, &mut bindings).is_some();
+    }
+    let cel = CelExpression { source: source.to_owned(), bindings, ..CelExpression::default() };
+    good.then_some(cel)
+}
+
+/// Checks one path of a `deny` condition, and binds the value that it names.
+fn check_denial_path(
+    evaluator: &Evaluator<'_>,
+    path: &ReferencePath,
+    on: &[&'static Kind],
+    span: Span,
+    bindings: &mut BTreeMap<Name, Value>,
+) -> Option<()> {
+    let first = match path.segments.first() {
+        Some(PathSegment::Name(name)) => Some(name),
+        _ => None,
+    };
+    let top = EvaluationSite::top_level(Some("a policy"));
+    match (path.root.as_str(), first) {
+        ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.env.clone()))),
+        ("stack", _) => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.stack.clone()))),
+        ("vars" | "locals", Some(name)) => {
+            let value = match path.root.as_str() {
+                "vars" => variable_value(evaluator, name, span, top)?,
+                _ => local_value(evaluator, name, span, top)?,
+            };
+            let Expression::Value(value) = value else {
+                is_late(evaluator, top, "resource that the local names", span);
+                return None;
+            };
+            evaluator.report_exceeded(
+                evaluator.budget.charge_value(value),
+                span,
+                EvaluationSite::top_level(None),
+            )?;
+            bind_value(bindings, &path.root, name, value.clone());
+        }
+        ("plan", Some(name)) => one_of(evaluator, name, PLAN_FIELDS.iter().copied(), "A plan", span)?,
+        ("self", _) if on.is_empty() => {
+            return no_policy(
+                evaluator,
+                span,
+                "`self` is a resource of the kind that `on` names.".to_owned(),
+            );
+        }
+        ("self", Some(name)) => {
+            for kind in on {
+                let known = kind.attributes.iter().map(|attribute| attribute.name);
+                let what = format!("A {}", kind.name);
+                one_of(evaluator, name, known.chain(SELF_FIELDS.iter().copied()), &what, span)?;
+            }
+        }
+        ("plan" | "self", None) => {}
+        (root, _) => {
+            let text = format!("`{root}` is not available in a policy.");
+            return no_policy(evaluator, evaluator.span_within(span, root), text);
+        }
+    }
+    Some(())
+}
+
+fn one_of<'n>(
+    evaluator: &Evaluator<'_>,
+    name: &str,
+    known: impl Iterator<Item = &'n str> + Clone,
+    what: &str,
+    span: Span,
+) -> Option<()> {
+    if known.clone().any(|known| known == name) {
+        return Some(());
+    }
+    let place = evaluator.part_within(span, name);
+    let problem =
+        Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
+            .with_label(place, "")
+            .detail(format!("{what} has no `{name}`."));
+    let near = nearest_name(name, known.clone());
+    evaluator.problems.push(match near {
+        Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+        Some(near) => problem.help(format!("did you mean `{near}`?")),
+        None => problem.help(format!("it has {}", known.collect::<Vec<_>>().join(", "))),
+    });
+    None
 }
 
 fn bind_value(bindings: &mut BTreeMap<Name, Value>, root: &Name, name: &Name, value: Value) {

@@ -10,10 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::input::list_shorthand::{expand_list_shorthand, is_computed};
-use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock};
-use crate::config::resolve::evaluator::Evaluator;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
-use crate::model::address::{Address, Name};
+use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
@@ -22,10 +20,7 @@ use crate::model::source::Span;
 type BlockLocations = HashMap<(Name, Name), (usize, usize, usize)>;
 
 /// Keywords that decide which instances exist: an instance cannot override them.
-const EXPANSION_KEYWORDS: [&str; 2] = ["for_each", "when"];
-
-/// Above this number of addresses, no similar address is suggested.
-const MAX_CANDIDATES: usize = 1_000;
+pub(in crate::config) const EXPANSION_KEYWORDS: [&str; 2] = ["for_each", "when"];
 
 /// Result of applying overrides to the documents, with those that are still to apply.
 #[derive(Debug, Default)]
@@ -37,7 +32,7 @@ pub(in crate::config) struct AppliedOverrides {
 }
 
 /// Value that an override path names.
-enum OverrideTarget<'d> {
+pub(in crate::config) enum OverrideTarget<'d> {
     /// A value in the stack's own files.
     Value(&'d mut Node),
     /// A value of an instance, or in a module.
@@ -143,7 +138,7 @@ fn find_target<'d>(
 }
 
 /// Follows a path below a block.
-fn walk_path<'d>(
+pub(in crate::config) fn walk_path<'d>(
     mut node: &'d mut Node,
     rest: &[&str],
     mut way: String,
@@ -186,15 +181,15 @@ type UnmatchedOverride = (String, String, Vec<String>);
 #[derive(Default)]
 pub(in crate::config) struct Overrides<'d> {
     /// Each under every beginning of its path.
-    by_place: HashMap<&'d str, Vec<&'d DocumentEntry>>,
-    all: &'d [DocumentEntry],
-    used: RefCell<BTreeSet<Span>>,
+    pub(in crate::config) by_place: HashMap<&'d str, Vec<&'d DocumentEntry>>,
+    pub(in crate::config) all: &'d [DocumentEntry],
+    pub(in crate::config) used: RefCell<BTreeSet<Span>>,
     /// For each override that matched a resource but no key in it: what is missing.
-    missed: RefCell<BTreeMap<Span, UnmatchedOverride>>,
+    pub(in crate::config) missed: RefCell<BTreeMap<Span, UnmatchedOverride>>,
 }
 
 /// Returns an override's path in the form of an address: without the keyword `use`.
-fn override_path(entry: &DocumentEntry) -> &str {
+pub(in crate::config) fn override_path(entry: &DocumentEntry) -> &str {
     entry.key.strip_prefix("use.").unwrap_or(&entry.key)
 }
 
@@ -231,144 +226,6 @@ impl<'d> Overrides<'d> {
     }
 }
 
-impl<'d> Evaluator<'d> {
-    /// Returns the overrides of a resource, each with the remaining steps, the least specific ones first.
-    pub(in crate::config) fn override_values(
-        &self,
-        block: &DeclaredBlock<'d>,
-        address: &Address,
-    ) -> Vec<(Vec<&'d str>, &'d DocumentEntry)> {
-        let mut found = Vec::new();
-        if self.overrides.all.is_empty() {
-            return found;
-        }
-        for place in self.scope.spoken.iter().rev() {
-            let whole = Some(&block.address).filter(|block| *block != address);
-            for (is_block, address) in
-                whole.map(|whole| (true, whole)).into_iter().chain([(false, address)])
-            {
-                let below = address.strip_module(&self.scope.prefix).unwrap_or_default();
-                let whole = if place.is_empty() { below.to_owned() } else { format!("{place}.{below}") };
-                for entry in self.overrides.by_place.get(whole.as_str()).into_iter().flatten() {
-                    let rest = &override_path(entry)[whole.len() + 1..];
-                    let steps: Vec<&str> = rest.split('.').collect();
-                    // A step that is no keyword of a whole block may be the key of an instance.
-                    if !is_block || block.get(steps[0]).is_some() {
-                        found.push((steps, *entry));
-                    }
-                }
-            }
-        }
-        found
-    }
-
-    /// Returns a block's entry with the overrides of a resource applied; `None` if there are none.
-    pub(in crate::config) fn replaced_in(
-        &self,
-        entry: &DocumentEntry,
-        address: &Address,
-        overrides: &[(Vec<&'d str>, &'d DocumentEntry)],
-    ) -> Option<DocumentEntry> {
-        let mut new: Option<DocumentEntry> = None;
-        for (steps, by) in overrides.iter().filter(|(steps, _)| steps[0] == entry.key) {
-            if EXPANSION_KEYWORDS.contains(&steps[0]) {
-                continue;
-            }
-            let changed = new.get_or_insert_with(|| entry.clone());
-            match walk_path(&mut changed.value, &steps[1..], entry.key.to_string(), by) {
-                Ok(OverrideTarget::Value(node)) => {
-                    *node = by.value.clone();
-                    self.overrides.used.borrow_mut().insert(by.value.span);
-                }
-                Ok(OverrideTarget::Deferred) => {}
-                Err(_) => {
-                    let known = entry.value.entries().unwrap_or_default();
-                    let known = known.iter().map(|entry| entry.key.to_string()).collect();
-                    let missed = (format!("{address}.{}", entry.key), steps[1..].join("."), known);
-                    self.overrides.missed.borrow_mut().insert(by.value.span, missed);
-                }
-            }
-        }
-        new
-    }
-
-    /// Records the overrides of a resource whose target is not written.
-    pub(in crate::config) fn not_written(
-        &self,
-        block: &DeclaredBlock<'d>,
-        address: &Address,
-        overrides: &[(Vec<&'d str>, &'d DocumentEntry)],
-    ) {
-        for (steps, by) in overrides {
-            let written = block.body().iter().any(|entry| entry.key == steps[0]);
-            if !written || EXPANSION_KEYWORDS.contains(&steps[0]) {
-                let known = block.body().iter().map(|entry| entry.key.to_string()).collect();
-                let missed = (address.to_string(), steps[0].to_owned(), known);
-                self.overrides.missed.borrow_mut().entry(by.value.span).or_insert(missed);
-            }
-        }
-    }
-
-    /// Reports overrides that replaced nothing.
-    pub(in crate::config) fn unused_overrides(&self) {
-        let used = self.overrides.used.borrow();
-        let missed = self.overrides.missed.borrow();
-        for entry in self.overrides.all.iter().filter(|entry| !used.contains(&entry.value.span)) {
-            if self.is_left_out(override_path(entry)) {
-                continue;
-            }
-            self.problems.push(match missed.get(&entry.value.span) {
-                Some((_, step, _)) if EXPANSION_KEYWORDS.contains(&step.as_str()) => of_blocks(entry, step),
-                Some((way, step, known)) => {
-                    unknown_step(entry, way, step, known.iter().map(String::as_str))
-                }
-                None => self.unmatched_override(entry),
-            });
-        }
-    }
-
-    /// Returns whether a path leads into a block that this environment leaves out.
-    fn is_left_out(&self, path: &str) -> bool {
-        let within =
-            |place: &Name| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('.'));
-        if self.left_out.iter().any(within) {
-            return true;
-        }
-        path.match_indices('.').any(|(end, _)| {
-            let rest = &path[end + 1..];
-            self.index.get(&path[..end]).is_some_and(|block| match &block.state {
-                BlockExpansion::Absent => true,
-                BlockExpansion::Keyed(keys) => {
-                    matches!(keys.get(rest.split('.').next().unwrap_or_default()), Some(None))
-                }
-                _ => false,
-            })
-        })
-    }
-
-    fn unmatched_override(&self, entry: &DocumentEntry) -> Diagnostic {
-        let problem = Diagnostic::error(codes::SET, "there is nothing at this path")
-            .with_label(entry.key_span, "")
-            .detail("This environment has no resource there.");
-        let known = self.made.iter().take(MAX_CANDIDATES).flat_map(|resource| {
-            let names = resource.attributes.keys();
-            names.map(|name| format!("{}.{name}", resource.address)).collect::<Vec<_>>()
-        });
-        let known: Vec<String> = known.collect();
-        match nearest_name(override_path(entry), known.iter().map(String::as_str)) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")),
-            None => problem.help("`stead render` shows every path of this environment"),
-        }
-    }
-}
-
-fn of_blocks(entry: &DocumentEntry, step: &str) -> Diagnostic {
-    Diagnostic::error(codes::SET, "this path cannot be replaced")
-        .with_label(entry.key_span, "")
-        .detail(format!("`{step}` determines which instances exist, and only the block can set it."))
-        .help("use a variable for it in the block, and give that another value")
-}
-
 fn incomplete_path(entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::SET, "this path cannot be replaced")
         .with_label(entry.key_span, "")
@@ -376,7 +233,7 @@ fn incomplete_path(entry: &DocumentEntry) -> Diagnostic {
         .help("write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`")
 }
 
-fn unknown_step<'n>(
+pub(in crate::config) fn unknown_step<'n>(
     entry: &DocumentEntry,
     way: &str,
     step: &str,

@@ -1,19 +1,19 @@
 //! Evaluation context of the configuration's expressions: the values in scope, and the resolution of texts
 //! that refer to them.
 
+use crate::config::syntax::document::Node;
 use crate::model::evaluate::evaluate_within;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use super::block_index::{BlockIndex, ModuleExpansion};
+use super::data_index::DataSources;
 use super::scope::{EvaluationSite, LocalValue, ModuleScope, ResolvedValue};
-use super::template::{TemplateError, TemplatePart, TextTemplate};
-use super::values::data_sources::DataSources;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::diagnostics::hints::other_tools;
-use crate::config::diagnostics::messages::{evaluation_problem, too_large};
+use crate::config::diagnostics::messages::too_large;
 use crate::config::input::config_path::ConfigPath;
 use crate::config::input::files::Files;
 use crate::config::input::source_dir::SourceError;
@@ -33,12 +33,19 @@ use crate::model::secret::Secret;
 use crate::model::source::{SourceId, Sources, Span};
 use crate::model::value::{Attributes, Value};
 
+/// Resolves a node to which no schema applies: a value of `for_each` is resolved where `each.value` is read, and may
+/// itself be any expression.
+pub(in crate::config) type ResolveNode<'d> =
+    for<'e, 'f> fn(&'e Evaluator<'d>, &'e Node, EvaluationSite<'f, 'd>) -> Option<ResolvedValue>;
+
 /// Context in which expressions are resolved: values in scope, file access, budget,
 /// and the collector of problems.
 pub(in crate::config) struct Evaluator<'d> {
     pub(in crate::config) registry: Registry,
     pub(in crate::config) sources: &'d Sources,
     pub(in crate::config) problems: DiagnosticCollector,
+    /// Resolves the values that a `for_each` writes out.
+    pub(in crate::config) resolve_written: ResolveNode<'d>,
     /// Budget to which every value is charged before it is built.
     pub(in crate::config) budget: &'d Budget,
     /// Reads files below the stack's directory.
@@ -120,10 +127,12 @@ impl<'d> Evaluator<'d> {
         read: FilesRef<'d>,
         problems: DiagnosticCollector,
         (calls, budget): (&'d BTreeMap<Span, usize>, &'d Budget),
+        resolve_written: ResolveNode<'d>,
     ) -> Self {
         Self {
             registry,
             sources,
+            resolve_written,
             budget,
             problems,
             read,
@@ -242,70 +251,6 @@ impl<'d> Evaluator<'d> {
         program
     }
 
-    /// Resolves a text with its references and expressions. `None` when there was a problem.
-    pub(in crate::config) fn resolve_text(
-        &self,
-        text: &Name,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        if self.problems.are_closed() {
-            return None;
-        }
-        let before = self.budget.mark();
-        let resolved = self.filled_in(text, span, frame);
-        self.budget.release(before);
-        let resolved = resolved?;
-        self.report_exceeded(resolved.expression.charge(self.budget), span, frame)?;
-        Some(resolved)
-    }
-
-    fn filled_in(&self, text: &Name, span: Span, frame: EvaluationSite<'_, 'd>) -> Option<ResolvedValue> {
-        let template = match TextTemplate::parse(text, |name| self.is_root(name)) {
-            Ok(Some(template)) => template,
-            Ok(None) => return Some(Value::Text(text.clone()).into()),
-            Err(error) => {
-                self.report_problem(frame, template_problem(&error, text, span));
-                return None;
-            }
-        };
-        match template.parts.as_slice() {
-            [TemplatePart::Text(text)] => Some(Value::text(text).into()),
-            [TemplatePart::Path(path)] => self.resolve_path(path, span, frame),
-            [TemplatePart::Cel(source)] => self.resolve_expression(source, span, frame),
-            parts => self.interpolate(parts, span, frame),
-        }
-    }
-
-    fn interpolate(
-        &self,
-        parts: &[TemplatePart],
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let mut resolved = Vec::with_capacity(parts.len());
-        let mut origin = None;
-        for part in parts {
-            let part = match part {
-                TemplatePart::Text(text) => ResolvedValue::from(Value::text(text)),
-                TemplatePart::Path(path) => self.resolve_path(path, span, frame)?,
-                TemplatePart::Cel(source) => self.resolve_expression(source, span, frame)?,
-            };
-            origin = origin.or(part.origin);
-            resolved.push(part.expression);
-        }
-        let expression = Expression::Text(resolved);
-        // Evaluated even if parts are unknown: a list inside a text is wrong in any case.
-        match evaluate_within(&expression, &NoLiveValues, self.budget) {
-            Ok(value) if value.is_unknown() => Some(ResolvedValue::new(expression, origin)),
-            Ok(value) => Some(ResolvedValue::new(Expression::Value(value), origin)),
-            Err(error) => {
-                self.report_problem(frame, evaluation_problem(&error, span, None));
-                None
-            }
-        }
-    }
-
     /// Returns the span of an expression within a scalar, if it is written there without escapes.
     pub(in crate::config) fn span_within(&self, span: Span, words: &str) -> Span {
         self.locate_text(span, words, |text| text.find(words)).unwrap_or(span)
@@ -360,38 +305,5 @@ impl<'d> Evaluator<'d> {
             }
             None => problem.help(format!("for the text itself, write `$${written}`")),
         }
-    }
-}
-
-fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic {
-    let after = text.split_once("${").map_or("", |(_, after)| after);
-    let open = ['\'', '"'].into_iter().find(|quote| after.matches(*quote).count() % 2 == 1);
-    match error {
-        TemplateError::Unclosed if open.is_some() => {
-            let quote = open.unwrap_or_default();
-            Diagnostic::error(codes::SYNTAX, "an expression is not closed")
-                .with_label(span, "")
-                .detail(format!(
-                    "A text in it begins with {quote} and does not end, so that its `}}` is text, too."
-                ))
-                .help(format!("close the text with {quote}"))
-        }
-        TemplateError::Unclosed => Diagnostic::error(codes::SYNTAX, "an expression is not closed")
-            .with_label(span, "")
-            .detail("`${` begins an expression, and no `}` ends it.")
-            .help("close it with `}`, or write `$${` for the text itself"),
-        TemplateError::Ambiguous(word) => {
-            let after = text.split_once(&format!("${word}")).map_or("", |(_, after)| after);
-            let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-            let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
-            let path = format!("{word}{}", after[..end].trim_end_matches(['.', '-']));
-            Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
-                .with_label(span, "")
-                .detail(format!("`${word}` is a reference only when it is the whole value."))
-                .help(format!("write `${{{path}}}` to fill it in, or `$${path}` for the text itself"))
-        }
-        TemplateError::Path(path) => Diagnostic::error(codes::SYNTAX, "a reference has an empty part")
-            .with_label(span, "")
-            .detail(format!("`${path}` has two dots in a row, or ends with one.")),
     }
 }

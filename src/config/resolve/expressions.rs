@@ -1,5 +1,10 @@
 //! Expressions: a `${…}` computed as far as everything that it names is known.
 
+use crate::config::resolve::external_references::resolve_external;
+use crate::config::resolve::names::{
+    absent_resource, dead_end, each_value, has_attribute, is_late, kind_of, local_value,
+    module_name_prefix, module_output, resolve_each, value_origin, variable_value,
+};
 use crate::model::cel::evaluate_program;
 use crate::model::evaluate::evaluate_within;
 use std::borrow::Cow;
@@ -38,452 +43,421 @@ struct ExpressionPaths<'p> {
     origin: Option<Name>,
 }
 
-impl<'d> Evaluator<'d> {
-    /// Resolves `${…}`: computed now if all its values are known, else kept with only the
-    /// values that it refers to.
-    pub(in crate::config) fn resolve_expression(
-        &self,
-        source: &str,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let program = match self.parse_program(source) {
-            Ok(program) => program,
-            Err(error) => {
-                self.report_problem(frame, self.syntax_problem(&error, source, span));
-                return None;
-            }
+pub(in crate::config) fn syntax_problem(
+    evaluator: &Evaluator<'_>,
+    error: &SyntaxError,
+    source: &str,
+    span: Span,
+) -> Diagnostic {
+    let slip = expression_syntax::explain_syntax_error(error, source);
+    let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
+    let place = evaluator.span_within(span, source);
+    if place == span {
+        // The file contains the expression with escapes or over several lines, so the offset
+        // is given in the message.
+        let detail = match source[..slip.place.start].chars().count() {
+            0 => slip.detail,
+            before => format!("After {before} characters of it: {}", slip.detail),
         };
-        if let Some(path) = program.as_path() {
-            let names: Option<Vec<Name>> = std::iter::once(Some(path.root.clone()))
-                .chain(path.segments.iter().map(|segment| match segment {
-                    PathSegment::Name(name) => Some(name.clone()),
-                    PathSegment::Computed(_) => None,
-                }))
-                .collect();
-            let goes_too_far = path.root == "module" && !path.segments.is_empty();
-            if goes_too_far || !self.is_root(&path.root) {
-                self.report_problem(frame, self.unknown_root(&path.root, &format!("{{{source}}}"), span));
-                return None;
-            }
-            if let Some(names) = names {
-                return self.resolve_path(&names, span, frame);
-            }
-        }
-        self.compute_program(&program, source, span, frame)
+        return problem.with_label(span, "").detail(detail);
     }
+    let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
+    let at = Span { start: at(slip.place.start), end: at(slip.place.end), ..place };
+    let problem = problem.with_label(at, "").detail(slip.detail);
+    match slip.fix {
+        Some(right) => problem.fix(at, right),
+        None => problem,
+    }
+}
 
-    pub(in crate::config) fn syntax_problem(
-        &self,
-        error: &SyntaxError,
-        source: &str,
-        span: Span,
-    ) -> Diagnostic {
-        let slip = expression_syntax::explain_syntax_error(error, source);
-        let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
-        let place = self.span_within(span, source);
-        if place == span {
-            // The file contains the expression with escapes or over several lines, so the offset
-            // is given in the message.
-            let detail = match source[..slip.place.start].chars().count() {
-                0 => slip.detail,
-                before => format!("After {before} characters of it: {}", slip.detail),
+/// Computes a path that continues inside a value that only CEL can index.
+pub(in crate::config) fn deep_path<'d>(
+    evaluator: &Evaluator<'d>,
+    path: &[Name],
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let source = as_cel(path);
+    let program = evaluator.parse_program(&source).ok()?;
+    compute_program(evaluator, &program, &source, span, frame)
+}
+
+pub(in crate::config) fn compute_program<'d>(
+    evaluator: &Evaluator<'d>,
+    program: &CelProgram,
+    source: &str,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let paths = program.paths();
+    let named = resolve_named_paths(evaluator, &paths, span, frame)?;
+    let files = RefCell::new(BTreeMap::new());
+    let read = |path: &str| {
+        let text = files::read_text(evaluator.files(), path)?;
+        files.borrow_mut().insert(Name::new(path), Value::text(&text));
+        Ok(text)
+    };
+    evaluator.report_exceeded(evaluator.budget.charge_nodes(2 * named.objects.len()), span, frame)?;
+    let waiting = unknown_parts(evaluator, &named, span, frame)?;
+    let outcome = evaluate_in_scope(evaluator, program, (&named, &waiting), span, frame, &read);
+    let origin = named.origin.clone();
+    match outcome {
+        Ok(value) if !value.is_unknown() => Some(ResolvedValue::new(Expression::Value(value), origin)),
+        Ok(_) => {
+            let bindings = bind_known_values(evaluator, &named, span, frame);
+            let mut bindings = evaluator.report_exceeded(bindings, span, frame)?;
+            let files = files.into_inner();
+            if !files.is_empty() {
+                bindings.insert(Name::new_static(FILES_BINDING), Value::Map(files));
+            }
+            let cel = CelExpression {
+                source: source.to_owned(),
+                bindings,
+                objects: named.objects,
+                waiting,
+                module: evaluator.scope.prefix.clone(),
             };
-            return problem.with_label(span, "").detail(detail);
+            Some(ResolvedValue::new(Expression::Cel(Arc::new(cel)), origin))
         }
-        let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
-        let at = Span { start: at(slip.place.start), end: at(slip.place.end), ..place };
-        let problem = problem.with_label(at, "").detail(slip.detail);
-        match slip.fix {
-            Some(right) => problem.fix(at, right),
-            None => problem,
+        Err(error @ EvaluationError::Sensitive) => {
+            evaluator.problems.push(evaluation_problem(&error, span, None));
+            // Later uses continue with this value, so that the failure has no other observable effect.
+            Some(ResolvedValue::new(Expression::Value(Value::Secret(Secret::new_undecided())), origin))
+        }
+        Err(error) => {
+            let problem = match (&error, named.absent.first()) {
+                (EvaluationError::Failed(_), Some(address)) => absent_resource(evaluator, address, span),
+                _ => evaluation_problem(&error, span, Some(source)),
+            };
+            evaluator.report_problem(frame, problem);
+            None
         }
     }
+}
 
-    /// Computes a path that continues inside a value that only CEL can index.
-    pub(in crate::config) fn deep_path(
-        &self,
-        path: &[Name],
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let source = as_cel(path);
-        let program = self.parse_program(&source).ok()?;
-        self.compute_program(&program, &source, span, frame)
-    }
-
-    fn compute_program(
-        &self,
-        program: &CelProgram,
-        source: &str,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let paths = program.paths();
-        let named = self.resolve_named_paths(&paths, span, frame)?;
-        let files = RefCell::new(BTreeMap::new());
-        let read = |path: &str| {
-            let text = files::read_text(self.files(), path)?;
-            files.borrow_mut().insert(Name::new(path), Value::text(&text));
-            Ok(text)
-        };
-        self.report_exceeded(self.budget.charge_nodes(2 * named.objects.len()), span, frame)?;
-        let waiting = self.unknown_parts(&named, span, frame)?;
-        let outcome = self.evaluate_program(program, (&named, &waiting), span, frame, &read);
-        let origin = named.origin.clone();
-        match outcome {
-            Ok(value) if !value.is_unknown() => Some(ResolvedValue::new(Expression::Value(value), origin)),
-            Ok(_) => {
-                let bindings = self.bind_known_values(&named, span, frame);
-                let mut bindings = self.report_exceeded(bindings, span, frame)?;
-                let files = files.into_inner();
-                if !files.is_empty() {
-                    bindings.insert(Name::new_static(FILES_BINDING), Value::Map(files));
+/// Follows every path of an expression. `None` when one of them is a problem.
+fn resolve_named_paths<'d, 'p>(
+    evaluator: &Evaluator<'d>,
+    paths: &'p [ReferencePath],
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ExpressionPaths<'p>> {
+    let mut named = ExpressionPaths::default();
+    let mut good = true;
+    for path in paths {
+        let first = path.segments.first().and_then(|segment| match segment {
+            PathSegment::Name(name) => Some(name),
+            PathSegment::Computed(_) => None,
+        });
+        match (path.root.as_str(), first) {
+            ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
+            ("module", None) => good &= module_name_prefix(evaluator, span, frame).is_some(),
+            ("vars", Some(name)) => {
+                let base = variable_value(evaluator, name, span, frame);
+                good &= check_base_path(evaluator, base, path, span, frame, &mut named);
+            }
+            ("use", Some(name)) => {
+                let base = module_output(evaluator, name, &names_of(&path.segments[1..]), span, frame);
+                good &= check_base_path(evaluator, base, path, span, frame, &mut named);
+            }
+            ("data" | "stacks", _) => {
+                good &= resolve_external(evaluator, path, span, frame).is_some();
+            }
+            ("locals", Some(name)) => {
+                let base = local_value(evaluator, name, span, frame);
+                good &= check_base_path(evaluator, base, path, span, frame, &mut named);
+            }
+            ("each", first) => {
+                let base = resolve_each(evaluator, first.map_or("key", Name::as_str), span, frame);
+                good &= check_base_path(evaluator, base.as_ref(), path, span, frame, &mut named);
+            }
+            (root, _) => {
+                if let Some(kind) = evaluator.registry.top_level().find(|kind| kind.name == root) {
+                    good &= check_live_path(evaluator, kind, path, span, frame, &mut named);
+                } else {
+                    let written = format!("{{{root}}}");
+                    evaluator.report_problem(frame, evaluator.unknown_root(root, &written, span));
+                    good = false;
                 }
-                let cel = CelExpression {
-                    source: source.to_owned(),
-                    bindings,
-                    objects: named.objects,
-                    waiting,
-                    module: self.scope.prefix.clone(),
-                };
-                Some(ResolvedValue::new(Expression::Cel(Arc::new(cel)), origin))
-            }
-            Err(error @ EvaluationError::Sensitive) => {
-                self.problems.push(evaluation_problem(&error, span, None));
-                // Later uses continue with this value, so that the failure has no other observable effect.
-                Some(ResolvedValue::new(Expression::Value(Value::Secret(Secret::new_undecided())), origin))
-            }
-            Err(error) => {
-                let problem = match (&error, named.absent.first()) {
-                    (EvaluationError::Failed(_), Some(address)) => self.absent_resource(address, span),
-                    _ => evaluation_problem(&error, span, Some(source)),
-                };
-                self.report_problem(frame, problem);
-                None
             }
         }
+        if let Some(name) = first.filter(|_| named.origin.is_none()) {
+            named.origin = value_origin(evaluator, &path.root, name);
+        }
+        named.paths.push(path);
     }
+    named.objects.sort();
+    named.objects.dedup();
+    good.then_some(named)
+}
 
-    /// Follows every path of an expression. `None` when one of them is a problem.
-    fn resolve_named_paths<'p>(
-        &self,
-        paths: &'p [ReferencePath],
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ExpressionPaths<'p>> {
-        let mut named = ExpressionPaths::default();
-        let mut good = true;
-        for path in paths {
-            let first = path.segments.first().and_then(|segment| match segment {
+/// Checks a path through a local or `each.value`, which may itself be a resource.
+fn check_base_path<'d>(
+    evaluator: &Evaluator<'d>,
+    base: Option<&Expression>,
+    path: &ReferencePath,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+    named: &mut ExpressionPaths<'_>,
+) -> bool {
+    let Some(base) = base else { return false };
+    let (part, used) = narrow_to_part(base, path.segments.get(1..).unwrap_or_default());
+    let Expression::Reference(Reference { address, attribute: None }) = part else { return true };
+    let kind = kind_of(evaluator, address);
+    named.objects.push(address.clone());
+    match (kind, path.segments.get(1 + used)) {
+        (Some(kind), Some(PathSegment::Name(name))) => has_attribute(evaluator, kind, name, span, frame),
+        _ => true,
+    }
+}
+
+fn check_live_path<'d, 'p>(
+    evaluator: &Evaluator<'d>,
+    kind: &'static Kind,
+    path: &'p ReferencePath,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+    named: &mut ExpressionPaths<'p>,
+) -> bool {
+    if !is_late(evaluator, frame, kind.name, span) {
+        return false;
+    }
+    let steps: Vec<PathStep> =
+        path.segments.iter().map(|segment| segment_name(evaluator, segment, span, frame)).collect();
+    named.places.push(kind.name.to_owned());
+    match evaluator.index.follow_path(&evaluator.registry, kind, &steps) {
+        PathTarget::Objects { addresses, all, kind: found, rest } => {
+            if all {
+                let block: Vec<&str> = steps.iter().flatten().map(Name::as_str).collect();
+                named.places.push(format!("{}.{}", kind.name, block.join(".")));
+            }
+            named.objects.extend(addresses);
+            match steps.get(rest) {
+                Some(Some(attribute)) => has_attribute(evaluator, found, attribute, span, frame),
+                _ => true,
+            }
+        }
+        PathTarget::Broken => false,
+        PathTarget::Absent(address) => {
+            if !path.tested {
+                named.absent.push(address);
+            }
+            true
+        }
+        PathTarget::NotFound(problem) => {
+            let names: Vec<Name> = steps.into_iter().flatten().collect();
+            dead_end(evaluator, frame, *problem, &names, span);
+            false
+        }
+    }
+}
+
+/// Returns the name of a segment; a computed key is computed, when it names no live object.
+fn segment_name<'d>(
+    evaluator: &Evaluator<'d>,
+    segment: &PathSegment,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> PathStep {
+    let program = match segment {
+        PathSegment::Name(name) => return Some(name.clone()),
+        PathSegment::Computed(program) => program,
+    };
+    let named = ExpressionPaths::default();
+    match evaluate_in_scope(evaluator, program, (&named, &BTreeMap::new()), span, frame, &|_| {
+        Err(String::new())
+    }) {
+        Ok(Value::Text(text)) => Some(text),
+        Ok(Value::Integer(n)) => Some(Name::new(n.to_string())),
+        _ => None,
+    }
+}
+
+/// Returns the parts of the roots that wait for live objects themselves.
+fn unknown_parts<'d>(
+    evaluator: &Evaluator<'d>,
+    named: &ExpressionPaths<'_>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<BTreeMap<Name, Expression>> {
+    let mut waiting = BTreeMap::new();
+    for path in &named.paths {
+        if let "data" | "stacks" = path.root.as_str() {
+            let (place, reference) = resolve_external(evaluator, path, span, frame)?;
+            waiting.insert(place, Expression::Reference(reference));
+            continue;
+        }
+        let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
+            ("vars", Some(PathSegment::Name(name)), _) => {
+                (format!("vars.{name}"), Cow::Borrowed(variable_value(evaluator, name, span, frame)?))
+            }
+            ("use", Some(PathSegment::Name(name)), _) => {
+                let steps = names_of(&path.segments[1..]);
+                (format!("use.{name}"), Cow::Borrowed(module_output(evaluator, name, &steps, span, frame)?))
+            }
+            ("locals", Some(PathSegment::Name(name)), _) => {
+                (format!("locals.{name}"), Cow::Borrowed(local_value(evaluator, name, span, frame)?))
+            }
+            ("each", Some(PathSegment::Name(name)), Some(each)) if name == "value" => {
+                ("each.value".to_owned(), Cow::Owned(each_value(evaluator, each, span, frame)?))
+            }
+            _ => continue,
+        };
+        let (part, used) = narrow_to_part(&base, &path.segments[1..]);
+        if matches!(part, Expression::Value(_)) {
+            continue;
+        }
+        let mut place = root;
+        for segment in &path.segments[1..=used] {
+            if let PathSegment::Name(name) = segment {
+                place.push('.');
+                place.push_str(name);
+            }
+        }
+        evaluator.report_exceeded(part.charge(evaluator.budget), span, frame)?;
+        waiting.insert(Name::new(place), part.clone());
+    }
+    Some(waiting)
+}
+
+fn evaluate_in_scope<'d>(
+    evaluator: &Evaluator<'d>,
+    program: &CelProgram,
+    (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Value, EvaluationError> {
+    let values: Vec<(&Name, Value)> = waiting
+        .iter()
+        .map(|(path, part)| Ok((path, evaluate_within(part, &NoLiveValues, evaluator.budget)?)))
+        .collect::<Result<_, EvaluationError>>()?;
+    let objects: Vec<CelObject> = named
+        .objects
+        .iter()
+        .map(|address| CelObject {
+            address: address.clone(),
+            attributes: Attributes::new(),
+            complete: false,
+        })
+        .collect();
+    let written = written_each(evaluator, named, span, frame);
+    let mut scope =
+        ExpressionScope { read: Some(read), budget: Some(evaluator.budget), ..ExpressionScope::default() };
+    let text = |text: &Name| CelValue::Scalar(Value::Text(text.clone()));
+    scope.roots.insert("vars".into(), CelValue::of_map(&evaluator.scope.var_values));
+    scope.roots.insert("locals".into(), CelValue::of_map(&evaluator.scope.local_values));
+    scope.roots.insert("use".into(), CelValue::of_map(&evaluator.scope.use_values));
+    scope.roots.insert("env".into(), text(&evaluator.env));
+    scope.roots.insert("stack".into(), text(&evaluator.stack));
+    scope.roots.insert("module".into(), text(&evaluator.scope.front));
+    for place in &named.places {
+        if !scope.roots.contains_key(place.as_str()) {
+            bind_path(&mut scope.roots, place.split('.'), CelValue::empty_map());
+        }
+    }
+    for object in &objects {
+        if let Some(path) = object.address.strip_module(&evaluator.scope.prefix) {
+            bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
+        }
+    }
+    if let Some(each) = frame.each {
+        bind_path(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
+        let known = match &each.value {
+            EachValue::Known(value) => Some(value),
+            _ => written.as_ref(),
+        };
+        if let Some(value) = known {
+            bind_path(&mut scope.roots, ["each", "value"].into_iter(), CelValue::from_borrowed(value));
+        }
+    }
+    // In `local_values`, a local that waits is already unknown.
+    let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
+    for (path, value) in values.iter().filter(|(path, _)| later(path)) {
+        bind_path(&mut scope.roots, path.split('.'), CelValue::from_borrowed(value));
+    }
+    evaluate_program(program, &scope)
+}
+
+/// Returns the literal `each.value` if it is known and the expression refers to it.
+fn written_each<'d>(
+    evaluator: &Evaluator<'d>,
+    named: &ExpressionPaths<'_>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Value> {
+    let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
+    if !named.paths.iter().any(|path| path.root == "each") {
+        return None;
+    }
+    match each_value(evaluator, each, span, frame)? {
+        Expression::Value(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Returns the known values that an expression names, and no more.
+fn bind_known_values<'d>(
+    evaluator: &Evaluator<'d>,
+    named: &ExpressionPaths<'_>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Result<BTreeMap<Name, Value>, BudgetExceeded> {
+    let mut bindings = BTreeMap::new();
+    for path in &named.paths {
+        let names: Vec<&Name> = path
+            .segments
+            .iter()
+            .map_while(|segment| match segment {
                 PathSegment::Name(name) => Some(name),
                 PathSegment::Computed(_) => None,
-            });
-            match (path.root.as_str(), first) {
-                ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
-                ("module", None) => good &= self.module_name_prefix(span, frame).is_some(),
-                ("vars", Some(name)) => {
-                    let base = self.variable_value(name, span, frame);
-                    good &= self.check_base_path(base, path, span, frame, &mut named);
-                }
-                ("use", Some(name)) => {
-                    let base = self.module_output(name, &names_of(&path.segments[1..]), span, frame);
-                    good &= self.check_base_path(base, path, span, frame, &mut named);
-                }
-                ("data" | "stacks", _) => {
-                    good &= self.resolve_external(path, span, frame).is_some();
-                }
-                ("locals", Some(name)) => {
-                    let base = self.local_value(name, span, frame);
-                    good &= self.check_base_path(base, path, span, frame, &mut named);
-                }
-                ("each", first) => {
-                    let base = self.resolve_each(first.map_or("key", Name::as_str), span, frame);
-                    good &= self.check_base_path(base.as_ref(), path, span, frame, &mut named);
-                }
-                (root, _) => {
-                    if let Some(kind) = self.registry.top_level().find(|kind| kind.name == root) {
-                        good &= self.check_live_path(kind, path, span, frame, &mut named);
-                    } else {
-                        let written = format!("{{{root}}}");
-                        self.report_problem(frame, self.unknown_root(root, &written, span));
-                        good = false;
-                    }
-                }
-            }
-            if let Some(name) = first.filter(|_| named.origin.is_none()) {
-                named.origin = self.value_origin(&path.root, name);
-            }
-            named.paths.push(path);
-        }
-        named.objects.sort();
-        named.objects.dedup();
-        good.then_some(named)
-    }
-
-    /// Checks a path through a local or `each.value`, which may itself be a resource.
-    fn check_base_path(
-        &self,
-        base: Option<&Expression>,
-        path: &ReferencePath,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-        named: &mut ExpressionPaths<'_>,
-    ) -> bool {
-        let Some(base) = base else { return false };
-        let (part, used) = narrow_to_part(base, path.segments.get(1..).unwrap_or_default());
-        let Expression::Reference(Reference { address, attribute: None }) = part else { return true };
-        let kind = self.kind_of(address);
-        named.objects.push(address.clone());
-        match (kind, path.segments.get(1 + used)) {
-            (Some(kind), Some(PathSegment::Name(name))) => self.has_attribute(kind, name, span, frame),
-            _ => true,
-        }
-    }
-
-    fn check_live_path<'p>(
-        &self,
-        kind: &'static Kind,
-        path: &'p ReferencePath,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-        named: &mut ExpressionPaths<'p>,
-    ) -> bool {
-        if !self.is_late(frame, kind.name, span) {
-            return false;
-        }
-        let steps: Vec<PathStep> =
-            path.segments.iter().map(|segment| self.segment_name(segment, span, frame)).collect();
-        named.places.push(kind.name.to_owned());
-        match self.index.follow_path(&self.registry, kind, &steps) {
-            PathTarget::Objects { addresses, all, kind: found, rest } => {
-                if all {
-                    let block: Vec<&str> = steps.iter().flatten().map(Name::as_str).collect();
-                    named.places.push(format!("{}.{}", kind.name, block.join(".")));
-                }
-                named.objects.extend(addresses);
-                match steps.get(rest) {
-                    Some(Some(attribute)) => self.has_attribute(found, attribute, span, frame),
-                    _ => true,
-                }
-            }
-            PathTarget::Broken => false,
-            PathTarget::Absent(address) => {
-                if !path.tested {
-                    named.absent.push(address);
-                }
-                true
-            }
-            PathTarget::NotFound(problem) => {
-                let names: Vec<Name> = steps.into_iter().flatten().collect();
-                self.dead_end(frame, *problem, &names, span);
-                false
-            }
-        }
-    }
-
-    /// Returns the name of a segment; a computed key is computed, when it names no live object.
-    fn segment_name(&self, segment: &PathSegment, span: Span, frame: EvaluationSite<'_, 'd>) -> PathStep {
-        let program = match segment {
-            PathSegment::Name(name) => return Some(name.clone()),
-            PathSegment::Computed(program) => program,
-        };
-        let named = ExpressionPaths::default();
-        match self
-            .evaluate_program(program, (&named, &BTreeMap::new()), span, frame, &|_| Err(String::new()))
-        {
-            Ok(Value::Text(text)) => Some(text),
-            Ok(Value::Integer(n)) => Some(Name::new(n.to_string())),
-            _ => None,
-        }
-    }
-
-    /// Returns the parts of the roots that wait for live objects themselves.
-    fn unknown_parts(
-        &self,
-        named: &ExpressionPaths<'_>,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<BTreeMap<Name, Expression>> {
-        let mut waiting = BTreeMap::new();
-        for path in &named.paths {
-            if let "data" | "stacks" = path.root.as_str() {
-                let (place, reference) = self.resolve_external(path, span, frame)?;
-                waiting.insert(place, Expression::Reference(reference));
-                continue;
-            }
-            let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
-                ("vars", Some(PathSegment::Name(name)), _) => {
-                    (format!("vars.{name}"), Cow::Borrowed(self.variable_value(name, span, frame)?))
-                }
-                ("use", Some(PathSegment::Name(name)), _) => {
-                    let steps = names_of(&path.segments[1..]);
-                    (format!("use.{name}"), Cow::Borrowed(self.module_output(name, &steps, span, frame)?))
-                }
-                ("locals", Some(PathSegment::Name(name)), _) => {
-                    (format!("locals.{name}"), Cow::Borrowed(self.local_value(name, span, frame)?))
-                }
-                ("each", Some(PathSegment::Name(name)), Some(each)) if name == "value" => {
-                    ("each.value".to_owned(), Cow::Owned(self.each_value(each, span, frame)?))
-                }
-                _ => continue,
-            };
-            let (part, used) = narrow_to_part(&base, &path.segments[1..]);
-            if matches!(part, Expression::Value(_)) {
-                continue;
-            }
-            let mut place = root;
-            for segment in &path.segments[1..=used] {
-                if let PathSegment::Name(name) = segment {
-                    place.push('.');
-                    place.push_str(name);
-                }
-            }
-            self.report_exceeded(part.charge(self.budget), span, frame)?;
-            waiting.insert(Name::new(place), part.clone());
-        }
-        Some(waiting)
-    }
-
-    fn evaluate_program(
-        &self,
-        program: &CelProgram,
-        (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-        read: &dyn Fn(&str) -> Result<String, String>,
-    ) -> Result<Value, EvaluationError> {
-        let values: Vec<(&Name, Value)> = waiting
-            .iter()
-            .map(|(path, part)| Ok((path, evaluate_within(part, &NoLiveValues, self.budget)?)))
-            .collect::<Result<_, EvaluationError>>()?;
-        let objects: Vec<CelObject> = named
-            .objects
-            .iter()
-            .map(|address| CelObject {
-                address: address.clone(),
-                attributes: Attributes::new(),
-                complete: false,
             })
             .collect();
-        let written = self.written_each(named, span, frame);
-        let mut scope =
-            ExpressionScope { read: Some(read), budget: Some(self.budget), ..ExpressionScope::default() };
-        let text = |text: &Name| CelValue::Scalar(Value::Text(text.clone()));
-        scope.roots.insert("vars".into(), CelValue::of_map(&self.scope.var_values));
-        scope.roots.insert("locals".into(), CelValue::of_map(&self.scope.local_values));
-        scope.roots.insert("use".into(), CelValue::of_map(&self.scope.use_values));
-        scope.roots.insert("env".into(), text(&self.env));
-        scope.roots.insert("stack".into(), text(&self.stack));
-        scope.roots.insert("module".into(), text(&self.scope.front));
-        for place in &named.places {
-            if !scope.roots.contains_key(place.as_str()) {
-                bind_path(&mut scope.roots, place.split('.'), CelValue::empty_map());
+        match path.root.as_str() {
+            "vars" => {
+                copy_known_part(
+                    &mut bindings,
+                    &path.root,
+                    &evaluator.scope.var_values,
+                    &names,
+                    evaluator.budget,
+                )?;
             }
-        }
-        for object in &objects {
-            if let Some(path) = object.address.strip_module(&self.scope.prefix) {
-                bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
+            "locals" => {
+                copy_known_part(
+                    &mut bindings,
+                    &path.root,
+                    &evaluator.scope.local_values,
+                    &names,
+                    evaluator.budget,
+                )?;
             }
-        }
-        if let Some(each) = frame.each {
-            bind_path(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
-            let known = match &each.value {
-                EachValue::Known(value) => Some(value),
-                _ => written.as_ref(),
-            };
-            if let Some(value) = known {
-                bind_path(&mut scope.roots, ["each", "value"].into_iter(), CelValue::from_borrowed(value));
+            "use" => {
+                copy_known_part(
+                    &mut bindings,
+                    &path.root,
+                    &evaluator.scope.use_values,
+                    &names,
+                    evaluator.budget,
+                )?;
             }
-        }
-        // In `local_values`, a local that waits is already unknown.
-        let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
-        for (path, value) in values.iter().filter(|(path, _)| later(path)) {
-            bind_path(&mut scope.roots, path.split('.'), CelValue::from_borrowed(value));
-        }
-        evaluate_program(program, &scope)
-    }
-
-    /// Returns the literal `each.value` if it is known and the expression refers to it.
-    fn written_each(
-        &self,
-        named: &ExpressionPaths<'_>,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<Value> {
-        let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
-        if !named.paths.iter().any(|path| path.root == "each") {
-            return None;
-        }
-        match self.each_value(each, span, frame)? {
-            Expression::Value(value) => Some(value),
-            _ => None,
+            "env" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.env.clone()))),
+            "stack" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.stack.clone()))),
+            "module" => {
+                bindings.insert(path.root.clone(), Value::Text(evaluator.scope.front.clone()));
+            }
+            "each" => {
+                let Some(each) = frame.each else { continue };
+                let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
+                if let Some(Expression::Value(value)) = each_value(evaluator, each, span, frame) {
+                    values.insert("value".into(), value);
+                }
+                copy_known_part(&mut bindings, &path.root, &values, &names, evaluator.budget)?;
+            }
+            _ => {}
         }
     }
-
-    /// Returns the known values that an expression names, and no more.
-    fn bind_known_values(
-        &self,
-        named: &ExpressionPaths<'_>,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Result<BTreeMap<Name, Value>, BudgetExceeded> {
-        let mut bindings = BTreeMap::new();
-        for path in &named.paths {
-            let names: Vec<&Name> = path
-                .segments
-                .iter()
-                .map_while(|segment| match segment {
-                    PathSegment::Name(name) => Some(name),
-                    PathSegment::Computed(_) => None,
-                })
-                .collect();
-            match path.root.as_str() {
-                "vars" => {
-                    copy_known_part(
-                        &mut bindings,
-                        &path.root,
-                        &self.scope.var_values,
-                        &names,
-                        self.budget,
-                    )?;
-                }
-                "locals" => {
-                    copy_known_part(
-                        &mut bindings,
-                        &path.root,
-                        &self.scope.local_values,
-                        &names,
-                        self.budget,
-                    )?;
-                }
-                "use" => {
-                    copy_known_part(
-                        &mut bindings,
-                        &path.root,
-                        &self.scope.use_values,
-                        &names,
-                        self.budget,
-                    )?;
-                }
-                "env" => drop(bindings.insert(path.root.clone(), Value::Text(self.env.clone()))),
-                "stack" => drop(bindings.insert(path.root.clone(), Value::Text(self.stack.clone()))),
-                "module" => {
-                    bindings.insert(path.root.clone(), Value::Text(self.scope.front.clone()));
-                }
-                "each" => {
-                    let Some(each) = frame.each else { continue };
-                    let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
-                    if let Some(Expression::Value(value)) = self.each_value(each, span, frame) {
-                        values.insert("value".into(), value);
-                    }
-                    copy_known_part(&mut bindings, &path.root, &values, &names, self.budget)?;
-                }
-                _ => {}
-            }
-        }
-        Ok(bindings)
-    }
+    Ok(bindings)
 }
 
 /// Returns the names of segments; a computed one has none.

@@ -3,11 +3,16 @@
 
 pub(super) mod block_index;
 pub(super) mod blocks;
+pub(super) mod data_index;
 pub(super) mod evaluator;
 pub(super) mod expressions;
+pub(super) mod external_references;
 pub mod late_binding;
+pub(super) mod names;
 pub(super) mod references;
 pub(super) mod scope;
 pub(super) mod template;
+pub(super) mod text;
 pub(super) mod unit;
+pub(super) mod untyped_values;
 pub(super) mod values;

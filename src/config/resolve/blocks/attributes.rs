@@ -1,5 +1,7 @@
 //! Conversion of nodes to values: by the schema's type, or as written where no schema applies.
 
+use crate::config::resolve::names::kind_of;
+use crate::config::resolve::text::resolve_text;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -9,6 +11,7 @@ use crate::config::diagnostics::messages::{mismatch_diagnostic, unknown_key};
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::template;
+use crate::config::resolve::untyped_values::{charge_node, computed_key, listed_whole, map_from_parts};
 use crate::config::stack::model::{MapEntries, MapEntry};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};
 use crate::config::syntax::quoting;
@@ -22,434 +25,384 @@ use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-impl<'d> Evaluator<'d> {
-    /// Resolves the value of an attribute. `None` after a problem.
-    pub(in crate::config) fn resolve_attribute(
-        &self,
-        attribute: &Attribute,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let resolved = self.resolve_typed(&attribute.ty, node, frame)?;
-        let null = matches!(resolved.expression, Expression::Value(Value::Null));
-        if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
-            self.report_problem(
-                frame,
-                Diagnostic::error(codes::NO_NULL, "`null` is used where there is no default")
-                    .with_label(node.span, "")
-                    .detail(format!("`{}` has no default: it must have a value.", attribute.name)),
-            );
-            return None;
+/// Resolves the value of an attribute. `None` after a problem.
+pub(in crate::config) fn resolve_attribute<'d>(
+    evaluator: &Evaluator<'d>,
+    attribute: &Attribute,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let resolved = resolve_typed(evaluator, &attribute.ty, node, frame)?;
+    let null = matches!(resolved.expression, Expression::Value(Value::Null));
+    if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
+        evaluator.report_problem(
+            frame,
+            Diagnostic::error(codes::NO_NULL, "`null` is used where there is no default")
+                .with_label(node.span, "")
+                .detail(format!("`{}` has no default: it must have a value.", attribute.name)),
+        );
+        return None;
+    }
+    if attribute.name == "name" && resolved.expression.is_secret() {
+        let slip = TypeMismatch::wrong_type("a text that is not secret", "a secret");
+        return report_mismatch(
+            evaluator,
+            &slip.help("compute the name from values that are not secret"),
+            node.span,
+            frame,
+        );
+    }
+    Some(resolved)
+}
+
+/// Resolves a node to a value of a type. `null` is always accepted.
+pub(in crate::config) fn resolve_typed<'d>(
+    evaluator: &Evaluator<'d>,
+    ty: &Type,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    charge_node(evaluator, node, frame)?;
+    match (&node.value, ty) {
+        (NodeValue::Null, _) => Some(Value::Null.into()),
+        (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
+            if suggested_expression(evaluator, &scalar.text, frame).is_some() =>
+        {
+            let right = suggested_expression(evaluator, &scalar.text, frame)?;
+            report_mismatch(evaluator, &written_as_text(&scalar.text, &right), node.span, frame)
         }
-        if attribute.name == "name" && resolved.expression.is_secret() {
-            let slip = TypeMismatch::wrong_type("a text that is not secret", "a secret");
-            return self.report_mismatch(
-                &slip.help("compute the name from values that are not secret"),
+        (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
+            let resolved = resolve_text(evaluator, &scalar.text, node.span, frame)?;
+            let resolved = if scalar.sole_argument { wrap_sole_argument(ty, resolved) } else { resolved };
+            check_resolved(evaluator, ty, resolved, node.span, frame)
+        }
+        (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
+            let mut item = node.clone();
+            if let NodeValue::Scalar(scalar) = &mut item.value {
+                scalar.sole_argument = false;
+            }
+            resolve_list(evaluator, ty, of, std::slice::from_ref(&item), node.span, frame)
+        }
+        (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
+            let slip = single_value_mismatch(ty, node);
+            report_mismatch(evaluator, &slip, node.span, frame)
+        }
+        (NodeValue::Scalar(scalar), ty) => match scalar::parse_typed(scalar, ty) {
+            Ok(value) => Some(value.into()),
+            Err(slip) => report_mismatch(
+                evaluator,
+                &with_reference_hint(evaluator, slip, &scalar.text, ty),
                 node.span,
                 frame,
+            ),
+        },
+        (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
+            resolve_list(evaluator, ty, of, items, node.span, frame)
+        }
+        (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => {
+            resolve_list(evaluator, ty, of, &[], node.span, frame)
+        }
+        (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
+            resolve_map(evaluator, ty, node.entries().unwrap_or_default(), frame)
+        }
+        (NodeValue::Sequence(items), ty) => {
+            let slip = TypeMismatch::wrong_type(&type_name(ty), "a list");
+            let pairs = other_tools::suggest_map_entries(items).filter(|_| matches!(ty, Type::Map(_)));
+            let slip = pairs.into_iter().fold(slip, TypeMismatch::help);
+            report_mismatch(evaluator, &slip, node.span, frame)
+        }
+        (NodeValue::Mapping(_), ty) => {
+            report_mismatch(evaluator, &TypeMismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
+        }
+        (NodeValue::Bare, ty) => report_mismatch(
+            evaluator,
+            &TypeMismatch::wrong_type(&type_name(ty), "nothing"),
+            node.span,
+            frame,
+        ),
+    }
+}
+
+fn resolve_list<'d>(
+    evaluator: &Evaluator<'d>,
+    ty: &Type,
+    of: &Type,
+    items: &[Node],
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let mut origin = None;
+    let mut parts = Vec::with_capacity(items.len());
+    let mut good = true;
+    for item in items {
+        match resolve_typed(evaluator, of, item, frame) {
+            Some(ResolvedValue { expression: Expression::Value(Value::Null), .. }) => {
+                let slip = TypeMismatch::wrong_type(&type_name(of), "null");
+                return report_mismatch(evaluator, &slip, item.span, frame);
+            }
+            Some(resolved) => {
+                origin = origin.or(resolved.origin);
+                parts.push(resolved.expression);
+            }
+            None => good = false,
+        }
+    }
+    if !good {
+        return None;
+    }
+    let expression = build_list(evaluator, ty, parts, span, frame)?;
+    Some(ResolvedValue::new(expression, origin))
+}
+
+/// Builds a list or set from its parts. It is known if all parts are; a set is
+/// sorted and has no duplicates.
+fn build_list<'d>(
+    evaluator: &Evaluator<'d>,
+    ty: &Type,
+    mut parts: Vec<Expression>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Expression> {
+    if let Type::Set { max, .. } = ty {
+        parts.sort_by_cached_key(sort_key);
+        parts.dedup();
+        if parts.len() > *max {
+            evaluator.report_problem(
+                frame,
+                Diagnostic::error(codes::TOO_MANY, "there are too many entries")
+                    .with_label(span, "")
+                    .detail(format!("It takes at most {max} entries, and this has {}.", parts.len())),
             );
-        }
-        Some(resolved)
-    }
-
-    /// Resolves a node to a value of a type. `null` is always accepted.
-    pub(in crate::config) fn resolve_typed(
-        &self,
-        ty: &Type,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        self.charge_node(node, frame)?;
-        match (&node.value, ty) {
-            (NodeValue::Null, _) => Some(Value::Null.into()),
-            (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
-                if self.suggested_expression(&scalar.text, frame).is_some() =>
-            {
-                let right = self.suggested_expression(&scalar.text, frame)?;
-                self.report_mismatch(&written_as_text(&scalar.text, &right), node.span, frame)
-            }
-            (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
-                let resolved = self.resolve_text(&scalar.text, node.span, frame)?;
-                let resolved =
-                    if scalar.sole_argument { wrap_sole_argument(ty, resolved) } else { resolved };
-                self.check_resolved(ty, resolved, node.span, frame)
-            }
-            (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
-                let mut item = node.clone();
-                if let NodeValue::Scalar(scalar) = &mut item.value {
-                    scalar.sole_argument = false;
-                }
-                self.resolve_list(ty, of, std::slice::from_ref(&item), node.span, frame)
-            }
-            (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
-                let slip = single_value_mismatch(ty, node);
-                self.report_mismatch(&slip, node.span, frame)
-            }
-            (NodeValue::Scalar(scalar), ty) => match scalar::parse_typed(scalar, ty) {
-                Ok(value) => Some(value.into()),
-                Err(slip) => self.report_mismatch(
-                    &self.with_reference_hint(slip, &scalar.text, ty),
-                    node.span,
-                    frame,
-                ),
-            },
-            (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
-                self.resolve_list(ty, of, items, node.span, frame)
-            }
-            (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => {
-                self.resolve_list(ty, of, &[], node.span, frame)
-            }
-            (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
-                self.resolve_map(ty, node.entries().unwrap_or_default(), frame)
-            }
-            (NodeValue::Sequence(items), ty) => {
-                let slip = TypeMismatch::wrong_type(&type_name(ty), "a list");
-                let pairs = other_tools::suggest_map_entries(items).filter(|_| matches!(ty, Type::Map(_)));
-                let slip = pairs.into_iter().fold(slip, TypeMismatch::help);
-                self.report_mismatch(&slip, node.span, frame)
-            }
-            (NodeValue::Mapping(_), ty) => {
-                self.report_mismatch(&TypeMismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
-            }
-            (NodeValue::Bare, ty) => {
-                self.report_mismatch(&TypeMismatch::wrong_type(&type_name(ty), "nothing"), node.span, frame)
-            }
-        }
-    }
-
-    fn resolve_list(
-        &self,
-        ty: &Type,
-        of: &Type,
-        items: &[Node],
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let mut origin = None;
-        let mut parts = Vec::with_capacity(items.len());
-        let mut good = true;
-        for item in items {
-            match self.resolve_typed(of, item, frame) {
-                Some(ResolvedValue { expression: Expression::Value(Value::Null), .. }) => {
-                    let slip = TypeMismatch::wrong_type(&type_name(of), "null");
-                    return self.report_mismatch(&slip, item.span, frame);
-                }
-                Some(resolved) => {
-                    origin = origin.or(resolved.origin);
-                    parts.push(resolved.expression);
-                }
-                None => good = false,
-            }
-        }
-        if !good {
             return None;
         }
-        let expression = self.build_list(ty, parts, span, frame)?;
-        Some(ResolvedValue::new(expression, origin))
     }
+    Some(listed_whole(parts))
+}
 
-    /// Builds a list or set from its parts. It is known if all parts are; a set is
-    /// sorted and has no duplicates.
-    fn build_list(
-        &self,
-        ty: &Type,
-        mut parts: Vec<Expression>,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<Expression> {
-        if let Type::Set { max, .. } = ty {
-            parts.sort_by_cached_key(sort_key);
-            parts.dedup();
-            if parts.len() > *max {
-                self.report_problem(
+fn resolve_map<'d>(
+    evaluator: &Evaluator<'d>,
+    ty: &Type,
+    entries: &[DocumentEntry],
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let mut places = MapEntries::new();
+    let mut parts = BTreeMap::new();
+    let mut good = true;
+    for entry in entries {
+        if entry.key.contains("${") {
+            evaluator.report_problem(frame, computed_key(entry));
+            good = false;
+            continue;
+        }
+        let of = match ty {
+            Type::Map(of) => Some(*of),
+            Type::Record(fields) => fields.iter().find(|(name, _)| *name == entry.key).map(|(_, ty)| ty),
+            _ => None,
+        };
+        let Some(of) = of else {
+            let known: Vec<&str> = match ty {
+                Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
+                _ => Vec::new(),
+            };
+            evaluator.report_problem(frame, unknown_key(entry, &known));
+            good = false;
+            continue;
+        };
+        match resolve_typed(evaluator, of, &entry.value, frame) {
+            Some(resolved) => {
+                let set_by = resolved.origin.or_else(|| replaced_by(evaluator, entry.value.span));
+                places.insert(entry.key.clone(), MapEntry { span: entry.value.span, set_by });
+                for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
+                    places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
+                }
+                parts.insert(entry.key.clone(), resolved.expression);
+            }
+            None => good = false,
+        }
+    }
+    good.then(|| ResolvedValue { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
+}
+
+/// Checks the result of a reference or an expression against the expected type.
+fn check_resolved<'d>(
+    evaluator: &Evaluator<'d>,
+    ty: &Type,
+    resolved: ResolvedValue,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let origin = resolved.origin;
+    let wrong = |found| TypeMismatch::wrong_type(&type_name(ty), found);
+    let expression = match resolved.expression {
+        Expression::Value(value) => match conform_to_type(ty, value) {
+            Ok(Value::List(items)) => {
+                build_list(evaluator, ty, items.into_iter().map(Expression::Value).collect(), span, frame)?
+            }
+            Ok(value) => Expression::Value(value),
+            Err(slip) => return report_mismatch(evaluator, &slip, span, frame),
+        },
+        Expression::Reference(reference) => {
+            check_reference_type(evaluator, ty, &reference, span, frame)?;
+            match ty {
+                Type::List(_) | Type::Set { .. } if reference.attribute.is_none() => {
+                    Expression::List(vec![Expression::Reference(reference)])
+                }
+                _ => Expression::Reference(reference),
+            }
+        }
+        Expression::List(parts) => match ty {
+            Type::List(of) | Type::Set { of, .. } => {
+                let parts: Option<Vec<_>> = parts
+                    .into_iter()
+                    .map(|part| {
+                        let part = check_resolved(evaluator, of, part.into(), span, frame)?;
+                        Some(part.expression)
+                    })
+                    .collect();
+                build_list(evaluator, ty, parts?, span, frame)?
+            }
+            // A whole block with `for_each` where a single resource is expected.
+            Type::Reference(_) => {
+                let first = parts.first().and_then(|part| part.addresses().into_iter().next());
+                let block = first.and_then(|address| evaluator.index.of_instance(address));
+                evaluator.report_problem(
                     frame,
-                    Diagnostic::error(codes::TOO_MANY, "there are too many entries")
-                        .with_label(span, "")
-                        .detail(format!("It takes at most {max} entries, and this has {}.", parts.len())),
+                    match block {
+                        Some(block) => evaluator.index.which_instance(block, None).first_at(span),
+                        None => mismatch_diagnostic(&wrong("a list"), span),
+                    },
                 );
                 return None;
             }
+            _ => return report_mismatch(evaluator, &wrong("a list"), span, frame),
+        },
+        Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
+            return report_mismatch(evaluator, &wrong("a text"), span, frame);
         }
-        Some(listed_whole(parts))
-    }
+        other => other,
+    };
+    Some(ResolvedValue::new(expression, origin))
+}
 
-    fn resolve_map(
-        &self,
-        ty: &Type,
-        entries: &[DocumentEntry],
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let mut places = MapEntries::new();
-        let mut parts = BTreeMap::new();
-        let mut good = true;
-        for entry in entries {
-            if entry.key.contains("${") {
-                self.report_problem(frame, computed_key(entry));
-                good = false;
-                continue;
-            }
-            let of = match ty {
-                Type::Map(of) => Some(*of),
-                Type::Record(fields) => {
-                    fields.iter().find(|(name, _)| *name == entry.key).map(|(_, ty)| ty)
-                }
-                _ => None,
-            };
-            let Some(of) = of else {
-                let known: Vec<&str> = match ty {
-                    Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
-                    _ => Vec::new(),
-                };
-                self.report_problem(frame, unknown_key(entry, &known));
-                good = false;
-                continue;
-            };
-            match self.resolve_typed(of, &entry.value, frame) {
-                Some(resolved) => {
-                    let set_by = resolved.origin.or_else(|| self.replaced_by(entry.value.span));
-                    places.insert(entry.key.clone(), MapEntry { span: entry.value.span, set_by });
-                    for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
-                        places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
-                    }
-                    parts.insert(entry.key.clone(), resolved.expression);
-                }
-                None => good = false,
-            }
+/// Checks that the target of a reference fits the type.
+fn check_reference_type<'d>(
+    evaluator: &Evaluator<'d>,
+    ty: &Type,
+    reference: &Reference,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<()> {
+    // The outputs of another stack are known, and checked, after its ledger is read.
+    if reference.address.root() == "stacks" {
+        return Some(());
+    }
+    let kind = kind_of(evaluator, &reference.address)?;
+    let (of, inside) = match ty {
+        Type::List(of) | Type::Set { of, .. } if reference.attribute.is_none() => (**of, true),
+        ty => (*ty, false),
+    };
+    let found = match reference.attribute.as_deref() {
+        None | Some("id") => Type::Reference(kind.name),
+        Some(name) => kind.attribute(name)?.ty,
+    };
+    let whole = reference.attribute.is_none();
+    let fits = match (&of, &found) {
+        (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
+        (Type::Catalog(table), Type::Reference(found)) if whole => {
+            evaluator.registry.catalog(table).is_some_and(|table| table.of_kind == Some(found))
         }
-        good.then(|| ResolvedValue { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
-    }
-
-    /// Checks the result of a reference or an expression against the expected type.
-    fn check_resolved(
-        &self,
-        ty: &Type,
-        resolved: ResolvedValue,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        let origin = resolved.origin;
-        let wrong = |found| TypeMismatch::wrong_type(&type_name(ty), found);
-        let expression = match resolved.expression {
-            Expression::Value(value) => match conform_to_type(ty, value) {
-                Ok(Value::List(items)) => {
-                    self.build_list(ty, items.into_iter().map(Expression::Value).collect(), span, frame)?
-                }
-                Ok(value) => Expression::Value(value),
-                Err(slip) => return self.report_mismatch(&slip, span, frame),
-            },
-            Expression::Reference(reference) => {
-                self.check_reference_type(ty, &reference, span, frame)?;
-                match ty {
-                    Type::List(_) | Type::Set { .. } if reference.attribute.is_none() => {
-                        Expression::List(vec![Expression::Reference(reference)])
-                    }
-                    _ => Expression::Reference(reference),
-                }
-            }
-            Expression::List(parts) => match ty {
-                Type::List(of) | Type::Set { of, .. } => {
-                    let parts: Option<Vec<_>> = parts
-                        .into_iter()
-                        .map(|part| {
-                            let part = self.check_resolved(of, part.into(), span, frame)?;
-                            Some(part.expression)
-                        })
-                        .collect();
-                    self.build_list(ty, parts?, span, frame)?
-                }
-                // A whole block with `for_each` where a single resource is expected.
-                Type::Reference(_) => {
-                    let first = parts.first().and_then(|part| part.addresses().into_iter().next());
-                    let block = first.and_then(|address| self.index.of_instance(address));
-                    self.report_problem(
-                        frame,
-                        match block {
-                            Some(block) => self.index.which_instance(block, None).first_at(span),
-                            None => mismatch_diagnostic(&wrong("a list"), span),
-                        },
-                    );
-                    return None;
-                }
-                _ => return self.report_mismatch(&wrong("a list"), span, frame),
-            },
-            Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
-                return self.report_mismatch(&wrong("a text"), span, frame);
-            }
-            other => other,
-        };
-        Some(ResolvedValue::new(expression, origin))
-    }
-
-    /// Checks that the target of a reference fits the type.
-    fn check_reference_type(
-        &self,
-        ty: &Type,
-        reference: &Reference,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<()> {
-        // The outputs of another stack are known, and checked, after its ledger is read.
-        if reference.address.root() == "stacks" {
-            return Some(());
+        (Type::Boolean, found) => matches!(found, Type::Boolean),
+        (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
+        (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),
+        (Type::List(_) | Type::Set { .. }, found) => {
+            !inside && matches!(found, Type::List(_) | Type::Set { .. })
         }
-        let kind = self.kind_of(&reference.address)?;
-        let (of, inside) = match ty {
-            Type::List(of) | Type::Set { of, .. } if reference.attribute.is_none() => (**of, true),
-            ty => (*ty, false),
-        };
-        let found = match reference.attribute.as_deref() {
-            None | Some("id") => Type::Reference(kind.name),
-            Some(name) => kind.attribute(name)?.ty,
-        };
-        let whole = reference.attribute.is_none();
-        let fits = match (&of, &found) {
-            (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
-            (Type::Catalog(table), Type::Reference(found)) if whole => {
-                self.registry.catalog(table).is_some_and(|table| table.of_kind == Some(found))
-            }
-            (Type::Boolean, found) => matches!(found, Type::Boolean),
-            (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
-            (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),
-            (Type::List(_) | Type::Set { .. }, found) => {
-                !inside && matches!(found, Type::List(_) | Type::Set { .. })
-            }
-            (Type::Map(_) | Type::Record(_), found) => matches!(found, Type::Map(_) | Type::Record(_)),
-            (_, Type::Reference(_)) => !whole,
-            (_, Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => false,
-            _ => true,
-        };
-        if fits {
-            return Some(());
+        (Type::Map(_) | Type::Record(_), found) => matches!(found, Type::Map(_) | Type::Record(_)),
+        (_, Type::Reference(_)) => !whole,
+        (_, Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => false,
+        _ => true,
+    };
+    if fits {
+        return Some(());
+    }
+    let what = match reference.attribute.as_deref() {
+        None => format!("{} is a {}", reference.address, kind.name),
+        Some(name) => format!("{}.{name} is {}", reference.address, type_name(&found)),
+    };
+    let code = if whole { codes::WRONG_KIND } else { codes::WRONG_TYPE };
+    let problem = Diagnostic::error(code, "a reference has the wrong kind or type")
+        .with_label(span, "")
+        .detail(format!("It takes {}, and {what}.", type_name(&of)));
+    let problem = match evaluator.index.of_instance(&reference.address) {
+        Some(block) => {
+            problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
         }
-        let what = match reference.attribute.as_deref() {
-            None => format!("{} is a {}", reference.address, kind.name),
-            Some(name) => format!("{}.{name} is {}", reference.address, type_name(&found)),
-        };
-        let code = if whole { codes::WRONG_KIND } else { codes::WRONG_TYPE };
-        let problem = Diagnostic::error(code, "a reference has the wrong kind or type")
-            .with_label(span, "")
-            .detail(format!("It takes {}, and {what}.", type_name(&of)));
-        let problem = match self.index.of_instance(&reference.address) {
-            Some(block) => {
-                problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
-            }
-            None => problem,
-        };
-        let problem = if whole && matches!(of, Type::Text { .. }) {
-            problem.help(format!("name one of its attributes: `${}.ATTRIBUTE`", reference.address))
-        } else {
-            problem
-        };
-        self.report_problem(frame, problem);
-        None
-    }
+        None => problem,
+    };
+    let problem = if whole && matches!(of, Type::Text { .. }) {
+        problem.help(format!("name one of its attributes: `${}.ATTRIBUTE`", reference.address))
+    } else {
+        problem
+    };
+    evaluator.report_problem(frame, problem);
+    None
+}
 
-    /// Returns the correct form of a reference without its `$`, or of a `file(…)`
-    /// call outside of an expression.
-    fn suggested_expression(&self, text: &str, frame: EvaluationSite<'_, 'd>) -> Option<String> {
-        if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
-            let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
-            // The interpolated part is the path.
-            let inner = path.strip_prefix("${").and_then(|path| path.strip_suffix('}'));
-            if let Some(inner) = inner.filter(|inner| !inner.contains(['{', '}', '(', ')'])) {
-                return Some(format!("\"${{file({inner})}}\""));
-            }
-            return (!path.contains(['(', ')', '\n', '\'', '"']))
-                .then(|| format!("\"${{file('{path}')}}\""));
+/// Returns the correct form of a reference without its `$`, or of a `file(…)`
+/// call outside of an expression.
+fn suggested_expression<'d>(
+    evaluator: &Evaluator<'d>,
+    text: &str,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<String> {
+    if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
+        let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
+        // The interpolated part is the path.
+        let inner = path.strip_prefix("${").and_then(|path| path.strip_suffix('}'));
+        if let Some(inner) = inner.filter(|inner| !inner.contains(['{', '}', '(', ')'])) {
+            return Some(format!("\"${{file({inner})}}\""));
         }
-        let (root, rest) = text.split_once('.')?;
-        let name = rest.split('.').next()?;
-        let right = match root {
-            "vars" | "var" if self.scope.vars.contains_key(name) => "vars",
-            "locals" | "local" if self.scope.locals.contains_key(name) => "locals",
-            "each" if frame.each.is_some() && matches!(name, "key" | "value") => "each",
-            _ => return None,
-        };
-        let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-        rest.chars().all(is_path).then(|| format!("${right}.{rest}"))
+        return (!path.contains(['(', ')', '\n', '\'', '"'])).then(|| format!("\"${{file('{path}')}}\""));
     }
+    let (root, rest) = text.split_once('.')?;
+    let name = rest.split('.').next()?;
+    let right = match root {
+        "vars" | "var" if evaluator.scope.vars.contains_key(name) => "vars",
+        "locals" | "local" if evaluator.scope.locals.contains_key(name) => "locals",
+        "each" if frame.each.is_some() && matches!(name, "key" | "value") => "each",
+        _ => return None,
+    };
+    let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    rest.chars().all(is_path).then(|| format!("${right}.{rest}"))
+}
 
-    /// Adds the reference that the user probably meant, if the text is the name or
-    /// address of a declared block.
-    fn with_reference_hint(&self, slip: TypeMismatch, text: &str, ty: &Type) -> TypeMismatch {
-        let Type::Reference(kind) = ty else { return slip };
-        let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
-        let name = name.strip_suffix(".id").unwrap_or(name);
-        if self.index.get(self.scoped_address(kind, name).as_str()).is_none() {
-            return slip;
-        }
-        let right = format!("${kind}.{name}");
-        slip.help(format!("write `{right}`")).fix(right)
+/// Adds the reference that the user probably meant, if the text is the name or
+/// address of a declared block.
+fn with_reference_hint(
+    evaluator: &Evaluator<'_>,
+    slip: TypeMismatch,
+    text: &str,
+    ty: &Type,
+) -> TypeMismatch {
+    let Type::Reference(kind) = ty else { return slip };
+    let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
+    let name = name.strip_suffix(".id").unwrap_or(name);
+    if evaluator.index.get(evaluator.scoped_address(kind, name).as_str()).is_none() {
+        return slip;
     }
+    let right = format!("${kind}.{name}");
+    slip.help(format!("write `{right}`")).fix(right)
+}
 
-    /// Reports a mismatch; always returns `None`.
-    pub(in crate::config) fn report_mismatch<T>(
-        &self,
-        slip: &TypeMismatch,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<T> {
-        self.report_problem(frame, mismatch_diagnostic(slip, span));
-        None
-    }
-
-    /// Charges a node without its parts, which are charged when they are resolved.
-    pub(in crate::config) fn charge_node(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Option<()> {
-        if self.problems.are_closed() {
-            return None;
-        }
-        let charged = match &node.value {
-            // An attribute that is a map keeps the span of each entry.
-            NodeValue::Mapping(entries) => self
-                .budget
-                .charge_map(entries.len())
-                .and_then(|()| self.budget.charge_nodes(2 * entries.len())),
-            NodeValue::Scalar(scalar) if !scalar.text.contains('$') => {
-                self.budget.charge_nodes(1).and_then(|()| self.budget.charge_text(scalar.text.len()))
-            }
-            _ => self.budget.charge_nodes(1),
-        };
-        self.report_exceeded(charged, node.span, frame)
-    }
-
-    /// Resolves a node to which no schema applies.
-    pub(in crate::config) fn resolve_untyped(
-        &self,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        self.charge_node(node, frame)?;
-        match &node.value {
-            NodeValue::Null => Some(Value::Null.into()),
-            NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
-            NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
-                self.resolve_text(&scalar.text, node.span, frame)
-            }
-            NodeValue::Scalar(scalar) => Some(scalar::infer_value(scalar).into()),
-            NodeValue::Sequence(items) => {
-                let items: Option<Vec<_>> =
-                    items.iter().map(|item| Some(self.resolve_untyped(item, frame)?.expression)).collect();
-                let items = items?;
-                Some(listed_whole(items).into())
-            }
-            NodeValue::Mapping(entries) => {
-                let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
-                for entry in &computed {
-                    self.report_problem(frame, computed_key(entry));
-                }
-                if !computed.is_empty() {
-                    return None;
-                }
-                let parts: Option<BTreeMap<_, _>> = entries
-                    .iter()
-                    .map(|entry| {
-                        Some((entry.key.clone(), self.resolve_untyped(&entry.value, frame)?.expression))
-                    })
-                    .collect();
-                Some(map_from_parts(parts?).into())
-            }
-        }
-    }
+/// Reports a mismatch; always returns `None`.
+pub(in crate::config) fn report_mismatch<'d, T>(
+    evaluator: &Evaluator<'d>,
+    slip: &TypeMismatch,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<T> {
+    evaluator.report_problem(frame, mismatch_diagnostic(slip, span));
+    None
 }
 
 /// Returns the mismatch of a single value where a collection is expected.
@@ -492,17 +445,6 @@ fn quote_for_hint(text: &str) -> Cow<'_, str> {
     if text.contains('"') { text.into() } else { format!("\"{text}\"").into() }
 }
 
-/// Returns the diagnostic of a key that is an expression: keys are always text.
-fn computed_key(entry: &DocumentEntry) -> Diagnostic {
-    Diagnostic::error(codes::SYNTAX, "a key cannot be an expression")
-        .with_label(entry.key_span, "")
-        .detail(format!(
-            "`{}` would be a literal key: only values can be expressions.",
-            quoting::shorten_for_message(&entry.key)
-        ))
-        .help("write the key out, or compute the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
-}
-
 /// Wraps the only argument of a KDL node in a list if a list is expected and the value is none.
 fn wrap_sole_argument(ty: &Type, resolved: ResolvedValue) -> ResolvedValue {
     let wants_list = matches!(ty, Type::List(_) | Type::Set { .. });
@@ -519,30 +461,6 @@ fn wrap_sole_argument(ty: &Type, resolved: ResolvedValue) -> ResolvedValue {
     }
 }
 
-/// Builds a list from its parts. It is known if all parts are.
-fn listed_whole(parts: Vec<Expression>) -> Expression {
-    if parts.iter().any(|part| part.known_value().is_none()) {
-        return Expression::List(parts);
-    }
-    let known = |part| match part {
-        Expression::Value(value) => value,
-        _ => Value::Null,
-    };
-    Expression::Value(Value::List(parts.into_iter().map(known).collect()))
-}
-
-/// Builds a map from its parts. It is known if all parts are.
-pub(in crate::config) fn map_from_parts(parts: BTreeMap<Name, Expression>) -> Expression {
-    if parts.values().all(|part| part.known_value().is_some()) {
-        let known = |(key, part)| match part {
-            Expression::Value(value) => (key, value),
-            _ => (key, Value::Null),
-        };
-        return Expression::Value(Value::Map(parts.into_iter().map(known).collect()));
-    }
-    Expression::Map(parts)
-}
-
 /// Returns the sort key of a set's entry. All secrets have the same key, so they keep their order.
 fn sort_key(part: &Expression) -> String {
     match part {
@@ -552,4 +470,9 @@ fn sort_key(part: &Expression) -> String {
         }
         _ => String::from("~"),
     }
+}
+
+/// Returns the override that replaced the value at a span: `environments.X.set`.
+pub(in crate::config) fn replaced_by(evaluator: &Evaluator<'_>, span: Span) -> Option<Name> {
+    evaluator.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", evaluator.env)))
 }

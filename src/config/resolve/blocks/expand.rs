@@ -1,5 +1,8 @@
 //! Expansion of `for_each` and `when`: the resources that each block declares.
 
+use crate::config::resolve::blocks::plain_entries::{by_value, is_new};
+use crate::config::resolve::references::resolve_path;
+use crate::config::resolve::untyped_values::resolve_untyped;
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
@@ -27,375 +30,378 @@ use crate::model::value::Value;
 const BLOCK_NODES: usize = 4;
 const INSTANCE_NODES: usize = 2;
 
-impl<'d> Evaluator<'d> {
-    /// Declares every block and child of the configuration. Returns the children whose keys depend on
-    /// values that are only known after all other blocks are declared.
-    pub(in crate::config) fn declare_blocks(
-        &mut self,
-        merged: &MergedDocuments<'d>,
-    ) -> Vec<PendingBlock<'d>> {
-        let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
-            entries.values().map(|entry| PendingBlock {
-                kind,
-                address: self.scoped_address(kind.name, &entry.key),
-                entry,
-                parent: None,
-            })
-        });
-        self.declare_in_turn(blocks.collect());
-        let mut next = self.scope.first_block;
-        let mut waiting = Vec::new();
-        while next < self.index.blocks().len() {
-            let children = self.instance_children(next);
-            next += 1;
-            for child in children {
-                match self.by_value(&child) {
-                    Some(address) => self.declare_child(PendingBlock { address, ..child }),
-                    None => waiting.push(child),
-                }
+/// Declares every block and child of the configuration. Returns the children whose keys depend on
+/// values that are only known after all other blocks are declared.
+pub(in crate::config) fn declare_blocks<'d>(
+    evaluator: &mut Evaluator<'d>,
+    merged: &MergedDocuments<'d>,
+) -> Vec<PendingBlock<'d>> {
+    let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
+        entries.values().map(|entry| PendingBlock {
+            kind,
+            address: evaluator.scoped_address(kind.name, &entry.key),
+            entry,
+            parent: None,
+        })
+    });
+    declare_in_turn(evaluator, blocks.collect());
+    let mut next = evaluator.scope.first_block;
+    let mut waiting = Vec::new();
+    while next < evaluator.index.blocks().len() {
+        let children = instance_children(evaluator, next);
+        next += 1;
+        for child in children {
+            match by_value(evaluator, &child) {
+                Some(address) => declare_child(evaluator, PendingBlock { address, ..child }),
+                None => waiting.push(child),
             }
         }
-        waiting
     }
+    waiting
+}
 
-    /// Declares the children that waited for all others.
-    pub(in crate::config) fn declare_waiting(&mut self, waiting: Vec<PendingBlock<'d>>) {
-        for child in waiting {
-            let address = self.by_value(&child).unwrap_or_else(|| child.address.clone());
-            self.declare_child(PendingBlock { address, ..child });
-        }
+/// Declares the children that waited for all others.
+pub(in crate::config) fn declare_waiting<'d>(
+    evaluator: &mut Evaluator<'d>,
+    waiting: Vec<PendingBlock<'d>>,
+) {
+    for child in waiting {
+        let address = by_value(evaluator, &child).unwrap_or_else(|| child.address.clone());
+        declare_child(evaluator, PendingBlock { address, ..child });
     }
+}
 
-    fn declare_child(&mut self, child: PendingBlock<'d>) {
-        if self.is_new(&child) {
-            self.declare_block(child);
-        }
+fn declare_child<'d>(evaluator: &mut Evaluator<'d>, child: PendingBlock<'d>) {
+    if is_new(evaluator, &child) {
+        declare_block(evaluator, child);
     }
+}
 
-    /// Declares top-level blocks, each after the block over whose instances it iterates.
-    fn declare_in_turn(&mut self, blocks: Vec<PendingBlock<'d>>) {
-        let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
-        let mut ready = Vec::new();
-        let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
-        for block in blocks {
-            if let Some(other) = self.goes_through(&block).filter(|other| declared.contains(other)) {
-                waiting.entry(other).or_default().push(block);
-            } else {
-                ready.push(block);
-            }
-        }
-        while let Some(block) = ready.pop() {
-            let address = block.address.clone();
-            self.declare_block(block);
-            ready.extend(waiting.remove(&address).unwrap_or_default());
-        }
-        // The blocks that remain are in a dependency cycle, or depend on one.
-        for block in waiting.into_values().flatten() {
-            self.problems.push(
-                Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks iterate over each other's instances")
-                    .with_label(
-                        block.entry.key_span,
-                        format!("the `for_each` of {} depends on this one", block.address),
-                    )
-                    .help("give one of the blocks keys of its own"),
-            );
-            self.insert(block, BlockExpansion::Broken);
-        }
-    }
-
-    /// Returns the block over whose instances a block iterates: `for_each: $vm.web`.
-    fn goes_through(&self, block: &PendingBlock<'d>) -> Option<Address> {
-        let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
-        let path = node.value.scalar()?.text.strip_prefix('$')?;
-        let (root, name) = path.split_once('.')?;
-        let known = self.registry.top_level().any(|kind| kind.name == root);
-        (known && is_legal_segment(name)).then(|| self.scoped_address(root, name))
-    }
-
-    fn insert(&mut self, block: PendingBlock<'d>, state: BlockExpansion<'d>) {
-        let PendingBlock { kind, address, entry, parent } = block;
-        // Once the budget is exhausted, the block counts as broken.
-        let charged = self
-            .budget
-            .charge_nodes(BLOCK_NODES)
-            .and_then(|()| self.budget.charge_text(address.as_str().len()));
-        let state = self
-            .report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None))
-            .map_or(BlockExpansion::Broken, |()| state);
-        self.index.insert(DeclaredBlock { kind, address, entry, parent, state });
-    }
-
-    fn declare_block(&mut self, block: PendingBlock<'d>) {
-        let state = if let Some(body) = named_entries(&block.entry.value) {
-            {
-                let each = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
-                self.expand_block(&block.address, each, body).unwrap_or(BlockExpansion::Broken)
-            }
+/// Declares top-level blocks, each after the block over whose instances it iterates.
+fn declare_in_turn<'d>(evaluator: &mut Evaluator<'d>, blocks: Vec<PendingBlock<'d>>) {
+    let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
+    let mut ready = Vec::new();
+    let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
+    for block in blocks {
+        if let Some(other) = goes_through(evaluator, &block).filter(|other| declared.contains(other)) {
+            waiting.entry(other).or_default().push(block);
         } else {
-            self.problems.push(no_body(&block));
-            BlockExpansion::Broken
+            ready.push(block);
+        }
+    }
+    while let Some(block) = ready.pop() {
+        let address = block.address.clone();
+        declare_block(evaluator, block);
+        ready.extend(waiting.remove(&address).unwrap_or_default());
+    }
+    // The blocks that remain are in a dependency cycle, or depend on one.
+    for block in waiting.into_values().flatten() {
+        evaluator.problems.push(
+            Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks iterate over each other's instances")
+                .with_label(
+                    block.entry.key_span,
+                    format!("the `for_each` of {} depends on this one", block.address),
+                )
+                .help("give one of the blocks keys of its own"),
+        );
+        insert_block(evaluator, block, BlockExpansion::Broken);
+    }
+}
+
+/// Returns the block over whose instances a block iterates: `for_each: $vm.web`.
+fn goes_through<'d>(evaluator: &Evaluator<'d>, block: &PendingBlock<'d>) -> Option<Address> {
+    let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
+    let path = node.value.scalar()?.text.strip_prefix('$')?;
+    let (root, name) = path.split_once('.')?;
+    let known = evaluator.registry.top_level().any(|kind| kind.name == root);
+    (known && is_legal_segment(name)).then(|| evaluator.scoped_address(root, name))
+}
+
+fn insert_block<'d>(evaluator: &mut Evaluator<'d>, block: PendingBlock<'d>, state: BlockExpansion<'d>) {
+    let PendingBlock { kind, address, entry, parent } = block;
+    // Once the budget is exhausted, the block counts as broken.
+    let charged = evaluator
+        .budget
+        .charge_nodes(BLOCK_NODES)
+        .and_then(|()| evaluator.budget.charge_text(address.as_str().len()));
+    let state = evaluator
+        .report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None))
+        .map_or(BlockExpansion::Broken, |()| state);
+    evaluator.index.insert(DeclaredBlock { kind, address, entry, parent, state });
+}
+
+fn declare_block<'d>(evaluator: &mut Evaluator<'d>, block: PendingBlock<'d>) {
+    let state = if let Some(body) = named_entries(&block.entry.value) {
+        {
+            let each = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
+            expand_block(evaluator, &block.address, each, body).unwrap_or(BlockExpansion::Broken)
+        }
+    } else {
+        evaluator.problems.push(no_body(&block));
+        BlockExpansion::Broken
+    };
+    insert_block(evaluator, block, state);
+}
+
+/// Returns the children in the instances of block number `n`.
+fn instance_children<'d>(evaluator: &Evaluator<'d>, n: usize) -> Vec<PendingBlock<'d>> {
+    let Some(block) = evaluator.index.block_at(n) else { return Vec::new() };
+    let mut children = Vec::new();
+    for kind in evaluator.registry.children(block.kind.name) {
+        let Some((_, collection)) = kind.child_of() else { continue };
+        let Some(entry) = block.get(collection) else { continue };
+        let Some(entries) = named_entries(&entry.value) else {
+            evaluator.problems.push(match kind.plain_entry {
+                Some(_) => not_a_list(&entry.key, &entry.value),
+                None => no_names(&entry.key, &entry.value),
+            });
+            continue;
         };
-        self.insert(block, state);
-    }
-
-    /// Returns the children in the instances of block number `n`.
-    fn instance_children(&self, n: usize) -> Vec<PendingBlock<'d>> {
-        let Some(block) = self.index.block_at(n) else { return Vec::new() };
-        let mut children = Vec::new();
-        for kind in self.registry.children(block.kind.name) {
-            let Some((_, collection)) = kind.child_of() else { continue };
-            let Some(entry) = block.get(collection) else { continue };
-            let Some(entries) = named_entries(&entry.value) else {
-                self.problems.push(match kind.plain_entry {
-                    Some(_) => not_a_list(&entry.key, &entry.value),
-                    None => no_names(&entry.key, &entry.value),
-                });
-                continue;
-            };
-            let (good, bad): (Vec<_>, Vec<_>) =
-                entries.iter().partition(|entry| is_legal_segment(&entry.key));
-            for entry in bad {
-                let problem = illegal_name(entry);
-                self.problems.push(match kind.plain_entry {
-                    Some(attribute) => not_plain(problem, entry, collection, attribute),
-                    None => problem,
-                });
-            }
-            for (address, _, each) in block.instances() {
-                let each_value = each.map(|each| &each.value);
-                let charged = good.iter().try_for_each(|_| match each_value {
-                    Some(EachValue::Known(value)) => self.budget.charge_value(value),
-                    _ => Ok(()),
-                });
-                if self.report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None)).is_none()
-                {
-                    return children;
-                }
-                children.extend(good.iter().map(|entry| PendingBlock {
-                    kind,
-                    address: address.join(collection).join(&entry.key),
-                    entry,
-                    parent: Some(ParentInstance { address: address.clone(), each: each.cloned() }),
-                }));
-            }
+        let (good, bad): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_legal_segment(&entry.key));
+        for entry in bad {
+            let problem = illegal_name(entry);
+            evaluator.problems.push(match kind.plain_entry {
+                Some(attribute) => not_plain(problem, entry, collection, attribute),
+                None => problem,
+            });
         }
-        children
+        for (address, _, each) in block.instances() {
+            let each_value = each.map(|each| &each.value);
+            let charged = good.iter().try_for_each(|_| match each_value {
+                Some(EachValue::Known(value)) => evaluator.budget.charge_value(value),
+                _ => Ok(()),
+            });
+            if evaluator.report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None)).is_none()
+            {
+                return children;
+            }
+            children.extend(good.iter().map(|entry| PendingBlock {
+                kind,
+                address: address.join(collection).join(&entry.key),
+                entry,
+                parent: Some(ParentInstance { address: address.clone(), each: each.cloned() }),
+            }));
+        }
     }
+    children
+}
 
-    /// Returns the resources, or module instances, that a block declares; `None` after a problem.
-    pub(in crate::config) fn expand_block(
-        &self,
-        address: &Address,
-        outer: Option<&Each<'d>>,
-        body: &'d [DocumentEntry],
-    ) -> Option<BlockExpansion<'d>> {
-        let find = |key: &str| body.iter().find(|entry| entry.key == key);
-        let instance = InstanceContext { address, key: None };
-        let frame = EvaluationSite { each: outer, instance: Some(instance), early: Some("`for_each`") };
-        let Some(for_each) = find("for_each") else {
-            let when = match find("when") {
-                Some(when) => {
-                    self.resolve_when(&when.value, EvaluationSite { early: Some("`when`"), ..frame })?
-                }
-                None => true,
-            };
-            return Some(if when { BlockExpansion::One } else { BlockExpansion::Absent });
+/// Returns the resources, or module instances, that a block declares; `None` after a problem.
+pub(in crate::config) fn expand_block<'d>(
+    evaluator: &Evaluator<'d>,
+    address: &Address,
+    outer: Option<&Each<'d>>,
+    body: &'d [DocumentEntry],
+) -> Option<BlockExpansion<'d>> {
+    let find = |key: &str| body.iter().find(|entry| entry.key == key);
+    let instance = InstanceContext { address, key: None };
+    let frame = EvaluationSite { each: outer, instance: Some(instance), early: Some("`for_each`") };
+    let Some(for_each) = find("for_each") else {
+        let when = match find("when") {
+            Some(when) => {
+                resolve_when(evaluator, &when.value, EvaluationSite { early: Some("`when`"), ..frame })?
+            }
+            None => true,
         };
-        let keys = self.for_each(&for_each.value, frame)?;
-        self.report_exceeded(
-            self.budget.charge_nodes(INSTANCE_NODES * keys.len()),
-            for_each.value.span,
-            frame,
-        )?;
-        let mut members = IndexMap::with_capacity(keys.len());
-        let mut good = true;
-        for (each, span) in keys {
-            if !is_legal_segment(&each.key) {
-                self.problems.push(illegal_key(&each.key, span));
-                good = false;
-                continue;
-            }
-            let key = each.key.clone();
-            let present = match find("when") {
-                Some(when) => {
-                    let address = address.join(&key);
-                    let instance = InstanceContext { address: &address, key: Some(&key) };
-                    let frame = EvaluationSite {
-                        each: Some(&each),
-                        instance: Some(instance),
-                        early: Some("`when`"),
-                    };
-                    let Some(present) = self.resolve_when(&when.value, frame) else {
-                        good = false;
-                        continue;
-                    };
-                    present
-                }
-                None => true,
-            };
-            if members.insert(key.clone(), present.then_some(each)).is_some() {
-                self.problems.push(
-                    Diagnostic::error(codes::INSTANCE_KEY, "a key occurs twice in `for_each`")
-                        .with_label(span, "")
-                        .detail(format!("The key `{key}` names two instances of {address}.")),
-                );
-                good = false;
-            }
+        return Some(if when { BlockExpansion::One } else { BlockExpansion::Absent });
+    };
+    let keys = for_each_keys(evaluator, &for_each.value, frame)?;
+    evaluator.report_exceeded(
+        evaluator.budget.charge_nodes(INSTANCE_NODES * keys.len()),
+        for_each.value.span,
+        frame,
+    )?;
+    let mut members = IndexMap::with_capacity(keys.len());
+    let mut good = true;
+    for (each, span) in keys {
+        if !is_legal_segment(&each.key) {
+            evaluator.problems.push(illegal_key(&each.key, span));
+            good = false;
+            continue;
         }
-        good.then_some(BlockExpansion::Keyed(members))
-    }
-
-    /// Returns the keys of a `for_each` with their values and spans.
-    fn for_each(&self, node: &'d Node, frame: EvaluationSite<'_, 'd>) -> Option<Vec<(Each<'d>, Span)>> {
-        if node.value == NodeValue::Bare {
-            self.report_problem(frame, for_each_problem(&Value::Null, node.span));
-            return None;
-        }
-        if let NodeValue::Mapping(entries) = &node.value {
-            let each = |entry: &'d DocumentEntry| {
-                (Each { key: entry.key.clone(), value: EachValue::Written(&entry.value) }, entry.key_span)
-            };
-            return Some(entries.iter().map(each).collect());
-        }
-        if let Some(path) = node.scalar().and_then(|scalar| scalar.text.strip_prefix('$')) {
-            let root = path.split('.').next().unwrap_or_default();
-            if self.registry.top_level().any(|kind| kind.name == root) {
-                let frame = EvaluationSite { early: None, ..frame };
-                return self.each_instance(path, node, frame);
+        let key = each.key.clone();
+        let present = match find("when") {
+            Some(when) => {
+                let address = address.join(&key);
+                let instance = InstanceContext { address: &address, key: Some(&key) };
+                let frame =
+                    EvaluationSite { each: Some(&each), instance: Some(instance), early: Some("`when`") };
+                let Some(present) = resolve_when(evaluator, &when.value, frame) else {
+                    good = false;
+                    continue;
+                };
+                present
             }
-        }
-        if let NodeValue::Sequence(items) = &node.value {
-            let mut keys = Vec::with_capacity(items.len());
-            for item in items {
-                let value = self.resolve_known(item, frame)?;
-                keys.push((self.each_text(value, item.span, frame)?, item.span));
-            }
-            return Some(keys);
-        }
-        match self.resolve_known(node, frame)? {
-            Value::Map(map) => Some(
-                map.into_iter()
-                    .map(|(key, value)| (Each { key, value: EachValue::Known(value) }, node.span))
-                    .collect(),
-            ),
-            Value::List(items) => items
-                .into_iter()
-                .map(|item| Some((self.each_text(item, node.span, frame)?, node.span)))
-                .collect(),
-            Value::Text(text) if node.scalar().is_some_and(|scalar| scalar.sole_argument) => {
-                Some(vec![(self.each_text(Value::Text(text), node.span, frame)?, node.span)])
-            }
-            other => {
-                self.report_problem(frame, for_each_problem(&other, node.span));
-                None
-            }
-        }
-    }
-
-    fn each_text(&self, value: Value, span: Span, frame: EvaluationSite<'_, 'd>) -> Option<Each<'d>> {
-        match value {
-            Value::Text(_) | Value::Integer(_) => {
-                let key = Name::new(value.to_string());
-                Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
-            }
-            other => {
-                self.report_problem(frame, for_each_problem(&other, span));
-                None
-            }
-        }
-    }
-
-    /// Returns the keys of another block's instances; each value is the instance.
-    fn each_instance(
-        &self,
-        path: &str,
-        node: &'d Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<Vec<(Each<'d>, Span)>> {
-        let names: Vec<Name> = path.split('.').map(Name::new).collect();
-        let Expression::List(parts) = self.resolve_path(&names, node.span, frame)?.expression else {
-            self.report_problem(
-                frame,
-                Diagnostic::error(codes::FOR_EACH, "`for_each` needs a collection to iterate over")
-                    .with_label(node.span, "")
-                    .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
-                    .help("name a block that has `for_each` itself, or a variable or local"),
+            None => true,
+        };
+        if members.insert(key.clone(), present.then_some(each)).is_some() {
+            evaluator.problems.push(
+                Diagnostic::error(codes::INSTANCE_KEY, "a key occurs twice in `for_each`")
+                    .with_label(span, "")
+                    .detail(format!("The key `{key}` names two instances of {address}.")),
             );
-            return None;
-        };
-        let each = |part| match part {
-            Expression::Reference(reference) => {
-                let key = Name::new(reference.address.last());
-                Some((Each { key, value: EachValue::Instance(reference.address) }, node.span))
-            }
-            _ => None,
-        };
-        Some(parts.into_iter().filter_map(each).collect())
+            good = false;
+        }
     }
+    good.then_some(BlockExpansion::Keyed(members))
+}
 
-    /// Resolves a node that must be known now.
-    pub(in crate::config) fn resolve_known(
-        &self,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<Value> {
-        let expression = self.resolve_untyped(node, frame)?.expression;
-        match expression {
-            Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
-                self.report_problem(
-                    frame,
-                    Diagnostic::error(codes::SECRET_DECIDES, "a secret determines which resources exist")
-                        .with_label(node.span, "")
-                        .detail("Addresses and plans would show it.")
-                        .help("use a value that is not secret"),
-                );
-                None
-            }
-            Expression::Value(value) if !value.is_unknown() => Some(value),
-            expression => {
-                self.report_problem(
-                    frame,
-                    Diagnostic::error(
-                        codes::NOT_KNOWN_YET,
-                        "this must be known before any resource exists",
-                    )
+/// Returns the keys of a `for_each` with their values and spans.
+fn for_each_keys<'d>(
+    evaluator: &Evaluator<'d>,
+    node: &'d Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Vec<(Each<'d>, Span)>> {
+    if node.value == NodeValue::Bare {
+        evaluator.report_problem(frame, for_each_problem(&Value::Null, node.span));
+        return None;
+    }
+    if let NodeValue::Mapping(entries) = &node.value {
+        let each = |entry: &'d DocumentEntry| {
+            (Each { key: entry.key.clone(), value: EachValue::Written(&entry.value) }, entry.key_span)
+        };
+        return Some(entries.iter().map(each).collect());
+    }
+    if let Some(path) = node.scalar().and_then(|scalar| scalar.text.strip_prefix('$')) {
+        let root = path.split('.').next().unwrap_or_default();
+        if evaluator.registry.top_level().any(|kind| kind.name == root) {
+            let frame = EvaluationSite { early: None, ..frame };
+            return each_instance(evaluator, path, node, frame);
+        }
+    }
+    if let NodeValue::Sequence(items) = &node.value {
+        let mut keys = Vec::with_capacity(items.len());
+        for item in items {
+            let value = resolve_known(evaluator, item, frame)?;
+            keys.push((each_text(evaluator, value, item.span, frame)?, item.span));
+        }
+        return Some(keys);
+    }
+    match resolve_known(evaluator, node, frame)? {
+        Value::Map(map) => Some(
+            map.into_iter()
+                .map(|(key, value)| (Each { key, value: EachValue::Known(value) }, node.span))
+                .collect(),
+        ),
+        Value::List(items) => items
+            .into_iter()
+            .map(|item| Some((each_text(evaluator, item, node.span, frame)?, node.span)))
+            .collect(),
+        Value::Text(text) if node.scalar().is_some_and(|scalar| scalar.sole_argument) => {
+            Some(vec![(each_text(evaluator, Value::Text(text), node.span, frame)?, node.span)])
+        }
+        other => {
+            evaluator.report_problem(frame, for_each_problem(&other, node.span));
+            None
+        }
+    }
+}
+
+fn each_text<'d>(
+    evaluator: &Evaluator<'d>,
+    value: Value,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Each<'d>> {
+    match value {
+        Value::Text(_) | Value::Integer(_) => {
+            let key = Name::new(value.to_string());
+            Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
+        }
+        other => {
+            evaluator.report_problem(frame, for_each_problem(&other, span));
+            None
+        }
+    }
+}
+
+/// Returns the keys of another block's instances; each value is the instance.
+fn each_instance<'d>(
+    evaluator: &Evaluator<'d>,
+    path: &str,
+    node: &'d Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Vec<(Each<'d>, Span)>> {
+    let names: Vec<Name> = path.split('.').map(Name::new).collect();
+    let Expression::List(parts) = resolve_path(evaluator, &names, node.span, frame)?.expression else {
+        evaluator.report_problem(
+            frame,
+            Diagnostic::error(codes::FOR_EACH, "`for_each` needs a collection to iterate over")
+                .with_label(node.span, "")
+                .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
+                .help("name a block that has `for_each` itself, or a variable or local"),
+        );
+        return None;
+    };
+    let each = |part| match part {
+        Expression::Reference(reference) => {
+            let key = Name::new(reference.address.last());
+            Some((Each { key, value: EachValue::Instance(reference.address) }, node.span))
+        }
+        _ => None,
+    };
+    Some(parts.into_iter().filter_map(each).collect())
+}
+
+/// Resolves a node that must be known now.
+pub(in crate::config) fn resolve_known<'d>(
+    evaluator: &Evaluator<'d>,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Value> {
+    let expression = resolve_untyped(evaluator, node, frame)?.expression;
+    match expression {
+        Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
+            evaluator.report_problem(
+                frame,
+                Diagnostic::error(codes::SECRET_DECIDES, "a secret determines which resources exist")
+                    .with_label(node.span, "")
+                    .detail("Addresses and plans would show it.")
+                    .help("use a value that is not secret"),
+            );
+            None
+        }
+        Expression::Value(value) if !value.is_unknown() => Some(value),
+        expression => {
+            evaluator.report_problem(
+                frame,
+                Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
                     .with_label(node.span, "")
                     .detail(describe_wait(&expression))
                     .help("use a variable, or a local that refers to no resource"),
-                );
-                None
-            }
+            );
+            None
         }
     }
+}
 
-    pub(in crate::config) fn resolve_when(
-        &self,
-        node: &'d Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<bool> {
-        let value = self.resolve_known(node, frame)?;
-        if let Value::Bool(when) = value {
-            return Some(when);
-        }
-        let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").with_label(node.span, "");
-        let problem = problem.detail(format!("This is {}.", value.type_name()));
-        let condition = match &value {
-            Value::Text(text) if !text.contains(['\\', '$']) && text.contains([' ', '=']) => {
-                let text = text.replace('"', "'");
-                self.parse_program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
-            }
-            Value::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.to_string()),
-            _ => None,
-        };
-        self.report_problem(
-            frame,
-            match condition {
-                Some(right) => problem.help(format!("write `{right}`")).fix(node.span, right),
-                None => problem.help("write an expression such as `${env == 'prod'}`"),
-            },
-        );
-        None
+pub(in crate::config) fn resolve_when<'d>(
+    evaluator: &Evaluator<'d>,
+    node: &'d Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<bool> {
+    let value = resolve_known(evaluator, node, frame)?;
+    if let Value::Bool(when) = value {
+        return Some(when);
     }
+    let problem = Diagnostic::error(codes::WHEN, "`when` is true or false").with_label(node.span, "");
+    let problem = problem.detail(format!("This is {}.", value.type_name()));
+    let condition = match &value {
+        Value::Text(text) if !text.contains(['\\', '$']) && text.contains([' ', '=']) => {
+            let text = text.replace('"', "'");
+            evaluator.parse_program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
+        }
+        Value::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.to_string()),
+        _ => None,
+    };
+    evaluator.report_problem(
+        frame,
+        match condition {
+            Some(right) => problem.help(format!("write `{right}`")).fix(node.span, right),
+            None => problem.help("write an expression such as `${env == 'prod'}`"),
+        },
+    );
+    None
 }
 
 /// Returns the diagnostic of a block that is no map: often an attribute with too little indentation.

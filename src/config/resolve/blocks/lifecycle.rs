@@ -1,8 +1,13 @@
 //! Keywords of a resource's block that are not
 //! attributes: `lifecycle`, `depends_on`, `project`, `deliver_secret`.
 
+use crate::config::resolve::blocks::lifecycle_lists::read_ignore_drift;
+use crate::config::resolve::names::kind_of;
+use crate::config::resolve::text::resolve_text;
+use crate::config::resolve::untyped_values::resolve_untyped;
 use std::time::Duration;
 
+use super::lifecycle_lists::lifecycle_problem;
 use crate::config::check::secret_sinks;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
@@ -12,7 +17,6 @@ use crate::config::keywords;
 use crate::config::resolve::block_index::DeclaredBlock;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::EvaluationSite;
-use crate::config::resolve::values::deferred_secrets::is_program_name;
 use crate::config::stack::model::{Lifecycle, OnRemove, SecretSink, Timeouts};
 use crate::config::syntax::document::{DocumentEntry, Node, Scalar, named_entries};
 use crate::model::address::Name;
@@ -36,281 +40,278 @@ fn no_lifecycle_word(entry: &DocumentEntry) -> Diagnostic {
     }
 }
 
-impl<'d> Evaluator<'d> {
-    /// Reads a `lifecycle` block.
-    pub(in crate::config) fn read_lifecycle(
-        &self,
-        kind: &'static Kind,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Lifecycle {
-        let mut lifecycle = Lifecycle::default();
-        let Some(entries) = named_entries(node) else {
-            self.lifecycle_problem(
-                node.span,
-                "`lifecycle` is a map.",
-                "write `lifecycle: { protect: true }`",
-                frame,
-            );
-            return lifecycle;
-        };
-        for entry in entries {
-            let value = &entry.value;
-            match entry.key.as_str() {
-                "protect" => {
-                    lifecycle.protect = self.read_condition(&entry.key, value, frame);
-                    lifecycle.protect_span = Some(entry.key_span);
-                }
-                "on_remove" => {
-                    let words = [("delete", OnRemove::Delete), ("keep", OnRemove::Keep)];
-                    lifecycle.on_remove = self.read_choice(value, &words, frame).unwrap_or_default();
-                }
-                "replace" => {
-                    let words = [
-                        ("create_first", ReplaceOrder::CreateFirst),
-                        ("delete_first", ReplaceOrder::DeleteFirst),
-                        ("never", ReplaceOrder::Never),
-                    ];
-                    lifecycle.replace = self.read_choice(value, &words, frame);
-                }
-                "ignore_drift" => lifecycle.ignore_drift = self.read_ignore_drift(kind, value, frame),
-                "timeouts" => lifecycle.timeouts = self.read_timeouts(value, frame),
-                "final_snapshot" if kind.final_copy.is_none() => {
-                    let detail =
-                        format!("The data of a {} cannot be copied before its deletion.", kind.name);
-                    self.lifecycle_problem(entry.key_span, &detail, "remove the keyword", frame);
-                }
-                "final_snapshot" => {
-                    lifecycle.final_snapshot = self.read_condition(&entry.key, value, frame);
-                }
-                _ => self.report_problem(frame, no_lifecycle_word(entry)),
-            }
-        }
-        lifecycle
-    }
-
-    pub(in crate::config) fn lifecycle_problem(
-        &self,
-        span: Span,
-        detail: &str,
-        help: &str,
-        frame: EvaluationSite<'_, 'd>,
-    ) {
-        self.report_problem(
+/// Reads a `lifecycle` block.
+pub(in crate::config) fn read_lifecycle<'d>(
+    evaluator: &Evaluator<'d>,
+    kind: &'static Kind,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Lifecycle {
+    let mut lifecycle = Lifecycle::default();
+    let Some(entries) = named_entries(node) else {
+        lifecycle_problem(
+            evaluator,
+            node.span,
+            "`lifecycle` is a map.",
+            "write `lifecycle: { protect: true }`",
             frame,
-            Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
-                .with_label(span, "")
-                .detail(detail)
-                .help(help),
         );
-    }
-
-    /// Reads a boolean keyword that may be an expression; a wrong value counts as true.
-    fn read_condition(&self, word: &str, node: &Node, frame: EvaluationSite<'_, 'd>) -> bool {
-        let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
-        let early = EvaluationSite { early: Some(why), ..frame };
-        let Some(resolved) = self.resolve_untyped(node, early) else { return true };
-        if let Some(Value::Bool(holds)) = resolved.expression.known_value() {
-            return *holds;
-        }
-        let help = format!("write `{word}: true`, or an expression such as `${{env == 'prod'}}`");
-        self.lifecycle_problem(node.span, &format!("`{word}` is true or false."), &help, frame);
-        true
-    }
-
-    fn read_choice<T: Copy>(
-        &self,
-        node: &Node,
-        words: &[(&str, T)],
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<T> {
-        let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-        if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
-            return Some(*value);
-        }
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        let help = match nearest_name(text, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("write one of {}", known.join(", ")),
-        };
-        self.lifecycle_problem(node.span, &format!("It takes one of {}.", known.join(", ")), &help, frame);
-        None
-    }
-
-    fn read_timeouts(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Timeouts {
-        let mut timeouts = Timeouts::default();
-        let Some(entries) = named_entries(node) else {
-            self.lifecycle_problem(
-                node.span,
-                "`timeouts` is a map.",
-                "write `timeouts: { create: 30m }`",
-                frame,
-            );
-            return timeouts;
-        };
-        for entry in entries {
-            let place = match entry.key.as_str() {
-                "create" => &mut timeouts.create,
-                "update" => &mut timeouts.update,
-                "delete" => &mut timeouts.delete,
-                _ => {
-                    self.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
-                    continue;
-                }
-            };
-            *place = entry.value.scalar().and_then(|scalar| parse_duration(&scalar.text));
-            if place.is_none() {
-                self.report_problem(frame, no_duration(&entry.value));
+        return lifecycle;
+    };
+    for entry in entries {
+        let value = &entry.value;
+        match entry.key.as_str() {
+            "protect" => {
+                lifecycle.protect = read_condition(evaluator, &entry.key, value, frame);
+                lifecycle.protect_span = Some(entry.key_span);
             }
-        }
-        timeouts
-    }
-
-    /// Reads `project`: a reference to a project of this stack, or the name or id of another.
-    pub(in crate::config) fn project_of(
-        &self,
-        block: &DeclaredBlock<'_>,
-        entry: &DocumentEntry,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<Expression> {
-        let wrong = |detail: String| {
-            self.report_problem(
-                frame,
-                Diagnostic::error(codes::PROJECT, "this is not a project")
-                    .with_label(entry.value.span, "")
-                    .detail(detail)
-                    .help("write `project: $project.NAME`, or a project's name or id"),
-            );
-            None
-        };
-        if block.kind.scope != KindScope::Project {
-            return wrong(format!("A {} belongs to no project, or to its parent's.", block.kind.name));
-        }
-        let expression = self.resolve_untyped(&entry.value, frame)?.expression;
-        match &expression {
-            Expression::Reference(Reference { address, attribute: None })
-                if self.kind_of(address).is_some_and(|kind| kind.name == PROJECT) =>
-            {
-                Some(expression)
+            "on_remove" => {
+                let words = [("delete", OnRemove::Delete), ("keep", OnRemove::Keep)];
+                lifecycle.on_remove = read_choice(evaluator, value, &words, frame).unwrap_or_default();
             }
-            Expression::Reference(Reference { address, attribute: Some(attribute) })
-                if address.root() == "stacks"
-                    || attribute == "id"
-                        && self.kind_of(address).is_some_and(|kind| kind.name == PROJECT) =>
-            {
-                Some(expression)
+            "replace" => {
+                let words = [
+                    ("create_first", ReplaceOrder::CreateFirst),
+                    ("delete_first", ReplaceOrder::DeleteFirst),
+                    ("never", ReplaceOrder::Never),
+                ];
+                lifecycle.replace = read_choice(evaluator, value, &words, frame);
             }
-            Expression::Value(Value::Text(text)) if !text.is_empty() => Some(expression),
-            Expression::Cel(_) | Expression::Text(_) => Some(expression),
-            _ => wrong("It takes a reference to a project, or a text.".into()),
+            "ignore_drift" => lifecycle.ignore_drift = read_ignore_drift(evaluator, kind, value, frame),
+            "timeouts" => lifecycle.timeouts = read_timeouts(evaluator, value, frame),
+            "final_snapshot" if kind.final_copy.is_none() => {
+                let detail = format!("The data of a {} cannot be copied before its deletion.", kind.name);
+                lifecycle_problem(evaluator, entry.key_span, &detail, "remove the keyword", frame);
+            }
+            "final_snapshot" => {
+                lifecycle.final_snapshot = read_condition(evaluator, &entry.key, value, frame);
+            }
+            _ => evaluator.report_problem(frame, no_lifecycle_word(entry)),
         }
     }
+    lifecycle
+}
 
-    /// Reads the `deliver_secret` entry of a resource whose secret the service shows only once.
-    pub(in crate::config) fn deliver_secret(
-        &self,
-        kind: &Kind,
-        entry: &DocumentEntry,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<SecretSink> {
-        if kind.shown_once.is_none() {
-            return self.no_sink(
-                entry.key_span,
-                format!("A {} has no secret to deliver.", kind.name),
-                frame,
-            );
-        }
-        self.read_sink(entry, frame)
+/// Reads a boolean keyword that may be an expression; a wrong value counts as true.
+fn read_condition<'d>(
+    evaluator: &Evaluator<'d>,
+    word: &str,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> bool {
+    let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
+    let early = EvaluationSite { early: Some(why), ..frame };
+    let Some(resolved) = resolve_untyped(evaluator, node, early) else { return true };
+    if let Some(Value::Bool(holds)) = resolved.expression.known_value() {
+        return *holds;
     }
+    let help = format!("write `{word}: true`, or an expression such as `${{env == 'prod'}}`");
+    lifecycle_problem(evaluator, node.span, &format!("`{word}` is true or false."), &help, frame);
+    true
+}
 
-    /// Reports a resource whose secret would be lost: the service shows it only once, and
-    /// nothing delivers or keeps it.
-    pub(in crate::config) fn secret_has_a_place(
-        &self,
-        block: &DeclaredBlock<'d>,
-        frame: EvaluationSite<'_, 'd>,
-    ) {
-        let kind = block.kind;
-        if kind.shown_once.is_none() || kind.reveal().is_some() || self.keeps_secrets {
-            return;
-        }
-        let detail = format!(
-            "The service shows the secret of an {} once, in the response to its creation.",
-            kind.name
-        );
-        self.report_problem(
+fn read_choice<'d, T: Copy>(
+    evaluator: &Evaluator<'d>,
+    node: &Node,
+    words: &[(&str, T)],
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<T> {
+    let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
+        return Some(*value);
+    }
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let help = match nearest_name(text, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("write one of {}", known.join(", ")),
+    };
+    lifecycle_problem(
+        evaluator,
+        node.span,
+        &format!("It takes one of {}.", known.join(", ")),
+        &help,
+        frame,
+    );
+    None
+}
+
+fn read_timeouts<'d>(evaluator: &Evaluator<'d>, node: &Node, frame: EvaluationSite<'_, 'd>) -> Timeouts {
+    let mut timeouts = Timeouts::default();
+    let Some(entries) = named_entries(node) else {
+        lifecycle_problem(
+            evaluator,
+            node.span,
+            "`timeouts` is a map.",
+            "write `timeouts: { create: 30m }`",
             frame,
-            Diagnostic::error(codes::DELIVER_SECRET, "the target of its secret is not declared")
-                .with_label(block.entry.key_span, "")
-                .detail(detail)
-                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings; or store it encrypted in the ledger: `secrets: { recipients: [age1…] }` at the top"),
         );
+        return timeouts;
+    };
+    for entry in entries {
+        let place = match entry.key.as_str() {
+            "create" => &mut timeouts.create,
+            "update" => &mut timeouts.update,
+            "delete" => &mut timeouts.delete,
+            _ => {
+                evaluator.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
+                continue;
+            }
+        };
+        *place = entry.value.scalar().and_then(|scalar| parse_duration(&scalar.text));
+        if place.is_none() {
+            evaluator.report_problem(frame, no_duration(&entry.value));
+        }
     }
+    timeouts
+}
 
-    fn no_sink<T>(&self, span: Span, detail: String, frame: EvaluationSite<'_, 'd>) -> Option<T> {
-        self.report_problem(
+/// Reads `project`: a reference to a project of this stack, or the name or id of another.
+pub(in crate::config) fn project_of<'d>(
+    evaluator: &Evaluator<'d>,
+    block: &DeclaredBlock<'_>,
+    entry: &DocumentEntry,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Expression> {
+    let wrong = |detail: String| {
+        evaluator.report_problem(
             frame,
-            Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
-                .with_label(span, "")
+            Diagnostic::error(codes::PROJECT, "this is not a project")
+                .with_label(entry.value.span, "")
                 .detail(detail)
-                .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings"),
+                .help("write `project: $project.NAME`, or a project's name or id"),
         );
         None
+    };
+    if block.kind.scope != KindScope::Project {
+        return wrong(format!("A {} belongs to no project, or to its parent's.", block.kind.name));
     }
+    let expression = resolve_untyped(evaluator, &entry.value, frame)?.expression;
+    match &expression {
+        Expression::Reference(Reference { address, attribute: None })
+            if kind_of(evaluator, address).is_some_and(|kind| kind.name == PROJECT) =>
+        {
+            Some(expression)
+        }
+        Expression::Reference(Reference { address, attribute: Some(attribute) })
+            if address.root() == "stacks"
+                || attribute == "id"
+                    && kind_of(evaluator, address).is_some_and(|kind| kind.name == PROJECT) =>
+        {
+            Some(expression)
+        }
+        Expression::Value(Value::Text(text)) if !text.is_empty() => Some(expression),
+        Expression::Cel(_) | Expression::Text(_) => Some(expression),
+        _ => wrong("It takes a reference to a project, or a text.".into()),
+    }
+}
 
-    /// Reads a secret sink.
-    pub(in crate::config) fn read_sink(
-        &self,
-        entry: &DocumentEntry,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<SecretSink> {
-        // `Err` means that the problem was already reported.
-        let text = |entry: &DocumentEntry| -> Result<Option<Name>, ()> {
-            let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
-            let resolved = self.resolve_text(text, entry.value.span, frame).ok_or(())?;
-            Ok(resolved.expression.known_value().and_then(Value::as_text).map(Name::new))
-        };
-        let (mut file, mut env_file, mut variable, mut sink) = (None, None, None, None);
-        for entry in entry.value.entries().unwrap_or_default() {
-            let place = match entry.key.as_str() {
-                "file" => &mut file,
-                "env_file" => &mut env_file,
-                "variable" => &mut variable,
-                "sink" => &mut sink,
-                _ => {
-                    self.report_problem(frame, unknown_word(entry, keywords::DELIVER));
-                    return None;
-                }
-            };
-            *place = text(entry).ok()?;
-            let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
-            let why = path.and_then(|path| {
-                files::path_refusal(path)
-                    .map(str::to_owned)
-                    .or_else(|| secret_sinks::sink_path_refusal(path))
-            });
-            if let Some(why) = why {
-                self.report_problem(
-                    frame,
-                    Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
-                        .with_label(entry.value.span, "")
-                        .detail(format!("{why}.")),
-                );
+/// Reads the `deliver_secret` entry of a resource whose secret the service shows only once.
+pub(in crate::config) fn deliver_secret<'d>(
+    evaluator: &Evaluator<'d>,
+    kind: &Kind,
+    entry: &DocumentEntry,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<SecretSink> {
+    if kind.shown_once.is_none() {
+        return no_sink(
+            evaluator,
+            entry.key_span,
+            format!("A {} has no secret to deliver.", kind.name),
+            frame,
+        );
+    }
+    read_sink(evaluator, entry, frame)
+}
+
+/// Reports a resource whose secret would be lost: the service shows it only once, and
+/// nothing delivers or keeps it.
+pub(in crate::config) fn secret_has_a_place<'d>(
+    evaluator: &Evaluator<'d>,
+    block: &DeclaredBlock<'d>,
+    frame: EvaluationSite<'_, 'd>,
+) {
+    let kind = block.kind;
+    if kind.shown_once.is_none() || kind.reveal().is_some() || evaluator.keeps_secrets {
+        return;
+    }
+    let detail =
+        format!("The service shows the secret of an {} once, in the response to its creation.", kind.name);
+    evaluator.report_problem(
+        frame,
+        Diagnostic::error(codes::DELIVER_SECRET, "the target of its secret is not declared")
+            .with_label(block.entry.key_span, "")
+            .detail(detail)
+            .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings; or store it encrypted in the ledger: `secrets: { recipients: [age1…] }` at the top"),
+    );
+}
+
+fn no_sink<'d, T>(
+    evaluator: &Evaluator<'d>,
+    span: Span,
+    detail: String,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<T> {
+    evaluator.report_problem(
+        frame,
+        Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
+            .with_label(span, "")
+            .detail(detail)
+            .help("write `deliver_secret: { file: ./secrets/NAME }`, `{ env_file: ./.env, variable: NAME }`, or `{ sink: NAME }` for a program from your own settings"),
+    );
+    None
+}
+
+/// Reads a secret sink.
+pub(in crate::config) fn read_sink<'d>(
+    evaluator: &Evaluator<'d>,
+    entry: &DocumentEntry,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<SecretSink> {
+    // `Err` means that the problem was already reported.
+    let text = |entry: &DocumentEntry| -> Result<Option<Name>, ()> {
+        let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
+        let resolved = resolve_text(evaluator, text, entry.value.span, frame).ok_or(())?;
+        Ok(resolved.expression.known_value().and_then(Value::as_text).map(Name::new))
+    };
+    let (mut file, mut env_file, mut variable, mut sink) = (None, None, None, None);
+    for entry in entry.value.entries().unwrap_or_default() {
+        let place = match entry.key.as_str() {
+            "file" => &mut file,
+            "env_file" => &mut env_file,
+            "variable" => &mut variable,
+            "sink" => &mut sink,
+            _ => {
+                evaluator.report_problem(frame, unknown_word(entry, keywords::DELIVER));
                 return None;
             }
-        }
-        match (file, env_file, variable, sink) {
-            (Some(file), None, None, None) => Some(SecretSink::File(file.to_string())),
-            (None, Some(path), Some(variable), None) if is_variable(&variable) => {
-                Some(SecretSink::EnvFile { path: path.to_string(), variable })
-            }
-            (None, None, None, Some(name)) if is_program_name(&name) => Some(SecretSink::Program(name)),
-            _ => self.no_sink(
-                entry.value.span,
-                "It takes `file` alone, `env_file` with a `variable`, or `sink` alone.".into(),
+        };
+        *place = text(entry).ok()?;
+        let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
+        let why = path.and_then(|path| {
+            files::path_refusal(path).map(str::to_owned).or_else(|| secret_sinks::sink_path_refusal(path))
+        });
+        if let Some(why) = why {
+            evaluator.report_problem(
                 frame,
-            ),
+                Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
+                    .with_label(entry.value.span, "")
+                    .detail(format!("{why}.")),
+            );
+            return None;
         }
+    }
+    match (file, env_file, variable, sink) {
+        (Some(file), None, None, None) => Some(SecretSink::File(file.to_string())),
+        (None, Some(path), Some(variable), None) if is_variable(&variable) => {
+            Some(SecretSink::EnvFile { path: path.to_string(), variable })
+        }
+        (None, None, None, Some(name)) if is_program_name(&name) => Some(SecretSink::Program(name)),
+        _ => no_sink(
+            evaluator,
+            entry.value.span,
+            "It takes `file` alone, `env_file` with a `variable`, or `sink` alone.".into(),
+            frame,
+        ),
     }
 }
 
@@ -350,6 +351,12 @@ fn parse_duration(text: &str) -> Option<Duration> {
     let number: u64 = number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse().ok())??;
     let total = number.checked_mul(seconds)?;
     (1..=7 * 24 * 3600).contains(&total).then(|| Duration::from_secs(total))
+}
+
+/// Returns whether a text is a legal name of a program in the user's settings.
+pub(in crate::config) fn is_program_name(text: &str) -> bool {
+    let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
+    !text.is_empty() && text.len() <= 64 && text.bytes().all(legal)
 }
 
 #[cfg(test)]

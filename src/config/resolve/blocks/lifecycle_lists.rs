@@ -26,191 +26,215 @@ fn list_entries(node: &Node) -> Option<&[Node]> {
     }
 }
 
-impl<'d> Evaluator<'d> {
-    /// Reads the entries of a block's `ignore_drift` list.
-    pub(in crate::config) fn read_ignore_drift(
-        &self,
-        kind: &'static Kind,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Vec<IgnoreDrift> {
-        // In KDL, an entry with more than a name is a block.
-        let one = matches!(node.value, NodeValue::Mapping(_)).then(|| std::slice::from_ref(node));
-        let Some(items) = list_entries(node).or(one) else {
-            let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
-            let name = if kind.attribute(name).is_some() { name } else { "ATTRIBUTE" };
-            let help = format!("write `ignore_drift: [{name}]`");
-            self.lifecycle_problem(node.span, "`ignore_drift` is a list of attributes.", &help, frame);
-            return Vec::new();
-        };
-        let mut found: Vec<IgnoreDrift> = Vec::with_capacity(items.len());
-        for item in items {
-            let Some(one) = self.ignored_one(kind, item, frame) else { continue };
-            if found.iter().any(|before| before.attribute == one.attribute) {
-                let detail = format!("`ignore_drift` names `{}` twice.", one.attribute);
-                self.lifecycle_problem(item.span, &detail, "name each attribute once", frame);
-                continue;
-            }
-            found.push(one);
+/// Reads the entries of a block's `ignore_drift` list.
+pub(in crate::config) fn read_ignore_drift<'d>(
+    evaluator: &Evaluator<'d>,
+    kind: &'static Kind,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Vec<IgnoreDrift> {
+    // In KDL, an entry with more than a name is a block.
+    let one = matches!(node.value, NodeValue::Mapping(_)).then(|| std::slice::from_ref(node));
+    let Some(items) = list_entries(node).or(one) else {
+        let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
+        let name = if kind.attribute(name).is_some() { name } else { "ATTRIBUTE" };
+        let help = format!("write `ignore_drift: [{name}]`");
+        lifecycle_problem(evaluator, node.span, "`ignore_drift` is a list of attributes.", &help, frame);
+        return Vec::new();
+    };
+    let mut found: Vec<IgnoreDrift> = Vec::with_capacity(items.len());
+    for item in items {
+        let Some(one) = ignored_one(evaluator, kind, item, frame) else { continue };
+        if found.iter().any(|before| before.attribute == one.attribute) {
+            let detail = format!("`ignore_drift` names `{}` twice.", one.attribute);
+            lifecycle_problem(evaluator, item.span, &detail, "name each attribute once", frame);
+            continue;
         }
-        found
+        found.push(one);
     }
+    found
+}
 
-    fn ignored_one(
-        &self,
-        kind: &'static Kind,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<IgnoreDrift> {
-        let mut ignored =
-            IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
-        let mut field = Some(node).filter(|node| node.scalar().is_some());
-        let wrong = |span: Span, detail: &str, help: &str| {
-            self.lifecycle_problem(span, detail, help, frame);
-            None
-        };
-        for entry in node.entries().unwrap_or_default() {
-            let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-            match entry.key.as_str() {
-                "field" => field = Some(&entry.value),
-                "reason" if text.trim().is_empty() => {
-                    return wrong(
-                        entry.value.span,
-                        "A `reason` is a text.",
-                        "write the reason, or remove the line",
-                    );
-                }
-                "reason" => ignored.reason = Some(text.to_owned()),
-                "until" => {
-                    let Ok(date) = text.parse() else {
-                        let help = "write the last day as YYYY-MM-DD";
-                        return wrong(entry.value.span, "`until` is a date.", help);
-                    };
-                    ignored.until = Some(date);
-                }
-                _ => {
-                    self.report_problem(frame, unknown_word(entry, keywords::IGNORED));
-                    return None;
-                }
+fn ignored_one<'d>(
+    evaluator: &Evaluator<'d>,
+    kind: &'static Kind,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<IgnoreDrift> {
+    let mut ignored =
+        IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
+    let mut field = Some(node).filter(|node| node.scalar().is_some());
+    let wrong = |span: Span, detail: &str, help: &str| {
+        lifecycle_problem(evaluator, span, detail, help, frame);
+        None
+    };
+    for entry in node.entries().unwrap_or_default() {
+        let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        match entry.key.as_str() {
+            "field" => field = Some(&entry.value),
+            "reason" if text.trim().is_empty() => {
+                return wrong(
+                    entry.value.span,
+                    "A `reason` is a text.",
+                    "write the reason, or remove the line",
+                );
+            }
+            "reason" => ignored.reason = Some(text.to_owned()),
+            "until" => {
+                let Ok(date) = text.parse() else {
+                    let help = "write the last day as YYYY-MM-DD";
+                    return wrong(entry.value.span, "`until` is a date.", help);
+                };
+                ignored.until = Some(date);
+            }
+            _ => {
+                evaluator.report_problem(frame, unknown_word(entry, keywords::IGNORED));
+                return None;
             }
         }
-        let Some(field) = field else {
-            let help = "write the attribute, or `{ field: ATTRIBUTE, reason: … }`";
-            return wrong(node.span, "An entry of `ignore_drift` names an attribute.", help);
-        };
-        ignored.attribute = field.scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
-        let known = || kind.attributes.iter().filter(|a| a.is_writable()).map(|a| a.name);
-        if known().any(|name| name == ignored.attribute) {
-            return Some(ignored);
-        }
-        let help = match nearest_name(&ignored.attribute, known()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("attributes are: {}", known().collect::<Vec<_>>().join(", ")),
-        };
-        let name = quoting::shorten_for_message(&ignored.attribute);
-        let detail =
-            format!("{} has no attribute `{name}` that can be set.", scalar::with_article(kind.name));
-        wrong(field.span, &detail, &help)
     }
+    let Some(field) = field else {
+        let help = "write the attribute, or `{ field: ATTRIBUTE, reason: … }`";
+        return wrong(node.span, "An entry of `ignore_drift` names an attribute.", help);
+    };
+    ignored.attribute = field.scalar().map(|scalar| scalar.text.clone()).unwrap_or_default();
+    let known = || kind.attributes.iter().filter(|a| a.is_writable()).map(|a| a.name);
+    if known().any(|name| name == ignored.attribute) {
+        return Some(ignored);
+    }
+    let help = match nearest_name(&ignored.attribute, known()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("attributes are: {}", known().collect::<Vec<_>>().join(", ")),
+    };
+    let name = quoting::shorten_for_message(&ignored.attribute);
+    let detail = format!("{} has no attribute `{name}` that can be set.", scalar::with_article(kind.name));
+    wrong(field.span, &detail, &help)
+}
 
-    /// Warns about entries of `ignore_drift` without effect: an attribute that the block does
-    /// not write has no drift.
-    pub(in crate::config) fn ignored_for_nothing(
-        &self,
-        resource: &Resource,
-        frame: EvaluationSite<'_, 'd>,
-    ) {
-        let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
-        for one in resource.lifecycle.ignore_drift.iter().filter(written) {
-            let name = &one.attribute;
-            self.report_problem(
-                frame,
-                Diagnostic::warning(
-                    codes::LIFECYCLE,
-                    "`ignore_drift` names an attribute that is not managed",
-                )
+/// Warns about entries of `ignore_drift` without effect: an attribute that the block does
+/// not write has no drift.
+pub(in crate::config) fn ignored_for_nothing<'d>(
+    evaluator: &Evaluator<'d>,
+    resource: &Resource,
+    frame: EvaluationSite<'_, 'd>,
+) {
+    let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
+    for one in resource.lifecycle.ignore_drift.iter().filter(written) {
+        let name = &one.attribute;
+        evaluator.report_problem(
+            frame,
+            Diagnostic::warning(codes::LIFECYCLE, "`ignore_drift` names an attribute that is not managed")
                 .with_label(one.span, "")
                 .detail(format!("The block does not set `{name}`, so its live value is ignored anyway."))
                 .help(format!("remove `{name}` from `ignore_drift`, or set the attribute")),
-            );
-        }
+        );
     }
+}
 
-    /// Reads `depends_on`: all instances of the named blocks, without those
-    /// that this environment leaves out.
-    pub(in crate::config) fn depends_on(&self, node: &Node, frame: EvaluationSite<'_, 'd>) -> Vec<Address> {
-        let Some(items) = list_entries(node) else {
-            let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));
-            let named = text.filter(|text| Address::parse(text).is_ok()).unwrap_or("KIND.NAME");
-            let help = format!("write `depends_on: [{named}]`");
-            let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource");
-            let problem = problem.with_label(node.span, "").detail("`depends_on` is a list of addresses.");
-            self.report_problem(frame, problem.help(help));
-            return Vec::new();
+/// Reads `depends_on`: all instances of the named blocks, without those
+/// that this environment leaves out.
+pub(in crate::config) fn depends_on<'d>(
+    evaluator: &Evaluator<'d>,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Vec<Address> {
+    let Some(items) = list_entries(node) else {
+        let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));
+        let named = text.filter(|text| Address::parse(text).is_ok()).unwrap_or("KIND.NAME");
+        let help = format!("write `depends_on: [{named}]`");
+        let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource");
+        let problem = problem.with_label(node.span, "").detail("`depends_on` is a list of addresses.");
+        evaluator.report_problem(frame, problem.help(help));
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    let mut named: Vec<&str> = Vec::with_capacity(items.len());
+    for item in items {
+        let Some(text) = item.scalar().map(|scalar| scalar.text.as_str()) else {
+            depends_problem(evaluator, item.span, None, frame);
+            continue;
         };
-        let mut found = Vec::new();
-        let mut named: Vec<&str> = Vec::with_capacity(items.len());
-        for item in items {
-            let Some(text) = item.scalar().map(|scalar| scalar.text.as_str()) else {
-                self.depends_problem(item.span, None, frame);
-                continue;
-            };
-            let text = text.strip_prefix('$').unwrap_or(text);
-            if named.contains(&text) {
-                let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
-                    .with_label(item.span, "")
-                    .detail(format!("`{}` is in the list already.", quoting::shorten_for_message(text)));
-                self.report_problem(frame, problem.help("name each block once"));
-                continue;
-            }
-            named.push(text);
-            found.extend(self.dependency_addresses(text, item.span, frame));
+        let text = text.strip_prefix('$').unwrap_or(text);
+        if named.contains(&text) {
+            let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
+                .with_label(item.span, "")
+                .detail(format!("`{}` is in the list already.", quoting::shorten_for_message(text)));
+            evaluator.report_problem(frame, problem.help("name each block once"));
+            continue;
         }
-        found.sort();
-        found.dedup();
-        found
+        named.push(text);
+        found.extend(dependency_addresses(evaluator, text, item.span, frame));
     }
+    found.sort();
+    found.dedup();
+    found
+}
 
-    /// Returns the resources at an address of this stack or module.
-    fn dependency_addresses(&self, text: &str, span: Span, frame: EvaluationSite<'_, 'd>) -> Vec<Address> {
-        let mut steps = text.split('.').map(|step| Some(Name::new(step)));
-        let root = steps.next().flatten().unwrap_or_default();
-        let kinds = || self.registry.top_level();
-        let Some(kind) = kinds().find(|kind| kind.name == root) else {
-            let near = nearest_name(&root, kinds().map(|kind| kind.name));
-            let near = near.and_then(|near| Some(format!("{near}.{}", text.split_once('.')?.1)));
-            let meant = near.map(|near| {
-                Diagnostic::error(codes::DEPENDS_ON, "")
-                    .detail(format!("No kind is called `{}`.", quoting::shorten_for_message(&root)))
-                    .help(format!("did you mean `{near}`?"))
-            });
-            self.depends_problem(span, meant, frame);
-            return Vec::new();
-        };
-        let steps: Vec<PathStep> = steps.collect();
-        match self.index.follow_path(&self.registry, kind, &steps) {
-            PathTarget::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
-            PathTarget::Absent(_) | PathTarget::Broken => {}
-            PathTarget::Objects { .. } => self.depends_problem(span, None, frame),
-            PathTarget::NotFound(problem) => self.depends_problem(span, Some(*problem), frame),
-        }
-        Vec::new()
+/// Returns the resources at an address of this stack or module.
+fn dependency_addresses<'d>(
+    evaluator: &Evaluator<'d>,
+    text: &str,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Vec<Address> {
+    let mut steps = text.split('.').map(|step| Some(Name::new(step)));
+    let root = steps.next().flatten().unwrap_or_default();
+    let kinds = || evaluator.registry.top_level();
+    let Some(kind) = kinds().find(|kind| kind.name == root) else {
+        let near = nearest_name(&root, kinds().map(|kind| kind.name));
+        let near = near.and_then(|near| Some(format!("{near}.{}", text.split_once('.')?.1)));
+        let meant = near.map(|near| {
+            Diagnostic::error(codes::DEPENDS_ON, "")
+                .detail(format!("No kind is called `{}`.", quoting::shorten_for_message(&root)))
+                .help(format!("did you mean `{near}`?"))
+        });
+        depends_problem(evaluator, span, meant, frame);
+        return Vec::new();
+    };
+    let steps: Vec<PathStep> = steps.collect();
+    match evaluator.index.follow_path(&evaluator.registry, kind, &steps) {
+        PathTarget::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
+        PathTarget::Absent(_) | PathTarget::Broken => {}
+        PathTarget::Objects { .. } => depends_problem(evaluator, span, None, frame),
+        PathTarget::NotFound(problem) => depends_problem(evaluator, span, Some(*problem), frame),
     }
+    Vec::new()
+}
 
-    fn depends_problem(&self, span: Span, why: Option<Diagnostic>, frame: EvaluationSite<'_, 'd>) {
-        let mut problem =
-            Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").with_label(span, "");
-        match why {
-            Some(why) => {
-                problem.detail = why.detail;
-                problem.help = why.help.map(|help| help.replace("`$", "`"));
-                problem.labels.extend(why.labels);
-            }
-            None => {
-                problem = problem
-                    .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
-            }
+fn depends_problem<'d>(
+    evaluator: &Evaluator<'d>,
+    span: Span,
+    why: Option<Diagnostic>,
+    frame: EvaluationSite<'_, 'd>,
+) {
+    let mut problem =
+        Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").with_label(span, "");
+    match why {
+        Some(why) => {
+            problem.detail = why.detail;
+            problem.help = why.help.map(|help| help.replace("`$", "`"));
+            problem.labels.extend(why.labels);
         }
-        self.report_problem(frame, problem);
+        None => {
+            problem = problem
+                .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
+        }
     }
+    evaluator.report_problem(frame, problem);
+}
+
+pub(in crate::config) fn lifecycle_problem<'d>(
+    evaluator: &Evaluator<'d>,
+    span: Span,
+    detail: &str,
+    help: &str,
+    frame: EvaluationSite<'_, 'd>,
+) {
+    evaluator.report_problem(
+        frame,
+        Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
+            .with_label(span, "")
+            .detail(detail)
+            .help(help),
+    );
 }

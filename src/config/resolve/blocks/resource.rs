@@ -1,8 +1,16 @@
 //! Resolution of declared blocks to `Resource`s: every attribute is typed, every keyword is read.
 
+use crate::config::resolve::blocks::attributes::resolve_attribute;
+use crate::config::resolve::blocks::lifecycle::{
+    deliver_secret, project_of, read_lifecycle, secret_has_a_place,
+};
+use crate::config::resolve::blocks::lifecycle_lists::{depends_on, ignored_for_nothing};
+use crate::config::resolve::blocks::override_values::{not_written, override_values, replaced_in};
+use crate::config::resolve::blocks::source_digest::replace_with_digest;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::attributes::replaced_by;
 use super::lifecycle::PROJECT;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::hints::other_tools;
@@ -19,7 +27,6 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Kind, KindScope, Presence, Type};
 use crate::model::secret::Secret;
-use crate::model::source::Span;
 use crate::model::value::Value;
 
 /// Budget charge of a resource, and of each of its attributes besides the value.
@@ -29,257 +36,250 @@ const ATTRIBUTE_NODES: usize = 2;
 /// Keyword of an open map that removes the live keys which the map does not name.
 const EXCLUSIVE: &str = keywords::MAP[0].name;
 
-impl<'d> Evaluator<'d> {
-    /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
-    pub(in crate::config) fn resolve_blocks(&self, blocks: Range<usize>) -> Vec<Resource> {
-        let mut resources = Vec::with_capacity(blocks.len());
-        for block in blocks.filter_map(|n| self.index.block_at(n)) {
-            for (address, key, each) in block.instances() {
-                let cost = RESOURCE_NODES + ATTRIBUTE_NODES * block.body().len();
-                let charged = self
-                    .budget
-                    .charge_nodes(cost)
-                    .and_then(|()| self.budget.charge_text(address.as_str().len()));
-                if self
-                    .report_exceeded(charged, block.entry.key_span, EvaluationSite::top_level(None))
-                    .is_none()
-                {
-                    return resources;
-                }
-                resources.push(self.resolve_resource(block, address, key, each));
+/// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
+pub(in crate::config) fn resolve_blocks(evaluator: &Evaluator<'_>, blocks: Range<usize>) -> Vec<Resource> {
+    let mut resources = Vec::with_capacity(blocks.len());
+    for block in blocks.filter_map(|n| evaluator.index.block_at(n)) {
+        for (address, key, each) in block.instances() {
+            let cost = RESOURCE_NODES + ATTRIBUTE_NODES * block.body().len();
+            let charged = evaluator
+                .budget
+                .charge_nodes(cost)
+                .and_then(|()| evaluator.budget.charge_text(address.as_str().len()));
+            if evaluator
+                .report_exceeded(charged, block.entry.key_span, EvaluationSite::top_level(None))
+                .is_none()
+            {
+                return resources;
             }
+            resources.push(resolve_resource(evaluator, block, address, key, each));
         }
-        resources
     }
+    resources
+}
 
-    fn resolve_resource(
-        &self,
-        block: &DeclaredBlock<'d>,
-        address: Address,
-        key: Option<Name>,
-        each: Option<&Each<'d>>,
-    ) -> Resource {
-        let mut resource = Resource {
-            address,
-            kind: block.kind,
-            parent: block.parent.as_ref().map(|parent| parent.address.clone()),
-            key,
-            attributes: BTreeMap::new(),
-            lifecycle: Lifecycle::default(),
-            depends_on: Vec::new(),
-            project: None,
-            deliver_secret: None,
-            span: block.entry.key_span,
-        };
-        let address = resource.address.clone();
-        let key = resource.key.clone().or_else(|| each.map(|each| each.key.clone()));
-        let instance = InstanceContext { address: &address, key: key.as_ref() };
-        let frame = EvaluationSite { each, instance: Some(instance), early: None };
-        let mut written: Vec<&str> = Vec::new();
-        let overrides = self.override_values(block, &address);
-        for entry in block.body() {
-            written.push(&entry.key);
-            let replaced = self.replaced_in(entry, &address, &overrides);
-            self.resolve_entry(block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
-        }
-        self.not_written(block, &address, &overrides);
-        self.complete_resource(block, &written, frame, &mut resource);
-        if !written.contains(&"deliver_secret") {
-            self.secret_has_a_place(block, frame);
-        }
-        self.ignored_for_nothing(&resource, frame);
-        resource
+fn resolve_resource<'d>(
+    evaluator: &Evaluator<'d>,
+    block: &DeclaredBlock<'d>,
+    address: Address,
+    key: Option<Name>,
+    each: Option<&Each<'d>>,
+) -> Resource {
+    let mut resource = Resource {
+        address,
+        kind: block.kind,
+        parent: block.parent.as_ref().map(|parent| parent.address.clone()),
+        key,
+        attributes: BTreeMap::new(),
+        lifecycle: Lifecycle::default(),
+        depends_on: Vec::new(),
+        project: None,
+        deliver_secret: None,
+        span: block.entry.key_span,
+    };
+    let address = resource.address.clone();
+    let key = resource.key.clone().or_else(|| each.map(|each| each.key.clone()));
+    let instance = InstanceContext { address: &address, key: key.as_ref() };
+    let frame = EvaluationSite { each, instance: Some(instance), early: None };
+    let mut written: Vec<&str> = Vec::new();
+    let overrides = override_values(evaluator, block, &address);
+    for entry in block.body() {
+        written.push(&entry.key);
+        let replaced = replaced_in(evaluator, entry, &address, &overrides);
+        resolve_entry(evaluator, block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
     }
+    not_written(evaluator, block, &address, &overrides);
+    complete_resource(evaluator, block, &written, frame, &mut resource);
+    if !written.contains(&"deliver_secret") {
+        secret_has_a_place(evaluator, block, frame);
+    }
+    ignored_for_nothing(evaluator, &resource, frame);
+    resource
+}
 
-    fn resolve_entry(
-        &self,
-        block: &DeclaredBlock<'d>,
-        entry: &DocumentEntry,
-        frame: EvaluationSite<'_, 'd>,
-        resource: &mut Resource,
-    ) {
-        let kind = block.kind;
-        if let Some(attribute) = kind.attribute(&entry.key) {
-            if !attribute.is_writable() {
-                self.report_problem(frame, computed_attribute_problem(kind, entry));
-                return;
-            }
-            let rest = without_exclusive(attribute, &entry.value);
-            let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
-            let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
-            let resolved = self.resolve_attribute(attribute, value, frame);
-            let resolved =
-                resolved.map(|r| self.replace_with_digest(attribute, r, entry.value.span, frame));
-            // A wrong attribute still counts as written, so that no rule reports it as missing.
-            let unknown = || Expression::Value(Value::Unknown(Vec::new()));
-            let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
-            let span = entry.value.span;
-            let setting = AttributeSetting {
-                expression: mark_sensitive(attribute, resolved.expression),
-                span,
-                set_by: resolved.origin.or_else(|| self.replaced_by(span)),
-                parts: resolved.parts,
-                directory,
-                exclusive,
-            };
-            resource.attributes.insert(entry.key.clone(), setting);
+fn resolve_entry<'d>(
+    evaluator: &Evaluator<'d>,
+    block: &DeclaredBlock<'d>,
+    entry: &DocumentEntry,
+    frame: EvaluationSite<'_, 'd>,
+    resource: &mut Resource,
+) {
+    let kind = block.kind;
+    if let Some(attribute) = kind.attribute(&entry.key) {
+        if !attribute.is_writable() {
+            evaluator.report_problem(frame, computed_attribute_problem(kind, entry));
             return;
         }
-        match entry.key.as_str() {
-            "for_each" | "when" => {}
-            "lifecycle" => resource.lifecycle = self.read_lifecycle(kind, &entry.value, frame),
-            "depends_on" => resource.depends_on = self.depends_on(&entry.value, frame),
-            "project" => resource.project = self.project_of(block, entry, frame),
-            "deliver_secret" => {
-                let address = Name::new(resource.address.as_str());
-                self.sink_spans.borrow_mut().insert(address, entry.value.span);
-                resource.deliver_secret = self.deliver_secret(kind, entry, frame);
+        let rest = without_exclusive(attribute, &entry.value);
+        let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
+        let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
+        let resolved = resolve_attribute(evaluator, attribute, value, frame);
+        let resolved =
+            resolved.map(|r| replace_with_digest(evaluator, attribute, r, entry.value.span, frame));
+        // A wrong attribute still counts as written, so that no rule reports it as missing.
+        let unknown = || Expression::Value(Value::Unknown(Vec::new()));
+        let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
+        let span = entry.value.span;
+        let setting = AttributeSetting {
+            expression: mark_sensitive(attribute, resolved.expression),
+            span,
+            set_by: resolved.origin.or_else(|| replaced_by(evaluator, span)),
+            parts: resolved.parts,
+            directory,
+            exclusive,
+        };
+        resource.attributes.insert(entry.key.clone(), setting);
+        return;
+    }
+    match entry.key.as_str() {
+        "for_each" | "when" => {}
+        "lifecycle" => resource.lifecycle = read_lifecycle(evaluator, kind, &entry.value, frame),
+        "depends_on" => resource.depends_on = depends_on(evaluator, &entry.value, frame),
+        "project" => resource.project = project_of(evaluator, block, entry, frame),
+        "deliver_secret" => {
+            let address = Name::new(resource.address.as_str());
+            evaluator.sink_spans.borrow_mut().insert(address, entry.value.span);
+            resource.deliver_secret = deliver_secret(evaluator, kind, entry, frame);
+        }
+        other if evaluator.registry.child(kind.name, other).is_some() => {}
+        _ => evaluator.report_problem(frame, unknown_attribute(evaluator, kind, entry)),
+    }
+}
+
+/// Sets the default name, and reports missing attributes.
+fn complete_resource<'d>(
+    evaluator: &Evaluator<'d>,
+    block: &DeclaredBlock<'d>,
+    written: &[&str],
+    frame: EvaluationSite<'_, 'd>,
+    resource: &mut Resource,
+) {
+    for attribute in block.kind.attributes {
+        let meant = |key: &&&str| {
+            let of_others = || other_tools::equivalent_attribute(key, &[attribute.name]);
+            block.kind.attribute(key).is_none()
+                && nearest_name(key, [attribute.name]).or_else(of_others).is_some()
+        };
+        if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
+            continue;
+        }
+        // The attribute exists as a block with too little indentation, which is reported there.
+        let beside =
+            || evaluator.index.get(evaluator.scoped_address(block.kind.name, attribute.name).as_str());
+        if block.body().is_empty()
+            && beside().is_some_and(|other| matches!(other.state, BlockExpansion::Broken))
+        {
+            continue;
+        }
+        if attribute.name == "name" && attribute.is_writable() {
+            let name = default_name(evaluator, &block.entry.key, resource.key.as_ref());
+            match scalar::check_value(Value::text(&name), &attribute.ty) {
+                Ok(value) => {
+                    let setting = AttributeSetting {
+                        expression: value.into(),
+                        span: block.entry.key_span,
+                        set_by: None,
+                        parts: None,
+                        directory: None,
+                        exclusive: false,
+                    };
+                    resource.attributes.insert(Name::new_static("name"), setting);
+                }
+                Err(slip) => {
+                    let mut problem = messages::mismatch_diagnostic(&slip, block.entry.key_span);
+                    problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
+                    problem.fix = None;
+                    evaluator.report_problem(frame, problem.help("write a `name`"));
+                }
             }
-            other if self.registry.child(kind.name, other).is_some() => {}
-            _ => self.report_problem(frame, self.unknown_attribute(kind, entry)),
+        } else if attribute.presence == Presence::Required {
+            evaluator.report_problem(
+                frame,
+                Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
+                    .with_label(block.entry.key_span, "")
+                    .detail(format!(
+                        "{} needs `{}`, {}. {}",
+                        scalar::with_article(block.kind.name),
+                        attribute.name,
+                        scalar::type_name(&attribute.ty),
+                        attribute.summary
+                    ))
+                    .help(format!("add `{}: …`", attribute.name)),
+            );
         }
     }
+}
 
-    /// Returns the override that replaced the value at a span: `environments.X.set`.
-    pub(in crate::config) fn replaced_by(&self, span: Span) -> Option<Name> {
-        self.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", self.env)))
+/// Returns the default name of a resource: the block's name, prefixed with the names of its modules
+/// (two instances of a module would otherwise have equal names), followed by its key.
+fn default_name(evaluator: &Evaluator<'_>, name: &Name, key: Option<&Name>) -> String {
+    let front = Some(&evaluator.scope.front).filter(|front| !front.is_empty());
+    let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
+    parts.collect::<Vec<_>>().join("-")
+}
+
+fn unknown_attribute(evaluator: &Evaluator<'_>, kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
+    let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
+    let collections =
+        evaluator.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
+    let mut known: Vec<&str> =
+        attributes.chain(collections).chain(keywords::word_names(keywords::BODY)).collect();
+    known.sort_unstable();
+    known.dedup();
+    let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
+        .with_label(entry.key_span, "")
+        .detail(format!("{} has no `{}`.", scalar::with_article(kind.name), entry.key));
+    // `vpc_id` is the API's name of the attribute that the language calls `vpc`.
+    let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
+    if let Some(help) = other_tools::key_hint(&entry.key, &known) {
+        return problem.help(help);
     }
+    if let Some(words) = other_tools::lifecycle_hint(&entry.key) {
+        return problem.help(format!("write `lifecycle: {{ {words} }}`"));
+    }
+    if let Some(name) = wire {
+        return problem.help(format!("write `{name}`, which is its name here")).fix(entry.key_span, name);
+    }
+    if let Some(ours) = other_tools::equivalent_attribute(&entry.key, &known) {
+        return problem.help(format!("write `{ours}`, which is its name here")).fix(entry.key_span, ours);
+    }
+    match nearest_name(&entry.key, known.iter().copied()) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
+        None => problem.help(format!("keys are: {}", known.join(", "))),
+    }
+}
 
-    /// Sets the default name, and reports missing attributes.
-    fn complete_resource(
-        &self,
-        block: &DeclaredBlock<'d>,
-        written: &[&str],
-        frame: EvaluationSite<'_, 'd>,
-        resource: &mut Resource,
-    ) {
-        for attribute in block.kind.attributes {
-            let meant = |key: &&&str| {
-                let of_others = || other_tools::equivalent_attribute(key, &[attribute.name]);
-                block.kind.attribute(key).is_none()
-                    && nearest_name(key, [attribute.name]).or_else(of_others).is_some()
-            };
-            if written.contains(&attribute.name) || written.iter().any(|key| meant(&key)) {
+/// Returns the project to which project-scoped resources belong, and reports those without one.
+pub(in crate::config) fn find_project(
+    evaluator: &Evaluator<'_>,
+    resources: &[Resource],
+) -> Option<Address> {
+    let projects: Vec<&Resource> =
+        resources.iter().filter(|resource| resource.kind.name == PROJECT).collect();
+    if let [only] = projects.as_slice() {
+        return Some(only.address.clone());
+    }
+    if projects.len() > 1 {
+        for resource in
+            resources.iter().filter(|one| one.kind.scope == KindScope::Project && one.project.is_none())
+        {
+            let said = evaluator
+                .index
+                .of_instance(&resource.address)
+                .is_some_and(|block| block.get("project").is_some());
+            if said {
                 continue;
             }
-            // The attribute exists as a block with too little indentation, which is reported there.
-            let beside = || self.index.get(self.scoped_address(block.kind.name, attribute.name).as_str());
-            if block.body().is_empty()
-                && beside().is_some_and(|other| matches!(other.state, BlockExpansion::Broken))
-            {
-                continue;
-            }
-            if attribute.name == "name" && attribute.is_writable() {
-                let name = self.default_name(&block.entry.key, resource.key.as_ref());
-                match scalar::check_value(Value::text(&name), &attribute.ty) {
-                    Ok(value) => {
-                        let setting = AttributeSetting {
-                            expression: value.into(),
-                            span: block.entry.key_span,
-                            set_by: None,
-                            parts: None,
-                            directory: None,
-                            exclusive: false,
-                        };
-                        resource.attributes.insert(Name::new_static("name"), setting);
-                    }
-                    Err(slip) => {
-                        let mut problem = messages::mismatch_diagnostic(&slip, block.entry.key_span);
-                        problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
-                        problem.fix = None;
-                        self.report_problem(frame, problem.help("write a `name`"));
-                    }
-                }
-            } else if attribute.presence == Presence::Required {
-                self.report_problem(
-                    frame,
-                    Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
-                        .with_label(block.entry.key_span, "")
-                        .detail(format!(
-                            "{} needs `{}`, {}. {}",
-                            scalar::with_article(block.kind.name),
-                            attribute.name,
-                            scalar::type_name(&attribute.ty),
-                            attribute.summary
-                        ))
-                        .help(format!("add `{}: …`", attribute.name)),
-                );
-            }
+            evaluator.problems.push_in(
+                Some(InstanceContext { address: &resource.address, key: resource.key.as_ref() }),
+                Diagnostic::error(codes::PROJECT, "a resource does not name its project")
+                    .with_label(resource.span, "")
+                    .detail("The stack has several projects.")
+                    .help(format!("add `project: ${}`", projects[0].address)),
+            );
         }
     }
-
-    /// Returns the default name of a resource: the block's name, prefixed with the names of its modules
-    /// (two instances of a module would otherwise have equal names), followed by its key.
-    fn default_name(&self, name: &Name, key: Option<&Name>) -> String {
-        let front = Some(&self.scope.front).filter(|front| !front.is_empty());
-        let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
-        parts.collect::<Vec<_>>().join("-")
-    }
-
-    fn unknown_attribute(&self, kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
-        let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
-        let collections =
-            self.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
-        let mut known: Vec<&str> =
-            attributes.chain(collections).chain(keywords::word_names(keywords::BODY)).collect();
-        known.sort_unstable();
-        known.dedup();
-        let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
-            .with_label(entry.key_span, "")
-            .detail(format!("{} has no `{}`.", scalar::with_article(kind.name), entry.key));
-        // `vpc_id` is the API's name of the attribute that the language calls `vpc`.
-        let wire = kind.attributes.iter().find(|a| a.is_writable() && a.wire == entry.key).map(|a| a.name);
-        if let Some(help) = other_tools::key_hint(&entry.key, &known) {
-            return problem.help(help);
-        }
-        if let Some(words) = other_tools::lifecycle_hint(&entry.key) {
-            return problem.help(format!("write `lifecycle: {{ {words} }}`"));
-        }
-        if let Some(name) = wire {
-            return problem
-                .help(format!("write `{name}`, which is its name here"))
-                .fix(entry.key_span, name);
-        }
-        if let Some(ours) = other_tools::equivalent_attribute(&entry.key, &known) {
-            return problem
-                .help(format!("write `{ours}`, which is its name here"))
-                .fix(entry.key_span, ours);
-        }
-        match nearest_name(&entry.key, known.iter().copied()) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
-            None => problem.help(format!("keys are: {}", known.join(", "))),
-        }
-    }
-
-    /// Returns the project to which project-scoped resources belong, and reports those without one.
-    pub(in crate::config) fn find_project(&self, resources: &[Resource]) -> Option<Address> {
-        let projects: Vec<&Resource> =
-            resources.iter().filter(|resource| resource.kind.name == PROJECT).collect();
-        if let [only] = projects.as_slice() {
-            return Some(only.address.clone());
-        }
-        if projects.len() > 1 {
-            for resource in
-                resources.iter().filter(|one| one.kind.scope == KindScope::Project && one.project.is_none())
-            {
-                let said = self
-                    .index
-                    .of_instance(&resource.address)
-                    .is_some_and(|block| block.get("project").is_some());
-                if said {
-                    continue;
-                }
-                self.problems.push_in(
-                    Some(InstanceContext { address: &resource.address, key: resource.key.as_ref() }),
-                    Diagnostic::error(codes::PROJECT, "a resource does not name its project")
-                        .with_label(resource.span, "")
-                        .detail("The stack has several projects.")
-                        .help(format!("add `project: ${}`", projects[0].address)),
-                );
-            }
-        }
-        None
-    }
+    None
 }
 
 fn computed_attribute_problem(kind: &Kind, entry: &DocumentEntry) -> Diagnostic {

@@ -16,124 +16,128 @@ use crate::model::schema::{Attribute, TextFormat, Type};
 use crate::model::source::Span;
 use crate::model::value::Value;
 
-impl<'d> Evaluator<'d> {
-    /// Replaces the path of a directory by the digest of its content, and returns the path as well. Any
-    /// other value stays. After a problem the value is unknown but still counts as written, so that the
-    /// mistake is reported once.
-    pub(in crate::config) fn replace_with_digest(
-        &self,
-        attribute: &Attribute,
-        resolved: ResolvedValue,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> (ResolvedValue, Option<Name>) {
-        if !matches!(attribute.ty, Type::Text { format: TextFormat::Directory, .. }) {
-            return (resolved, None);
-        }
-        let Expression::Value(Value::Text(path)) = resolved.expression else {
-            self.report_problem(
-                frame,
-                Diagnostic::error(
-                    codes::NOT_KNOWN_YET,
-                    "a directory must be known while the configuration is loaded",
-                )
-                .with_label(span, "")
-                .detail(format!(
-                    "`{}` depends on a live object, or is a secret: its files cannot be compared.",
-                    attribute.name
-                ))
-                .help("write the path, or a variable that holds it"),
-            );
+/// Replaces the path of a directory by the digest of its content, and returns the path as well. Any
+/// other value stays. After a problem the value is unknown but still counts as written, so that the
+/// mistake is reported once.
+pub(in crate::config) fn replace_with_digest<'d>(
+    evaluator: &Evaluator<'d>,
+    attribute: &Attribute,
+    resolved: ResolvedValue,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> (ResolvedValue, Option<Name>) {
+    if !matches!(attribute.ty, Type::Text { format: TextFormat::Directory, .. }) {
+        return (resolved, None);
+    }
+    let Expression::Value(Value::Text(path)) = resolved.expression else {
+        evaluator.report_problem(
+            frame,
+            Diagnostic::error(
+                codes::NOT_KNOWN_YET,
+                "a directory must be known while the configuration is loaded",
+            )
+            .with_label(span, "")
+            .detail(format!(
+                "`{}` depends on a live object, or is a secret: its files cannot be compared.",
+                attribute.name
+            ))
+            .help("write the path, or a variable that holds it"),
+        );
+        return (placeholder_value(), None);
+    };
+    let path = match path_of(evaluator, &path) {
+        Ok(path) => path,
+        Err(outside) => {
+            evaluator.report_problem(frame, (*outside).first_at(span));
             return (placeholder_value(), None);
-        };
-        let path = match self.path_of(&path) {
-            Ok(path) => path,
-            Err(outside) => {
-                self.report_problem(frame, (*outside).first_at(span));
-                return (placeholder_value(), None);
-            }
-        };
-        match self.digest_of(&path) {
-            Ok(digest) => {
-                let expression = Expression::Value(Value::Text(digest));
-                (ResolvedValue::new(expression, resolved.origin), Some(path))
-            }
-            Err(error) => {
-                let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
-                    .with_label(span, "")
-                    .detail(format!("{error}."));
-                let problem = match error.help() {
-                    Some(help) => problem.help(help),
-                    None => problem,
-                };
-                self.report_problem(frame, problem);
-                (placeholder_value(), None)
-            }
         }
-    }
-
-    /// Reports secret sinks inside of uploaded source directories: the service would receive the secret,
-    /// and everyone with access to the sources there could read it.
-    pub(in crate::config) fn check_secret_boundaries(&self, resources: &[Resource], sinks: &[SinkUse]) {
-        let sinks: Vec<(&SinkUse, &str)> = sinks
-            .iter()
-            .filter_map(|one| match &one.sink {
-                SecretSink::File(path) | SecretSink::EnvFile { path, .. } => Some((one, path.as_str())),
-                SecretSink::Program(_) => None,
-            })
-            .collect();
-        if sinks.is_empty() {
-            return;
+    };
+    match digest_of(evaluator, &path) {
+        Ok(digest) => {
+            let expression = Expression::Value(Value::Text(digest));
+            (ResolvedValue::new(expression, resolved.origin), Some(path))
         }
-        let settings = resources.iter().flat_map(|resource| resource.attributes.values());
-        let mut seen = BTreeSet::new();
-        for (directory, setting) in settings.filter_map(|s| Some((s.directory.as_ref()?, s))) {
-            if !seen.insert(directory) {
-                continue;
-            }
-            // An unreadable directory was already reported.
-            let holds = |path| SourceTree::would_hold(self.read, directory, path).unwrap_or(false);
-            for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
-                self.problems.push(
-                    Diagnostic::error(codes::SOURCE_DIR, "these sources would contain a secret")
-                        .with_label(setting.span, "")
-                        .detail(format!(
-                            "The secret of {} is delivered to `{path}`, which `{directory}` would upload.",
-                            one.address
-                        ))
-                        .help("name the file in `.steadignore`, or deliver it elsewhere"),
-                );
-            }
-        }
-    }
-
-    /// Returns a directory's path relative to the stack's directory: a module's
-    /// sources are below the module.
-    fn path_of(&self, path: &Name) -> Result<Name, Box<Diagnostic>> {
-        if self.scope.files.is_none() || files::path_refusal(path).is_some() {
-            return Ok(path.clone());
-        }
-        let here = ConfigPath::new(self.read.path_from_root());
-        let way = self.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
-        if way.is_empty() || way.starts_with("..") {
+        Err(error) => {
             let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
-                .detail("The module is outside of the stack's directory, and uploaded files must be below that directory.")
-                .help("put the sources, or the module, below the stack's directory");
-            return Err(Box::new(problem));
+                .with_label(span, "")
+                .detail(format!("{error}."));
+            let problem = match error.help() {
+                Some(help) => problem.help(help),
+                None => problem,
+            };
+            evaluator.report_problem(frame, problem);
+            (placeholder_value(), None)
         }
-        Ok(Name::new(way))
     }
+}
 
-    fn digest_of(&self, path: &Name) -> Result<Name, SourceError> {
-        if let Some(known) = self.directories.borrow().get(path) {
-            return known.clone();
-        }
-        let digest = SourceTree::read(self.read, path)
-            .and_then(|tree| source_dir::directory_digest(self.read, tree));
-        let digest = digest.map(Name::from);
-        self.directories.borrow_mut().insert(path.clone(), digest.clone());
-        digest
+/// Reports secret sinks inside of uploaded source directories: the service would receive the secret,
+/// and everyone with access to the sources there could read it.
+pub(in crate::config) fn check_secret_boundaries(
+    evaluator: &Evaluator<'_>,
+    resources: &[Resource],
+    sinks: &[SinkUse],
+) {
+    let sinks: Vec<(&SinkUse, &str)> = sinks
+        .iter()
+        .filter_map(|one| match &one.sink {
+            SecretSink::File(path) | SecretSink::EnvFile { path, .. } => Some((one, path.as_str())),
+            SecretSink::Program(_) => None,
+        })
+        .collect();
+    if sinks.is_empty() {
+        return;
     }
+    let settings = resources.iter().flat_map(|resource| resource.attributes.values());
+    let mut seen = BTreeSet::new();
+    for (directory, setting) in settings.filter_map(|s| Some((s.directory.as_ref()?, s))) {
+        if !seen.insert(directory) {
+            continue;
+        }
+        // An unreadable directory was already reported.
+        let holds = |path| SourceTree::would_hold(evaluator.read, directory, path).unwrap_or(false);
+        for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
+            evaluator.problems.push(
+                Diagnostic::error(codes::SOURCE_DIR, "these sources would contain a secret")
+                    .with_label(setting.span, "")
+                    .detail(format!(
+                        "The secret of {} is delivered to `{path}`, which `{directory}` would upload.",
+                        one.address
+                    ))
+                    .help("name the file in `.steadignore`, or deliver it elsewhere"),
+            );
+        }
+    }
+}
+
+/// Returns a directory's path relative to the stack's directory: a module's
+/// sources are below the module.
+fn path_of(evaluator: &Evaluator<'_>, path: &Name) -> Result<Name, Box<Diagnostic>> {
+    if evaluator.scope.files.is_none() || files::path_refusal(path).is_some() {
+        return Ok(path.clone());
+    }
+    let here = ConfigPath::new(evaluator.read.path_from_root());
+    let way = evaluator.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
+    if way.is_empty() || way.starts_with("..") {
+        let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
+            .detail(
+                "The module is outside of the stack's directory, and uploaded files must be below that directory.",
+            )
+            .help("put the sources, or the module, below the stack's directory");
+        return Err(Box::new(problem));
+    }
+    Ok(Name::new(way))
+}
+
+fn digest_of(evaluator: &Evaluator<'_>, path: &Name) -> Result<Name, SourceError> {
+    if let Some(known) = evaluator.directories.borrow().get(path) {
+        return known.clone();
+    }
+    let digest = SourceTree::read(evaluator.read, path)
+        .and_then(|tree| source_dir::directory_digest(evaluator.read, tree));
+    let digest = digest.map(Name::from);
+    evaluator.directories.borrow_mut().insert(path.clone(), digest.clone());
+    digest
 }
 
 /// Returns the unknown value that replaces a value with a problem.

@@ -1,6 +1,7 @@
 //! The locals and the calls of modules: named values that may use variables, each other and, once all
 //! blocks are declared, live objects.
 
+use crate::config::resolve::untyped_values::resolve_untyped;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::diagnostics::codes;
@@ -41,122 +42,119 @@ struct LocalDependencies {
     live: bool,
 }
 
-impl<'d> Evaluator<'d> {
-    /// Sorts locals and module calls by dependency. Reports dependency cycles; then all of
-    /// their members count as broken.
-    pub(in crate::config) fn order_values(
-        &mut self,
-        locals: &NamedEntries<'d>,
-        calls: &NamedEntries<'d>,
-    ) -> LocalOrder<'d> {
-        let named = |root, entries: &NamedEntries<'d>| {
-            entries.iter().map(|(name, entry)| ((root, name.clone()), *entry)).collect::<Vec<_>>()
-        };
-        let entries: BTreeMap<LocalName, &'d DocumentEntry> =
-            named("locals", locals).into_iter().chain(named("use", calls)).collect();
-        let uses: BTreeMap<&LocalName, LocalDependencies> =
-            entries.iter().map(|(name, entry)| (name, self.collect_uses(&entry.value))).collect();
-        let mut graph = Graph::default();
-        let nodes: BTreeMap<&LocalName, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
-        for (name, uses) in &uses {
-            for used in &uses.named {
-                if let (Some(before), Some(after)) = (nodes.get(used), nodes.get(name)) {
-                    graph.add_edge(*before, *after);
-                }
+/// Sorts locals and module calls by dependency. Reports dependency cycles; then all of
+/// their members count as broken.
+pub(in crate::config) fn order_values<'d>(
+    evaluator: &mut Evaluator<'d>,
+    locals: &NamedEntries<'d>,
+    calls: &NamedEntries<'d>,
+) -> LocalOrder<'d> {
+    let named = |root, entries: &NamedEntries<'d>| {
+        entries.iter().map(|(name, entry)| ((root, name.clone()), *entry)).collect::<Vec<_>>()
+    };
+    let entries: BTreeMap<LocalName, &'d DocumentEntry> =
+        named("locals", locals).into_iter().chain(named("use", calls)).collect();
+    let uses: BTreeMap<&LocalName, LocalDependencies> =
+        entries.iter().map(|(name, entry)| (name, collect_uses(evaluator, &entry.value))).collect();
+    let mut graph = Graph::default();
+    let nodes: BTreeMap<&LocalName, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
+    for (name, uses) in &uses {
+        for used in &uses.named {
+            if let (Some(before), Some(after)) = (nodes.get(used), nodes.get(name)) {
+                graph.add_edge(*before, *after);
             }
         }
-        let order = match graph.topological_order() {
-            Ok(order) => order,
-            Err(knots) => {
-                for knot in knots {
-                    let names: Vec<&LocalName> =
-                        knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
-                    self.problems.push(local_cycle_problem(&names, &entries, &uses));
-                }
-                for name in entries.keys() {
-                    self.insert_local(name, LocalValue::Broken);
-                }
-                return LocalOrder { early: Vec::new(), late: Vec::new() };
+    }
+    let order = match graph.topological_order() {
+        Ok(order) => order,
+        Err(knots) => {
+            for knot in knots {
+                let names: Vec<&LocalName> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
+                evaluator.problems.push(local_cycle_problem(&names, &entries, &uses));
             }
-        };
-        let mut late = BTreeSet::new();
-        let mut ordered = LocalOrder { early: Vec::new(), late: Vec::new() };
-        for name in order.into_iter().filter_map(|id| graph.get(id).copied()) {
-            let (Some(uses), Some(entry)) = (uses.get(name), entries.get(name)) else { continue };
-            let step = if name.0 == "use" { LocalOrCall::Call(entry) } else { LocalOrCall::Local(entry) };
-            if uses.live || uses.named.iter().any(|used| late.contains(used)) {
-                late.insert(name.clone());
-                self.insert_local(name, LocalValue::Deferred);
-                ordered.late.push(step);
-            } else {
-                ordered.early.push(step);
+            for name in entries.keys() {
+                insert_local(evaluator, name, LocalValue::Broken);
             }
+            return LocalOrder { early: Vec::new(), late: Vec::new() };
         }
-        ordered
-    }
-
-    fn insert_local(&mut self, (root, name): &LocalName, value: LocalValue) {
-        let scope = &mut self.scope;
-        let place = if *root == "use" { &mut scope.uses } else { &mut scope.locals };
-        place.insert(name.clone(), LocalBinding { value, origin: None });
-    }
-
-    /// Computes the value of a local.
-    pub(in crate::config) fn resolve_local(&mut self, entry: &'d DocumentEntry) {
-        let before = self.budget.mark();
-        let resolved = self.resolve_untyped(&entry.value, EvaluationSite::top_level(None));
-        let known =
-            resolved.as_ref().and_then(|resolved| self.known_now(&resolved.expression, entry.value.span));
-        self.scope.cost = self.scope.cost + self.budget.cost_since(before);
-        self.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
-        let local = match resolved {
-            Some(resolved) => {
-                LocalBinding { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
-            }
-            None => LocalBinding { value: LocalValue::Broken, origin: None },
-        };
-        self.scope.locals.insert(entry.key.clone(), local);
-    }
-
-    fn collect_uses(&self, node: &Node) -> LocalDependencies {
-        let mut uses = LocalDependencies::default();
-        let mut open = vec![node];
-        while let Some(node) = open.pop() {
-            match &node.value {
-                NodeValue::Null | NodeValue::Bare => {}
-                NodeValue::Sequence(items) => open.extend(items),
-                NodeValue::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
-                NodeValue::Scalar(scalar) => self.text_uses(&scalar.text, &mut uses),
-            }
+    };
+    let mut late = BTreeSet::new();
+    let mut ordered = LocalOrder { early: Vec::new(), late: Vec::new() };
+    for name in order.into_iter().filter_map(|id| graph.get(id).copied()) {
+        let (Some(uses), Some(entry)) = (uses.get(name), entries.get(name)) else { continue };
+        let step = if name.0 == "use" { LocalOrCall::Call(entry) } else { LocalOrCall::Local(entry) };
+        if uses.live || uses.named.iter().any(|used| late.contains(used)) {
+            late.insert(name.clone());
+            insert_local(evaluator, name, LocalValue::Deferred);
+            ordered.late.push(step);
+        } else {
+            ordered.early.push(step);
         }
-        uses
     }
+    ordered
+}
 
-    fn text_uses(&self, text: &str, uses: &mut LocalDependencies) {
-        let Ok(Some(template)) = TextTemplate::parse(text, |_| false) else { return };
-        let mut name = |root: &Name, first: Option<&Name>| match (root.as_str(), first) {
-            ("locals", Some(first)) => drop(uses.named.insert(("locals", first.clone()))),
-            ("use", Some(first)) => drop(uses.named.insert(("use", first.clone()))),
-            ("data" | "stacks", _) => uses.live = true,
-            (root, _) => uses.live |= self.registry.top_level().any(|kind| kind.name == root),
-        };
-        for part in &template.parts {
-            match part {
-                TemplatePart::Text(_) => {}
-                TemplatePart::Path(path) => {
-                    if let Some(root) = path.first() {
-                        name(root, path.get(1));
-                    }
+fn insert_local(evaluator: &mut Evaluator<'_>, (root, name): &LocalName, value: LocalValue) {
+    let scope = &mut evaluator.scope;
+    let place = if *root == "use" { &mut scope.uses } else { &mut scope.locals };
+    place.insert(name.clone(), LocalBinding { value, origin: None });
+}
+
+/// Computes the value of a local.
+pub(in crate::config) fn resolve_local<'d>(evaluator: &mut Evaluator<'d>, entry: &'d DocumentEntry) {
+    let before = evaluator.budget.mark();
+    let resolved = resolve_untyped(evaluator, &entry.value, EvaluationSite::top_level(None));
+    let known =
+        resolved.as_ref().and_then(|resolved| evaluator.known_now(&resolved.expression, entry.value.span));
+    evaluator.scope.cost = evaluator.scope.cost + evaluator.budget.cost_since(before);
+    evaluator.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
+    let local = match resolved {
+        Some(resolved) => {
+            LocalBinding { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
+        }
+        None => LocalBinding { value: LocalValue::Broken, origin: None },
+    };
+    evaluator.scope.locals.insert(entry.key.clone(), local);
+}
+
+fn collect_uses(evaluator: &Evaluator<'_>, node: &Node) -> LocalDependencies {
+    let mut uses = LocalDependencies::default();
+    let mut open = vec![node];
+    while let Some(node) = open.pop() {
+        match &node.value {
+            NodeValue::Null | NodeValue::Bare => {}
+            NodeValue::Sequence(items) => open.extend(items),
+            NodeValue::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
+            NodeValue::Scalar(scalar) => text_uses(evaluator, &scalar.text, &mut uses),
+        }
+    }
+    uses
+}
+
+fn text_uses(evaluator: &Evaluator<'_>, text: &str, uses: &mut LocalDependencies) {
+    let Ok(Some(template)) = TextTemplate::parse(text, |_| false) else { return };
+    let mut name = |root: &Name, first: Option<&Name>| match (root.as_str(), first) {
+        ("locals", Some(first)) => drop(uses.named.insert(("locals", first.clone()))),
+        ("use", Some(first)) => drop(uses.named.insert(("use", first.clone()))),
+        ("data" | "stacks", _) => uses.live = true,
+        (root, _) => uses.live |= evaluator.registry.top_level().any(|kind| kind.name == root),
+    };
+    for part in &template.parts {
+        match part {
+            TemplatePart::Text(_) => {}
+            TemplatePart::Path(path) => {
+                if let Some(root) = path.first() {
+                    name(root, path.get(1));
                 }
-                TemplatePart::Cel(source) => {
-                    let Ok(program) = self.parse_program(source) else { continue };
-                    for path in program.paths() {
-                        let first = match path.segments.first() {
-                            Some(PathSegment::Name(first)) => Some(first),
-                            _ => None,
-                        };
-                        name(&path.root, first);
-                    }
+            }
+            TemplatePart::Cel(source) => {
+                let Ok(program) = evaluator.parse_program(source) else { continue };
+                for path in program.paths() {
+                    let first = match path.segments.first() {
+                        Some(PathSegment::Name(first)) => Some(first),
+                        _ => None,
+                    };
+                    name(&path.root, first);
                 }
             }
         }

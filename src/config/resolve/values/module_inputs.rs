@@ -1,15 +1,19 @@
 //! Inputs of a module: values by the types of its variables, or expressions that are not known yet.
 
+use super::variable_declaration::has_default;
+use crate::config::resolve::text::resolve_text;
+use crate::config::resolve::untyped_values::charge_node;
+use crate::config::resolve::values::variable_declaration::read_declaration;
+use crate::config::resolve::values::variables::{by_itself, check_constraints};
 use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::merge::blocks::NamedEntries;
-use crate::config::resolve::blocks::attributes;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
+use crate::config::resolve::values::variable_declaration::VariableDeclaration;
 use crate::config::resolve::values::variable_type::VariableType;
-use crate::config::resolve::values::variables::VariableDeclaration;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::Name;
@@ -31,171 +35,174 @@ pub(in crate::config) struct ModuleInput {
     pub(in crate::config) span: Span,
 }
 
-impl<'d> Evaluator<'d> {
-    /// Resolves the inputs of a module call in the caller's scope.
-    pub(in crate::config) fn resolve_inputs(
-        &self,
-        module: usize,
-        with: &'d [DocumentEntry],
-        call: &Name,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> BTreeMap<Name, ModuleInput> {
-        let Some(merged) = self.modules.get(module) else { return BTreeMap::new() };
-        let by = Name::new(format!("use.{call}"));
-        let mut inputs = BTreeMap::new();
-        for entry in with {
-            // An undeclared input was already reported.
-            let Some(declared) = merged.vars.get(&entry.key) else { continue };
-            let resolved = self.read_declaration(declared).and_then(|declaration| {
-                let given = self.given_to(&declaration.ty, &entry.value, frame)?;
-                Some(mark_input_sensitive(&declaration.ty, given))
-            });
-            let (value, origin) = match resolved {
-                Some(resolved) => (Some(resolved.expression), resolved.origin),
-                None => (None, None),
-            };
-            let input = ModuleInput { value, origin, by: by.clone(), span: entry.value.span };
-            inputs.insert(entry.key.clone(), input);
-        }
-        inputs
-    }
-
-    /// Assigns values to the variables of the module that is being resolved.
-    pub(in crate::config) fn module_variables(
-        &mut self,
-        declared: &NamedEntries<'d>,
-        mut inputs: BTreeMap<Name, ModuleInput>,
-        call: &'d DocumentEntry,
-    ) {
-        let mut missing = Vec::new();
-        for (name, &entry) in declared {
-            let Some(declaration) = self.read_declaration(entry) else {
-                self.scope.vars.insert(name.clone(), None);
-                continue;
-            };
-            let value = match inputs.remove(name) {
-                Some(input) => self.module_variable(name, &declaration, input),
-                None if Self::has_default(&declaration) => {
-                    self.by_itself(name, &declaration).map(Expression::Value)
-                }
-                None => {
-                    missing.push((entry, format!("`{name}` takes {}.", declaration.ty.name())));
-                    None
-                }
-            };
-            let before = self.budget.mark();
-            let known = value.as_ref().and_then(|value| self.known_now(value, entry.key_span));
-            self.scope.cost = self.scope.cost + self.budget.cost_since(before);
-            self.scope.var_values.insert(name.clone(), known.unwrap_or_default());
-            self.scope.vars.insert(name.clone(), value);
-        }
-        missing.retain(|(entry, _)| !is_misspelled(&entry.key, call));
-        self.missing_inputs(&missing, call);
-    }
-
-    fn missing_inputs(&self, missing: &[(&'d DocumentEntry, String)], call: &'d DocumentEntry) {
-        let names: Vec<String> = missing.iter().map(|(entry, _)| format!("{}: …", entry.key)).collect();
-        if names.is_empty() {
-            return;
-        }
-        let takes: Vec<&str> = missing.iter().map(|(_, takes)| takes.as_str()).collect();
-        let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a module call lacks required variables")
-            .with_label(call.key_span, "")
-            .detail(takes.join(" "))
-            .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));
-        let declared = "declared here without a default";
-        self.problems.push(
-            missing
-                .iter()
-                .take(5)
-                .fold(problem, |problem, (entry, _)| problem.with_label(entry.key_span, declared)),
-        );
-    }
-
-    fn module_variable(
-        &mut self,
-        name: &Name,
-        declaration: &VariableDeclaration<'d>,
-        input: ModuleInput,
-    ) -> Option<Expression> {
-        let given = match &input.origin {
-            Some(origin) => format!("vars.{name}, given by {} ({origin})", input.by),
-            None => format!("vars.{name}, given by {}", input.by),
+/// Resolves the inputs of a module call in the caller's scope.
+pub(in crate::config) fn resolve_inputs<'d>(
+    evaluator: &Evaluator<'d>,
+    module: usize,
+    with: &'d [DocumentEntry],
+    call: &Name,
+    frame: EvaluationSite<'_, 'd>,
+) -> BTreeMap<Name, ModuleInput> {
+    let Some(merged) = evaluator.modules.get(module) else { return BTreeMap::new() };
+    let by = Name::new(format!("use.{call}"));
+    let mut inputs = BTreeMap::new();
+    for entry in with {
+        // An undeclared input was already reported.
+        let Some(declared) = merged.vars.get(&entry.key) else { continue };
+        let resolved = read_declaration(evaluator, declared).and_then(|declaration| {
+            let given = given_to(evaluator, &declaration.ty, &entry.value, frame)?;
+            Some(mark_input_sensitive(&declaration.ty, given))
+        });
+        let (value, origin) = match resolved {
+            Some(resolved) => (Some(resolved.expression), resolved.origin),
+            None => (None, None),
         };
-        self.scope.var_origins.insert(name.clone(), Name::new(given));
-        match input.value? {
-            Expression::Value(value) if !value.is_unknown() => self
-                .check_constraints(name, declaration, value, &input.by, input.span)
-                .map(Expression::Value),
-            waiting => Some(waiting),
-        }
+        let input = ModuleInput { value, origin, by: by.clone(), span: entry.value.span };
+        inputs.insert(entry.key.clone(), input);
     }
+    inputs
+}
 
-    /// Resolves a node by a variable's type: a literal from its text, an expression from its value.
-    fn given_to(
-        &self,
-        ty: &VariableType,
-        node: &Node,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<ResolvedValue> {
-        self.charge_node(node, frame)?;
-        match (&node.value, ty) {
-            (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
-                let resolved = self.resolve_text(&scalar.text, node.span, frame)?;
-                let expression = match resolved.expression {
-                    Expression::Value(value) if !value.is_unknown() => {
-                        let listed = matches!(ty, VariableType::List(_) | VariableType::Set(_))
-                            && scalar.sole_argument
-                            && !matches!(value, Value::List(_));
-                        let value = if listed { Value::List(vec![value]) } else { value };
-                        Expression::Value(self.value_or_report(ty.convert(value), node.span, frame)?)
-                    }
-                    waiting => waiting,
-                };
-                Some(ResolvedValue::new(expression, resolved.origin))
+/// Assigns values to the variables of the module that is being resolved.
+pub(in crate::config) fn module_variables<'d>(
+    evaluator: &mut Evaluator<'d>,
+    declared: &NamedEntries<'d>,
+    mut inputs: BTreeMap<Name, ModuleInput>,
+    call: &'d DocumentEntry,
+) {
+    let mut missing = Vec::new();
+    for (name, &entry) in declared {
+        let Some(declaration) = read_declaration(evaluator, entry) else {
+            evaluator.scope.vars.insert(name.clone(), None);
+            continue;
+        };
+        let value = match inputs.remove(name) {
+            Some(input) => module_variable(evaluator, name, &declaration, input),
+            None if has_default(&declaration) => {
+                by_itself(evaluator, name, &declaration).map(Expression::Value)
             }
-            (NodeValue::Sequence(items), VariableType::List(of) | VariableType::Set(of)) => {
-                let parts: Option<Vec<ResolvedValue>> =
-                    items.iter().map(|item| self.given_to(of, item, frame)).collect();
-                let parts = parts?;
-                let origin = parts.iter().find_map(|part| part.origin.clone());
-                let known: Option<Vec<Value>> =
-                    parts.iter().map(|part| part.expression.known_value().cloned()).collect();
-                let expression = match known {
-                    Some(values) => Expression::Value(ty.collect_values(values)),
-                    None => Expression::List(parts.into_iter().map(|part| part.expression).collect()),
-                };
-                Some(ResolvedValue::new(expression, origin))
-            }
-            (NodeValue::Mapping(entries), VariableType::Map(of)) => {
-                let mut parts = BTreeMap::new();
-                let mut origin = None;
-                for entry in entries {
-                    let part = self.given_to(of, &entry.value, frame)?;
-                    origin = origin.or(part.origin);
-                    parts.insert(entry.key.clone(), part.expression);
-                }
-                Some(ResolvedValue::new(attributes::map_from_parts(parts), origin))
-            }
-            _ => self.value_or_report(ty.read(node), node.span, frame).map(ResolvedValue::from),
-        }
-    }
-
-    fn value_or_report(
-        &self,
-        value: Result<Value, TypeMismatch>,
-        span: Span,
-        frame: EvaluationSite<'_, 'd>,
-    ) -> Option<Value> {
-        match value {
-            Ok(value) => Some(value),
-            Err(slip) => {
-                let mut problem = mismatch_diagnostic(&slip, span);
-                problem.code = codes::VARIABLE_TYPE;
-                problem.summary = "a variable's value has the wrong type".into();
-                self.report_problem(frame, problem);
+            None => {
+                missing.push((entry, format!("`{name}` takes {}.", declaration.ty.name())));
                 None
             }
+        };
+        let before = evaluator.budget.mark();
+        let known = value.as_ref().and_then(|value| evaluator.known_now(value, entry.key_span));
+        evaluator.scope.cost = evaluator.scope.cost + evaluator.budget.cost_since(before);
+        evaluator.scope.var_values.insert(name.clone(), known.unwrap_or_default());
+        evaluator.scope.vars.insert(name.clone(), value);
+    }
+    missing.retain(|(entry, _)| !is_misspelled(&entry.key, call));
+    missing_inputs(evaluator, &missing, call);
+}
+
+fn missing_inputs<'d>(
+    evaluator: &Evaluator<'d>,
+    missing: &[(&'d DocumentEntry, String)],
+    call: &'d DocumentEntry,
+) {
+    let names: Vec<String> = missing.iter().map(|(entry, _)| format!("{}: …", entry.key)).collect();
+    if names.is_empty() {
+        return;
+    }
+    let takes: Vec<&str> = missing.iter().map(|(_, takes)| takes.as_str()).collect();
+    let problem = Diagnostic::error(codes::MISSING_VARIABLE, "a module call lacks required variables")
+        .with_label(call.key_span, "")
+        .detail(takes.join(" "))
+        .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));
+    let declared = "declared here without a default";
+    evaluator.problems.push(
+        missing
+            .iter()
+            .take(5)
+            .fold(problem, |problem, (entry, _)| problem.with_label(entry.key_span, declared)),
+    );
+}
+
+fn module_variable<'d>(
+    evaluator: &mut Evaluator<'d>,
+    name: &Name,
+    declaration: &VariableDeclaration<'d>,
+    input: ModuleInput,
+) -> Option<Expression> {
+    let given = match &input.origin {
+        Some(origin) => format!("vars.{name}, given by {} ({origin})", input.by),
+        None => format!("vars.{name}, given by {}", input.by),
+    };
+    evaluator.scope.var_origins.insert(name.clone(), Name::new(given));
+    match input.value? {
+        Expression::Value(value) if !value.is_unknown() => {
+            check_constraints(evaluator, name, declaration, value, &input.by, input.span)
+                .map(Expression::Value)
+        }
+        waiting => Some(waiting),
+    }
+}
+
+/// Resolves a node by a variable's type: a literal from its text, an expression from its value.
+fn given_to<'d>(
+    evaluator: &Evaluator<'d>,
+    ty: &VariableType,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    charge_node(evaluator, node, frame)?;
+    match (&node.value, ty) {
+        (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
+            let resolved = resolve_text(evaluator, &scalar.text, node.span, frame)?;
+            let expression = match resolved.expression {
+                Expression::Value(value) if !value.is_unknown() => {
+                    let listed = matches!(ty, VariableType::List(_) | VariableType::Set(_))
+                        && scalar.sole_argument
+                        && !matches!(value, Value::List(_));
+                    let value = if listed { Value::List(vec![value]) } else { value };
+                    Expression::Value(value_or_report(evaluator, ty.convert(value), node.span, frame)?)
+                }
+                waiting => waiting,
+            };
+            Some(ResolvedValue::new(expression, resolved.origin))
+        }
+        (NodeValue::Sequence(items), VariableType::List(of) | VariableType::Set(of)) => {
+            let parts: Option<Vec<ResolvedValue>> =
+                items.iter().map(|item| given_to(evaluator, of, item, frame)).collect();
+            let parts = parts?;
+            let origin = parts.iter().find_map(|part| part.origin.clone());
+            let known: Option<Vec<Value>> =
+                parts.iter().map(|part| part.expression.known_value().cloned()).collect();
+            let expression = match known {
+                Some(values) => Expression::Value(ty.collect_values(values)),
+                None => Expression::List(parts.into_iter().map(|part| part.expression).collect()),
+            };
+            Some(ResolvedValue::new(expression, origin))
+        }
+        (NodeValue::Mapping(entries), VariableType::Map(of)) => {
+            let mut parts = BTreeMap::new();
+            let mut origin = None;
+            for entry in entries {
+                let part = given_to(evaluator, of, &entry.value, frame)?;
+                origin = origin.or(part.origin);
+                parts.insert(entry.key.clone(), part.expression);
+            }
+            Some(ResolvedValue::new(crate::config::resolve::untyped_values::map_from_parts(parts), origin))
+        }
+        _ => value_or_report(evaluator, ty.read(node), node.span, frame).map(ResolvedValue::from),
+    }
+}
+
+fn value_or_report<'d>(
+    evaluator: &Evaluator<'d>,
+    value: Result<Value, TypeMismatch>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Value> {
+    match value {
+        Ok(value) => Some(value),
+        Err(slip) => {
+            let mut problem = mismatch_diagnostic(&slip, span);
+            problem.code = codes::VARIABLE_TYPE;
+            problem.summary = "a variable's value has the wrong type".into();
+            evaluator.report_problem(frame, problem);
+            None
         }
     }
 }

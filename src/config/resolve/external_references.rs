@@ -1,0 +1,155 @@
+//! References to data lookups and to outputs of other stacks.
+
+use super::evaluator::Evaluator;
+use super::names::{has_attribute, is_late};
+use super::scope::EvaluationSite;
+use crate::config::diagnostics::codes;
+use crate::model::address::{Address, Name};
+use crate::model::cel::{PathSegment, ReferencePath};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::expression::Reference;
+use crate::model::schema::{Attribute, Kind};
+use crate::model::source::Span;
+
+pub(in crate::config) fn data_address(evaluator: &Evaluator<'_>, kind: &str, name: &str) -> Address {
+    Address::new("data", kind).join(name).in_module(&evaluator.scope.prefix)
+}
+
+/// Returns the reference for a path in an expression, and the path at which its value is bound.
+pub(in crate::config) fn resolve_external<'d>(
+    evaluator: &Evaluator<'d>,
+    path: &ReferencePath,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<(Name, Reference)> {
+    let steps: Vec<Name> = path
+        .segments
+        .iter()
+        .map_while(|segment| match segment {
+            PathSegment::Name(name) => Some(name.clone()),
+            PathSegment::Computed(_) => None,
+        })
+        .collect();
+    let (reference, used) = external_reference(evaluator, &path.root, &steps, span, frame)?;
+    let place = steps.iter().take(used).fold(path.root.to_string(), |place, step| place + "." + step);
+    Some((Name::new(place), reference))
+}
+
+/// Returns the reference, and how many steps of the path it uses.
+pub(in crate::config) fn external_reference<'d>(
+    evaluator: &Evaluator<'d>,
+    root: &Name,
+    steps: &[Name],
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<(Reference, usize)> {
+    if !is_late(evaluator, frame, if root == "data" { "looked up object" } else { "stack" }, span) {
+        return None;
+    }
+    if root == "data" {
+        let [kind, name, rest @ ..] = steps else {
+            return report_incomplete_reference(
+                evaluator,
+                codes::DATA,
+                "a lookup",
+                "$data.KIND.NAME",
+                span,
+                frame,
+            );
+        };
+        let address = data_address(evaluator, kind, name);
+        let prefix = &evaluator.scope.prefix;
+        let Some(lookup) = evaluator.externals.data.get(&address) else {
+            let known = evaluator.externals.data.keys().filter_map(|address| address.strip_module(prefix));
+            let written = address.strip_module(prefix).unwrap_or_default();
+            undeclared_external(evaluator, written, known, span, frame);
+            return None;
+        };
+        let attribute = rest.first().cloned();
+        if let Some(name) = attribute.as_ref() {
+            if !has_attribute(evaluator, lookup.kind, name, span, frame) {
+                return None;
+            }
+            if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
+                evaluator.report_problem(frame, not_seen(lookup.kind, name, span));
+                return None;
+            }
+        }
+        let used = 2 + usize::from(attribute.is_some());
+        return Some((Reference { address, attribute }, used));
+    }
+    let [name, output, ..] = steps else {
+        return report_incomplete_reference(
+            evaluator,
+            codes::STACKS,
+            "an output of a stack",
+            "$stacks.NAME.OUTPUT",
+            span,
+            frame,
+        );
+    };
+    if !evaluator.externals.stacks.contains_key(name) {
+        let known: Vec<String> =
+            evaluator.externals.stacks.keys().map(|name| format!("stacks.{name}")).collect();
+        let written = format!("stacks.{name}");
+        undeclared_external(evaluator, &written, known.iter().map(String::as_str), span, frame);
+        return None;
+    }
+    let mut reads = evaluator.externals.reads.borrow_mut();
+    reads.entry(name.clone()).or_default().entry(output.clone()).or_insert(span);
+    let address = Address::new("stacks", name);
+    Some((Reference { address, attribute: Some(output.clone()) }, 2))
+}
+
+fn report_incomplete_reference<'d, T>(
+    evaluator: &Evaluator<'d>,
+    code: &'static str,
+    what: &str,
+    form: &str,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<T> {
+    evaluator.report_problem(
+        frame,
+        Diagnostic::error(code, "a reference is incomplete")
+            .with_label(span, "")
+            .help(format!("name {what}: `{form}`")),
+    );
+    None
+}
+
+fn undeclared_external<'d, 'n>(
+    evaluator: &Evaluator<'d>,
+    written: &str,
+    known: impl Iterator<Item = &'n str>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) {
+    let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no lookup of this name")
+        .with_label(span, "")
+        .detail(format!("No block declares {written}."));
+    evaluator.report_problem(
+        frame,
+        match nearest_name(written, known) {
+            Some(near) => problem.help(format!("did you mean `${near}`?")),
+            None => problem.help("declare it under `data` or `stacks`"),
+        },
+    );
+}
+
+/// Returns whether the service's lists contain an attribute: a data lookup reads nothing else.
+pub(in crate::config) fn is_seen(attribute: &Attribute) -> bool {
+    attribute.listed && attribute.is_readable()
+}
+
+fn not_seen(kind: &Kind, name: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::DATA, "a lookup cannot read this attribute")
+        .with_label(span, "")
+        .detail(format!(
+            "When the service lists objects of kind {}, it does not return `{name}`.",
+            kind.name
+        ))
+        .help(
+            "pass the value as a variable, or read it from an output of the stack that manages the object",
+        )
+}

@@ -1,0 +1,332 @@
+//! Names in scope: variables, locals, `each`, outputs of modules and declared resources, with the diagnostics for
+//! names that mean nothing. No expression is evaluated here.
+
+use super::block_index::{Each, EachValue};
+use super::evaluator::Evaluator;
+use super::scope::{EvaluationSite, LocalValue};
+use crate::config::diagnostics::codes;
+use crate::config::types::scalar;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::expression::{Expression, Reference};
+use crate::model::schema::Kind;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Returns the name prefix of a module's resources; in the stack itself there
+/// is none, which is reported.
+pub(in crate::config) fn module_name_prefix<'e, 'd>(
+    evaluator: &'e Evaluator<'d>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<&'e Name> {
+    if evaluator.scope.depth > 0 {
+        return Some(&evaluator.scope.front);
+    }
+    evaluator.report_problem(
+        frame,
+        Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here")
+            .with_label(span, "")
+            .detail(
+                "`module` is the prefix of the names of a module's resources, and this is not a module.",
+            )
+            .help("write the name itself"),
+    );
+    None
+}
+
+/// Returns whether live objects can be referenced here; reports it otherwise.
+pub(in crate::config) fn is_late<'d>(
+    evaluator: &Evaluator<'d>,
+    frame: EvaluationSite<'_, 'd>,
+    kind: &str,
+    span: Span,
+) -> bool {
+    let Some(place) = frame.early else { return true };
+    evaluator.report_problem(
+        frame,
+        Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
+            .with_label(span, "")
+            .detail(format!(
+                "{place} is evaluated while the configuration is loaded, and attributes of a {kind} are known only later."
+            ))
+            .help("use a variable, or a local that refers to no resource"),
+    );
+    false
+}
+
+/// Reports a path that does not resolve.
+pub(in crate::config) fn dead_end<'d>(
+    evaluator: &Evaluator<'d>,
+    frame: EvaluationSite<'_, 'd>,
+    mut problem: Diagnostic,
+    path: &[Name],
+    span: Span,
+) {
+    // A wrong instance key follows the block's name in the path.
+    let detail = problem.detail.as_deref().unwrap_or_default();
+    let key = path.iter().find(|name| detail.contains(&format!(" has no key `{name}`")));
+    let place = key.or(path.first()).map_or(span, |name| evaluator.part_within(span, name));
+    problem = problem.first_at(place);
+    if let (Some(help), true) = (&problem.help, place != span) {
+        // The hint "did you mean `$kind.near`?" contains the right name.
+        if let Some(near) =
+            help.strip_prefix("did you mean `$").and_then(|rest| rest.split(['.', '`']).nth(1))
+        {
+            problem = problem.clone().fix(place, near);
+        }
+    }
+    evaluator.report_problem(frame, problem);
+}
+
+/// Returns the problem of a resource that this environment leaves out.
+pub(in crate::config) fn absent_resource(
+    evaluator: &Evaluator<'_>,
+    address: &Address,
+    span: Span,
+) -> Diagnostic {
+    let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment does not have the resource")
+        .with_label(span, "")
+        .detail(format!("The `when` of {address} is false in the environment {}.", evaluator.env))
+        .help(format!(
+            "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
+            address.as_str()
+        ));
+    match evaluator.index.of_instance(address) {
+        Some(block) => {
+            problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
+        }
+        None => problem,
+    }
+}
+
+/// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise.
+pub(in crate::config) fn has_attribute<'d>(
+    evaluator: &Evaluator<'d>,
+    kind: &Kind,
+    name: &Name,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> bool {
+    let child = evaluator.registry.child(kind.name, name).is_some();
+    if name == "id" || kind.attribute(name).is_some() || child {
+        return true;
+    }
+    let place = evaluator.part_within(span, name);
+    let problem =
+        Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
+            .with_label(place, "")
+            .detail(format!("{} has no `{name}`.", scalar::with_article(kind.name)));
+    let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
+    evaluator.report_problem(
+        frame,
+        match nearest_name(name, known) {
+            Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+            Some(near) => problem.help(format!("did you mean `{near}`?")),
+            None => problem,
+        },
+    );
+    false
+}
+
+/// Returns the value of a variable; reports one that is not declared.
+pub(in crate::config) fn variable_value<'e, 'd>(
+    evaluator: &'e Evaluator<'d>,
+    name: &Name,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<&'e Expression> {
+    let Some(value) = evaluator.scope.vars.get(name) else {
+        let known = evaluator.scope.vars.keys().map(Name::as_str);
+        evaluator.report_problem(
+            frame,
+            undeclared_name(evaluator, codes::UNKNOWN_VARIABLE, "variable", name, known, span),
+        );
+        return None;
+    };
+    value.as_ref()
+}
+
+/// Returns the value of a local; reports one that is not declared.
+pub(in crate::config) fn local_value<'e, 'd>(
+    evaluator: &'e Evaluator<'d>,
+    name: &Name,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<&'e Expression> {
+    let Some(local) = evaluator.scope.locals.get(name) else {
+        let known = evaluator.scope.locals.keys().map(Name::as_str);
+        evaluator.report_problem(
+            frame,
+            undeclared_name(evaluator, codes::UNKNOWN_LOCAL, "local", name, known, span),
+        );
+        return None;
+    };
+    ready_value(evaluator, &local.value, "resource that the local names", span, frame)
+}
+
+/// Returns a value that is available now; reports one that is only available later.
+pub(in crate::config) fn ready_value<'d, 'v>(
+    evaluator: &Evaluator<'d>,
+    value: &'v LocalValue,
+    what: &str,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<&'v Expression> {
+    match value {
+        LocalValue::Ready(expression) => Some(expression),
+        LocalValue::Broken => None,
+        LocalValue::Deferred => {
+            let early = frame.early.or(Some("this"));
+            is_late(evaluator, EvaluationSite { early, ..frame }, what, span);
+            None
+        }
+    }
+}
+
+fn undeclared_name<'n>(
+    evaluator: &Evaluator<'_>,
+    code: &'static str,
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'n str>,
+    span: Span,
+) -> Diagnostic {
+    let place = evaluator.part_within(span, name);
+    let problem = Diagnostic::error(code, format!("this {what} is not declared"))
+        .with_label(place, "")
+        .detail(format!("There is no {what} `{name}`."));
+    match nearest_name(name, known) {
+        Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
+        Some(near) => problem.help(format!("did you mean `{near}`?")),
+        None => problem.help(format!("declare it under `{what}s`").replace("variables", "vars")),
+    }
+}
+
+/// Returns `each.key` or `each.value`.
+pub(in crate::config) fn resolve_each<'d>(
+    evaluator: &Evaluator<'d>,
+    name: &str,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Expression> {
+    let Some(each) = frame.each else {
+        evaluator.report_problem(
+            frame,
+            Diagnostic::error(codes::NO_EACH, "`each` is used outside of `for_each`")
+                .with_label(span, "")
+                .help("give the block a `for_each`"),
+        );
+        return None;
+    };
+    match name {
+        "key" => Some(Value::Text(each.key.clone()).into()),
+        "value" => each_value(evaluator, each, span, frame),
+        _ => {
+            evaluator.report_problem(
+                frame,
+                Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only")
+                    .with_label(span, "")
+                    .help("write `$each.key` for the instance's key, `$each.value` for its value"),
+            );
+            None
+        }
+    }
+}
+
+/// Returns the value of `each.value` as an expression.
+pub(in crate::config) fn each_value<'d>(
+    evaluator: &Evaluator<'d>,
+    each: &Each<'d>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Expression> {
+    match &each.value {
+        EachValue::Known(value) => {
+            evaluator.report_exceeded(evaluator.budget.charge_value(value), span, frame)?;
+            Some(Expression::Value(value.clone()))
+        }
+        EachValue::Instance(address) => {
+            Some(Expression::Reference(Reference { address: address.clone(), attribute: None }))
+        }
+        EachValue::Written(node) => {
+            (evaluator.resolve_written)(evaluator, node, EvaluationSite { each: None, ..frame })
+                .map(|resolved| resolved.expression)
+        }
+    }
+}
+
+/// Returns the kind of a reference's target.
+pub(in crate::config) fn kind_of(evaluator: &Evaluator<'_>, address: &Address) -> Option<&'static Kind> {
+    let looked_up = || evaluator.externals.data.get(address).map(|lookup| lookup.kind);
+    evaluator.index.of_instance(address).map(|block| block.kind).or_else(looked_up)
+}
+
+/// Returns what decided the value of a variable or local, if that was not its own declaration.
+pub(in crate::config) fn value_origin(evaluator: &Evaluator<'_>, root: &str, name: &Name) -> Option<Name> {
+    match root {
+        "vars" => evaluator.scope.var_origins.get(name).cloned(),
+        "locals" => evaluator.scope.locals.get(name)?.origin.clone(),
+        _ => None,
+    }
+}
+
+/// Returns an output of a module; reports an output or instance that does not exist.
+pub(in crate::config) fn module_output<'e, 'd>(
+    evaluator: &'e Evaluator<'d>,
+    name: &Name,
+    steps: &[Option<&Name>],
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<&'e Expression> {
+    let Some(call) = evaluator.scope.uses.get(name) else {
+        let known = evaluator.scope.uses.keys();
+        let detail = format!("No `use` block declares `{name}`.");
+        evaluator.report_problem(frame, not_given(evaluator, name, "module", detail, known, span));
+        return None;
+    };
+    let outputs = ready_value(evaluator, &call.value, "resource of a module", span, frame)?;
+    let keyed = evaluator.scope.keyed.contains(name);
+    let mut here = outputs;
+    let levels: &[&str] = if keyed { &["instance", "output"] } else { &["output"] };
+    for (step, what) in steps.iter().zip(levels) {
+        let (Some(step), Expression::Map(map)) = (step, here) else { break };
+        let Some(next) = map.get(*step) else {
+            let detail = if map.is_empty() && !keyed {
+                format!(
+                    "The module `{name}` has no outputs: its `when` is false, or it declares no `outputs`."
+                )
+            } else {
+                format!("The module `{name}` has no {what} `{step}`.")
+            };
+            evaluator.report_problem(frame, not_given(evaluator, step, what, detail, map.keys(), span));
+            return None;
+        };
+        here = next;
+    }
+    Some(outputs)
+}
+
+fn not_given<'n>(
+    evaluator: &Evaluator<'_>,
+    name: &Name,
+    what: &str,
+    detail: String,
+    known: impl Iterator<Item = &'n Name>,
+    span: Span,
+) -> Diagnostic {
+    let place = evaluator.part_within(span, name);
+    let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
+    let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
+        .with_label(place, "")
+        .detail(detail);
+    match (nearest_name(name, known.iter().copied()), known.len()) {
+        (Some(near), _) if place != span => {
+            problem.help(format!("did you mean `{near}`?")).fix(place, near)
+        }
+        (Some(near), _) => problem.help(format!("did you mean `{near}`?")),
+        (None, 0) => problem,
+        (None, 1..=20) => problem.help(format!("known names: {}", known.join(", "))),
+        (None, _) => problem.help(format!("known names include: {}", known[..20].join(", "))),
+    }
+}

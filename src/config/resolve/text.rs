@@ -1,0 +1,153 @@
+//! Texts with references and expressions: `$path`, `${…}`, and texts that contain them.
+
+use super::evaluator::{Evaluator, NoLiveValues};
+use super::expressions::{compute_program, syntax_problem};
+use super::references::resolve_path;
+use super::scope::{EvaluationSite, ResolvedValue};
+use super::template::{TemplateError, TemplatePart, TextTemplate};
+use crate::config::diagnostics::codes;
+use crate::config::diagnostics::messages::evaluation_problem;
+use crate::model::address::Name;
+use crate::model::cel::PathSegment;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::evaluate::evaluate_within;
+use crate::model::expression::Expression;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Resolves a text with its references and expressions. `None` when there was a problem.
+pub(in crate::config) fn resolve_text<'d>(
+    evaluator: &Evaluator<'d>,
+    text: &Name,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    if evaluator.problems.are_closed() {
+        return None;
+    }
+    let before = evaluator.budget.mark();
+    let resolved = filled_in(evaluator, text, span, frame);
+    evaluator.budget.release(before);
+    let resolved = resolved?;
+    evaluator.report_exceeded(resolved.expression.charge(evaluator.budget), span, frame)?;
+    Some(resolved)
+}
+
+fn filled_in<'d>(
+    evaluator: &Evaluator<'d>,
+    text: &Name,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let template = match TextTemplate::parse(text, |name| evaluator.is_root(name)) {
+        Ok(Some(template)) => template,
+        Ok(None) => return Some(Value::Text(text.clone()).into()),
+        Err(error) => {
+            evaluator.report_problem(frame, template_problem(&error, text, span));
+            return None;
+        }
+    };
+    match template.parts.as_slice() {
+        [TemplatePart::Text(text)] => Some(Value::text(text).into()),
+        [TemplatePart::Path(path)] => resolve_path(evaluator, path, span, frame),
+        [TemplatePart::Cel(source)] => resolve_expression(evaluator, source, span, frame),
+        parts => interpolate(evaluator, parts, span, frame),
+    }
+}
+
+fn interpolate<'d>(
+    evaluator: &Evaluator<'d>,
+    parts: &[TemplatePart],
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let mut resolved = Vec::with_capacity(parts.len());
+    let mut origin = None;
+    for part in parts {
+        let part = match part {
+            TemplatePart::Text(text) => ResolvedValue::from(Value::text(text)),
+            TemplatePart::Path(path) => resolve_path(evaluator, path, span, frame)?,
+            TemplatePart::Cel(source) => resolve_expression(evaluator, source, span, frame)?,
+        };
+        origin = origin.or(part.origin);
+        resolved.push(part.expression);
+    }
+    let expression = Expression::Text(resolved);
+    // Evaluated even if parts are unknown: a list inside a text is wrong in any case.
+    match evaluate_within(&expression, &NoLiveValues, evaluator.budget) {
+        Ok(value) if value.is_unknown() => Some(ResolvedValue::new(expression, origin)),
+        Ok(value) => Some(ResolvedValue::new(Expression::Value(value), origin)),
+        Err(error) => {
+            evaluator.report_problem(frame, evaluation_problem(&error, span, None));
+            None
+        }
+    }
+}
+
+fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic {
+    let after = text.split_once("${").map_or("", |(_, after)| after);
+    let open = ['\'', '"'].into_iter().find(|quote| after.matches(*quote).count() % 2 == 1);
+    match error {
+        TemplateError::Unclosed if open.is_some() => {
+            let quote = open.unwrap_or_default();
+            Diagnostic::error(codes::SYNTAX, "an expression is not closed")
+                .with_label(span, "")
+                .detail(format!(
+                    "A text in it begins with {quote} and does not end, so that its `}}` is text, too."
+                ))
+                .help(format!("close the text with {quote}"))
+        }
+        TemplateError::Unclosed => Diagnostic::error(codes::SYNTAX, "an expression is not closed")
+            .with_label(span, "")
+            .detail("`${` begins an expression, and no `}` ends it.")
+            .help("close it with `}`, or write `$${` for the text itself"),
+        TemplateError::Ambiguous(word) => {
+            let after = text.split_once(&format!("${word}")).map_or("", |(_, after)| after);
+            let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+            let end = after.find(|c| !is_path(c)).unwrap_or(after.len());
+            let path = format!("{word}{}", after[..end].trim_end_matches(['.', '-']));
+            Diagnostic::error(codes::AMBIGUOUS_DOLLAR, "a `$` inside a text is ambiguous")
+                .with_label(span, "")
+                .detail(format!("`${word}` is a reference only when it is the whole value."))
+                .help(format!("write `${{{path}}}` to fill it in, or `$${path}` for the text itself"))
+        }
+        TemplateError::Path(path) => Diagnostic::error(codes::SYNTAX, "a reference has an empty part")
+            .with_label(span, "")
+            .detail(format!("`${path}` has two dots in a row, or ends with one.")),
+    }
+}
+
+/// Resolves `${…}`: computed now if all its values are known, else kept with only the
+/// values that it refers to.
+pub(in crate::config) fn resolve_expression<'d>(
+    evaluator: &Evaluator<'d>,
+    source: &str,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    let program = match evaluator.parse_program(source) {
+        Ok(program) => program,
+        Err(error) => {
+            evaluator.report_problem(frame, syntax_problem(evaluator, &error, source, span));
+            return None;
+        }
+    };
+    if let Some(path) = program.as_path() {
+        let names: Option<Vec<Name>> = std::iter::once(Some(path.root.clone()))
+            .chain(path.segments.iter().map(|segment| match segment {
+                PathSegment::Name(name) => Some(name.clone()),
+                PathSegment::Computed(_) => None,
+            }))
+            .collect();
+        let goes_too_far = path.root == "module" && !path.segments.is_empty();
+        if goes_too_far || !evaluator.is_root(&path.root) {
+            evaluator
+                .report_problem(frame, evaluator.unknown_root(&path.root, &format!("{{{source}}}"), span));
+            return None;
+        }
+        if let Some(names) = names {
+            return resolve_path(evaluator, &names, span, frame);
+        }
+    }
+    compute_program(evaluator, &program, source, span, frame)
+}

@@ -1,0 +1,114 @@
+//! Conversion of nodes to values where no schema applies.
+
+use std::collections::BTreeMap;
+
+use super::evaluator::Evaluator;
+use super::scope::{EvaluationSite, ResolvedValue};
+use super::text::resolve_text;
+use crate::config::diagnostics::codes;
+use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
+use crate::config::syntax::quoting;
+use crate::config::types::scalar;
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::expression::Expression;
+use crate::model::value::Value;
+
+/// Charges a node without its parts, which are charged when they are resolved.
+pub(in crate::config) fn charge_node<'d>(
+    evaluator: &Evaluator<'d>,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<()> {
+    if evaluator.problems.are_closed() {
+        return None;
+    }
+    let charged = match &node.value {
+        // An attribute that is a map keeps the span of each entry.
+        NodeValue::Mapping(entries) => evaluator
+            .budget
+            .charge_map(entries.len())
+            .and_then(|()| evaluator.budget.charge_nodes(2 * entries.len())),
+        NodeValue::Scalar(scalar) if !scalar.text.contains('$') => {
+            evaluator.budget.charge_nodes(1).and_then(|()| evaluator.budget.charge_text(scalar.text.len()))
+        }
+        _ => evaluator.budget.charge_nodes(1),
+    };
+    evaluator.report_exceeded(charged, node.span, frame)
+}
+
+/// Resolves a node to which no schema applies.
+pub(in crate::config) fn resolve_untyped<'d>(
+    evaluator: &Evaluator<'d>,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<ResolvedValue> {
+    charge_node(evaluator, node, frame)?;
+    match &node.value {
+        NodeValue::Null => Some(Value::Null.into()),
+        NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
+        NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
+            resolve_text(evaluator, &scalar.text, node.span, frame)
+        }
+        NodeValue::Scalar(scalar) => Some(scalar::infer_value(scalar).into()),
+        NodeValue::Sequence(items) => {
+            let items: Option<Vec<_>> = items
+                .iter()
+                .map(|item| Some(resolve_untyped(evaluator, item, frame)?.expression))
+                .collect();
+            let items = items?;
+            Some(listed_whole(items).into())
+        }
+        NodeValue::Mapping(entries) => {
+            let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
+            for entry in &computed {
+                evaluator.report_problem(frame, computed_key(entry));
+            }
+            if !computed.is_empty() {
+                return None;
+            }
+            let parts: Option<BTreeMap<_, _>> = entries
+                .iter()
+                .map(|entry| {
+                    Some((entry.key.clone(), resolve_untyped(evaluator, &entry.value, frame)?.expression))
+                })
+                .collect();
+            Some(map_from_parts(parts?).into())
+        }
+    }
+}
+
+/// Returns the diagnostic of a key that is an expression: keys are always text.
+pub(in crate::config) fn computed_key(entry: &DocumentEntry) -> Diagnostic {
+    Diagnostic::error(codes::SYNTAX, "a key cannot be an expression")
+        .with_label(entry.key_span, "")
+        .detail(format!(
+            "`{}` would be a literal key: only values can be expressions.",
+            quoting::shorten_for_message(&entry.key)
+        ))
+        .help("write the key out, or compute the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
+}
+
+/// Builds a list from its parts. It is known if all parts are.
+pub(in crate::config) fn listed_whole(parts: Vec<Expression>) -> Expression {
+    if parts.iter().any(|part| part.known_value().is_none()) {
+        return Expression::List(parts);
+    }
+    let known = |part| match part {
+        Expression::Value(value) => value,
+        _ => Value::Null,
+    };
+    Expression::Value(Value::List(parts.into_iter().map(known).collect()))
+}
+
+/// Builds a map from its parts. It is known if all parts are.
+pub(in crate::config) fn map_from_parts(parts: BTreeMap<Name, Expression>) -> Expression {
+    if parts.values().all(|part| part.known_value().is_some()) {
+        let known = |(key, part)| match part {
+            Expression::Value(value) => (key, value),
+            _ => (key, Value::Null),
+        };
+        return Expression::Value(Value::Map(parts.into_iter().map(known).collect()));
+    }
+    Expression::Map(parts)
+}

@@ -1,0 +1,177 @@
+//! Declarations of variables.
+
+use super::variable_problems::no_type;
+use super::variable_type::VariableType;
+use crate::config::diagnostics::{codes, messages};
+use crate::config::keywords;
+use crate::config::resolve::blocks::lifecycle::read_sink;
+use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::scope::EvaluationSite;
+use crate::config::stack::model::SecretSink;
+use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
+use crate::config::syntax::quoting;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Span;
+use crate::model::value::Value;
+
+/// Checks that the keywords of a deferred secret's declaration are compatible.
+pub(in crate::config) fn soundly_awaited<'d>(
+    evaluator: &Evaluator<'d>,
+    declaration: &VariableDeclaration<'d>,
+) -> Option<()> {
+    if let Some(entry) = declaration.awaited {
+        let detail = format!("`{}` gives a secret.", entry.key);
+        if declaration.ty != VariableType::Secret {
+            return wrong_declaration(evaluator, entry.key_span, &detail, "write `type: secret`");
+        }
+        if let Some(file) = declaration.from_file {
+            let detail = format!("`{}` and `from_file` both define the source of the value.", entry.key);
+            return wrong_declaration(evaluator, file.key_span, &detail, "leave one of them out");
+        }
+    }
+    Some(())
+}
+
+/// Declaration of a variable.
+pub(in crate::config) struct VariableDeclaration<'d> {
+    /// Its name and body.
+    pub(in crate::config) entry: &'d DocumentEntry,
+    pub(in crate::config) ty: VariableType,
+    pub(in crate::config) default: Option<&'d Node>,
+    pub(in crate::config) one_of: Vec<Value>,
+    pub(in crate::config) check: Option<&'d Node>,
+    pub(in crate::config) from_file: Option<&'d DocumentEntry>,
+    /// The `generate` or `source` entry of a deferred secret.
+    pub(in crate::config) awaited: Option<&'d DocumentEntry>,
+    /// Where a generated value is delivered.
+    pub(in crate::config) deliver: Option<SecretSink>,
+}
+
+/// Parses a variable's declaration, and reports what is wrong.
+pub(in crate::config) fn read_declaration<'d>(
+    evaluator: &Evaluator<'d>,
+    entry: &'d DocumentEntry,
+) -> Option<VariableDeclaration<'d>> {
+    let Some(keys) = named_entries(&entry.value) else {
+        let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let word = if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
+        let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
+        return wrong_declaration(evaluator, entry.value.span, "A declaration is a map.", &help);
+    };
+    let mut declaration = VariableDeclaration {
+        entry,
+        ty: VariableType::Text,
+        default: None,
+        one_of: Vec::new(),
+        check: None,
+        from_file: None,
+        awaited: None,
+        deliver: None,
+    };
+    let mut one_of = None;
+    for key in keys {
+        match key.key.as_str() {
+            "type" => {
+                let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
+                let Some(ty) = ty else {
+                    evaluator.problems.push(no_type(&key.value));
+                    return None;
+                };
+                declaration.ty = ty;
+            }
+            "default" => declaration.default = Some(&key.value),
+            "one_of" => one_of = Some(&key.value),
+            "check" => declaration.check = Some(&key.value),
+            "from_file" => declaration.from_file = Some(key),
+            "description" => {
+                let help = "describe the purpose of the variable";
+                if key.value.scalar().is_none() {
+                    return wrong_declaration(
+                        evaluator,
+                        key.value.span,
+                        "A `description` is a text.",
+                        help,
+                    );
+                }
+            }
+            "generate" | "source" => declaration.awaited = Some(key),
+            "deliver_secret" => {
+                let address = Address::new("vars", &variable_path(evaluator, &entry.key));
+                evaluator.sink_spans.borrow_mut().insert(Name::new(address.as_str()), key.value.span);
+                declaration.deliver = Some(read_sink(evaluator, key, EvaluationSite::top_level(None))?);
+            }
+            _ => {
+                evaluator.problems.push(messages::unknown_word(key, keywords::VARIABLE));
+                return None;
+            }
+        }
+    }
+    if let (Some(_), Some(default)) = (declaration.from_file, declaration.default) {
+        let help = "keep one of `from_file` and `default`";
+        return wrong_declaration(evaluator, default.span, "`from_file` gives the value already.", help);
+    }
+    if let Some(node) = one_of {
+        declaration.one_of = read_one_of(evaluator, &declaration.ty, node)?;
+    }
+    soundly_awaited(evaluator, &declaration)?;
+    Some(declaration)
+}
+
+/// Reports a wrong declaration.
+pub(in crate::config) fn wrong_declaration<T>(
+    evaluator: &Evaluator<'_>,
+    span: Span,
+    detail: &str,
+    help: &str,
+) -> Option<T> {
+    evaluator.problems.push(
+        Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
+            .with_label(span, "")
+            .detail(detail)
+            .help(help),
+    );
+    None
+}
+
+/// Reads the values of `one_of`.
+fn read_one_of(evaluator: &Evaluator<'_>, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
+    match VariableType::List(Box::new(ty.clone())).read(node) {
+        Ok(Value::List(words)) => {
+            let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
+            if let Some((_, word)) = twice {
+                let detail =
+                    format!("`one_of` lists `{}` twice.", quoting::shorten_for_message(&word.to_string()));
+                return wrong_declaration(evaluator, node.span, &detail, "list each value once");
+            }
+            if words.is_empty() {
+                let help = "list the values that it takes, or remove the line";
+                return wrong_declaration(
+                    evaluator,
+                    node.span,
+                    "`one_of` has no values, so no value is allowed.",
+                    help,
+                );
+            }
+            Some(words)
+        }
+        Ok(_) => Some(Vec::new()),
+        Err(slip) => {
+            evaluator.problems.push(messages::mismatch_diagnostic(&slip, node.span));
+            None
+        }
+    }
+}
+
+/// Returns whether a variable has a value when no source has one.
+pub(in crate::config) fn has_default(declaration: &VariableDeclaration<'_>) -> bool {
+    declaration.awaited.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
+}
+
+/// Returns the path of a variable across modules.
+pub(in crate::config) fn variable_path(evaluator: &Evaluator<'_>, name: &Name) -> Name {
+    match evaluator.scope.prefix.as_str() {
+        "" => name.clone(),
+        prefix => Name::new(format!("{prefix}.{name}")),
+    }
+}
