@@ -84,17 +84,7 @@ pub(in crate::config) fn read_declaration<'d>(
             "one_of" => one_of = Some(&key.value),
             "check" => declaration.check = Some(&key.value),
             "from_file" => declaration.from_file = Some(key),
-            "description" => {
-                let help = "describe the purpose of the variable";
-                if key.value.scalar().is_none() {
-                    return wrong_declaration(
-                        evaluator,
-                        key.value.span,
-                        "A `description` is a text.",
-                        help,
-                    );
-                }
-            }
+            "description" => check_description(evaluator, &key.value)?,
             "generate" | "source" => declaration.awaited = Some(key),
             "deliver_secret" => {
                 let address = Address::new("vars", &variable_path(evaluator, &entry.key));
@@ -116,6 +106,14 @@ pub(in crate::config) fn read_declaration<'d>(
     }
     soundly_awaited(evaluator, &declaration)?;
     Some(declaration)
+}
+
+fn check_description(evaluator: &Evaluator<'_>, node: &Node) -> Option<()> {
+    if node.scalar().is_some() {
+        return Some(());
+    }
+    let help = "describe the purpose of the variable";
+    wrong_declaration(evaluator, node.span, "A `description` is a text.", help)
 }
 
 /// Reports a wrong declaration.

@@ -90,6 +90,19 @@ fn charge_twice(evaluator: &Evaluator<'_>, value: &Value) -> Result<(), BudgetEx
     evaluator.budget.charge_value(value)
 }
 
+/// Returns the warning about a secret that is an argument of the command.
+fn secret_argument(name: &Name, place: Span) -> Diagnostic {
+    Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is given on the command line")
+                .with_label(place, "")
+                .detail(
+                    "Every user of the machine can read the arguments of a process, and shells store them in their history.",
+                )
+                .help(format!(
+                    "give it by {}, a variable file or `from_file`",
+                    environment_variable_name(name)
+                ))
+}
+
 fn resolve_variable<'d>(
     evaluator: &mut Evaluator<'d>,
     name: &Name,
@@ -147,17 +160,7 @@ fn resolve_variable<'d>(
         );
     }
     if declaration.ty == VariableType::Secret && given.by == FLAG {
-        evaluator.problems.push(
-            Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is given on the command line")
-                .with_label(place, "")
-                .detail(
-                    "Every user of the machine can read the arguments of a process, and shells store them in their history.",
-                )
-                .help(format!(
-                    "give it by {}, a variable file or `from_file`",
-                    environment_variable_name(name)
-                )),
-        );
+        evaluator.problems.push(secret_argument(name, place));
     }
     let value = check_constraints(evaluator, name, declaration, value, &given.by, place)?;
     Some(with_name(evaluator, name, value))
