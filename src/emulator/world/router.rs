@@ -5,62 +5,13 @@ use uuid::Uuid;
 use super::apps::upload::{self, ReceivedArchive};
 use super::engine::message::{ApiRequest, ApiResponse, ErrorResponse};
 use super::engine::request_body::RequestBody;
-use super::request::call::{Call, Reply, RequestScope};
-use super::state::grant::{AccessGrant, AccessTarget};
-use super::state::permission::{self, Permission};
+use super::request::call::{Call, Reply};
+use super::request::route::{Access, Route};
+use super::state::grant::{AccessGrant, AccessTarget, RequestScope};
+use super::state::permission::Permission;
 use super::state::world::World;
 use super::{Time, account, apps, clusters, compute, databases};
 use crate::model::schema::Method;
-
-/// The credentials that a route requires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Access {
-    /// No key is needed.
-    Public,
-    /// A key is needed; `X-Project-ID` is ignored.
-    Account,
-    /// A key is needed; without `X-Project-ID` the default project applies.
-    Project,
-    /// A key is needed; a mutating request must have `X-Project-ID`.
-    ProjectStated,
-    /// The signature in the URL is the only credential. The body is an archive, not JSON.
-    Presigned,
-}
-
-/// One row of the routing table.
-pub(super) struct Route {
-    pub(super) method: Method,
-    /// The path, with `{…}` for each variable segment.
-    pub(super) template: &'static str,
-    pub(super) access: Access,
-    pub(super) run: fn(&mut Call<'_>) -> Reply,
-}
-
-impl Route {
-    pub(super) const fn new(
-        method: Method,
-        template: &'static str,
-        access: Access,
-        run: fn(&mut Call<'_>) -> Reply,
-    ) -> Self {
-        Self { method, template, access, run }
-    }
-
-    /// Returns the variable segments of a path that matches the template.
-    fn match_path<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
-        let mut params = Vec::new();
-        let mut parts = path.split('/');
-        for wanted in self.template.split('/') {
-            let part = parts.next()?;
-            if wanted.starts_with('{') && !part.is_empty() {
-                params.push(part);
-            } else if wanted != part {
-                return None;
-            }
-        }
-        parts.next().is_none().then_some(params)
-    }
-}
 
 /// The routing table; of two matching routes, the first one wins.
 const ROUTES: &[&[Route]] = &[
@@ -102,7 +53,7 @@ const ROUTES: &[&[Route]] = &[
     apps::function::ROUTES,
     account::project_member::ROUTES,
     account::role::ROUTES,
-    permission::ROUTES,
+    account::permission::ROUTES,
     account::api_key::ROUTES,
     account::invitation::ROUTES,
     databases::console::ROUTES,

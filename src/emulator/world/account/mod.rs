@@ -2,6 +2,7 @@
 
 pub(super) mod api_key;
 pub(super) mod invitation;
+pub(super) mod permission;
 pub(super) mod project;
 pub(super) mod project_member;
 pub(super) mod public_catalog;

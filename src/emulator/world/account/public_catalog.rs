@@ -10,7 +10,7 @@ use crate::emulator::world::engine::catalog::{
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 const fn public_route(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {

@@ -14,7 +14,7 @@ use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, Ta
 use crate::emulator::world::request::call::{
     Call, Reply, list_response, message_response, success_response,
 };
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::grant::AccessGrant;
 use crate::emulator::world::state::permission::{self, Permission, Permissions};
 use crate::emulator::world::state::world::World;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::emulator::world::apps::app::App;
+use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::next_month;
@@ -12,8 +13,7 @@ use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::{ScheduledEvent, World};
 use crate::emulator::world::{ApiResponse, Time};
 use crate::model::schema::Method;

@@ -16,13 +16,13 @@ use super::preview::Preview;
 use super::scaling::read_scale;
 use super::upload::SourceUpload;
 use crate::emulator::world::Time;
+use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

@@ -12,6 +12,7 @@ use super::upload::StoredArchive;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::databases::database::HOST_DOMAIN;
+use crate::emulator::world::engine::billing::{Billing, Charge};
 use crate::emulator::world::engine::cron::CronSchedule;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -19,8 +20,7 @@ use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

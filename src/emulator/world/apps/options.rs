@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::money::{self, from_cents};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[

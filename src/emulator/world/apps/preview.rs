@@ -16,7 +16,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

@@ -5,7 +5,7 @@ use super::input::check_port;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::RequestBody as Input;
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =

@@ -10,8 +10,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::request::call::{Call, Reply, RequestScope, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::call::{Call, Reply, success_response};
+use crate::emulator::world::request::route::{Access, Route};
+use crate::emulator::world::state::grant::RequestScope;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[

@@ -14,7 +14,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[

@@ -15,14 +15,14 @@ use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::volume::Volume;
 use crate::emulator::world::databases::database::HOST_DOMAIN;
+use crate::emulator::world::engine::billing::{Billing, Charge};
 use crate::emulator::world::engine::catalog::CONTROL_PLANE;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::from_cents;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

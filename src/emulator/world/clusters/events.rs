@@ -8,7 +8,7 @@ use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =

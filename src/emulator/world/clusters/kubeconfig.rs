@@ -10,7 +10,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[

@@ -6,15 +6,14 @@ use uuid::Uuid;
 
 use super::cluster::Cluster;
 use super::events::ClusterEventLog;
-use super::versions;
-use super::versions::KubernetesVersion;
+use super::versions::{self, KubernetesVersion};
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

@@ -2,7 +2,7 @@
 
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =

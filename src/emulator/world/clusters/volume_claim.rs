@@ -6,11 +6,11 @@ use uuid::Uuid;
 use super::cluster::Cluster;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::volume::{self, Volume};
+use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

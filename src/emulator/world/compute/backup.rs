@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::vm::Vm;
 use super::vm_actions::{self, require_stable_vm};
 use crate::emulator::world::Time;
+use crate::emulator::world::engine::billing::{Billing, Charge};
 use crate::emulator::world::engine::catalog::BACKUP_GB;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -21,8 +22,7 @@ use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

@@ -13,14 +13,14 @@ use super::vm::Vm;
 use super::vm_actions::require_stable_vm;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
+use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

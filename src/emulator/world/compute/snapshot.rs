@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::vm::Vm;
 use super::vm_actions::{self, require_stable_vm};
 use super::volume::{self, Volume};
+use crate::emulator::world::engine::billing::{Billing, Charge};
 use crate::emulator::world::engine::catalog::SNAPSHOT_GB;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -17,8 +18,7 @@ use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

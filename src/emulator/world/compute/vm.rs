@@ -12,6 +12,7 @@ use super::volume::Volume;
 use super::vpc::{self, Vpc};
 use crate::emulator::world::Time;
 use crate::emulator::world::account::ssh_key::SshKey;
+use crate::emulator::world::engine::billing::{Billing, Charge};
 use crate::emulator::world::engine::catalog::{self, TEMPLATES};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -20,8 +21,7 @@ use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

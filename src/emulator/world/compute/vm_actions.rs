@@ -8,7 +8,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 const fn vm_post_route(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {

@@ -9,7 +9,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 const fn database_post_route(template: &'static str, run: fn(&mut Call<'_>) -> Reply) -> Route {

@@ -10,14 +10,14 @@ use super::database::{Database, backup_time};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::compute::vpc::Vpc;
+use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::catalog::{self, DatabasePlan};
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::Billing;
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[

@@ -11,7 +11,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::table::RecordKind;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =

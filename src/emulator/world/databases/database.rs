@@ -11,6 +11,7 @@ use super::saved_query::SavedQuery;
 use super::user::{self, DatabaseUser};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
+use crate::emulator::world::engine::billing::{Billing, Charge};
 use crate::emulator::world::engine::catalog::{self, DatabaseEngine, DatabasePlan};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -19,8 +20,7 @@ use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
-use crate::emulator::world::state::billing::{Billing, Charge};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 

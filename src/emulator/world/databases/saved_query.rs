@@ -8,7 +8,7 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/databases/{id}/saved-queries";

@@ -9,7 +9,7 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
-use crate::emulator::world::router::{Access, Route};
+use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::{ApiResponse, Time};
 use crate::model::schema::Method;
 

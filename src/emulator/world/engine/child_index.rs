@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::table::{RecordKind, RenderContext, Table, TableRecord};
+use super::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::Time;
-use crate::emulator::world::request::call::{Call, Reply, list_response};
 
 /// The records of one kind, indexed by parent.
 #[derive(Debug, Default)]
@@ -72,17 +71,5 @@ impl<T: ChildKind> Table<T> {
         for id in ids {
             self.remove(id);
         }
-    }
-}
-
-impl Call<'_> {
-    /// Returns a page of a parent's children, youngest first.
-    pub(in crate::emulator::world) fn list_children<T: ChildKind>(&self, parent: Uuid) -> Reply {
-        let (offset, limit) = self.page_bounds()?;
-        let table = self.world.table::<T>();
-        let total = T::children(table).child_ids(parent).count();
-        let view = RenderContext { world: self.world, now: self.now, detail: false };
-        let page = table.children_of(parent).skip(offset).take(limit);
-        Ok(list_response(total, page, |fields, record| T::show(record, view, fields)))
     }
 }

@@ -1,6 +1,7 @@
 //! Tables, messages, time and money: the base of all kinds. Nothing in this folder names a kind.
 
 pub(super) mod age_order;
+pub(super) mod billing;
 pub(super) mod catalog;
 pub(super) mod child_index;
 pub(super) mod cron;

@@ -11,7 +11,7 @@ use super::age_order::AgeOrder;
 use super::json_writer::JsonObjectWriter;
 use super::status_timeline::Timeline;
 use crate::emulator::world::Time;
-use crate::emulator::world::state::billing::Charge;
+use crate::emulator::world::engine::billing::Charge;
 use crate::emulator::world::state::world::World;
 
 /// One object: the fields that all kinds share, and the kind's own body.

@@ -1,26 +1,20 @@
 //! `Call`: a request after routing and access control, with the state that a handler needs to answer it.
 
+use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
+use crate::emulator::world::engine::billing::{BILLING_TYPES, Billing, HOUR};
+use crate::emulator::world::engine::child_index::ChildKind;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
+use crate::emulator::world::engine::money::{self, MONTH_HOURS};
 use crate::emulator::world::engine::request_body::RequestBody as Input;
+use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::{RecordKind, RenderContext, TableRecord};
-use crate::emulator::world::state::grant::AccessGrant;
+use crate::emulator::world::state::grant::{AccessGrant, RequestScope};
 use crate::emulator::world::state::permission::Permission;
 use crate::emulator::world::state::world::World;
-
-/// The scope that the `X-Project-ID` header selects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::emulator::world) enum RequestScope {
-    /// No header: the whole account.
-    Unspecified,
-    /// One of the account's projects.
-    Project(Uuid),
-    /// A value that is not the id of one of the account's projects.
-    UnknownProject,
-}
 
 /// A request while a handler processes it.
 pub(in crate::emulator::world) struct Call<'a> {
@@ -193,6 +187,71 @@ impl Call<'_> {
     ) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         Ok(list_response(items.len(), items.iter().skip(offset).take(limit), fill))
+    }
+
+    /// Returns a page of a parent's children, youngest first.
+    pub(in crate::emulator::world) fn list_children<T: ChildKind>(&self, parent: Uuid) -> Reply {
+        let (offset, limit) = self.page_bounds()?;
+        let table = self.world.table::<T>();
+        let total = T::children(table).child_ids(parent).count();
+        let view = RenderContext { world: self.world, now: self.now, detail: false };
+        let page = table.children_of(parent).skip(offset).take(limit);
+        Ok(list_response(total, page, |fields, record| T::show(record, view, fields)))
+    }
+
+    /// Refuses a paid request if the account failed billing validation.
+    pub(in crate::emulator::world) fn validate_billing(&self) -> Result<(), ErrorResponse> {
+        if !self.world.account.banned {
+            return Ok(());
+        }
+        let message = "billing validation failed: please update the payment method of the account";
+        Err(ErrorResponse {
+            reason: Some("banned"),
+            ..ErrorResponse::new(403, "Billing validation failed", message)
+        })
+    }
+
+    /// Reads `billing_type`.
+    pub(in crate::emulator::world) fn billing_type(&self) -> Result<&'static str, ErrorResponse> {
+        let read = self.body.optional_field("billing_type", |field| field.one_of(BILLING_TYPES))?;
+        Ok(read.unwrap_or("payg"))
+    }
+
+    /// Starts billing: a subscription's first month is charged to the balance.
+    pub(in crate::emulator::world) fn begin_billing(
+        &mut self,
+        billing_type: &str,
+        month: Decimal,
+    ) -> Result<Billing, ErrorResponse> {
+        if billing_type == "payg" {
+            return Ok(Billing::Payg);
+        }
+        self.withdraw(money::round_to_cents(month))?;
+        let paid_until = time_after(self.now, MONTH_HOURS * HOUR);
+        Ok(Billing::Subscription { id: self.world.fresh_id(), paid_until })
+    }
+
+    /// Charges or credits a change of price for the rest of the paid month; returns the amount.
+    pub(in crate::emulator::world) fn adjust_billing(
+        &mut self,
+        billing: Billing,
+        old: Decimal,
+        new: Decimal,
+    ) -> Result<Decimal, ErrorResponse> {
+        let amount = money::share_of_month(new - old, billing.hours_left(self.now));
+        self.withdraw(amount)?;
+        Ok(amount)
+    }
+
+    fn withdraw(&mut self, amount: Decimal) -> Result<(), ErrorResponse> {
+        let balance = self.world.account.balance;
+        if amount > balance {
+            return Err(ErrorResponse::payment_required(format!(
+                "insufficient balance: {amount:.2} USD are needed and {balance:.2} USD are left"
+            )));
+        }
+        self.world.account.balance = balance - amount;
+        Ok(())
     }
 }
 

@@ -5,13 +5,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::billing::UsageMeter;
 use super::world::World;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::account::project::Project;
 use crate::emulator::world::account::spend_cap;
 use crate::emulator::world::databases::database::HOST_DOMAIN;
+use crate::emulator::world::engine::billing::UsageMeter;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};

@@ -13,7 +13,6 @@ use super::permission::{Permission, Permissions};
 use super::world::World;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::{ApiRequest, ErrorResponse};
-use crate::emulator::world::request::call::RequestScope;
 
 /// The permissions of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,4 +180,15 @@ impl World {
             .collect();
         AccessGrant::Key { id: key, account, projects }
     }
+}
+
+/// The scope that the `X-Project-ID` header selects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::emulator::world) enum RequestScope {
+    /// No header: the whole account.
+    Unspecified,
+    /// One of the account's projects.
+    Project(Uuid),
+    /// A value that is not the id of one of the account's projects.
+    UnknownProject,
 }

@@ -4,12 +4,7 @@
 //! An area of the service has two permissions, `AREA:read` and `AREA:write`. Reading a secret requires write
 //! permission; a query that changes nothing requires read permission.
 
-use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::router::{Access, Route};
 use crate::model::schema::Method;
-
-pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Get, "/api/v1/permissions", Access::Account, list_permissions)];
 
 /// A part of the service with its own pair of permissions.
 #[derive(Debug, PartialEq, Eq)]
@@ -125,6 +120,13 @@ impl Permission {
         Self { write: true, ..self }
     }
 
+    /// Returns what the permission allows.
+    pub(in crate::emulator::world) fn description(self) -> String {
+        let about = AREAS.get(self.area).map_or("", |area| area.about);
+        let verb = if self.write { "change, and read secrets of," } else { "read" };
+        format!("{verb} {about}")
+    }
+
     fn bit(self) -> u32 {
         1 << (self.area * 2 + usize::from(self.write))
     }
@@ -170,16 +172,6 @@ impl FromIterator<Permission> for Permissions {
     fn from_iter<I: IntoIterator<Item = Permission>>(needs: I) -> Self {
         Self(needs.into_iter().fold(0, |bits, need| bits | need.bit()))
     }
-}
-
-fn list_permissions(call: &mut Call<'_>) -> Reply {
-    let needs: Vec<_> = all_permissions().collect();
-    call.list_of(&needs, |fields, need| {
-        let about = AREAS.get(need.area).map_or("", |area| area.about);
-        let verb = if need.write { "change, and read secrets of," } else { "read" };
-        fields.write_field("name", &need.name());
-        fields.write_field("description", &format!("{verb} {about}"));
-    })
 }
 
 #[cfg(test)]
