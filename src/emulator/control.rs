@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::message::{CONTROL_PREFIX, IncomingRequest, RequestTimes};
 use super::service_state::HttpService;
-use super::world::{ApiResponse, MutateError, RecordSearch, World};
+use super::world::{
+    ApiResponse, MutateError, RecordSearch, World, inspect_many, inspect_one, list_kinds, mutate,
+};
 use super::{console, faults};
 
 /// Format version of an export.
@@ -80,19 +82,19 @@ fn inspect_objects(
         None => Ok(default),
     };
     let Some(kind) = query_parameter(incoming, "kind") else {
-        let kinds = shell.world.list_kinds(now).into_iter();
+        let kinds = list_kinds(&mut shell.world, now).into_iter();
         let kinds = kinds.map(|(kind, total)| json!({"kind": kind, "total": total}));
         return Ok(json!({"kinds": kinds.collect::<Vec<_>>()}));
     };
     if let Some(id) = query_parameter(incoming, "id") {
-        return shell.world.inspect_one(kind, id, now).map_err(|error| mutate_error_response(&error));
+        return inspect_one(&mut shell.world, kind, id, now).map_err(|error| mutate_error_response(&error));
     }
     let search = RecordSearch {
         offset: number("offset", 0)?,
         limit: number("limit", 50)?.min(MAX_OBJECTS),
         find: query_parameter(incoming, "find").unwrap_or_default().to_owned(),
     };
-    shell.world.inspect_many(kind, &search, now).map_err(|error| mutate_error_response(&error))
+    inspect_many(&mut shell.world, kind, &search, now).map_err(|error| mutate_error_response(&error))
 }
 
 fn mutate_error_response(error: &MutateError) -> ApiResponse {
@@ -168,7 +170,7 @@ fn mutate_object(
 ) -> ControlResult {
     let MutateBody { kind, id, set } = parse_json_body(incoming)?;
     let now = shell.clock.now(moment.real);
-    shell.world.mutate(&kind, &id, &set, now).map_err(|error| mutate_error_response(&error))?;
+    mutate(&mut shell.world, &kind, &id, &set, now).map_err(|error| mutate_error_response(&error))?;
     store_account(shell);
     Ok(json!({"kind": kind, "id": id}))
 }

@@ -172,8 +172,7 @@ mod tests {
     use crate::emulator::limiter::ServerRateLimiter;
     use crate::emulator::log::RequestLog;
     use crate::emulator::store::WriteQueue;
-    use crate::emulator::world::World;
-    use crate::emulator::world::WorldSetup;
+    use crate::emulator::world::{World, WorldSetup, mutate};
 
     const FIRST: &str = "sk_first";
 
@@ -220,7 +219,7 @@ mod tests {
     fn each_key_has_a_limit_of_its_own_tier() {
         let mut shell = shell();
         let set = serde_json::json!({"high_tier": true});
-        shell.world.mutate("account", "", set.as_object().unwrap(), Timestamp::UNIX_EPOCH).unwrap();
+        mutate(&mut shell.world, "account", "", set.as_object().unwrap(), Timestamp::UNIX_EPOCH).unwrap();
         let keys = ["standard", "high", "standard"].map(|tier| key(&mut shell, tier));
         for (key, most) in keys.iter().zip([90, 300, 90]) {
             let storm = (0..400).map(|_| send(&mut shell, "GET", key, "").status);

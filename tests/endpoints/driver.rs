@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use stead::emulator::world::{
-    ApiRequest, RateTier, Time, World, WorldSetup, handle_request, route_template,
+    ApiRequest, RateTier, Time, World, WorldSetup, handle_request, mutate, route_template,
 };
 use stead::model::schema::Method;
 
@@ -126,7 +126,7 @@ impl Cloud {
     /// Sets a field behind everyone's back: what only people or time bring about.
     pub fn mutate(&mut self, kind: &str, id: &str, field: &str, value: Value) {
         let set = json!({field: value});
-        self.world.mutate(kind, id, set.as_object().unwrap(), self.now).unwrap();
+        mutate(&mut self.world, kind, id, set.as_object().unwrap(), self.now).unwrap();
     }
 }
 

@@ -10,6 +10,7 @@ use std::env;
 use std::rc::Rc;
 
 use rust_decimal::{Decimal, RoundingStrategy};
+use stead::emulator::world::mutate;
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::snapshot::ObjectKey;
@@ -90,7 +91,7 @@ fn generate(number: u64, edits: u64) -> String {
 pub fn enrich(outside: &Outside) -> Found {
     let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
     let now = wall(outside.machine.elapsed());
-    outside.world.borrow_mut().mutate("account", "", &rich, now).map_err(|error| error.to_string())
+    mutate(&mut outside.world.borrow_mut(), "account", "", &rich, now).map_err(|error| error.to_string())
 }
 
 fn law(number: u64) -> Found {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value as Json, json};
 
+use stead::emulator::world::mutate;
 use stead::model::schema::Method;
 
 use super::cloud::meddle;
@@ -107,7 +108,7 @@ fn fail(outside: &Outside) {
     let id = only(outside, APPS)["id"].as_str().unwrap().to_owned();
     let set = Map::from_iter([("status".to_owned(), json!("failed"))]);
     let now = wall(outside.machine.elapsed());
-    outside.world.borrow_mut().mutate("app", &id, &set, now).unwrap();
+    mutate(&mut outside.world.borrow_mut(), "app", &id, &set, now).unwrap();
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use stead::apply::event::StepError;
+use stead::emulator::world::mutate;
 use stead::model::schema::Method;
 use stead::plan::model::change::{Action, Cause, DriftClass, NoteCode, Plan};
 
@@ -60,7 +61,8 @@ pub fn run(number: u64, variation: &'static Variation) -> (Broken, Story) {
     let (stack, _) = loaded(&text).unwrap_or_else(|codes| panic!("{codes:?}\n{text}"));
     let outside = beginning(&stack);
     let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
-    outside.world.borrow_mut().mutate("account", "", &rich, crate::machine::wall(Duration::ZERO)).unwrap();
+    mutate(&mut outside.world.borrow_mut(), "account", "", &rich, crate::machine::wall(Duration::ZERO))
+        .unwrap();
     let layer = Rc::new(RefCell::new(Layer::new(variation)));
     let served = Rc::clone(&layer);
     *outside.service.borrow_mut() =

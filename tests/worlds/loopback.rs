@@ -17,7 +17,9 @@ use hyper::{Request as HttpRequest, Response as HttpResponse};
 use hyper_util::rt::TokioIo;
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::emulator::world::{ApiRequest, ApiResponse, RateTier, Time, World, WorldSetup, handle_request};
+use stead::emulator::world::{
+    ApiRequest, ApiResponse, RateTier, Time, World, WorldSetup, handle_request, mutate,
+};
 use stead::model::schema::Method;
 use tokio::sync::oneshot;
 
@@ -69,7 +71,7 @@ impl Loopback {
             World::new(&WorldSetup { seed: 7, api_key: KEY.to_owned(), tier: RateTier::Standard }, at);
         world.set_origin(&url);
         let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
-        world.mutate("account", "", &rich, at).unwrap();
+        mutate(&mut world, "account", "", &rich, at).unwrap();
         let begun = (at, Instant::now());
         let served = Served { world, layer: Layer::new(variation), begun, lost: None };
         let served = Arc::new(Mutex::new(served));

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::config::stack::model::Stack;
+use stead::emulator::world::mutate;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::state::origins::{CurrentOrigin, StackOrigin};
@@ -56,7 +57,7 @@ fn stack(written: &Written) -> Stack {
 fn applied(stack: &Stack) -> Rc<Outside> {
     let outside = Rc::new(beginning(stack));
     let rich = [("balance".to_owned(), 1_000_000.into())].into_iter().collect();
-    outside.world.borrow_mut().mutate("account", "", &rich, wall(Duration::ZERO)).unwrap();
+    mutate(&mut outside.world.borrow_mut(), "account", "", &rich, wall(Duration::ZERO)).unwrap();
     let run = process(&outside, &Aim::build(stack.clone()), seed(&outside)).unwrap();
     assert!(
         run.plan.blocks.is_empty() && run.outcome.failed.is_empty(),

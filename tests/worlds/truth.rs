@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
-use stead::emulator::world::{ApiRequest, handle_request};
+use stead::emulator::world::{ApiRequest, handle_request, mutate};
 use stead::model::schema::Method;
 
 use crate::cloud::KEY;
@@ -175,7 +175,7 @@ pub fn meddle(outside: &Rc<Outside>, objects: &Objects, block: &Block, attr: &At
             let id = objects.of.get(&block.address).map(|(_, _, id)| id.as_str()).unwrap_or_default();
             let now = wall(outside.machine.elapsed());
             outside.thaw();
-            outside.world.borrow_mut().mutate(block.kind, id, &set, now).is_ok()
+            mutate(&mut outside.world.borrow_mut(), block.kind, id, &set, now).is_ok()
         }
         Edit::Call(method, tail, body) => {
             let mut body = body.clone();

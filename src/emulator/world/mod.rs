@@ -7,6 +7,7 @@
 mod account;
 mod admin;
 mod apps;
+mod clock;
 mod clusters;
 mod compute;
 mod databases;
@@ -15,8 +16,8 @@ mod request;
 mod router;
 mod state;
 
-pub use self::admin::inspect::RecordSearch;
-pub use self::admin::mutate::MutateError;
+pub use self::admin::inspect::{RecordSearch, inspect_many, inspect_one, list_kinds};
+pub use self::admin::mutate::{MutateError, mutate};
 pub use self::apps::upload::{
     ArchiveReceiver, MAX_ARCHIVE_BYTES as LARGEST_ARCHIVE, ReceivedArchive, UPLOAD_PREFIX as UPLOADS,
 };

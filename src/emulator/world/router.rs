@@ -10,7 +10,7 @@ use super::request::route::{Access, Route};
 use super::state::grant::{AccessGrant, AccessTarget, RequestScope};
 use super::state::permission::Permission;
 use super::state::world::World;
-use super::{Time, account, apps, clusters, compute, databases};
+use super::{Time, account, apps, clock, clusters, compute, databases};
 use crate::model::schema::Method;
 
 /// The routing table; of two matching routes, the first one wins.
@@ -79,7 +79,7 @@ pub fn all_routes() -> impl Iterator<Item = (Method, &'static str)> {
 
 /// Answers one request at a time of the virtual clock.
 pub fn handle_request(world: &mut World, request: &ApiRequest, now: Time) -> ApiResponse {
-    let now = world.tick(now);
+    let now = clock::tick(world, now);
     dispatch_request(world, request, now).unwrap_or_else(ApiResponse::from)
 }
 
@@ -90,7 +90,7 @@ pub fn handle_upload(
     archive: &ReceivedArchive,
     now: Time,
 ) -> ApiResponse {
-    let now = world.tick(now);
+    let now = clock::tick(world, now);
     upload::receive_upload(world, request, archive, now).unwrap_or_else(ApiResponse::from)
 }
 
@@ -144,6 +144,7 @@ fn resolve_scope(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::emulator::world::state::permission;
     use crate::kinds::REGISTRY;
 
     #[test]

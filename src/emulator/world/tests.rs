@@ -100,7 +100,7 @@ impl Cloud {
     /// Sends what must be refused, with a message that holds these words.
     #[track_caller]
     fn refuses(&mut self, line: &str, body: Value, status: u16, words: &str) {
-        self.now = self.world.tick(self.now);
+        self.now = clock::tick(&mut self.world, self.now);
         let before = serde_json::to_string(&self.world).unwrap();
         let (got, answer) = self.send(line, body.clone());
         let message = answer["message"].as_str().unwrap_or_default();

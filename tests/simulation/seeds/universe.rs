@@ -215,6 +215,6 @@ impl Universe {
         let set = serde_json::Map::from_iter([("status".to_owned(), Json::from(status))]);
         self.note(|| format!("{kind} {id} is {status}"), 7);
         // It may be gone.
-        let _ = self.world.borrow_mut().mutate(kind, id, &set, wall(self.now()));
+        let _ = world::mutate(&mut self.world.borrow_mut(), kind, id, &set, wall(self.now()));
     }
 }

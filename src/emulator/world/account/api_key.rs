@@ -12,8 +12,9 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::account::{RateTier, digest_key};
 use crate::emulator::world::state::world::World;
@@ -71,14 +72,6 @@ impl RecordKind for ApiKey {
     const TITLE: &'static str = "API key";
     type Index = ApiKeyIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.api_keys
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.api_keys
-    }
-
     fn index(index: &mut ApiKeyIndex, record: &TableRecord<Self>, present: bool) {
         if let Some(role) = record.body.role_id {
             index.roles.count_use(role, present);
@@ -89,7 +82,9 @@ impl RecordKind for ApiKey {
             index.digests.remove(&record.body.digest);
         }
     }
+}
 
+impl Handlers for ApiKey {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let key = &record.body;
         let members = view.world.project_members.index().of_subject(record.id);

@@ -15,8 +15,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -63,14 +64,6 @@ impl RecordKind for Invitation {
     const TITLE: &'static str = "invitation";
     type Index = InvitationIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.invitations
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.invitations
-    }
-
     fn index(index: &mut InvitationIndex, record: &TableRecord<Self>, present: bool) {
         index.roles.count_use(record.body.role_id, present);
         let place = (record.created_at, record.id);
@@ -88,7 +81,9 @@ impl RecordKind for Invitation {
             index.emails.remove(&record.body.email.to_lowercase());
         }
     }
+}
 
+impl Handlers for Invitation {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("email", &record.body.email);

@@ -7,8 +7,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::permission::Permission;
 use crate::emulator::world::state::world::World;
@@ -42,16 +43,10 @@ impl RecordKind for Project {
     const TITLE: &'static str = "project";
     type Index = ();
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.projects
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.projects
-    }
-
     fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
+}
 
+impl Handlers for Project {
     fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("name", &record.body.name);

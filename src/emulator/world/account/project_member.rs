@@ -12,8 +12,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -70,14 +71,6 @@ impl RecordKind for ProjectMember {
     const TITLE: &'static str = "project member";
     type Index = MembershipIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.project_members
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.project_members
-    }
-
     fn index(index: &mut MembershipIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.body.subject.id(), record.id);
         index.roles.count_use(record.body.role_id, present);
@@ -87,7 +80,9 @@ impl RecordKind for ProjectMember {
             index.subjects.remove(&key);
         }
     }
+}
 
+impl Handlers for ProjectMember {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let (key, member) = match record.body.subject {
             Subject::ApiKey(id) => (Some(id), None),

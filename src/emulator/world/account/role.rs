@@ -10,10 +10,11 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{
     Call, Reply, list_response, message_response, success_response,
 };
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::grant::AccessGrant;
 use crate::emulator::world::state::permission::{self, Permission, Permissions};
@@ -114,14 +115,6 @@ impl RecordKind for Role {
     const TITLE: &'static str = "role";
     type Index = RoleIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.roles
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.roles
-    }
-
     fn index(index: &mut RoleIndex, record: &TableRecord<Self>, present: bool) {
         if present {
             index.0.insert(record.body.slug.clone(), record.id);
@@ -129,7 +122,9 @@ impl RecordKind for Role {
             index.0.remove(&record.body.slug);
         }
     }
+}
 
+impl Handlers for Role {
     fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let Role { name, slug, permissions } = &record.body;
         let times = (record.created_at, record.updated_at);

@@ -11,10 +11,11 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::next_month;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext, ScheduledEvent};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::world::{ScheduledEvent, World};
+use crate::emulator::world::state::world::World;
 use crate::emulator::world::{ApiResponse, Time};
 use crate::model::schema::Method;
 
@@ -78,16 +79,10 @@ impl RecordKind for SpendSettings {
     const IS_OBJECT: bool = false;
     type Index = ();
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.spend_settings
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.spend_settings
-    }
-
     fn index((): &mut (), _record: &TableRecord<Self>, _present: bool) {}
+}
 
+impl Handlers for SpendSettings {
     fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         write_spend_settings(&record.body, fields);
     }

@@ -7,10 +7,10 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
@@ -33,16 +33,10 @@ impl RecordKind for SshKey {
     const TITLE: &'static str = "SSH key";
     type Index = ();
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.ssh_keys
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.ssh_keys
-    }
-
     fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
+}
 
+impl Handlers for SshKey {
     fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("name", &record.body.name);

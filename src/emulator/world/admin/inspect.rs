@@ -5,11 +5,12 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::mutate::{ACCOUNT, MutateError, unknown_kind};
-use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::money;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
-use crate::emulator::world::state::world::World;
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
+use crate::emulator::world::state::world::{World, for_each_kind};
+use crate::emulator::world::{Time, clock};
 
 /// Selects records of a kind; they are listed youngest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,69 +23,92 @@ pub struct RecordSearch {
     pub find: String,
 }
 
-impl World {
-    /// Returns each kind with its number of records.
-    pub fn list_kinds(&mut self, now: Time) -> Vec<(&'static str, usize)> {
-        self.tick(now);
-        let mut counts = self.counts_by_kind();
-        counts.push((ACCOUNT, 1));
-        counts
-    }
-
-    /// Returns the selected records of a kind, as `{objects, total}`.
-    ///
-    /// # Errors
-    /// When there is no such kind.
-    pub fn inspect_many(
-        &mut self,
-        kind: &str,
-        search: &RecordSearch,
-        now: Time,
-    ) -> Result<Value, MutateError> {
-        let now = self.tick(now);
-        if kind == ACCOUNT {
-            return Ok(json!({"objects": [self.account_object()], "total": 1}));
-        }
-        self.inspect_kind(kind, search, now).ok_or_else(|| unknown_kind(kind))
-    }
-
-    /// Returns one record, as `{object, fields}`: `fields` are those that `mutate` can set.
-    ///
-    /// # Errors
-    /// When there is no such kind or record.
-    pub fn inspect_one(&mut self, kind: &str, id: &str, now: Time) -> Result<Value, MutateError> {
-        let now = self.tick(now);
-        if kind == ACCOUNT {
-            let account = &self.account;
-            let fields = json!({
-                "balance": account.balance.normalize().to_string().parse::<serde_json::Number>().ok(),
-                "banned": account.banned,
-                "card": account.card,
-                "high_tier": account.high_tier,
-            });
-            return Ok(json!({"object": self.account_object(), "fields": fields}));
-        }
-        let unknown = || MutateError::Unknown { kind: kind.to_owned(), id: id.to_owned() };
-        let found = self.inspect_record(kind, Uuid::try_parse(id).map_err(|_| unknown())?, now);
-        found.ok_or_else(|| unknown_kind(kind))?.ok_or_else(unknown)
-    }
-
-    fn account_object(&self) -> Value {
-        json!({
-            "id": "", "name": ACCOUNT, "status": if self.account.banned { "banned" } else { "active" },
-            "shown": {"id": self.account.id}, "created_at": null,
-        })
-    }
+/// Returns each kind with its number of records.
+pub fn list_kinds(world: &mut World, now: Time) -> Vec<(&'static str, usize)> {
+    clock::tick(world, now);
+    let mut counts = world.counts_by_kind();
+    counts.push((ACCOUNT, 1));
+    counts
 }
 
+/// Returns the selected records of a kind, as `{objects, total}`.
+///
+/// # Errors
+/// When there is no such kind.
+pub fn inspect_many(
+    world: &mut World,
+    kind: &str,
+    search: &RecordSearch,
+    now: Time,
+) -> Result<Value, MutateError> {
+    let now = clock::tick(world, now);
+    if kind == ACCOUNT {
+        return Ok(json!({"objects": [account_object(world)], "total": 1}));
+    }
+    inspect_kind(world, kind, search, now).ok_or_else(|| unknown_kind(kind))
+}
+
+/// Returns one record, as `{object, fields}`: `fields` are those that `mutate` can set.
+///
+/// # Errors
+/// When there is no such kind or record.
+pub fn inspect_one(world: &mut World, kind: &str, id: &str, now: Time) -> Result<Value, MutateError> {
+    let now = clock::tick(world, now);
+    if kind == ACCOUNT {
+        let account = &world.account;
+        let fields = json!({
+            "balance": account.balance.normalize().to_string().parse::<serde_json::Number>().ok(),
+            "banned": account.banned,
+            "card": account.card,
+            "high_tier": account.high_tier,
+        });
+        return Ok(json!({"object": account_object(world), "fields": fields}));
+    }
+    let unknown = || MutateError::Unknown { kind: kind.to_owned(), id: id.to_owned() };
+    let found = inspect_record(world, kind, Uuid::try_parse(id).map_err(|_| unknown())?, now);
+    found.ok_or_else(|| unknown_kind(kind))?.ok_or_else(unknown)
+}
+
+fn account_object(world: &World) -> Value {
+    json!({
+        "id": "", "name": ACCOUNT, "status": if world.account.banned { "banned" } else { "active" },
+        "shown": {"id": world.account.id}, "created_at": null,
+    })
+}
+
+/// Declares the searches in the tables of all kinds.
+macro_rules! inspections {
+    ($($field:ident: $body:ty,)*) => {
+        /// Returns the selected records of a kind; `None` for an unknown kind.
+        fn inspect_kind(world: &World, kind: &str, search: &RecordSearch, now: Time) -> Option<Value> {
+            let view = RenderContext { world, now, detail: false };
+            match kind {
+                $(<$body>::KIND => Some(inspect_table(&world.$field, search, view)),)*
+                _ => None,
+            }
+        }
+
+        /// Returns one record of a kind; the outer `None` means an unknown kind, the inner one an unknown id.
+        fn inspect_record(world: &World, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
+            let view = RenderContext { world, now, detail: true };
+            match kind {
+                $(<$body>::KIND => Some(inspect_table_record(&world.$field, id, view)),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+for_each_kind!(inspections);
+
 /// Returns a record's API representation, as JSON text.
-fn render_record<T: RecordKind>(record: &TableRecord<T>, view: RenderContext<'_>) -> Vec<u8> {
+fn render_record<T: Handlers>(record: &TableRecord<T>, view: RenderContext<'_>) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
     JsonObjectWriter::write(&mut text, |fields| T::show(record, view, fields));
     text
 }
 
-fn object_summary<T: RecordKind>(record: &TableRecord<T>, view: RenderContext<'_>) -> Value {
+fn object_summary<T: Handlers>(record: &TableRecord<T>, view: RenderContext<'_>) -> Value {
     let shown: Value = serde_json::from_slice(&render_record(record, view)).unwrap_or_default();
     let charge = T::charge(record);
     let billed = charge.map(|charge| if charge.paid_until.is_some() { "monthly" } else { "hourly" });
@@ -103,11 +127,7 @@ fn object_summary<T: RecordKind>(record: &TableRecord<T>, view: RenderContext<'_
 }
 
 /// Returns the selected records of a table.
-pub(in crate::emulator::world) fn inspect_table<T: RecordKind>(
-    table: &Table<T>,
-    search: &RecordSearch,
-    view: RenderContext<'_>,
-) -> Value {
+fn inspect_table<T: Handlers>(table: &Table<T>, search: &RecordSearch, view: RenderContext<'_>) -> Value {
     let RecordSearch { offset, limit, find } = search;
     if find.is_empty() {
         let page = table.page(None, *offset, *limit).map(|record| object_summary(record, view));
@@ -126,11 +146,7 @@ pub(in crate::emulator::world) fn inspect_table<T: RecordKind>(
 }
 
 /// Returns one record with the fields that `mutate` can set.
-pub(in crate::emulator::world) fn inspect_table_record<T: RecordKind>(
-    table: &Table<T>,
-    id: Uuid,
-    view: RenderContext<'_>,
-) -> Option<Value> {
+fn inspect_table_record<T: Handlers>(table: &Table<T>, id: Uuid, view: RenderContext<'_>) -> Option<Value> {
     let record = table.get(id)?;
     let mut fields = match serde_json::to_value(&record.body) {
         Ok(Value::Object(fields)) => fields,

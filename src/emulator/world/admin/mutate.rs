@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::emulator::world::Time;
 use crate::emulator::world::account::spend_cap::SpendSettings;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::RecordKind;
-use crate::emulator::world::state::world::{KINDS, World};
+use crate::emulator::world::state::world::{KINDS, StoredKind, World, for_each_kind};
+use crate::emulator::world::{Time, clock};
 use crate::model::diagnostic::nearest_name;
 
 /// Why `mutate` did not change a record.
@@ -45,88 +45,106 @@ pub(in crate::emulator::world) fn unknown_kind(kind: &str) -> MutateError {
     MutateError::Invalid(format!("there is no kind `{kind}`.{hint}"))
 }
 
-impl World {
-    /// Sets fields of a record. A `status` set here is permanent. The kind `account` takes `balance`, `card`,
-    /// `banned` and `high_tier`, and no id; the kind with a single record takes no id either.
-    ///
-    /// # Errors
-    /// When there is no such record, no such field, or the value does not fit it.
-    pub fn mutate(
-        &mut self,
-        kind: &str,
-        id: &str,
-        set: &Map<String, Value>,
-        now: Time,
-    ) -> Result<(), MutateError> {
-        let now = self.tick(now);
-        if kind == ACCOUNT {
-            return self.mutate_account(set);
-        }
-        let only = (kind == SpendSettings::KIND).then(|| self.spend_record(now).to_string());
-        let id = only.as_deref().unwrap_or(id);
-        self.mutate_kind(kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
+/// Sets fields of a record. A `status` set here is permanent. The kind `account` takes `balance`, `card`,
+/// `banned` and `high_tier`, and no id; the kind with a single record takes no id either.
+///
+/// # Errors
+/// When there is no such record, no such field, or the value does not fit it.
+pub fn mutate(
+    world: &mut World,
+    kind: &str,
+    id: &str,
+    set: &Map<String, Value>,
+    now: Time,
+) -> Result<(), MutateError> {
+    let now = clock::tick(world, now);
+    if kind == ACCOUNT {
+        return mutate_account(world, set);
     }
+    let only = (kind == SpendSettings::KIND).then(|| world.spend_record(now).to_string());
+    let id = only.as_deref().unwrap_or(id);
+    mutate_kind(world, kind, id, set, now).unwrap_or_else(|| Err(unknown_kind(kind)))
+}
 
-    pub(in crate::emulator::world) fn mutate_record<T: RecordKind>(
-        &mut self,
-        id: &str,
-        set: &Map<String, Value>,
-        now: Time,
-    ) -> Result<(), MutateError> {
-        let unknown = || MutateError::Unknown { kind: T::KIND.to_owned(), id: id.to_owned() };
-        let key = Uuid::try_parse(id).map_err(|_| unknown())?;
-        self.table_mut::<T>().amend(key, |record| T::settle(record, now));
-        let record = self.table::<T>().get(key).ok_or_else(unknown)?;
-        let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {
-            return invalid_input("the record cannot be changed");
-        };
-        let mut status = None;
-        for (name, value) in set {
-            if name == "status" {
-                let Some(text) = value.as_str() else { return invalid_input("status must be a text") };
-                status = Some(Timeline::with_status(now, text));
-            } else if fields.contains_key(name) {
-                fields.insert(name.clone(), value.clone());
-            } else {
-                let known = fields.keys().map(String::as_str).chain(["status"]);
-                let hint = suggest_name(name, known.clone());
-                let list = known.collect::<Vec<_>>().join(", ");
-                return invalid_input(format!("a {} has no `{name}` to set.{hint} It has {list}", T::KIND));
+/// Declares the change of a record of any kind.
+macro_rules! mutations {
+    ($($field:ident: $body:ty,)*) => {
+        /// Sets fields of a record; `None` for an unknown kind.
+        fn mutate_kind(
+            world: &mut World,
+            kind: &str,
+            id: &str,
+            set: &Map<String, Value>,
+            now: Time,
+        ) -> Option<Result<(), MutateError>> {
+            match kind {
+                $(<$body>::KIND => Some(mutate_record::<$body>(world, id, set, now)),)*
+                _ => None,
             }
         }
-        let body: T = serde_json::from_value(Value::Object(fields))
-            .map_err(|error| MutateError::Invalid(format!("a value is not valid: {error}")))?;
-        self.table_mut::<T>().update(key, now, |record| {
-            record.body = body;
-            record.timeline = status.unwrap_or_else(|| record.timeline.clone());
-        });
-        Ok(())
-    }
+    };
+}
 
-    fn mutate_account(&mut self, set: &Map<String, Value>) -> Result<(), MutateError> {
-        let mut account = self.account.clone();
-        for (name, value) in set {
-            match (name.as_str(), value) {
-                ("card", Value::Bool(card)) => account.card = *card,
-                ("banned", Value::Bool(banned)) => account.banned = *banned,
-                ("high_tier", Value::Bool(high)) => account.high_tier = *high,
-                ("balance", Value::Number(number)) => {
-                    let read = number.to_string().parse();
-                    account.balance =
-                        read.map_err(|_| MutateError::Invalid("balance is too large".into()))?;
-                }
-                ("card" | "banned" | "high_tier", _) => {
-                    return invalid_input(format!("{name} must be true or false"));
-                }
-                ("balance", _) => return invalid_input("balance must be a number"),
-                _ => {
-                    return invalid_input(format!(
-                        "an account has no `{name}` to set. It has balance, banned, card, high_tier"
-                    ));
-                }
+for_each_kind!(mutations);
+
+fn mutate_record<T: StoredKind>(
+    world: &mut World,
+    id: &str,
+    set: &Map<String, Value>,
+    now: Time,
+) -> Result<(), MutateError> {
+    let unknown = || MutateError::Unknown { kind: T::KIND.to_owned(), id: id.to_owned() };
+    let key = Uuid::try_parse(id).map_err(|_| unknown())?;
+    world.table_mut::<T>().amend(key, |record| T::settle(record, now));
+    let record = world.table::<T>().get(key).ok_or_else(unknown)?;
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {
+        return invalid_input("the record cannot be changed");
+    };
+    let mut status = None;
+    for (name, value) in set {
+        if name == "status" {
+            let Some(text) = value.as_str() else { return invalid_input("status must be a text") };
+            status = Some(Timeline::with_status(now, text));
+        } else if fields.contains_key(name) {
+            fields.insert(name.clone(), value.clone());
+        } else {
+            let known = fields.keys().map(String::as_str).chain(["status"]);
+            let hint = suggest_name(name, known.clone());
+            let list = known.collect::<Vec<_>>().join(", ");
+            return invalid_input(format!("a {} has no `{name}` to set.{hint} It has {list}", T::KIND));
+        }
+    }
+    let body: T = serde_json::from_value(Value::Object(fields))
+        .map_err(|error| MutateError::Invalid(format!("a value does not fit: {error}")))?;
+    world.table_mut::<T>().update(key, now, |record| {
+        record.body = body;
+        record.timeline = status.unwrap_or_else(|| record.timeline.clone());
+    });
+    Ok(())
+}
+
+fn mutate_account(world: &mut World, set: &Map<String, Value>) -> Result<(), MutateError> {
+    let mut account = world.account.clone();
+    for (name, value) in set {
+        match (name.as_str(), value) {
+            ("card", Value::Bool(card)) => account.card = *card,
+            ("banned", Value::Bool(banned)) => account.banned = *banned,
+            ("high_tier", Value::Bool(high)) => account.high_tier = *high,
+            ("balance", Value::Number(number)) => {
+                let read = number.to_string().parse();
+                account.balance = read.map_err(|_| MutateError::Invalid("balance is too large".into()))?;
+            }
+            ("card" | "banned" | "high_tier", _) => {
+                return invalid_input(format!("{name} must be true or false"));
+            }
+            ("balance", _) => return invalid_input("balance must be a number"),
+            _ => {
+                return invalid_input(format!(
+                    "an account has no `{name}` to set. It has balance, banned, card, high_tier"
+                ));
             }
         }
-        self.account = account;
-        Ok(())
     }
+    world.account = account;
+    Ok(())
 }

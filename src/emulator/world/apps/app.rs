@@ -18,8 +18,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -214,14 +215,6 @@ impl RecordKind for App {
     const TITLE: &'static str = "app service";
     type Index = AppIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.apps
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.apps
-    }
-
     fn index(index: &mut AppIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.project, record.body.name.clone());
         if present {
@@ -255,7 +248,9 @@ impl RecordKind for App {
     fn next(record: &TableRecord<Self>) -> Option<Time> {
         record.timeline.gone_at().or(record.body.next_run_at)
     }
+}
 
+impl Handlers for App {
     fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
         let leaving = world.apps.get(id).is_some_and(|record| record.timeline.gone_at().is_some());
         if leaving {

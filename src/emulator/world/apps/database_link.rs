@@ -12,8 +12,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -71,14 +72,6 @@ impl RecordKind for AppLink {
     const TITLE: &'static str = "database link";
     type Index = AppLinkIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.app_links
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.app_links
-    }
-
     fn index(index: &mut AppLinkIndex, record: &TableRecord<Self>, present: bool) {
         index.children.index_record(record.body.service_id, record, present);
         let key = (record.body.database_id, record.body.service_id, record.id);
@@ -88,7 +81,9 @@ impl RecordKind for AppLink {
             index.databases.remove(&key);
         }
     }
+}
 
+impl Handlers for AppLink {
     fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("service_id", &record.body.service_id);

@@ -11,8 +11,9 @@ use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -64,18 +65,12 @@ impl RecordKind for Deployment {
     const IS_OBJECT: bool = false;
     type Index = ChildIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.deployments
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.deployments
-    }
-
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.service_id, record, present);
     }
+}
 
+impl Handlers for Deployment {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let deployment = &record.body;
         let status = record.status(view.now);

@@ -10,10 +10,10 @@ use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/apps/services/{id}/domains";
@@ -53,14 +53,6 @@ impl RecordKind for AppDomain {
     const TITLE: &'static str = "domain";
     type Index = AppDomainIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.app_domains
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.app_domains
-    }
-
     fn index(index: &mut AppDomainIndex, record: &TableRecord<Self>, present: bool) {
         index.children.index_record(record.body.service_id, record, present);
         let name = record.body.domain.to_ascii_lowercase();
@@ -70,7 +62,9 @@ impl RecordKind for AppDomain {
             index.names.remove(&name);
         }
     }
+}
 
+impl Handlers for AppDomain {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let app = view.world.table::<App>().get(record.body.service_id);
         fields.write_field("id", &record.id);

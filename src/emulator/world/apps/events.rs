@@ -8,8 +8,9 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -36,18 +37,12 @@ impl RecordKind for AppEvent {
     const IS_OBJECT: bool = false;
     type Index = ChildIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.app_events
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.app_events
-    }
-
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.service_id, record, present);
     }
+}
 
+impl Handlers for AppEvent {
     fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
         fields.write_field("service_id", &record.body.service_id);

@@ -13,10 +13,10 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/functions";
@@ -64,14 +64,6 @@ impl RecordKind for ServerlessFunction {
     const TITLE: &'static str = "function";
     type Index = FunctionIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.functions
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.functions
-    }
-
     fn index(index: &mut FunctionIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.project, record.body.name.clone());
         if present {
@@ -83,7 +75,9 @@ impl RecordKind for ServerlessFunction {
             }
         }
     }
+}
 
+impl Handlers for ServerlessFunction {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let function = &record.body;
         let short = seeded_rng::derive_text(record.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);

@@ -14,8 +14,9 @@ use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -45,18 +46,12 @@ impl RecordKind for Preview {
     const IS_OBJECT: bool = false;
     type Index = ChildIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.previews
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.previews
-    }
-
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.service_id, record, present);
     }
+}
 
+impl Handlers for Preview {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let preview = &record.body;
         let short = seeded_rng::derive_text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8);

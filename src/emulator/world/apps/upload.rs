@@ -12,8 +12,9 @@ use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::{ApiRequest, ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -114,18 +115,12 @@ impl RecordKind for SourceUpload {
     const IS_OBJECT: bool = false;
     type Index = ChildIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.uploads
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.uploads
-    }
-
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
         index.index_record(record.body.owner, record, present);
     }
+}
 
+impl Handlers for SourceUpload {
     fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("blob_key", &blob_key(record.id));
     }

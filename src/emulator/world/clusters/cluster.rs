@@ -20,8 +20,9 @@ use crate::emulator::world::engine::catalog::CONTROL_PLANE;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::from_cents;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -110,14 +111,6 @@ impl RecordKind for Cluster {
     const TITLE: &'static str = "cluster";
     type Index = ClusterIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.clusters
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.clusters
-    }
-
     fn index(index: &mut ClusterIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.project, record.body.name.clone());
         let network = record.body.vpc_id.map(|vpc| (vpc, record.id));
@@ -149,7 +142,9 @@ impl RecordKind for Cluster {
             [upgraded, record.claims_due(), record.upgrade_due()].into_iter().flatten().min()
         })
     }
+}
 
+impl Handlers for Cluster {
     fn happen(world: &mut World, id: Uuid, at: Time, _until: Time) {
         let Some(record) = world.clusters.get(id) else { return };
         if record.timeline.gone_at().is_some() {

@@ -13,8 +13,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -152,14 +153,6 @@ impl RecordKind for NodePool {
     const TITLE: &'static str = "node pool";
     type Index = NodePoolIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.node_pools
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.node_pools
-    }
-
     fn index(index: &mut NodePoolIndex, record: &TableRecord<Self>, present: bool) {
         let cluster = record.body.cluster_id;
         let place = (cluster, record.created_at, record.id);
@@ -181,7 +174,9 @@ impl RecordKind for NodePool {
         let leaving = record.timeline.gone_at().is_some();
         (!leaving).then(|| Billing::Payg.charge(record.body.monthly_price()))
     }
+}
 
+impl Handlers for NodePool {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let pool = &record.body;
         fields.write_field("id", &record.id);

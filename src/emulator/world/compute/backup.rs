@@ -20,8 +20,9 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -108,14 +109,6 @@ impl RecordKind for Backup {
     const TITLE: &'static str = "backup";
     type Index = BackupIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.backups
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.backups
-    }
-
     fn index(index: &mut BackupIndex, record: &TableRecord<Self>, present: bool) {
         if record.body.schedule.is_some() {
             let place = (record.project, record.id);
@@ -137,7 +130,9 @@ impl RecordKind for Backup {
     fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
+}
 
+impl Handlers for Backup {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let backup = &record.body;
         fields.write_field("id", &record.id);

@@ -18,8 +18,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -125,14 +126,6 @@ impl RecordKind for BackupSchedule {
     const TITLE: &'static str = "backup schedule";
     type Index = BackupScheduleIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.backup_schedules
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.backup_schedules
-    }
-
     fn index(index: &mut BackupScheduleIndex, record: &TableRecord<Self>, present: bool) {
         let key = (record.body.vm_id, record.body.frequency, record.id);
         if present {
@@ -147,7 +140,9 @@ impl RecordKind for BackupSchedule {
         let since = record.body.last_run.map_or(record.updated_at, |last| last.max(record.updated_at));
         record.body.next_run(since)
     }
+}
 
+impl Handlers for BackupSchedule {
     fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
         let Some(record) = world.backup_schedules.get(id) else { return };
         let Some(disk) = world.vms.get(record.body.vm_id).map(|vm| vm.body.disk_size()) else {

@@ -16,10 +16,10 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/snapshots";
@@ -66,20 +66,14 @@ impl RecordKind for DiskSnapshot {
     const TITLE: &'static str = "snapshot";
     type Index = ();
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.snapshots
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.snapshots
-    }
-
     fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
 
     fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         Some(Billing::Payg.charge(record.body.monthly_price()))
     }
+}
 
+impl Handlers for DiskSnapshot {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let snapshot = &record.body;
         let (kind, vm, volume) = match snapshot.source {

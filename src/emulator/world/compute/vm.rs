@@ -19,8 +19,9 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -94,14 +95,6 @@ impl RecordKind for Vm {
     const TITLE: &'static str = "VM";
     type Index = VmIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.vms
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.vms
-    }
-
     fn index(index: &mut VmIndex, record: &TableRecord<Self>, present: bool) {
         let Some(vpc) = record.body.vpc_id else { return };
         let members = index.0.entry(vpc).or_default();
@@ -123,7 +116,9 @@ impl RecordKind for Vm {
     fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
+}
 
+impl Handlers for Vm {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let vm = &record.body;
         fields.write_field("id", &record.id);

@@ -16,10 +16,10 @@ use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::money::{self, from_cents};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{self, Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/volumes";
@@ -87,14 +87,6 @@ impl RecordKind for Volume {
     const TITLE: &'static str = "volume";
     type Index = VolumeIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.volumes
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.volumes
-    }
-
     fn index(index: &mut VolumeIndex, record: &TableRecord<Self>, present: bool) {
         let Some(vm) = record.body.vm_id else { return };
         if present {
@@ -111,7 +103,9 @@ impl RecordKind for Volume {
     fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
+}
 
+impl Handlers for Volume {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let volume = &record.body;
         fields.write_field("id", &record.id);

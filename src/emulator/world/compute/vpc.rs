@@ -10,8 +10,9 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -74,14 +75,6 @@ impl RecordKind for Vpc {
     const TITLE: &'static str = "VPC";
     type Index = VpcIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.vpcs
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.vpcs
-    }
-
     fn index(index: &mut VpcIndex, record: &TableRecord<Self>, present: bool) {
         let (first, last) = address_bounds(record.body.cidr);
         if present {
@@ -90,7 +83,9 @@ impl RecordKind for Vpc {
             index.0.remove(&(first, last, record.id));
         }
     }
+}
 
+impl Handlers for Vpc {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let (first, last) = address_bounds(record.body.cidr);
         let gateway = std::net::Ipv4Addr::from_bits(gateway_address(record.body.cidr));

@@ -18,8 +18,9 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table, TableRecord};
+use crate::emulator::world::engine::table::{RecordKind, TableRecord};
 use crate::emulator::world::request::call::{Call, Reply};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -176,14 +177,6 @@ impl RecordKind for Database {
     const TITLE: &'static str = "database";
     type Index = DatabaseIndex;
 
-    fn table(world: &World) -> &Table<Self> {
-        &world.databases
-    }
-
-    fn table_mut(world: &mut World) -> &mut Table<Self> {
-        &mut world.databases
-    }
-
     fn index(index: &mut DatabaseIndex, record: &TableRecord<Self>, present: bool) {
         let database = &record.body;
         let names = index.names.entry((record.project, database.name.clone())).or_default();
@@ -212,7 +205,9 @@ impl RecordKind for Database {
     fn renew(record: &mut TableRecord<Self>, until: Time) {
         record.body.billing.extend(until);
     }
+}
 
+impl Handlers for Database {
     fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
         world.databases.remove(id);
         world.unlink_database(id);

@@ -8,11 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
 use super::age_order::AgeOrder;
-use super::json_writer::JsonObjectWriter;
+use super::billing::Charge;
 use super::status_timeline::Timeline;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::billing::Charge;
-use crate::emulator::world::state::world::World;
 
 /// One object: the fields that all kinds share, and the kind's own body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,16 +31,7 @@ impl<T> TableRecord<T> {
     }
 }
 
-/// How a response represents records.
-#[derive(Clone, Copy)]
-pub(in crate::emulator::world) struct RenderContext<'a> {
-    pub(in crate::emulator::world) world: &'a World,
-    pub(in crate::emulator::world) now: Time,
-    /// Whether the response is for one object by id, which has fields that lists omit.
-    pub(in crate::emulator::world) detail: bool,
-}
-
-/// The kind-specific part of a record, and the behavior of the kind.
+/// The kind-specific part of a record: its names, its index, its price and its next scheduled event.
 pub(in crate::emulator::world) trait RecordKind:
     Clone + Serialize + DeserializeOwned + 'static
 {
@@ -54,8 +43,6 @@ pub(in crate::emulator::world) trait RecordKind:
     /// Kind-specific index, for searches other than by id and age.
     type Index: Default;
 
-    fn table(world: &World) -> &Table<Self>;
-    fn table_mut(world: &mut World) -> &mut Table<Self>;
     /// Adds a record to the index, or removes it.
     fn index(index: &mut Self::Index, record: &TableRecord<Self>, present: bool);
     /// Returns the price of a record; `None` if it is free.
@@ -70,14 +57,6 @@ pub(in crate::emulator::world) trait RecordKind:
     fn next(record: &TableRecord<Self>) -> Option<Time> {
         record.timeline.gone_at()
     }
-    /// Handles an event that is due at `_at`, while the clock moves to `_until`. It may skip work whose effect is
-    /// no longer visible then. Afterwards `next` must return a later time, or the record must be removed: otherwise
-    /// the clock never advances.
-    fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
-        Self::table_mut(world).remove(id);
-    }
-    /// Writes the fields of the API representation.
-    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>);
 }
 
 /// The table of one kind: its records and their indexes.

@@ -3,6 +3,7 @@
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
+use super::handlers::{Handlers, RenderContext};
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::billing::{BILLING_TYPES, Billing, HOUR};
 use crate::emulator::world::engine::child_index::ChildKind;
@@ -11,10 +12,10 @@ use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::money::{self, MONTH_HOURS};
 use crate::emulator::world::engine::request_body::RequestBody as Input;
 use crate::emulator::world::engine::status_timeline::time_after;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::state::grant::{AccessGrant, RequestScope};
 use crate::emulator::world::state::permission::Permission;
-use crate::emulator::world::state::world::World;
+use crate::emulator::world::state::world::{StoredKind, World};
 
 /// A request while a handler processes it.
 pub(in crate::emulator::world) struct Call<'a> {
@@ -66,7 +67,7 @@ impl Call<'_> {
     }
 
     /// Finds the object that the path identifies; hides those that are outside the request's scope.
-    pub(in crate::emulator::world) fn find_by_path<T: RecordKind>(
+    pub(in crate::emulator::world) fn find_by_path<T: StoredKind>(
         &self,
     ) -> Result<&TableRecord<T>, ErrorResponse> {
         let id = Uuid::try_parse(self.param(0)).ok();
@@ -74,9 +75,9 @@ impl Call<'_> {
         self.require_visible(found)
     }
 
-    /// Returns "not found" for an object of a project other than the header's, or of a project that the
-    /// caller has no permissions in.
-    pub(in crate::emulator::world) fn require_visible<'r, T: RecordKind>(
+    /// Returns "not found" for an object of a project other than the header's, or of a project that the caller has
+    /// no permissions in.
+    pub(in crate::emulator::world) fn require_visible<'r, T: StoredKind>(
         &self,
         found: Option<&'r TableRecord<T>>,
     ) -> Result<&'r TableRecord<T>, ErrorResponse> {
@@ -94,7 +95,7 @@ impl Call<'_> {
     }
 
     /// Finds an object that the body refers to; hides those of projects that the caller has no permissions in.
-    pub(in crate::emulator::world) fn find_by_id<T: RecordKind>(
+    pub(in crate::emulator::world) fn find_by_id<T: StoredKind>(
         &self,
         id: Uuid,
     ) -> Result<&TableRecord<T>, ErrorResponse> {
@@ -105,7 +106,7 @@ impl Call<'_> {
             .ok_or_else(|| ErrorResponse::not_found(T::TITLE))
     }
 
-    pub(in crate::emulator::world) fn update<T: RecordKind>(
+    pub(in crate::emulator::world) fn update<T: StoredKind>(
         &mut self,
         id: Uuid,
         change: impl FnOnce(&mut TableRecord<T>),
@@ -115,7 +116,7 @@ impl Call<'_> {
     }
 
     /// Returns a response with one record under `data`.
-    pub(in crate::emulator::world) fn record_response<T: RecordKind>(
+    pub(in crate::emulator::world) fn record_response<T: Handlers>(
         &self,
         status: u16,
         id: Uuid,
@@ -125,7 +126,7 @@ impl Call<'_> {
     }
 
     /// Returns a response with one record under the given key.
-    pub(in crate::emulator::world) fn show_as<T: RecordKind>(
+    pub(in crate::emulator::world) fn show_as<T: Handlers>(
         &self,
         key: &str,
         status: u16,
@@ -156,7 +157,7 @@ impl Call<'_> {
     }
 
     /// Returns a page of records, youngest first, limited to the header's project.
-    pub(in crate::emulator::world) fn list_records<T: RecordKind>(&self) -> Reply {
+    pub(in crate::emulator::world) fn list_records<T: Handlers>(&self) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
         let project = match self.scope {
@@ -190,7 +191,7 @@ impl Call<'_> {
     }
 
     /// Returns a page of a parent's children, youngest first.
-    pub(in crate::emulator::world) fn list_children<T: ChildKind>(&self, parent: Uuid) -> Reply {
+    pub(in crate::emulator::world) fn list_children<T: ChildKind + Handlers>(&self, parent: Uuid) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
         let total = T::children(table).child_ids(parent).count();

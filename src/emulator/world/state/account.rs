@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::world::World;
+use super::world::{StoredKind, World};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::account::project::Project;
@@ -14,7 +14,7 @@ use crate::emulator::world::databases::database::HOST_DOMAIN;
 use crate::emulator::world::engine::billing::UsageMeter;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::{Table, TableRecord};
 
 /// The rate limit of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -268,25 +268,6 @@ impl World {
         Ok(world)
     }
 
-    /// Advances the world's clock and handles all events that are due by then, in order.
-    pub(in crate::emulator::world) fn tick(&mut self, now: Time) -> Time {
-        let now = to_millisecond(now).max(self.account.latest);
-        while let Some(due) = self.next_due().filter(|due| due.at <= now) {
-            self.advance(due.at);
-            (due.happen)(self, due.id, due.at, now);
-        }
-        self.advance(now);
-        now
-    }
-
-    /// Advances the meters to a time. No price may have changed since the last call.
-    fn advance(&mut self, now: Time) {
-        self.account.latest = now.max(self.account.latest);
-        self.account.meter.run(now, self.hourly_rate());
-        self.account.app_spend.run(now, self.apps.hourly_rate());
-        self.settle_subscriptions(now);
-    }
-
     /// Returns the cost of the apps that are billed by the hour, in this month or the previous one.
     pub(in crate::emulator::world) fn app_spend(&self, now: Time, current: bool) -> Decimal {
         let mut meter = self.account.app_spend;
@@ -312,16 +293,16 @@ impl World {
         seeded_rng::nth_uuid(self.account.seed, self.account.counter)
     }
 
-    pub(in crate::emulator::world) fn table<T: RecordKind>(&self) -> &Table<T> {
+    pub(in crate::emulator::world) fn table<T: StoredKind>(&self) -> &Table<T> {
         T::table(self)
     }
 
-    pub(in crate::emulator::world) fn table_mut<T: RecordKind>(&mut self) -> &mut Table<T> {
+    pub(in crate::emulator::world) fn table_mut<T: StoredKind>(&mut self) -> &mut Table<T> {
         T::table_mut(self)
     }
 
     /// Creates a record; returns its id.
-    pub(in crate::emulator::world) fn create_record<T: RecordKind>(
+    pub(in crate::emulator::world) fn create_record<T: StoredKind>(
         &mut self,
         project: Option<Uuid>,
         now: Time,
@@ -336,7 +317,7 @@ impl World {
 }
 
 /// Truncates a time to milliseconds, the resolution of the world's clock.
-fn to_millisecond(time: Time) -> Time {
+pub(in crate::emulator::world) fn to_millisecond(time: Time) -> Time {
     Time::from_millisecond(time.as_millisecond()).unwrap_or(time)
 }
 

@@ -10,14 +10,6 @@ use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::{RecordKind, Table};
 
 impl World {
-    /// Pays the subscriptions that are due; the card pays what the balance does not cover.
-    pub(in crate::emulator::world) fn settle_subscriptions(&mut self, now: Time) {
-        let due = self.renew_all(now);
-        if !due.is_zero() {
-            self.account.balance = (self.account.balance - due).max(Decimal::ZERO);
-        }
-    }
-
     /// Refunds the unused part of a subscription, by whole hours.
     pub(in crate::emulator::world) fn refund(&mut self, billing: Billing, month: Decimal, now: Time) {
         self.account.balance += money::share_of_month(month, billing.hours_left(now));

@@ -1,53 +1,55 @@
-//! `World` and its tables: the single list of the kinds that have records.
+//! `World` and its tables: the single list of the kinds that have records, and the operations over all of them.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use super::account::{Account, StoredRow};
 use crate::emulator::world::Time;
-use crate::emulator::world::account::api_key::ApiKey;
-use crate::emulator::world::account::invitation::Invitation;
-use crate::emulator::world::account::project::Project;
-use crate::emulator::world::account::project_member::ProjectMember;
-use crate::emulator::world::account::role::Role;
-use crate::emulator::world::account::spend_cap::SpendSettings;
-use crate::emulator::world::account::ssh_key::SshKey;
-use crate::emulator::world::admin::inspect::{self, RecordSearch};
-use crate::emulator::world::admin::mutate::MutateError;
-use crate::emulator::world::apps::app::App;
-use crate::emulator::world::apps::database_link::AppLink;
-use crate::emulator::world::apps::deployment::Deployment;
-use crate::emulator::world::apps::domain::AppDomain;
-use crate::emulator::world::apps::events::AppEvent;
-use crate::emulator::world::apps::function::ServerlessFunction;
-use crate::emulator::world::apps::job_run::JobRun;
-use crate::emulator::world::apps::preview::Preview;
-use crate::emulator::world::apps::upload::SourceUpload;
-use crate::emulator::world::clusters::cluster::Cluster;
-use crate::emulator::world::clusters::node_pool::NodePool;
-use crate::emulator::world::compute::backup::Backup;
-use crate::emulator::world::compute::backup_schedule::BackupSchedule;
-use crate::emulator::world::compute::snapshot::DiskSnapshot;
-use crate::emulator::world::compute::vm::Vm;
-use crate::emulator::world::compute::volume::Volume;
-use crate::emulator::world::compute::vpc::Vpc;
-use crate::emulator::world::databases::database::Database;
-use crate::emulator::world::engine::table::{RecordKind, RenderContext, Table};
+use crate::emulator::world::engine::table::{RecordKind, Table};
 
-/// An event that the clock triggers.
-pub(in crate::emulator::world) struct ScheduledEvent {
-    pub(in crate::emulator::world) at: Time,
-    pub(in crate::emulator::world) id: Uuid,
-    /// Handler of the event. Its arguments are the world, the record, the time when it was due, and the time that
-    /// the clock moves to.
-    pub(in crate::emulator::world) happen: fn(&mut World, Uuid, Time, Time),
+/// A kind that has a table in the world.
+pub(in crate::emulator::world) trait StoredKind: RecordKind {
+    fn table(world: &World) -> &Table<Self>;
+    fn table_mut(world: &mut World) -> &mut Table<Self>;
 }
+
+/// The single list of the kinds that have records: calls a macro with the name and the type of each table.
+macro_rules! for_each_kind {
+    ($apply:ident) => {
+        $apply! {
+            projects: $crate::emulator::world::account::project::Project,
+            roles: $crate::emulator::world::account::role::Role,
+            api_keys: $crate::emulator::world::account::api_key::ApiKey,
+            invitations: $crate::emulator::world::account::invitation::Invitation,
+            project_members: $crate::emulator::world::account::project_member::ProjectMember,
+            ssh_keys: $crate::emulator::world::account::ssh_key::SshKey,
+            vpcs: $crate::emulator::world::compute::vpc::Vpc,
+            vms: $crate::emulator::world::compute::vm::Vm,
+            volumes: $crate::emulator::world::compute::volume::Volume,
+            snapshots: $crate::emulator::world::compute::snapshot::DiskSnapshot,
+            backups: $crate::emulator::world::compute::backup::Backup,
+            backup_schedules: $crate::emulator::world::compute::backup_schedule::BackupSchedule,
+            databases: $crate::emulator::world::databases::database::Database,
+            clusters: $crate::emulator::world::clusters::cluster::Cluster,
+            node_pools: $crate::emulator::world::clusters::node_pool::NodePool,
+            apps: $crate::emulator::world::apps::app::App,
+            deployments: $crate::emulator::world::apps::deployment::Deployment,
+            job_runs: $crate::emulator::world::apps::job_run::JobRun,
+            previews: $crate::emulator::world::apps::preview::Preview,
+            app_domains: $crate::emulator::world::apps::domain::AppDomain,
+            app_links: $crate::emulator::world::apps::database_link::AppLink,
+            app_events: $crate::emulator::world::apps::events::AppEvent,
+            uploads: $crate::emulator::world::apps::upload::SourceUpload,
+            spend_settings: $crate::emulator::world::account::spend_cap::SpendSettings,
+            functions: $crate::emulator::world::apps::function::ServerlessFunction,
+        }
+    };
+}
+pub(in crate::emulator::world) use for_each_kind;
 
 /// Declares the world's tables and the operations over all of them.
 macro_rules! tables {
-    ($($field:ident: $body:ident,)*) => {
+    ($($field:ident: $body:ty,)*) => {
         /// The complete state of the service.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -57,7 +59,17 @@ macro_rules! tables {
         }
 
         /// Names of all kinds that have a table.
-        pub(in crate::emulator::world) const KINDS: &[&str] = &[$($body::KIND),*];
+        pub(in crate::emulator::world) const KINDS: &[&str] = &[$(<$body>::KIND),*];
+
+        $(impl StoredKind for $body {
+            fn table(world: &World) -> &Table<Self> {
+                &world.$field
+            }
+
+            fn table_mut(world: &mut World) -> &mut Table<Self> {
+                &mut world.$field
+            }
+        })*
 
         impl World {
             /// Returns a world with empty tables.
@@ -67,30 +79,12 @@ macro_rules! tables {
 
             /// Returns the number of records, without those that are only history.
             pub(in crate::emulator::world) fn record_count(&self) -> usize {
-                0 $(+ if $body::IS_OBJECT { self.$field.len(None) } else { 0 })*
+                0 $(+ if <$body>::IS_OBJECT { self.$field.len(None) } else { 0 })*
             }
 
             /// Returns the number of records of each kind.
             pub(in crate::emulator::world) fn counts_by_kind(&self) -> Vec<(&'static str, usize)> {
-                vec![$(($body::KIND, self.$field.len(None)),)*]
-            }
-
-            /// Returns the selected records of a kind; `None` for an unknown kind.
-            pub(in crate::emulator::world) fn inspect_kind(&self, kind: &str, search: &RecordSearch, now: Time) -> Option<Value> {
-                let view = RenderContext { world: self, now, detail: false };
-                match kind {
-                    $($body::KIND => Some(inspect::inspect_table(&self.$field, search, view)),)*
-                    _ => None,
-                }
-            }
-
-            /// Returns one record of a kind; the outer `None` means an unknown kind, the inner one an unknown id.
-            pub(in crate::emulator::world) fn inspect_record(&self, kind: &str, id: Uuid, now: Time) -> Option<Option<Value>> {
-                let view = RenderContext { world: self, now, detail: true };
-                match kind {
-                    $($body::KIND => Some(inspect::inspect_table_record(&self.$field, id, view)),)*
-                    _ => None,
-                }
+                vec![$((<$body>::KIND, self.$field.len(None)),)*]
             }
 
             /// Returns the total hourly price of everything that is billed by the hour.
@@ -101,12 +95,6 @@ macro_rules! tables {
             /// Renews the subscriptions that are due; returns their total cost.
             pub(in crate::emulator::world) fn renew_all(&mut self, now: Time) -> Decimal {
                 Decimal::ZERO $(+ super::billing::renew_subscriptions(&mut self.$field, now))*
-            }
-
-            /// Returns the earliest scheduled event.
-            pub(in crate::emulator::world) fn next_due(&self) -> Option<ScheduledEvent> {
-                let all = [$(next_table_event::<$body>(&self.$field)),*, crate::emulator::world::account::spend_cap::next_spend_event(self)];
-                all.into_iter().flatten().min_by_key(|due| due.at)
             }
 
             /// Marks the ids of another world's records as changed, so that those missing here are stored as removed.
@@ -122,21 +110,7 @@ macro_rules! tables {
             /// Inserts a stored record; `None` for an unknown kind.
             pub(in crate::emulator::world) fn take_in(&mut self, kind: &str, value: &[u8]) -> Option<serde_json::Result<()>> {
                 match kind {
-                    $($body::KIND => Some(insert_stored(&mut self.$field, value)),)*
-                    _ => None,
-                }
-            }
-
-            /// Sets fields of a record; `None` for an unknown kind.
-            pub(in crate::emulator::world) fn mutate_kind(
-                &mut self,
-                kind: &str,
-                id: &str,
-                set: &Map<String, Value>,
-                now: Time,
-            ) -> Option<Result<(), MutateError>> {
-                match kind {
-                    $($body::KIND => Some(self.mutate_record::<$body>(id, set, now)),)*
+                    $(<$body>::KIND => Some(insert_stored(&mut self.$field, value)),)*
                     _ => None,
                 }
             }
@@ -144,37 +118,7 @@ macro_rules! tables {
     };
 }
 
-tables! {
-    projects: Project,
-    roles: Role,
-    api_keys: ApiKey,
-    invitations: Invitation,
-    project_members: ProjectMember,
-    ssh_keys: SshKey,
-    vpcs: Vpc,
-    vms: Vm,
-    volumes: Volume,
-    snapshots: DiskSnapshot,
-    backups: Backup,
-    backup_schedules: BackupSchedule,
-    databases: Database,
-    clusters: Cluster,
-    node_pools: NodePool,
-    apps: App,
-    deployments: Deployment,
-    job_runs: JobRun,
-    previews: Preview,
-    app_domains: AppDomain,
-    app_links: AppLink,
-    app_events: AppEvent,
-    uploads: SourceUpload,
-    spend_settings: SpendSettings,
-    functions: ServerlessFunction,
-}
-
-fn next_table_event<T: RecordKind>(table: &Table<T>) -> Option<ScheduledEvent> {
-    table.next().map(|(at, id)| ScheduledEvent { at, id, happen: T::happen })
-}
+for_each_kind!(tables);
 
 fn insert_stored<T: RecordKind>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
     table.insert(serde_json::from_slice(value)?);

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::emulator::world::mutate;
 
 /// Returns the id of a built-in role.
 fn role(cloud: &mut Cloud, slug: &str) -> String {
@@ -35,7 +36,7 @@ impl Cloud {
     }
 
     fn set_account(&mut self, set: Value) {
-        self.world.mutate("account", "", set.as_object().unwrap(), self.now).unwrap();
+        mutate(&mut self.world, "account", "", set.as_object().unwrap(), self.now).unwrap();
     }
 }
 
@@ -98,7 +99,7 @@ fn a_key_stops_working_when_it_expires_or_is_disabled() {
 
     let (id, secret) = key(&mut cloud, Some("owner"));
     let set = json!({"is_active": false});
-    cloud.world.mutate("api_key", &id, set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "api_key", &id, set.as_object().unwrap(), cloud.now).unwrap();
     cloud.key = secret;
     cloud.refuses("GET /vms", Value::Null, 401, "not valid");
 }
@@ -434,7 +435,7 @@ fn a_person_is_invited_accepts_and_is_removed() {
     let again = cloud.make("/invitations", body.clone());
     assert_eq!(cloud.get("/members").as_array().unwrap().len(), 1);
     let set = json!({"status": "accepted"});
-    cloud.world.mutate("invitation", &again, set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "invitation", &again, set.as_object().unwrap(), cloud.now).unwrap();
     let members = cloud.send("GET /members", Value::Null).1;
     assert_eq!((&members["total"], &members["data"][0]["email"]), (&json!(2), &json!("Ann@Example.com")));
     assert_eq!(members["data"][1]["role_slug"], "owner");

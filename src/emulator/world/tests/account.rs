@@ -1,6 +1,7 @@
 //! Who is let in, projects, keys, and the rules that all endpoints share.
 
 use super::*;
+use crate::emulator::world::mutate;
 
 #[test]
 fn only_health_and_catalog_need_no_key() {
@@ -203,7 +204,7 @@ fn a_banned_account_cannot_create_objects() {
     let (vm, volume, cluster) = (cloud.vm(), cloud.volume(10), cloud.cluster("jobs"));
     let pool = cloud.get(&format!("/k8s/clusters/{cluster}/pools"))[0]["id"].as_str().unwrap().to_owned();
     let set = json!({"banned": true});
-    cloud.world.mutate("account", "", set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "account", "", set.as_object().unwrap(), cloud.now).unwrap();
     for (line, body) in [
         ("POST /vpcs".to_owned(), json!({"name": "a", "cidr": "10.9.0.0/16"})),
         ("POST /vms".to_owned(), vm_body()),
@@ -233,7 +234,7 @@ fn a_banned_account_cannot_create_objects() {
 fn without_a_card_or_a_balance_a_creation_is_402() {
     let mut cloud = Cloud::new();
     let set = json!({"card": false, "balance": 5});
-    cloud.world.mutate("account", "", set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "account", "", set.as_object().unwrap(), cloud.now).unwrap();
     cloud.refuses("POST /databases", json!({"name": "a", "plan_id": 102}), 402, "https://");
     cloud.ok("POST /databases", json!({"name": "free", "plan_id": 101}));
     cloud.refuses("POST /vms", with(vm_body(), json!({"billing_type": "subscription"})), 402, "balance");

@@ -1,6 +1,7 @@
 //! Apps: what they are made of, how they come up, change, scale and go.
 
 use super::*;
+use crate::emulator::world::mutate;
 
 impl Cloud {
     /// Makes an app that is live.
@@ -11,7 +12,7 @@ impl Cloud {
     }
 
     pub(super) fn mutate(&mut self, kind: &str, id: &str, set: Value) {
-        self.world.mutate(kind, id, set.as_object().unwrap(), self.now).unwrap();
+        mutate(&mut self.world, kind, id, set.as_object().unwrap(), self.now).unwrap();
     }
 }
 

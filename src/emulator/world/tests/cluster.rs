@@ -1,6 +1,7 @@
 //! Clusters.
 
 use super::*;
+use crate::emulator::world::mutate;
 
 const WEEK: i64 = 7 * 24 * 3_600;
 
@@ -10,7 +11,7 @@ fn path(id: &str) -> String {
 
 /// Sets fields behind everyone's back.
 fn set(cloud: &mut Cloud, id: &str, fields: Value) {
-    cloud.world.mutate("cluster", id, fields.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "cluster", id, fields.as_object().unwrap(), cloud.now).unwrap();
 }
 
 fn types(cloud: &mut Cloud, id: &str) -> Vec<String> {
@@ -361,7 +362,7 @@ fn one_jump_of_the_clock_equals_many_steps() {
         let days = 30;
         for _ in 0..(days * 24 / step) {
             cloud.wait(step * 3_600);
-            cloud.world.tick(cloud.now);
+            clock::tick(&mut cloud.world, cloud.now);
         }
         let mut world: Value = serde_json::to_value(&cloud.world).unwrap();
         world["account"]["meter"] = Value::Null;
@@ -388,12 +389,12 @@ fn no_manually_set_value_stops_the_clock() {
     ] {
         // One that does not fit is refused whole.
         let fields = fields.as_object().unwrap();
-        let _ = cloud.world.mutate("cluster", &id, fields, cloud.now);
+        let _ = mutate(&mut cloud.world, "cluster", &id, fields, cloud.now);
         cloud.wait(3 * WEEK);
         cloud.get(&path(&id));
     }
     let many = json!({"node_count": u32::MAX});
-    cloud.world.mutate("node_pool", &pool, many.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "node_pool", &pool, many.as_object().unwrap(), cloud.now).unwrap();
     cloud.get(&path(&id));
     set(&mut cloud, &id, json!({"version_id": 811, "status": "running"}));
     cloud.now = Time::MAX;
@@ -467,7 +468,8 @@ fn claims_become_volumes_that_outlive_the_cluster() {
         ["claim.bound", "claim.bound", "claim.grown", "claim.released", "claim.refused"]
     );
     let small = json!({"claims": {"a": 9}});
-    let error = cloud.world.mutate("cluster", &id, small.as_object().unwrap(), cloud.now).unwrap_err();
+    let error =
+        mutate(&mut cloud.world, "cluster", &id, small.as_object().unwrap(), cloud.now).unwrap_err();
     assert!(error.to_string().contains("10 to 10240 GB"), "{error}");
     cloud.ok(&format!("DELETE {}", path(&id)), Value::Null);
     cloud.wait(10);

@@ -1,6 +1,7 @@
 //! What is inside a database: the console, browsing, saved queries.
 
 use super::*;
+use crate::emulator::world::mutate;
 
 impl Cloud {
     /// Makes a database of an engine that runs.
@@ -294,7 +295,7 @@ fn kafka_lists_topics_messages_and_consumers() {
         "readers": {"billing": [1, 1], "audit": []},
     });
     let set = json!({"contents": {"topics": {"orders": topic}}});
-    cloud.world.mutate("database", &id, set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "database", &id, set.as_object().unwrap(), cloud.now).unwrap();
     let answer = cloud.query(&id, "topics;");
     assert_eq!(answer["columns"][6], "lag");
     assert_eq!(answer["rows"], json!([["orders", 2, 3, 168, 3, 2, 4]]));

@@ -1,6 +1,7 @@
 //! Snapshots and backups.
 
 use super::*;
+use crate::emulator::world::mutate;
 
 #[test]
 fn a_vm_snapshot_is_created_restored_and_deleted() {
@@ -173,7 +174,7 @@ fn snapshots_are_billed_by_size_and_backups_like_their_vm() {
     cloud.ok(&format!("DELETE /backups/{}", backup["id"].as_str().unwrap()), Value::Null);
     assert_eq!(cloud.balance(), "978.40");
     let set = json!({"balance": 3});
-    cloud.world.mutate("account", "", set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "account", "", set.as_object().unwrap(), cloud.now).unwrap();
     cloud.refuses("POST /backups", json!({"name": "a", "vm_id": paid}), 402, "balance");
     cloud.ok("POST /backups", json!({"name": "a", "vm_id": vm}));
 }

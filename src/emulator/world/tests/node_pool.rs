@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use rust_decimal::Decimal;
 
 use super::*;
+use crate::emulator::world::mutate;
 
 fn pools(cluster: &str) -> String {
     format!("/k8s/clusters/{cluster}/pools")
@@ -225,7 +226,7 @@ fn happen(cloud: &mut Cloud, cluster: &str, deed: &Deed) -> u16 {
         }
         Deed::Claim(size) => {
             let set = json!({"claims": {"data": size}});
-            cloud.world.mutate("cluster", cluster, set.as_object().unwrap(), cloud.now).unwrap();
+            mutate(&mut cloud.world, "cluster", cluster, set.as_object().unwrap(), cloud.now).unwrap();
             return 200;
         }
         Deed::Wait(seconds) => {

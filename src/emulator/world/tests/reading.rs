@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::emulator::world::{MutateError, RecordSearch};
+use crate::emulator::world::{MutateError, RecordSearch, inspect_many, inspect_one, list_kinds, mutate};
 
 /// Makes one object of each kind.
 fn furnish(cloud: &mut Cloud) {
@@ -22,7 +22,7 @@ fn furnish(cloud: &mut Cloud) {
     cloud.ok(&format!("POST /databases/{database}/users"), json!({"name": "reporting"}));
     let cluster = cloud.make("/k8s/clusters", with(cluster_body(), json!({"vpc_id": vpc})));
     let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
-    cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
     cloud.wait(90);
     cloud.ok(
         &format!("PUT /databases/{database}/saved-queries"),
@@ -192,28 +192,28 @@ fn every_record_can_be_inspected_and_lists_its_settable_fields() {
     furnish(&mut cloud);
     let now = cloud.now;
     let all = RecordSearch { limit: 100, ..RecordSearch::default() };
-    for (kind, total) in cloud.world.list_kinds(now) {
+    for (kind, total) in list_kinds(&mut cloud.world, now) {
         assert!(total > 0, "{kind} is not in the furnished world");
-        let found = cloud.world.inspect_many(kind, &all, now).unwrap();
+        let found = inspect_many(&mut cloud.world, kind, &all, now).unwrap();
         assert_eq!((&found["total"], found["objects"].as_array().unwrap().len()), (&json!(total), total));
         for object in found["objects"].as_array().unwrap() {
             let id = object["id"].as_str().unwrap();
             assert!(object["name"].is_string() || object["name"].is_null(), "{kind}: {object}");
             assert!(object["shown"].is_null() || kind == "account");
-            let one = cloud.world.inspect_one(kind, id, now).unwrap();
+            let one = inspect_one(&mut cloud.world, kind, id, now).unwrap();
             assert_eq!(one["object"]["status"], object["status"]);
             // What can be set can be set to what it is.
             let mut fields = one["fields"].as_object().unwrap().clone();
             fields.remove("status");
-            cloud.world.mutate(kind, id, &fields, now).unwrap();
-            assert_eq!(cloud.world.inspect_one(kind, id, now).unwrap()["fields"], one["fields"]);
+            mutate(&mut cloud.world, kind, id, &fields, now).unwrap();
+            assert_eq!(inspect_one(&mut cloud.world, kind, id, now).unwrap()["fields"], one["fields"]);
         }
     }
     let words = |result: Result<Value, MutateError>| result.unwrap_err().to_string();
-    assert!(words(cloud.world.inspect_many("vmm", &all, now)).contains("Did you mean `vm`?"));
-    assert!(words(cloud.world.inspect_one("vmm", NOBODY, now)).contains("no kind"));
-    assert!(words(cloud.world.inspect_one("vm", NOBODY, now)).contains("no vm"));
-    assert!(words(cloud.world.inspect_one("vm", "x", now)).contains("no vm"));
+    assert!(words(inspect_many(&mut cloud.world, "vmm", &all, now)).contains("Did you mean `vm`?"));
+    assert!(words(inspect_one(&mut cloud.world, "vmm", NOBODY, now)).contains("no kind"));
+    assert!(words(inspect_one(&mut cloud.world, "vm", NOBODY, now)).contains("no vm"));
+    assert!(words(inspect_one(&mut cloud.world, "vm", "x", now)).contains("no vm"));
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn records_are_searchable_and_have_a_price() {
     let vm = cloud.make("/vms", with(vm_body(), json!({"billing_type": "subscription"})));
     let mut names = |find: &str, offset, limit| {
         let search = RecordSearch { offset, limit, find: find.to_owned() };
-        let found = cloud.world.inspect_many("database", &search, cloud.now).unwrap();
+        let found = inspect_many(&mut cloud.world, "database", &search, cloud.now).unwrap();
         let names = found["objects"].as_array().unwrap().iter().map(|object| object["name"].clone());
         (names.collect::<Vec<_>>(), found["total"].as_u64().unwrap())
     };
@@ -240,12 +240,13 @@ fn records_are_searchable_and_have_a_price() {
     let price = |object: &Value| {
         ["price_per_hour", "price_per_month", "billed"].map(|name| object[name].as_str().map(str::to_owned))
     };
-    let database = cloud.world.inspect_many("database", &all, cloud.now).unwrap()["objects"][0].clone();
+    let database =
+        inspect_many(&mut cloud.world, "database", &all, cloud.now).unwrap()["objects"][0].clone();
     assert_eq!(price(&database), ["0.0260", "19.00", "hourly"].map(|text| Some(text.to_owned())));
-    let shown = cloud.world.inspect_one("vm", &vm, cloud.now).unwrap()["object"].clone();
+    let shown = inspect_one(&mut cloud.world, "vm", &vm, cloud.now).unwrap()["object"].clone();
     assert_eq!(price(&shown), ["0.0274", "20.00", "monthly"].map(|text| Some(text.to_owned())));
     assert_eq!(shown["shown"]["id"], json!(vm));
-    let project = cloud.world.inspect_many("project", &all, cloud.now).unwrap()["objects"][0].clone();
+    let project = inspect_many(&mut cloud.world, "project", &all, cloud.now).unwrap()["objects"][0].clone();
     assert_eq!(price(&project), [None, None, None]);
 }
 
@@ -255,8 +256,9 @@ fn a_mutation_changes_an_object_without_an_api_call() {
     furnish(&mut cloud);
     let vm = cloud.get("/vms")[0]["id"].as_str().unwrap().to_owned();
     let now = cloud.now;
-    let mut set =
-        |kind: &str, id: &str, set: Value| cloud.world.mutate(kind, id, set.as_object().unwrap(), now);
+    let mut set = |kind: &str, id: &str, set: Value| {
+        mutate(&mut cloud.world, kind, id, set.as_object().unwrap(), now)
+    };
     set("vm", &vm, json!({"name": "renamed", "pricing_id": 5, "status": "moving"})).unwrap();
     let words = |result: Result<(), MutateError>| result.unwrap_err().to_string();
     assert!(words(set("vm", &vm, json!({"nmae": "x"}))).contains("Did you mean `name`?"));

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::emulator::world::mutate;
 
 const DAY: i64 = 24 * 3_600;
 
@@ -164,10 +165,10 @@ proptest! {
                 let end = time_after(cloud.now, seconds);
                 while let Some(stride) = stride.filter(|stride| time_after(cloud.now, *stride) < end) {
                     cloud.wait(stride);
-                    cloud.world.tick(cloud.now);
+                    clock::tick(&mut cloud.world, cloud.now);
                 }
                 cloud.now = end;
-                cloud.world.tick(end);
+                clock::tick(&mut cloud.world, end);
             };
             for (seconds, which, grow) in &changes {
                 walk(&mut cloud, *seconds);
@@ -206,7 +207,7 @@ fn bustle(cloud: &mut Cloud) {
     let cluster = cloud.make("/k8s/clusters", cluster_body());
     cloud.wait(90);
     let set = json!({"claims": {"data-0": 20}, "upgrade_mode": "auto_minor"});
-    cloud.world.mutate("cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
+    mutate(&mut cloud.world, "cluster", &cluster, set.as_object().unwrap(), cloud.now).unwrap();
     cloud.ok(&format!("DELETE /databases/{leaving}"), Value::Null);
 }
 
@@ -218,7 +219,7 @@ fn the_whole_service_is_the_same_after_one_step_or_many() {
         let end = time_after(cloud.now, 45 * DAY);
         while cloud.now < end {
             cloud.now = time_after(cloud.now, stride).min(end);
-            cloud.world.tick(cloud.now);
+            clock::tick(&mut cloud.world, cloud.now);
         }
         serde_json::to_value(&cloud.world).unwrap()
     };
