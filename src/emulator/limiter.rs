@@ -23,17 +23,6 @@ pub struct RateLimitStatus {
     pub remaining: usize,
 }
 
-impl RateTier {
-    /// Returns `(requests per second, burst per minute)`.
-    #[must_use]
-    pub fn bounds(self) -> (usize, usize) {
-        match self {
-            Self::Standard => (30, 60),
-            Self::High => (100, 200),
-        }
-    }
-}
-
 /// The window and the burst allowance of one caller. Times are real and passed in by the caller.
 #[derive(Debug, Default)]
 struct CallerBudget {

@@ -12,6 +12,7 @@ mod clusters;
 mod compute;
 mod databases;
 mod engine;
+mod records;
 mod request;
 mod router;
 mod state;
@@ -22,12 +23,13 @@ pub use self::apps::upload::{
     ArchiveReceiver, MAX_ARCHIVE_BYTES as LARGEST_ARCHIVE, ReceivedArchive, UPLOAD_PREFIX as UPLOADS,
 };
 pub use self::engine::message::{ApiRequest, ApiResponse};
+pub use self::records::account::RateTier;
 pub use self::router::{all_routes, handle_request, handle_upload, route_template};
-pub use self::state::account::{AccountBill, RateTier, StoredRow, WorldSetup};
+pub use self::state::account::{AccountBill, StoredRow, WorldSetup};
 pub use self::state::world::World;
 
-pub(super) use self::clusters::versions::VERSIONS as KUBERNETES_VERSIONS;
 pub(super) use self::engine::catalog::{DATABASE_PLANS, NODE_PLANS, TEMPLATES, VM_PLANS};
+pub(super) use self::engine::kubernetes_versions::VERSIONS as KUBERNETES_VERSIONS;
 
 /// A moment on the emulator's virtual clock.
 pub type Time = jiff::Timestamp;

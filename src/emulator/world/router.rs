@@ -29,7 +29,7 @@ const ROUTES: &[&[Route]] = &[
     databases::actions::ROUTES,
     databases::access::ROUTES,
     databases::user::ROUTES,
-    clusters::versions::ROUTES,
+    clusters::version_list::ROUTES,
     clusters::cluster::ROUTES,
     clusters::actions::ROUTES,
     clusters::upgrade::ROUTES,
@@ -100,7 +100,11 @@ fn dispatch_request(world: &mut World, request: &ApiRequest, now: Time) -> Reply
         return upload::receive_upload(world, request, &ReceivedArchive::from_bytes(&request.body), now);
     }
     let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
-    let grant = if public { AccessGrant::Unrestricted } else { world.authenticate(request, now)? };
+    let grant = if public {
+        AccessGrant::Unrestricted
+    } else {
+        account::api_key::authenticate(world, request, now)?
+    };
     let (route, params) = found.ok_or_else(|| ErrorResponse::not_found("route"))?;
     let need = Permission::for_route(route.method, route.template);
     let about = route.template.starts_with("/api/v1/projects/{id}").then(|| params.first());

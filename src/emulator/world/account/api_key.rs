@@ -1,23 +1,22 @@
 //! `api_key`: the account's API keys, each with a role, an expiry and a rate tier.
 
-use std::collections::HashMap;
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::project_member::ProjectMember;
-use super::role::{self, RoleUseCounts};
+use super::project_member::write_project_access;
+use super::role::{self};
 use crate::emulator::seeded_rng;
-use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
-use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::account::{ApiKey, RateTier};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::account::{RateTier, digest_key};
+use crate::emulator::world::state::account::digest_key;
+use crate::emulator::world::state::grant::AccessGrant;
 use crate::emulator::world::state::world::World;
+use crate::emulator::world::{ApiRequest, Time};
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/api-keys";
@@ -36,54 +35,6 @@ const FIRST_KEY_NAME: &str = "first key of the account";
 const MAX_NAME_CHARS: usize = 128;
 /// How many leading characters of a key stay visible.
 const KEY_PREFIX_CHARS: usize = 8;
-/// Seconds within which another use of a key is not recorded: each record is a row to write.
-const LAST_USED_INTERVAL_SECS: i64 = 60;
-
-/// An API key. Only its digest is stored, so that no export contains the key itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct ApiKey {
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) digest: String,
-    pub(in crate::emulator::world) key_prefix: String,
-    pub(in crate::emulator::world) is_active: bool,
-    pub(in crate::emulator::world) rate_limit_tier: RateTier,
-    pub(in crate::emulator::world) expires_at: Option<Time>,
-    pub(in crate::emulator::world) last_used_at: Option<Time>,
-    pub(in crate::emulator::world) role_id: Option<Uuid>,
-    pub(in crate::emulator::world) created_by: Uuid,
-}
-
-impl ApiKey {
-    fn is_valid(&self, now: Time) -> bool {
-        self.is_active && self.expires_at.is_none_or(|end| end > now)
-    }
-}
-
-/// Index of the keys by digest, and of the roles they have.
-#[derive(Default)]
-pub(in crate::emulator::world) struct ApiKeyIndex {
-    digests: HashMap<String, Uuid>,
-    pub(in crate::emulator::world) roles: RoleUseCounts,
-}
-
-impl RecordKind for ApiKey {
-    const KIND: &'static str = "api_key";
-    const TITLE: &'static str = "API key";
-    type Index = ApiKeyIndex;
-
-    fn index(index: &mut ApiKeyIndex, record: &TableRecord<Self>, present: bool) {
-        if let Some(role) = record.body.role_id {
-            index.roles.count_use(role, present);
-        }
-        if present {
-            index.digests.insert(record.body.digest.clone(), record.id);
-        } else {
-            index.digests.remove(&record.body.digest);
-        }
-    }
-}
-
 impl Handlers for ApiKey {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let key = &record.body;
@@ -102,7 +53,7 @@ impl Handlers for ApiKey {
         fields.write_field("last_used_at", &key.last_used_at);
         view.world.show_role(key.role_id, fields);
         fields.write_object_array("project_accesses", members, |fields, member| {
-            ProjectMember::write_access(member, view, fields);
+            write_project_access(member, view, fields);
         });
         fields.write_field("created_by", &key.created_by);
         fields.write_field("created_at", &record.created_at);
@@ -110,25 +61,6 @@ impl Handlers for ApiKey {
 }
 
 impl World {
-    /// Returns the id of the key with this secret, if the key is valid.
-    pub(in crate::emulator::world) fn made_key(&self, secret: &str, now: Time) -> Option<Uuid> {
-        let id = self.api_keys.index().digests.get(&digest_key(secret)).copied()?;
-        self.api_keys.get(id).filter(|record| record.body.is_valid(now)).map(|record| record.id)
-    }
-
-    /// Records that a key was used, at most once per minute.
-    pub(in crate::emulator::world) fn note_use(&mut self, key: Uuid, now: Time) {
-        let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
-        if last.is_none_or(|last| time_after(last, LAST_USED_INTERVAL_SECS) <= now) {
-            self.api_keys.amend(key, |record| record.body.last_used_at = Some(now));
-        }
-    }
-
-    /// Returns the id of the account's first key. It differs from every other object's id.
-    pub(in crate::emulator::world) fn first_key(&self) -> Uuid {
-        seeded_rng::nth_uuid(!self.account.seed, 0)
-    }
-
     /// Records the account's first key, replacing an earlier one, so that lists show it like any other key. The
     /// owner created it together with the account.
     pub fn record_first_key(&mut self, secret: &str, tier: RateTier) {
@@ -160,17 +92,41 @@ impl World {
         });
     }
 
-    /// Stores a key, replacing the one with the same id.
-    pub(in crate::emulator::world) fn record_key(&mut self, key: TableRecord<ApiKey>) {
-        self.api_keys.remove(key.id);
-        self.api_keys.insert(key);
-    }
-
     /// Returns a secret that cannot be computed from any value that the API shows.
     fn fresh_secret(&mut self) -> String {
         const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         format!("sk_{}", seeded_rng::derive_text(self.fresh_id(), 2, ALPHABET, 40))
     }
+}
+
+/// Identifies the caller by its API key and returns its permissions.
+pub(in crate::emulator::world) fn authenticate(
+    world: &mut World,
+    request: &ApiRequest,
+    now: Time,
+) -> Result<AccessGrant, ErrorResponse> {
+    let unauthorized = |message: &str| ErrorResponse::new(401, "Unauthorized", message);
+    let Some(key) = &request.api_key else {
+        return Err(unauthorized("authentication required: send the header X-API-Key"));
+    };
+    if world.is_first_key(key) {
+        return Ok(AccessGrant::Unrestricted);
+    }
+    let made = world.made_key(key, now);
+    let id = made.ok_or_else(|| unauthorized("authentication required: the API key is not valid"))?;
+    world.note_use(id, now);
+    Ok(grant_of(world, id))
+}
+
+fn grant_of(world: &World, key: Uuid) -> AccessGrant {
+    let role = world.api_keys.get(key).and_then(|record| record.body.role_id);
+    let account = role.map(|role| world.permissions_of(role)).unwrap_or_default();
+    let members = world.project_members.index().of_subject(key);
+    let memberships = members.filter_map(|id| world.project_members.get(id));
+    let projects = memberships
+        .filter_map(|record| Some((record.project?, world.permissions_of(record.body.role_id))))
+        .collect();
+    AccessGrant::Key { id: key, account, projects }
 }
 
 /// Reads the rate tier. At the service, support grants the high tier; here a setting of the account does.

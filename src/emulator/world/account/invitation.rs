@@ -4,22 +4,18 @@
 //! The API cannot accept an invitation; a person does so by a link. Here `mutate` sets the status `accepted`,
 //! and from then on the invitation is a member under the same id.
 
-use std::collections::{BTreeSet, HashMap};
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::role::{self, RoleUseCounts};
-use crate::emulator::world::Time;
+use super::role::{self};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::account::Invitation;
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/invitations";
@@ -36,53 +32,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const INVITATION_VALID_SECS: i64 = 7 * 24 * 3_600;
 const OWNER_EMAIL: &str = "owner@example.com";
 
-/// An invitation of a person to the account.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Invitation {
-    pub(in crate::emulator::world) email: String,
-    pub(in crate::emulator::world) role_id: Uuid,
-}
-
-impl TableRecord<Invitation> {
-    fn is_accepted(&self) -> bool {
-        self.status(Time::MAX) == "accepted"
-    }
-}
-
-/// Index of the invitations by lower-case email address, of the accepted ones by age, and
-/// of the roles they grant.
-#[derive(Default)]
-pub(in crate::emulator::world) struct InvitationIndex {
-    emails: HashMap<String, BTreeSet<(Time, Uuid)>>,
-    accepted: BTreeSet<(Time, Uuid)>,
-    pub(in crate::emulator::world) roles: RoleUseCounts,
-}
-
-impl RecordKind for Invitation {
-    const KIND: &'static str = "invitation";
-    const TITLE: &'static str = "invitation";
-    type Index = InvitationIndex;
-
-    fn index(index: &mut InvitationIndex, record: &TableRecord<Self>, present: bool) {
-        index.roles.count_use(record.body.role_id, present);
-        let place = (record.created_at, record.id);
-        let same = index.emails.entry(record.body.email.to_lowercase()).or_default();
-        if present {
-            same.insert(place);
-            if record.is_accepted() {
-                index.accepted.insert(place);
-            }
-            return;
-        }
-        index.accepted.remove(&place);
-        same.remove(&place);
-        if same.is_empty() {
-            index.emails.remove(&record.body.email.to_lowercase());
-        }
-    }
-}
-
 impl Handlers for Invitation {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
@@ -91,13 +40,6 @@ impl Handlers for Invitation {
         view.world.show_role(Some(record.body.role_id), fields);
         fields.write_field("expires_at", &time_after(record.created_at, INVITATION_VALID_SECS));
         fields.write_field("created_at", &record.created_at);
-    }
-}
-
-impl World {
-    /// Returns whether a person belongs to the account.
-    pub(in crate::emulator::world) fn is_member(&self, id: Uuid) -> bool {
-        id == self.account.id || self.invitations.get(id).is_some_and(TableRecord::is_accepted)
     }
 }
 

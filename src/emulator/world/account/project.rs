@@ -1,13 +1,13 @@
 //! `project`: the account's projects. (All of it assumed by the contract.)
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::account::Project;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -22,29 +22,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Patch, "/api/v1/projects/{id}", Access::Account, update_project),
     Route::new(Method::Delete, "/api/v1/projects/{id}", Access::Account, delete_project),
 ];
-
-/// A project of the account.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Project {
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) description: String,
-    pub(in crate::emulator::world) is_default: bool,
-}
-
-impl Project {
-    pub(in crate::emulator::world) fn default_of_account() -> Self {
-        Self { name: "default".to_owned(), description: String::new(), is_default: true }
-    }
-}
-
-impl RecordKind for Project {
-    const KIND: &'static str = "project";
-    const TITLE: &'static str = "project";
-    type Index = ();
-
-    fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
-}
 
 impl Handlers for Project {
     fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {

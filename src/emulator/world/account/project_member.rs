@@ -1,18 +1,13 @@
 //! `project_member`: API keys and people with a role in one project. (All of it assumed by the contract.)
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::api_key::ApiKey;
-use super::project::Project;
-use super::role::RoleUseCounts;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::records::account::{ApiKey, Project, ProjectMember, Subject};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -29,59 +24,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::Account, delete_project_member),
 ];
 
-/// The key or person that a membership is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "type", content = "id")]
-pub(in crate::emulator::world) enum Subject {
-    ApiKey(Uuid),
-    Member(Uuid),
-}
-
-impl Subject {
-    fn id(self) -> Uuid {
-        match self {
-            Self::ApiKey(id) | Self::Member(id) => id,
-        }
-    }
-}
-
-/// A membership: the role of a key or a person in one project.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct ProjectMember {
-    pub(in crate::emulator::world) subject: Subject,
-    pub(in crate::emulator::world) role_id: Uuid,
-}
-
-/// Index of the memberships by key and person, and of their roles.
-#[derive(Default)]
-pub(in crate::emulator::world) struct MembershipIndex {
-    subjects: BTreeSet<(Uuid, Uuid)>,
-    pub(in crate::emulator::world) roles: RoleUseCounts,
-}
-
-impl MembershipIndex {
-    pub(in crate::emulator::world) fn of_subject(&self, subject: Uuid) -> impl Iterator<Item = Uuid> {
-        self.subjects.range((subject, Uuid::nil())..=(subject, Uuid::max())).map(|(_, member)| *member)
-    }
-}
-
-impl RecordKind for ProjectMember {
-    const KIND: &'static str = "project_member";
-    const TITLE: &'static str = "project member";
-    type Index = MembershipIndex;
-
-    fn index(index: &mut MembershipIndex, record: &TableRecord<Self>, present: bool) {
-        let key = (record.body.subject.id(), record.id);
-        index.roles.count_use(record.body.role_id, present);
-        if present {
-            index.subjects.insert(key);
-        } else {
-            index.subjects.remove(&key);
-        }
-    }
-}
-
 impl Handlers for ProjectMember {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let (key, member) = match record.body.subject {
@@ -91,27 +33,30 @@ impl Handlers for ProjectMember {
         fields.write_field("id", &record.id);
         fields.write_field("api_key_id", &key);
         fields.write_field("member_id", &member);
-        Self::write_access(record, view, fields);
+        write_project_access(record, view, fields);
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
     }
 }
 
-impl ProjectMember {
-    /// Writes the project that a membership gives access to, and the role in it.
-    pub(in crate::emulator::world) fn write_access(
-        record: &TableRecord<Self>,
-        view: RenderContext<'_>,
-        fields: &mut JsonObjectWriter<'_>,
-    ) {
-        let project = record.project.and_then(|id| view.world.projects.get(id));
-        fields.write_field("project_id", &record.project);
-        fields.write_field("project_name", &project.map(|project| &project.body.name));
-        view.world.show_role(Some(record.body.role_id), fields);
-    }
+/// Writes the project that a membership gives access to, and the role in it.
+pub(in crate::emulator::world) fn write_project_access(
+    record: &TableRecord<ProjectMember>,
+    view: RenderContext<'_>,
+    fields: &mut JsonObjectWriter<'_>,
+) {
+    let project = record.project.and_then(|id| view.world.projects.get(id));
+    fields.write_field("project_id", &record.project);
+    fields.write_field("project_name", &project.map(|project| &project.body.name));
+    view.world.show_role(Some(record.body.role_id), fields);
 }
 
 impl World {
+    /// Returns whether a person belongs to the account.
+    pub(in crate::emulator::world) fn is_member(&self, id: Uuid) -> bool {
+        id == self.account.id || self.invitations.get(id).is_some_and(TableRecord::is_accepted)
+    }
+
     /// Removes all memberships of a key or a person.
     pub(in crate::emulator::world) fn end_memberships(&mut self, subject: Uuid) {
         let ended: Vec<_> = self.project_members.index().of_subject(subject).collect();

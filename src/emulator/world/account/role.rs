@@ -1,8 +1,5 @@
 //! `role`: named sets of permissions; four of them are built in. (All of it assumed by the contract.)
 
-use std::collections::HashMap;
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
@@ -10,7 +7,8 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::account::Role;
 use crate::emulator::world::request::call::{
     Call, Reply, list_response, message_response, success_response,
 };
@@ -34,16 +32,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 const MAX_PERMISSIONS: usize = 256;
-
-/// A custom role: a named set of permissions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Role {
-    pub(in crate::emulator::world) name: String,
-    /// Derived from the name at creation; unchanged when the name changes.
-    pub(in crate::emulator::world) slug: String,
-    pub(in crate::emulator::world) permissions: Vec<String>,
-}
 
 /// A role that exists in every account.
 struct BuiltInRole {
@@ -86,42 +74,6 @@ impl BuiltInRole {
 /// Returns the role of the account's owner.
 pub(in crate::emulator::world) fn owner_role() -> Uuid {
     BUILT_IN.last().map(|role| role.id).unwrap_or_default()
-}
-
-/// Index: how many records have each role.
-#[derive(Default)]
-pub(in crate::emulator::world) struct RoleUseCounts(HashMap<Uuid, usize>);
-
-impl RoleUseCounts {
-    pub(in crate::emulator::world) fn count_use(&mut self, role: Uuid, present: bool) {
-        let count = self.0.entry(role).or_default();
-        *count = if present { *count + 1 } else { count.saturating_sub(1) };
-        if *count == 0 {
-            self.0.remove(&role);
-        }
-    }
-
-    fn is_used(&self, role: Uuid) -> bool {
-        self.0.contains_key(&role)
-    }
-}
-
-/// Index of the custom roles by slug.
-#[derive(Default)]
-pub(in crate::emulator::world) struct RoleIndex(HashMap<String, Uuid>);
-
-impl RecordKind for Role {
-    const KIND: &'static str = "role";
-    const TITLE: &'static str = "role";
-    type Index = RoleIndex;
-
-    fn index(index: &mut RoleIndex, record: &TableRecord<Self>, present: bool) {
-        if present {
-            index.0.insert(record.body.slug.clone(), record.id);
-        } else {
-            index.0.remove(&record.body.slug);
-        }
-    }
 }
 
 impl Handlers for Role {

@@ -1,13 +1,13 @@
 //! `ssh_key`: the account's public SSH keys. (All of it assumed by the contract.)
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::account::SshKey;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -19,22 +19,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, "/api/v1/ssh-keys/{id}", Access::Account, read_ssh_key),
     Route::new(Method::Delete, "/api/v1/ssh-keys/{id}", Access::Account, delete_ssh_key),
 ];
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct SshKey {
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) public_key: String,
-    pub(in crate::emulator::world) fingerprint: String,
-}
-
-impl RecordKind for SshKey {
-    const KIND: &'static str = "ssh_key";
-    const TITLE: &'static str = "SSH key";
-    type Index = ();
-
-    fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
-}
 
 impl Handlers for SshKey {
     fn show(record: &TableRecord<Self>, _: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {

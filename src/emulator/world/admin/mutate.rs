@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::emulator::world::account::spend_cap::SpendSettings;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::RecordKind;
+use crate::emulator::world::records::account::SpendSettings;
 use crate::emulator::world::state::world::{KINDS, StoredKind, World, for_each_kind};
 use crate::emulator::world::{Time, clock};
 use crate::model::diagnostic::nearest_name;

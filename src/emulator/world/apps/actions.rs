@@ -4,24 +4,25 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::app::{App, AppType, ITEM};
-use super::database_link::AppLink;
-use super::deployment::Deployment;
-use super::domain::AppDomain;
-use super::events::AppEvent;
+use super::app::{ITEM, find_live_deployment};
 use super::input::{read_branch, read_settings, read_source};
-use super::job_run::JobRun;
-use super::options::SIZES;
-use super::preview::Preview;
 use super::scaling::read_scale;
-use super::upload::SourceUpload;
 use crate::emulator::world::Time;
+use crate::emulator::world::engine::app_sizes::SIZES;
 use crate::emulator::world::engine::billing::Billing;
+use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::{App, AppType, SourceUpload};
+use crate::emulator::world::records::app_parts::{
+    AppDomain, AppEvent, AppLink, Deployment, JobRun, Preview,
+};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
+use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
@@ -243,6 +244,69 @@ fn resume_paused_app(call: &mut Call<'_>) -> Reply {
     call.record_response::<App>(200, id, "app is being resumed")
 }
 
+impl Handlers for App {
+    fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
+        let leaving = world.apps.get(id).is_some_and(|record| record.timeline.gone_at().is_some());
+        if leaving {
+            world.remove_app(id);
+        } else {
+            world.run_schedule(id, at, until);
+        }
+    }
+
+    fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
+        let app = &record.body;
+        fields.write_field("id", &record.id);
+        fields.write_field("service_id", &record.short_id());
+        fields.write_field("project_id", &record.project);
+        fields.write_field("name", &app.name);
+        fields.write_field("type", &app.kind);
+        fields.write_field("description", &app.description);
+        fields.write_field("status", record.status(view.now));
+        fields.write_field("region", "us-east");
+        fields.write_field("image", &app.image);
+        fields.write_field("repo", &app.repo);
+        fields.write_field("branch", &app.branch);
+        fields.write_field("github_installation_id", &app.github_installation_id.parse::<i64>().ok());
+        fields.write_field("blob_key", app.source.as_ref().map_or("", |blob| blob.key.as_str()));
+        fields.write_field("url", &record.url());
+        let live = find_live_deployment(view.world, record.id, view.now);
+        fields.write_field("live_deployment_id", &live.map(|id| id.to_string()).unwrap_or_default());
+        fields.write_field("deployments", &app.deployments);
+        show_settings(app, fields);
+        if view.detail {
+            fields.write_field("env_vars", &app.env_vars);
+        }
+        let up = record.is_up() && app.kind == AppType::Cron;
+        fields.write_field("next_run_at", &app.next_run_at.filter(|_| up));
+        let subscription = app.billing.subscription_id().map(|id| id.to_string());
+        fields.write_field("billing_type", app.billing.as_str());
+        fields.write_field("subscription_id", &subscription.unwrap_or_default());
+        fields.write_number("price_per_hour", money::hourly_price(app.monthly_price()));
+        fields.write_number("monthly_price", money::round_to_cents(app.monthly_price()));
+        fields.write_field("created_at", &record.created_at);
+        fields.write_field("updated_at", &record.updated_at);
+    }
+}
+
+/// Writes the settings that determine how an app runs.
+fn show_settings(app: &App, fields: &mut JsonObjectWriter<'_>) {
+    fields.write_field("size", &app.size);
+    fields.write_field("start_command", &app.start_command);
+    fields.write_field("port", &app.port);
+    fields.write_field("health_check_path", &app.health_check_path);
+    fields.write_field("cron_schedule", &app.cron_schedule);
+    fields.write_field("cron_timezone", &app.cron_timezone);
+    fields.write_field("cron_concurrency", &app.cron_concurrency);
+    fields.write_field("previews_enabled", &app.previews_enabled);
+    let fixed = app.min_replicas.is_none() && app.kind.is_long_running();
+    fields.write_field("instances", &fixed.then_some(app.instances));
+    fields.write_field("min_replicas", &app.min_replicas);
+    fields.write_field("max_replicas", &app.max_replicas);
+    fields.write_field("autoscaling_metric", &app.min_replicas.map(|_| "concurrency"));
+    fields.write_field("autoscaling_target", &app.autoscaling_target);
+}
+
 impl Call<'_> {
     /// Refuses a name that another app of the project already has.
     fn free_app_name(
@@ -265,7 +329,7 @@ impl World {
     pub(in crate::emulator::world) fn resume_app(&mut self, id: Uuid, now: Time) {
         let Some(record) = self.apps.get(id) else { return };
         // An app that was never deployed has no version to resume.
-        if record.body.changed || Deployment::find_live(self, id, now).is_none() {
+        if record.body.changed || find_live_deployment(self, id, now).is_none() {
             self.apps.update(id, now, |record| record.body.paused_by_cap = false);
             self.deploy(id, now, "resume");
             return;

@@ -1,18 +1,15 @@
 //! `app_database_link`: databases whose address and login are passed to an app as variables.
 
-use std::collections::BTreeSet;
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::app::App;
-use crate::emulator::world::databases::database::Database;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app_parts::AppLink;
+use crate::emulator::world::records::database::Database;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -49,40 +46,6 @@ const VARIABLES: &[&str] = &[
     "DATABASE_CA_CERT",
 ];
 
-/// An app's login to a database.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct AppLink {
-    pub(in crate::emulator::world) service_id: Uuid,
-    pub(in crate::emulator::world) database_id: Uuid,
-    pub(in crate::emulator::world) user: String,
-    /// How often the password was rotated.
-    pub(in crate::emulator::world) rotations: u64,
-}
-
-/// Index of the links by app and by database.
-#[derive(Default)]
-pub(in crate::emulator::world) struct AppLinkIndex {
-    children: ChildIndex,
-    databases: BTreeSet<(Uuid, Uuid, Uuid)>,
-}
-
-impl RecordKind for AppLink {
-    const KIND: &'static str = "app_database_link";
-    const TITLE: &'static str = "database link";
-    type Index = AppLinkIndex;
-
-    fn index(index: &mut AppLinkIndex, record: &TableRecord<Self>, present: bool) {
-        index.children.index_record(record.body.service_id, record, present);
-        let key = (record.body.database_id, record.body.service_id, record.id);
-        if present {
-            index.databases.insert(key);
-        } else {
-            index.databases.remove(&key);
-        }
-    }
-}
-
 impl Handlers for AppLink {
     fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
@@ -93,12 +56,6 @@ impl Handlers for AppLink {
         fields.write_field("variables", VARIABLES);
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
-    }
-}
-
-impl ChildKind for AppLink {
-    fn children(table: &Table<Self>) -> &ChildIndex {
-        &table.index().children
     }
 }
 

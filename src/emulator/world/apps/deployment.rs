@@ -1,17 +1,15 @@
 //! `deployment`: one version of an app, from the queue until it is live.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::app::App;
 use super::input::{read_branch, read_image};
-use super::upload::StoredArchive;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app_parts::Deployment;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -35,41 +33,6 @@ pub(in crate::emulator::world) const DEPLOYMENT_SECS: i64 = 25;
 /// How many deployments to keep per app.
 const MAX_DEPLOYMENTS: usize = 100;
 
-/// One version of an app.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Deployment {
-    pub(in crate::emulator::world) service_id: Uuid,
-    /// The cause of the deployment, such as `resume`.
-    pub(in crate::emulator::world) trigger: String,
-    pub(in crate::emulator::world) image: String,
-    pub(in crate::emulator::world) branch: String,
-    pub(in crate::emulator::world) source: Option<StoredArchive>,
-}
-
-impl Deployment {
-    /// Returns the id of an app's deployment that is live at a time.
-    pub(in crate::emulator::world) fn find_live(world: &World, app: Uuid, now: Time) -> Option<Uuid> {
-        let mut all = world.deployments.children_of(app);
-        all.find(|record| record.status(now) == "live").map(|record| record.id)
-    }
-
-    fn in_progress(record: &TableRecord<Self>, now: Time) -> bool {
-        matches!(record.status(now), "queued" | "building" | "deploying")
-    }
-}
-
-impl RecordKind for Deployment {
-    const KIND: &'static str = "deployment";
-    const TITLE: &'static str = "deployment";
-    const IS_OBJECT: bool = false;
-    type Index = ChildIndex;
-
-    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
-    }
-}
-
 impl Handlers for Deployment {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let deployment = &record.body;
@@ -87,12 +50,6 @@ impl Handlers for Deployment {
         let finished = matches!(status, "live" | "failed" | "superseded");
         fields.write_field("finished_at", &record.timeline.status_since(view.now).filter(|_| finished));
         fields.write_field("created_at", &record.created_at);
-    }
-}
-
-impl ChildKind for Deployment {
-    fn children(table: &Table<Self>) -> &ChildIndex {
-        table.index()
     }
 }
 

@@ -1,16 +1,13 @@
 //! `app_domain`: custom domains of an app.
 
-use std::collections::HashMap;
-
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::app::App;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app_parts::AppDomain;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -33,37 +30,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const STEPS: &[(i64, &str)] = &[(0, "pending"), (10, "active")];
 const MAX_DOMAIN_CHARS: usize = 253;
 
-/// A custom domain of an app.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct AppDomain {
-    pub(in crate::emulator::world) service_id: Uuid,
-    pub(in crate::emulator::world) domain: String,
-}
-
-/// Index of the domains by app and by lower-case name.
-#[derive(Default)]
-pub(in crate::emulator::world) struct AppDomainIndex {
-    children: ChildIndex,
-    names: HashMap<String, Uuid>,
-}
-
-impl RecordKind for AppDomain {
-    const KIND: &'static str = "app_domain";
-    const TITLE: &'static str = "domain";
-    type Index = AppDomainIndex;
-
-    fn index(index: &mut AppDomainIndex, record: &TableRecord<Self>, present: bool) {
-        index.children.index_record(record.body.service_id, record, present);
-        let name = record.body.domain.to_ascii_lowercase();
-        if present {
-            index.names.insert(name, record.id);
-        } else if index.names.get(&name) == Some(&record.id) {
-            index.names.remove(&name);
-        }
-    }
-}
-
 impl Handlers for AppDomain {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let app = view.world.table::<App>().get(record.body.service_id);
@@ -75,12 +41,6 @@ impl Handlers for AppDomain {
         fields.write_field("dns_target", &app.map(TableRecord::host_name).unwrap_or_default());
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
-    }
-}
-
-impl ChildKind for AppDomain {
-    fn children(table: &Table<Self>) -> &ChildIndex {
-        &table.index().children
     }
 }
 

@@ -1,14 +1,13 @@
 //! `app_event`: the events of an app: requested changes, and the progress of its deployments.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app_parts::AppEvent;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -21,27 +20,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
 /// How many events to keep per app, not counting those of deployments.
 const MAX_EVENTS: usize = 100;
 
-/// A recorded change to an app.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct AppEvent {
-    pub(in crate::emulator::world) service_id: Uuid,
-    #[serde(rename = "type")]
-    pub(in crate::emulator::world) kind: String,
-    pub(in crate::emulator::world) message: String,
-}
-
-impl RecordKind for AppEvent {
-    const KIND: &'static str = "app_event";
-    const TITLE: &'static str = "event";
-    const IS_OBJECT: bool = false;
-    type Index = ChildIndex;
-
-    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
-    }
-}
-
 impl Handlers for AppEvent {
     fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("id", &record.id);
@@ -49,12 +27,6 @@ impl Handlers for AppEvent {
         fields.write_field("type", &record.body.kind);
         fields.write_field("message", &record.body.message);
         fields.write_field("created_at", &record.created_at);
-    }
-}
-
-impl ChildKind for AppEvent {
-    fn children(table: &Table<Self>) -> &ChildIndex {
-        table.index()
     }
 }
 

@@ -1,19 +1,17 @@
 //! `function`: serverless functions. (The specification names the area only: all of it is assumed.)
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use std::collections::BTreeMap;
 
 use super::input::read_env_variables;
-use super::upload::{SourceUpload, StoredArchive};
 use crate::emulator::seeded_rng;
-use crate::emulator::world::databases::database::HOST_DOMAIN;
+use crate::emulator::world::engine::catalog::HOST_DOMAIN;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::SourceUpload;
+use crate::emulator::world::records::app_parts::ServerlessFunction;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -41,41 +39,6 @@ const STEPS: &[(i64, &str)] = &[(0, "deploying"), (5, "active")];
 const MAX_HANDLER_CHARS: usize = 253;
 const DEFAULT_MEMORY: i64 = 128;
 const DEFAULT_TIMEOUT: i64 = 30;
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct ServerlessFunction {
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) runtime: String,
-    pub(in crate::emulator::world) handler: String,
-    pub(in crate::emulator::world) memory_mb: i64,
-    pub(in crate::emulator::world) timeout_seconds: i64,
-    pub(in crate::emulator::world) env_vars: BTreeMap<String, String>,
-    pub(in crate::emulator::world) source: Option<StoredArchive>,
-    pub(in crate::emulator::world) version: i64,
-}
-
-/// Index of the functions by name.
-#[derive(Default)]
-pub(in crate::emulator::world) struct FunctionIndex(HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>);
-
-impl RecordKind for ServerlessFunction {
-    const KIND: &'static str = "serverless_function";
-    const TITLE: &'static str = "function";
-    type Index = FunctionIndex;
-
-    fn index(index: &mut FunctionIndex, record: &TableRecord<Self>, present: bool) {
-        let key = (record.project, record.body.name.clone());
-        if present {
-            index.0.entry(key).or_default().insert(record.id);
-        } else if let Some(same) = index.0.get_mut(&key) {
-            same.remove(&record.id);
-            if same.is_empty() {
-                index.0.remove(&key);
-            }
-        }
-    }
-}
 
 impl Handlers for ServerlessFunction {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {

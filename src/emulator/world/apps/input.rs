@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::app::{App, AppType};
-use super::options::{SIZES, find_size};
+use crate::emulator::world::engine::app_sizes::{SIZES, find_size};
 use crate::emulator::world::engine::cron::CronSchedule;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
+use crate::emulator::world::records::app::{App, AppType};
 
 /// Ports that the platform's proxy in front of an app uses itself.
 const RESERVED_PORTS: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];

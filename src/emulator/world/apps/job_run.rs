@@ -1,18 +1,16 @@
 //! `job_run`: runs of cron apps and one-off jobs, started by request or by schedule.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::app::{App, AppType};
-use super::deployment::Deployment;
+use super::app::find_live_deployment;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::account::spend_cap;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::{App, AppType};
+use crate::emulator::world::records::app_parts::JobRun;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -28,36 +26,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 const MAX_RUNS: usize = 20;
 /// Seconds until a run starts.
 const START_SECS: i64 = 1;
-
-/// One run of a job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct JobRun {
-    pub(in crate::emulator::world) service_id: Uuid,
-    pub(in crate::emulator::world) deployment_id: Option<Uuid>,
-    pub(in crate::emulator::world) trigger: String,
-    pub(in crate::emulator::world) scheduled_for: Time,
-    /// Exit code that the run will end with.
-    pub(in crate::emulator::world) exit_code: i64,
-    pub(in crate::emulator::world) error: String,
-}
-
-impl JobRun {
-    fn is_going(record: &TableRecord<Self>, now: Time) -> bool {
-        matches!(record.status(now), "queued" | "running")
-    }
-}
-
-impl RecordKind for JobRun {
-    const KIND: &'static str = "job_run";
-    const TITLE: &'static str = "job run";
-    const IS_OBJECT: bool = false;
-    type Index = ChildIndex;
-
-    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
-    }
-}
 
 impl Handlers for JobRun {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
@@ -78,12 +46,6 @@ impl Handlers for JobRun {
         fields.write_field("started_at", &started);
         fields.write_field("finished_at", &record.timeline.status_since(view.now).filter(|_| over));
         fields.write_field("created_at", &record.created_at);
-    }
-}
-
-impl ChildKind for JobRun {
-    fn children(table: &Table<Self>) -> &ChildIndex {
-        table.index()
     }
 }
 
@@ -109,7 +71,7 @@ impl World {
         let replaces = record.body.cron_concurrency == "replace";
         let run = JobRun {
             service_id: app,
-            deployment_id: Deployment::find_live(self, app, now),
+            deployment_id: find_live_deployment(self, app, now),
             trigger: trigger.to_owned(),
             scheduled_for: now,
             exit_code: code,
@@ -157,7 +119,7 @@ impl World {
 
     /// Returns the time until which no event other than the schedule changes the apps, at most `until`.
     fn quiet_until(&self, now: Time, until: Time) -> Time {
-        let cap = spend_cap::next_spend_event(self).map_or(Time::MAX, |due| due.at);
+        let cap = self.next_cap_change().unwrap_or(Time::MAX);
         until.min(cap).max(now)
     }
 }

@@ -3,18 +3,17 @@
 //! An emulator gets no pull requests. To make previews visible, one is opened each time previews are turned on
 //! for an app that is built from a repository.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::app::App;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
-use crate::emulator::world::databases::database::HOST_DOMAIN;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::catalog::HOST_DOMAIN;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app_parts::Preview;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -31,26 +30,6 @@ const STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (25, "live")
 /// Seconds from the request until a deleted preview is gone.
 const DELETION_SECS: i64 = 5;
 
-/// A copy of an app, built from a pull request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Preview {
-    pub(in crate::emulator::world) service_id: Uuid,
-    pub(in crate::emulator::world) pull_request: i64,
-    pub(in crate::emulator::world) branch: String,
-}
-
-impl RecordKind for Preview {
-    const KIND: &'static str = "preview";
-    const TITLE: &'static str = "preview";
-    const IS_OBJECT: bool = false;
-    type Index = ChildIndex;
-
-    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
-    }
-}
-
 impl Handlers for Preview {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let preview = &record.body;
@@ -64,12 +43,6 @@ impl Handlers for Preview {
         fields.write_field("url", &format!("https://{short}.preview.apps.{HOST_DOMAIN}"));
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
-    }
-}
-
-impl ChildKind for Preview {
-    fn children(table: &Table<Self>) -> &ChildIndex {
-        table.index()
     }
 }
 

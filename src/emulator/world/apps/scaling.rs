@@ -1,9 +1,9 @@
 //! The number of an app's instances: fixed, or bounds for autoscaling.
 
-use super::app::{App, AppType};
 use super::input::check_port;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::RequestBody as Input;
+use crate::emulator::world::records::app::{App, AppType};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;

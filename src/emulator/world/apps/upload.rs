@@ -3,16 +3,15 @@
 use std::fmt::Write;
 
 use hmac::{Hmac, KeyInit, Mac};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::{ApiRequest, ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::{SourceUpload, StoredArchive};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -90,45 +89,9 @@ fn encode_hex(bytes: &[u8]) -> String {
     })
 }
 
-/// An archive that a deployment was built from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct StoredArchive {
-    pub(in crate::emulator::world) key: String,
-    pub(in crate::emulator::world) size: u64,
-    pub(in crate::emulator::world) sha256: String,
-}
-
-/// An upload grant, and the archive received for it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct SourceUpload {
-    /// Id of the app or function that the source is for.
-    pub(in crate::emulator::world) owner: Uuid,
-    pub(in crate::emulator::world) expires_at: Time,
-    pub(in crate::emulator::world) received: Option<StoredArchive>,
-}
-
-impl RecordKind for SourceUpload {
-    const KIND: &'static str = "upload";
-    const TITLE: &'static str = "upload";
-    const IS_OBJECT: bool = false;
-    type Index = ChildIndex;
-
-    fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.owner, record, present);
-    }
-}
-
 impl Handlers for SourceUpload {
     fn show(record: &TableRecord<Self>, _view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         fields.write_field("blob_key", &blob_key(record.id));
-    }
-}
-
-impl ChildKind for SourceUpload {
-    fn children(table: &Table<Self>) -> &ChildIndex {
-        table.index()
     }
 }
 

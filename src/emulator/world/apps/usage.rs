@@ -3,13 +3,13 @@
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use super::app::App;
-use super::deployment::Deployment;
+use super::app::find_live_deployment;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::app::App;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::grant::RequestScope;
@@ -24,7 +24,7 @@ fn list_instances(call: &mut Call<'_>) -> Reply {
     let record = call.find_app()?;
     let status = record.status(call.now);
     let count = if status == "live" { record.body.replica_count() } else { 0 };
-    let deployment = Deployment::find_live(call.world, record.id, call.now);
+    let deployment = find_live_deployment(call.world, record.id, call.now);
     let numbers: Vec<i64> = (1..=count).collect();
     call.list_of(&numbers, |fields, number| {
         fields.write_field("id", &seeded_rng::nth_uuid(record.id.as_u64_pair().1, number.unsigned_abs()));

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::cluster::Cluster;
-use super::events::ClusterEventLog;
-use super::node_pool::{self, MIN_WORKERS, NodePool};
-use super::upgrade::UpgradeMode;
-use super::versions;
-use crate::emulator::world::compute::vpc::Vpc;
+use super::find_cluster::find_cluster;
+use super::node_pool::{self, parse_node_pool};
+use crate::emulator::world::engine::kubernetes_versions;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::records::cluster::{
+    Cluster, ClusterEventLog, MIN_WORKERS, NodePool, UpgradeMode,
+};
+use crate::emulator::world::records::compute::Vpc;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
@@ -70,7 +71,7 @@ fn no_storage_nodes(body: &Input) -> Result<(), ErrorResponse> {
 /// Reads the body of a create request, except for the pools.
 fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
     let version_id = body.required_field("version_id", |field| field.integer(0, i64::MAX))?;
-    if versions::find_version(version_id).is_none() {
+    if kubernetes_versions::find_version(version_id).is_none() {
         return Err(ErrorResponse::bad_request(format!(
             "version_id {version_id} is not among GET /api/v1/k8s/versions"
         )));
@@ -106,7 +107,7 @@ fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
 fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, ErrorResponse> {
     let read = body.optional_field("node_pools", |field| {
         field.list(MAX_POOLS, |item| {
-            NodePool::read(&item.nested_body()?).map_err(|refusal| refusal.with_field("node_pools"))
+            parse_node_pool(&item.nested_body()?).map_err(|refusal| refusal.with_field("node_pools"))
         })
     })?;
     let pools = read.unwrap_or_default();
@@ -123,7 +124,7 @@ fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<Node
 }
 
 fn delete_cluster(call: &mut Call<'_>) -> Reply {
-    let record = call.find_cluster()?;
+    let record = find_cluster(call)?;
     let id = record.id;
     let status = record.status(call.now);
     if !matches!(status, "running" | "failed") {

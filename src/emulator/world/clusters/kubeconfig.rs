@@ -3,12 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::cluster::Cluster;
+use super::find_cluster::find_cluster;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::cluster::Cluster;
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
@@ -32,7 +33,7 @@ const TOKEN_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 
 fn issue_kubeconfig(call: &mut Call<'_>) -> Reply {
     let seconds = read_lifetime(call)?;
-    let record = call.find_cluster()?;
+    let record = find_cluster(call)?;
     let server = require_endpoint(record, call.now)?;
     let expires_at = time_after(call.now, seconds);
     let text = kubeconfig_text(record, &server, expires_at);
@@ -96,7 +97,7 @@ current-context: {short}
 }
 
 fn rotate_kubeconfig(call: &mut Call<'_>) -> Reply {
-    let record = call.find_cluster()?;
+    let record = find_cluster(call)?;
     let (id, now) = (record.id, call.now);
     require_endpoint(record, now)?;
     call.update::<Cluster>(id, |record| {

@@ -3,8 +3,9 @@
 pub(super) mod actions;
 pub(super) mod cluster;
 pub(super) mod events;
+pub(super) mod find_cluster;
 pub(super) mod kubeconfig;
 pub(super) mod node_pool;
 pub(super) mod upgrade;
-pub(super) mod versions;
+pub(super) mod version_list;
 pub(super) mod volume_claim;

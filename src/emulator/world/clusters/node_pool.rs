@@ -1,19 +1,18 @@
 //! `node_pool`: groups of a cluster's workers that share one plan.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 
-use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::find_cluster::{find_cluster, find_running};
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::billing::{Billing, Charge};
-use crate::emulator::world::engine::catalog::{self, NodePlan};
+use crate::emulator::world::engine::catalog::{self};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::records::cluster::{MIN_WORKERS, NodePool, NodeTaint};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -33,73 +32,22 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const PROVISIONING: &[(i64, &str)] = &[(0, "provisioning"), (30, "running")];
 const SCALING: &[(i64, &str)] = &[(0, "scaling"), (30, "running")];
-/// Minimum number of workers in a cluster, over all pools.
-pub(in crate::emulator::world) const MIN_WORKERS: u32 = 2;
+
 const MAX_NODES: u32 = 1_000;
 const MAX_TAINTS: usize = 100;
 
-/// A group of workers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct NodePool {
-    pub(in crate::emulator::world) cluster_id: Uuid,
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) plan_id: i64,
-    pub(in crate::emulator::world) node_count: u32,
-    pub(in crate::emulator::world) labels: BTreeMap<String, String>,
-    pub(in crate::emulator::world) taints: Vec<NodeTaint>,
-}
-
-/// A Kubernetes node taint. The API shows it in the form in which it was sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub(in crate::emulator::world) enum NodeTaint {
-    /// `key=value:NoSchedule`, as `kubectl` takes it.
-    Short(String),
-    /// An object with key, value and effect.
-    Long {
-        key: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        value: Option<String>,
-        effect: String,
-    },
-}
-
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-impl NodePool {
-    fn plan(&self) -> Option<&'static NodePlan> {
-        catalog::node_plan(self.plan_id)
-    }
-
-    fn monthly_price(&self) -> Decimal {
-        let plan = self.plan().map_or(Decimal::ZERO, NodePlan::node_monthly_price);
-        plan * Decimal::from(self.node_count)
-    }
-
-    /// Reads a pool from its create request, or from an item of a cluster's create request.
-    pub(in crate::emulator::world) fn read(body: &Input) -> Result<Self, ErrorResponse> {
-        Ok(Self {
-            cluster_id: Uuid::nil(),
-            name: body.required_field("name", BodyField::name)?,
-            plan_id: body.required_field("plan_id", plan_id)?,
-            node_count: body.required_field("node_count", node_count)?,
-            labels: body.optional_field("labels", read_labels)?.unwrap_or_default(),
-            taints: body.optional_field("taints", read_taints)?.unwrap_or_default(),
-        })
-    }
-
-    /// Returns the default pool for a cluster that is created without pools.
-    pub(in crate::emulator::world) fn default_of(plan_id: i64) -> Self {
-        Self {
-            cluster_id: Uuid::nil(),
-            name: "default".to_owned(),
-            plan_id,
-            node_count: MIN_WORKERS,
-            labels: BTreeMap::new(),
-            taints: Vec::new(),
-        }
-    }
+/// Reads a pool from its create request, or from an item of a cluster's create request.
+pub(in crate::emulator::world) fn parse_node_pool(body: &Input) -> Result<NodePool, ErrorResponse> {
+    Ok(NodePool {
+        cluster_id: Uuid::nil(),
+        name: body.required_field("name", BodyField::name)?,
+        plan_id: body.required_field("plan_id", plan_id)?,
+        node_count: body.required_field("node_count", node_count)?,
+        labels: body.optional_field("labels", read_labels)?.unwrap_or_default(),
+        taints: body.optional_field("taints", read_taints)?.unwrap_or_default(),
+    })
 }
 
 /// Reads the id of a worker plan; refuses an unknown one.
@@ -111,7 +59,7 @@ pub(in crate::emulator::world) fn plan_id(field: BodyField<'_>) -> Result<i64, E
     Ok(id)
 }
 
-fn node_count(field: BodyField<'_>) -> Result<u32, ErrorResponse> {
+pub(in crate::emulator::world) fn node_count(field: BodyField<'_>) -> Result<u32, ErrorResponse> {
     let count = field.integer(1, i64::from(MAX_NODES))?;
     Ok(u32::try_from(count).unwrap_or(MAX_NODES))
 }
@@ -139,41 +87,6 @@ fn read_taints(field: BodyField<'_>) -> Result<Vec<NodeTaint>, ErrorResponse> {
         }
         Err(ErrorResponse::bad_request(format!("taints: the effect must be one of {}", EFFECTS.join(", "))))
     })
-}
-
-/// Index of the pools by cluster, with the number of workers that are not being deleted.
-#[derive(Default)]
-pub(in crate::emulator::world) struct NodePoolIndex {
-    pools: BTreeSet<(Uuid, Time, Uuid)>,
-    workers: HashMap<Uuid, u64>,
-}
-
-impl RecordKind for NodePool {
-    const KIND: &'static str = "node_pool";
-    const TITLE: &'static str = "node pool";
-    type Index = NodePoolIndex;
-
-    fn index(index: &mut NodePoolIndex, record: &TableRecord<Self>, present: bool) {
-        let cluster = record.body.cluster_id;
-        let place = (cluster, record.created_at, record.id);
-        let count = if record.timeline.gone_at().is_some() { 0 } else { u64::from(record.body.node_count) };
-        let workers = index.workers.entry(cluster).or_default();
-        if present {
-            *workers += count;
-            index.pools.insert(place);
-            return;
-        }
-        *workers -= count;
-        if *workers == 0 {
-            index.workers.remove(&cluster);
-        }
-        index.pools.remove(&place);
-    }
-
-    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
-        let leaving = record.timeline.gone_at().is_some();
-        (!leaving).then(|| Billing::Payg.charge(record.body.monthly_price()))
-    }
 }
 
 impl Handlers for NodePool {
@@ -233,7 +146,7 @@ impl World {
 impl Call<'_> {
     /// Finds the pool that the path identifies.
     fn find_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
-        let cluster = self.find_cluster()?.id;
+        let cluster = find_cluster(self)?.id;
         let id = Uuid::try_parse(self.param(1)).ok();
         let found = id.and_then(|id| self.world.node_pools.get(id));
         found
@@ -244,7 +157,7 @@ impl Call<'_> {
     /// Finds the pool that the path identifies; refuses it while the pool or its cluster is changing.
     fn find_resting_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
         let pool = self.find_pool()?;
-        self.find_running()?;
+        find_running(self)?;
         match pool.status(self.now) {
             "running" | "failed" => Ok(pool),
             status => Err(ErrorResponse::conflict(format!(
@@ -266,7 +179,7 @@ impl Call<'_> {
 }
 
 fn list_node_pools(call: &mut Call<'_>) -> Reply {
-    let cluster = call.find_cluster()?.id;
+    let cluster = find_cluster(call)?.id;
     let (offset, limit) = call.page_bounds()?;
     let view = RenderContext { world: call.world, now: call.now, detail: false };
     let page = view.world.cluster_pools(cluster).skip(offset).take(limit);
@@ -276,8 +189,8 @@ fn list_node_pools(call: &mut Call<'_>) -> Reply {
 }
 
 fn create_node_pool(call: &mut Call<'_>) -> Reply {
-    let cluster = call.find_running()?.id;
-    let pool = NodePool::read(&call.body)?;
+    let cluster = find_running(call)?.id;
+    let pool = parse_node_pool(&call.body)?;
     call.validate_billing()?;
     let now = call.now;
     let id = call.world.add_pool(cluster, pool, Timeline::new(now, PROVISIONING), now);

@@ -1,14 +1,15 @@
 //! Persistent volume claims: the claims of workloads in a cluster become volumes of the account.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::cluster::Cluster;
+use super::find_cluster::find_cluster;
 use crate::emulator::world::Time;
-use crate::emulator::world::compute::volume::{self, Volume};
+use crate::emulator::world::compute::volume::{self};
 use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::cluster::{BoundClaim, ClaimSize};
+use crate::emulator::world::records::compute::Volume;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -17,44 +18,6 @@ use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/volumes", Access::Account, list_claimed_volumes)];
-
-/// Requested size of a claim: 10 GB to 10 TB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "i64", into = "i64")]
-pub(in crate::emulator::world) struct ClaimSize(i64);
-
-impl TryFrom<i64> for ClaimSize {
-    type Error = &'static str;
-
-    fn try_from(size: i64) -> Result<Self, Self::Error> {
-        if (10..=10_240).contains(&size) { Ok(Self(size)) } else { Err("a claim has 10 to 10240 GB") }
-    }
-}
-
-impl From<ClaimSize> for i64 {
-    fn from(size: ClaimSize) -> Self {
-        size.0
-    }
-}
-
-/// The volume that is bound to a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct BoundClaim {
-    pub(in crate::emulator::world) volume: Uuid,
-    size: ClaimSize,
-}
-
-impl TableRecord<Cluster> {
-    /// Returns when the claims are to be bound or resized; `None` if all are up to date.
-    pub(in crate::emulator::world) fn claims_due(&self) -> Option<Time> {
-        let (claims, bound) = (&self.body.claims, &self.body.bound);
-        let has =
-            |(name, size): (&String, &ClaimSize)| bound.get(name).is_some_and(|bound| bound.size == *size);
-        let settled = claims.len() == bound.len() && claims.iter().all(has);
-        (!settled).then(|| self.timeline.settles_at().unwrap_or_default().max(self.updated_at))
-    }
-}
 
 impl World {
     /// Creates and grows volumes for the claims, and deletes the volumes of removed claims.
@@ -112,7 +75,7 @@ impl World {
 }
 
 fn list_claimed_volumes(call: &mut Call<'_>) -> Reply {
-    let record = call.find_cluster()?;
+    let record = find_cluster(call)?;
     let bound: Vec<_> = record.body.bound.iter().collect();
     let view = RenderContext { world: call.world, now: call.now, detail: false };
     call.list_of(&bound, |fields, (name, bound)| {

@@ -4,23 +4,17 @@
 //! retention removes it. A backup from a schedule is also removed with its project: no user requested it
 //! individually, so it does not prevent the deletion of the project.
 
-use std::collections::BTreeSet;
-
-use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::vm::Vm;
 use super::vm_actions::{self, require_stable_vm};
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::billing::{Billing, Charge};
-use crate::emulator::world::engine::catalog::BACKUP_GB;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
-use crate::emulator::world::engine::money::{self, from_cents};
+use crate::emulator::world::engine::money::{self};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::compute::{Backup, Vm, backup_price};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -40,96 +34,10 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (15, "completed")];
 
-/// A copy of a VM's disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Backup {
-    pub(in crate::emulator::world) name: String,
-    /// Id of the VM, which may have been deleted since.
-    pub(in crate::emulator::world) product_vm: Uuid,
-    /// Size of the backup in GB.
-    pub(in crate::emulator::world) storage_size: i64,
-    /// Sequence number among the VM's on-demand backups, or among those of its schedule.
-    pub(in crate::emulator::world) increment_id: i64,
-    pub(in crate::emulator::world) created_by: Uuid,
-    /// Id of the schedule that created the backup, which may have been deleted since.
-    pub(in crate::emulator::world) schedule: Option<Uuid>,
-    pub(in crate::emulator::world) billing: Billing,
-}
-
-impl Backup {
-    fn monthly_price(&self) -> Decimal {
-        backup_price(self.storage_size)
-    }
-}
-
-fn backup_price(size: i64) -> Decimal {
-    from_cents(BACKUP_GB) * Decimal::from(size)
-}
-
-impl TableRecord<Backup> {
-    /// Returns when the schedule's retention removes the backup; an on-demand backup never expires.
-    fn expiry_time(&self, world: &World) -> Option<Time> {
-        let schedule = world.backup_schedules.get(self.body.schedule?)?;
-        Some(time_after(self.created_at, schedule.body.period_secs() * schedule.body.retention))
-    }
-}
-
-/// Index of the backups by origin: on demand by VM and number, scheduled by schedule and time.
-#[derive(Default)]
-pub(in crate::emulator::world) struct BackupIndex {
-    on_demand: BTreeSet<(Uuid, i64, Uuid)>,
-    scheduled: BTreeSet<(Uuid, Time, Uuid)>,
-    /// Scheduled backups by project.
-    projects: BTreeSet<(Option<Uuid>, Uuid)>,
-}
-
-impl BackupIndex {
-    /// Returns the highest number among a VM's on-demand backups.
-    fn latest_number(&self, vm: Uuid) -> i64 {
-        let all = (vm, i64::MIN, Uuid::nil())..=(vm, i64::MAX, Uuid::max());
-        self.on_demand.range(all).next_back().map_or(0, |(_, number, _)| *number)
-    }
-
-    /// Returns the scheduled backups of a project.
-    fn scheduled_in(&self, project: Uuid) -> impl Iterator<Item = Uuid> {
-        let all = (Some(project), Uuid::nil())..=(Some(project), Uuid::max());
-        self.projects.range(all).map(|(_, backup)| *backup)
-    }
-
-    /// Returns the backups of a schedule, oldest first.
-    pub(in crate::emulator::world) fn of_schedule(&self, schedule: Uuid) -> impl Iterator<Item = Uuid> {
-        let all = (schedule, Time::MIN, Uuid::nil())..=(schedule, Time::MAX, Uuid::max());
-        self.scheduled.range(all).map(|(_, _, backup)| *backup)
-    }
-}
-
-impl RecordKind for Backup {
-    const KIND: &'static str = "backup";
-    const TITLE: &'static str = "backup";
-    type Index = BackupIndex;
-
-    fn index(index: &mut BackupIndex, record: &TableRecord<Self>, present: bool) {
-        if record.body.schedule.is_some() {
-            let place = (record.project, record.id);
-            let _ = if present { index.projects.insert(place) } else { index.projects.remove(&place) };
-        }
-        let demanded = (record.body.product_vm, record.body.increment_id, record.id);
-        match (record.body.schedule.map(|schedule| (schedule, record.created_at, record.id)), present) {
-            (Some(key), true) => drop(index.scheduled.insert(key)),
-            (Some(key), false) => drop(index.scheduled.remove(&key)),
-            (None, true) => drop(index.on_demand.insert(demanded)),
-            (None, false) => drop(index.on_demand.remove(&demanded)),
-        }
-    }
-
-    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
-        Some(record.body.billing.charge(record.body.monthly_price()))
-    }
-
-    fn renew(record: &mut TableRecord<Self>, until: Time) {
-        record.body.billing.extend(until);
-    }
+/// Returns when the schedule's retention removes the backup; an on-demand backup never expires.
+fn expiry_time(record: &TableRecord<Backup>, world: &World) -> Option<Time> {
+    let schedule = world.backup_schedules.get(record.body.schedule?)?;
+    Some(time_after(record.created_at, schedule.body.period_secs() * schedule.body.retention))
 }
 
 impl Handlers for Backup {
@@ -145,7 +53,7 @@ impl Handlers for Backup {
         fields.write_field("region", "us-east");
         fields.write_field("product_vm", &backup.product_vm);
         fields.number_text("price_per_hour", money::hourly_price(backup.monthly_price()));
-        fields.write_field("expire_date", &record.expiry_time(view.world));
+        fields.write_field("expire_date", &expiry_time(record, view.world));
         fields.write_field("increment_id", &backup.increment_id);
         fields.write_field("created_at", &record.created_at);
     }

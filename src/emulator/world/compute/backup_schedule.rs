@@ -1,15 +1,8 @@
 //! `backup_schedule`: recurring backups of a VM. (Shapes assumed by the contract.)
 
-use std::collections::BTreeSet;
-
-use jiff::ToSpan;
-use jiff::civil::Weekday;
-use jiff::tz::TimeZone;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::backup::{self, Backup};
-use super::vm::Vm;
+use super::backup::{self};
 use super::vm_actions::require_stable_vm;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
@@ -18,7 +11,8 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::compute::{Backup, BackupSchedule, Frequency, Vm};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -37,110 +31,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Patch, ITEM, Access::ProjectStated, update_backup_schedule),
     Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_backup_schedule),
 ];
-
-/// The interval between runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::emulator::world) enum Frequency {
-    Daily,
-    Weekly,
-}
-
-/// A schedule of recurring backups of one VM.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct BackupSchedule {
-    pub(in crate::emulator::world) vm_id: Uuid,
-    pub(in crate::emulator::world) frequency: Frequency,
-    /// Day of a weekly schedule; Sunday is 0.
-    pub(in crate::emulator::world) day_of_week: Option<i8>,
-    pub(in crate::emulator::world) hour: i8,
-    pub(in crate::emulator::world) retention: i64,
-    pub(in crate::emulator::world) enabled: bool,
-    /// Number of backups created so far.
-    #[serde(default)]
-    pub(in crate::emulator::world) made: i64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(in crate::emulator::world) last_run: Option<Time>,
-}
-
-const DAY: i64 = 24 * 3_600;
-
-impl BackupSchedule {
-    /// Returns the interval between runs, in seconds.
-    pub(in crate::emulator::world) fn period_secs(&self) -> i64 {
-        match self.frequency {
-            Frequency::Daily => DAY,
-            Frequency::Weekly => 7 * DAY,
-        }
-    }
-
-    /// Returns the first run after a time.
-    fn next_run(&self, now: Time) -> Option<Time> {
-        let today = now.to_zoned(TimeZone::UTC).date();
-        let mut next = today.at(self.hour, 0, 0, 0).to_zoned(TimeZone::UTC).ok()?;
-        let wanted = self.day_of_week.and_then(|day| Weekday::from_sunday_zero_offset(day).ok());
-        while next.timestamp() <= now || wanted.is_some_and(|day| next.weekday() != day) {
-            next = next.checked_add(1.day()).ok()?;
-        }
-        self.enabled.then(|| next.timestamp())
-    }
-
-    /// Returns the backup record for a run.
-    fn new_backup(&self, disk: i64, number: i64, id: Uuid, run: Time) -> Backup {
-        let word = match self.frequency {
-            Frequency::Daily => "daily",
-            Frequency::Weekly => "weekly",
-        };
-        Backup {
-            name: format!("auto-{word}-{}", run.to_zoned(TimeZone::UTC).date()),
-            product_vm: self.vm_id,
-            storage_size: disk,
-            increment_id: number,
-            created_by: id,
-            schedule: Some(id),
-            billing: Billing::Payg,
-        }
-    }
-}
-
-/// Index of the schedules by VM and frequency.
-#[derive(Default)]
-pub(in crate::emulator::world) struct BackupScheduleIndex(BTreeSet<(Uuid, Frequency, Uuid)>);
-
-impl BackupScheduleIndex {
-    pub(in crate::emulator::world) fn of_vm(&self, vm: Uuid) -> Vec<Uuid> {
-        let all = (vm, Frequency::Daily, Uuid::nil())..=(vm, Frequency::Weekly, Uuid::max());
-        self.0.range(all).map(|(_, _, schedule)| *schedule).collect()
-    }
-
-    /// Returns whether another schedule of the VM has this frequency.
-    fn is_frequency_taken(&self, vm: Uuid, frequency: Frequency, except: Option<Uuid>) -> bool {
-        let same = (vm, frequency, Uuid::nil())..=(vm, frequency, Uuid::max());
-        self.0.range(same).any(|(_, _, schedule)| Some(*schedule) != except)
-    }
-}
-
-impl RecordKind for BackupSchedule {
-    const KIND: &'static str = "backup_schedule";
-    const TITLE: &'static str = "backup schedule";
-    type Index = BackupScheduleIndex;
-
-    fn index(index: &mut BackupScheduleIndex, record: &TableRecord<Self>, present: bool) {
-        let key = (record.body.vm_id, record.body.frequency, record.id);
-        if present {
-            index.0.insert(key);
-        } else {
-            index.0.remove(&key);
-        }
-    }
-
-    fn next(record: &TableRecord<Self>) -> Option<Time> {
-        // A changed schedule applies from the change on: runs that it missed before are not made up for.
-        let since = record.body.last_run.map_or(record.updated_at, |last| last.max(record.updated_at));
-        record.body.next_run(since)
-    }
-}
 
 impl Handlers for BackupSchedule {
     fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {

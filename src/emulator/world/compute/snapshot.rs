@@ -2,21 +2,15 @@
 //!
 //! A snapshot outlives its source: it exists, and is billed, until it is deleted.
 
-use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
-
-use super::vm::Vm;
 use super::vm_actions::{self, require_stable_vm};
-use super::volume::{self, Volume};
-use crate::emulator::world::engine::billing::{Billing, Charge};
-use crate::emulator::world::engine::catalog::SNAPSHOT_GB;
+use super::volume::{self};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
-use crate::emulator::world::engine::money::{self, from_cents};
+use crate::emulator::world::engine::money::{self};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::compute::{DiskSnapshot, SnapshotSource, Vm, Volume};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -36,42 +30,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (10, "available")];
 const RESTORING: &[(i64, &str)] = &[(0, "restoring"), (10, "available")];
-
-/// The source of a snapshot, which may have been deleted since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "type", content = "id")]
-pub(in crate::emulator::world) enum SnapshotSource {
-    Vm(Uuid),
-    Volume(Uuid),
-}
-
-/// The state of a VM or a volume at one moment.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct DiskSnapshot {
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) source: SnapshotSource,
-    /// Size of the snapshot in GB.
-    pub(in crate::emulator::world) size: i64,
-}
-
-impl DiskSnapshot {
-    fn monthly_price(&self) -> Decimal {
-        from_cents(SNAPSHOT_GB) * Decimal::from(self.size)
-    }
-}
-
-impl RecordKind for DiskSnapshot {
-    const KIND: &'static str = "snapshot";
-    const TITLE: &'static str = "snapshot";
-    type Index = ();
-
-    fn index((): &mut (), _: &TableRecord<Self>, _: bool) {}
-
-    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
-        Some(Billing::Payg.charge(record.body.monthly_price()))
-    }
-}
 
 impl Handlers for DiskSnapshot {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {

@@ -1,18 +1,10 @@
 //! `vm`: virtual machines: their record, creation and deletion.
 
-use std::collections::{BTreeSet, HashMap};
 use std::net::Ipv4Addr;
 
-use ipnet::Ipv4Net;
-use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::volume::Volume;
-use super::vpc::{self, Vpc};
-use crate::emulator::world::Time;
-use crate::emulator::world::account::ssh_key::SshKey;
-use crate::emulator::world::engine::billing::{Billing, Charge};
+use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::catalog::{self, TEMPLATES};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -20,6 +12,8 @@ use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::records::account::SshKey;
+use crate::emulator::world::records::compute::{Vm, Volume, Vpc};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -35,88 +29,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, ITEM, Access::Account, read_vm),
     Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_vm),
 ];
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Vm {
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) template_id: Uuid,
-    pub(in crate::emulator::world) pricing_id: i64,
-    pub(in crate::emulator::world) vpc_id: Option<Uuid>,
-    pub(in crate::emulator::world) ssh_key_ids: Vec<Uuid>,
-    /// Accepted in requests, but never part of a response.
-    pub(in crate::emulator::world) user_data: String,
-    pub(in crate::emulator::world) console_require_mfa: bool,
-    pub(in crate::emulator::world) billing: Billing,
-    pub(in crate::emulator::world) public_ipv4_address: Ipv4Addr,
-    pub(in crate::emulator::world) private_ipv4_address: Option<Ipv4Addr>,
-}
-
-impl Vm {
-    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
-        catalog::vm_plan(self.pricing_id).map_or(Decimal::ZERO, catalog::VmPlan::monthly_price)
-    }
-
-    /// Returns the size of the disk in GB.
-    pub(in crate::emulator::world) fn disk_size(&self) -> i64 {
-        catalog::vm_plan(self.pricing_id).map_or(0, |plan| plan.storage)
-    }
-}
-
-/// Index of the machines by network and private address.
-#[derive(Default)]
-pub(in crate::emulator::world) struct VmIndex(HashMap<Uuid, BTreeSet<(u32, Uuid)>>);
-
-impl VmIndex {
-    pub(in crate::emulator::world) fn in_vpc(&self, vpc: Uuid) -> usize {
-        self.0.get(&vpc).map_or(0, BTreeSet::len)
-    }
-
-    /// Returns a free private address: the one above the highest address in use, else the lowest free one.
-    fn free_address(&self, vpc: Uuid, network: Ipv4Net) -> Option<u32> {
-        let first = vpc::gateway_address(network).checked_add(1)?;
-        let last = network.broadcast().to_bits();
-        let taken = self.0.get(&vpc);
-        let highest = taken.and_then(|taken| taken.last()).map(|(address, _)| *address);
-        let next = highest.map_or(first, |address| address.saturating_add(1).max(first));
-        if next < last {
-            return Some(next);
-        }
-        let is_free = |at: &u32| {
-            let from = (*at, Uuid::nil())..=(*at, Uuid::max());
-            taken.is_none_or(|taken| taken.range(from).next().is_none())
-        };
-        (first..last).find(is_free)
-    }
-}
-
-impl RecordKind for Vm {
-    const KIND: &'static str = "vm";
-    const TITLE: &'static str = "VM";
-    type Index = VmIndex;
-
-    fn index(index: &mut VmIndex, record: &TableRecord<Self>, present: bool) {
-        let Some(vpc) = record.body.vpc_id else { return };
-        let members = index.0.entry(vpc).or_default();
-        let key = (record.body.private_ipv4_address.map_or(0, Ipv4Addr::to_bits), record.id);
-        if present {
-            members.insert(key);
-        } else {
-            members.remove(&key);
-            if members.is_empty() {
-                index.0.remove(&vpc);
-            }
-        }
-    }
-
-    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
-        Some(record.body.billing.charge(record.body.monthly_price()))
-    }
-
-    fn renew(record: &mut TableRecord<Self>, until: Time) {
-        record.body.billing.extend(until);
-    }
-}
 
 impl Handlers for Vm {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {

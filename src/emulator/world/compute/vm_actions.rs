@@ -2,11 +2,11 @@
 
 use uuid::Uuid;
 
-use super::vm::Vm;
 use crate::emulator::world::engine::catalog;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
+use crate::emulator::world::records::compute::Vm;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;

@@ -1,22 +1,16 @@
 //! `volume`: block storage that can grow but not shrink, attached to at most one VM.
 
-use std::collections::BTreeSet;
-
 use rust_decimal::Decimal;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::vm::Vm;
 use super::vm_actions;
-use crate::emulator::world::Time;
-use crate::emulator::world::engine::billing::{Billing, Charge};
-use crate::emulator::world::engine::catalog::VOLUME_GB;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
-use crate::emulator::world::engine::money::{self, from_cents};
+use crate::emulator::world::engine::money::{self};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::compute::{Vm, Volume, volume_price};
 use crate::emulator::world::request::call::{self, Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -39,71 +33,6 @@ const MAX_SIZE_GB: i64 = 65_536;
 
 /// Statuses of a new volume, by seconds.
 pub(in crate::emulator::world) const CREATING: &[(i64, &str)] = &[(0, "creating"), (3, "available")];
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Volume {
-    pub(in crate::emulator::world) name: String,
-    pub(in crate::emulator::world) size: i64,
-    pub(in crate::emulator::world) vm_id: Option<Uuid>,
-    /// Id of the cluster that owns the volume, for a persistent volume claim.
-    #[serde(default)]
-    pub(in crate::emulator::world) cluster_id: Option<Uuid>,
-    pub(in crate::emulator::world) billing: Billing,
-}
-
-impl Volume {
-    pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
-        volume_price(self.size)
-    }
-}
-
-fn volume_price(size: i64) -> Decimal {
-    from_cents(VOLUME_GB) * Decimal::from(size)
-}
-
-impl TableRecord<Volume> {
-    /// Returns the status to show: `in_use` for an available volume that is attached.
-    pub(in crate::emulator::world) fn shown_status(&self, now: Time) -> &str {
-        match self.status(now) {
-            "available" if self.body.vm_id.is_some() || self.body.cluster_id.is_some() => "in_use",
-            status => status,
-        }
-    }
-}
-
-/// Index of the volumes by VM.
-#[derive(Default)]
-pub(in crate::emulator::world) struct VolumeIndex(BTreeSet<(Uuid, Uuid)>);
-
-impl VolumeIndex {
-    pub(in crate::emulator::world) fn of_vm(&self, vm: Uuid) -> Vec<Uuid> {
-        self.0.range((vm, Uuid::nil())..=(vm, Uuid::max())).map(|(_, volume)| *volume).collect()
-    }
-}
-
-impl RecordKind for Volume {
-    const KIND: &'static str = "volume";
-    const TITLE: &'static str = "volume";
-    type Index = VolumeIndex;
-
-    fn index(index: &mut VolumeIndex, record: &TableRecord<Self>, present: bool) {
-        let Some(vm) = record.body.vm_id else { return };
-        if present {
-            index.0.insert((vm, record.id));
-        } else {
-            index.0.remove(&(vm, record.id));
-        }
-    }
-
-    fn charge(record: &TableRecord<Self>) -> Option<Charge> {
-        Some(record.body.billing.charge(record.body.monthly_price()))
-    }
-
-    fn renew(record: &mut TableRecord<Self>, until: Time) {
-        record.body.billing.extend(until);
-    }
-}
 
 impl Handlers for Volume {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {

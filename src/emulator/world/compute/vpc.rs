@@ -1,16 +1,14 @@
 //! `vpc`: private networks; the networks of an account must not overlap.
 
-use std::collections::BTreeSet;
-
 use ipnet::Ipv4Net;
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::{ApiResponse, ErrorResponse};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
-use crate::emulator::world::engine::table::{RecordKind, TableRecord};
+use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::compute::{Vpc, address_bounds, gateway_address};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -27,63 +25,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, ITEM, Access::Account, read_vpc),
     Route::new(Method::Delete, ITEM, Access::ProjectStated, delete_vpc),
 ];
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct Vpc {
-    pub(in crate::emulator::world) name: String,
-    #[serde(with = "as_text")]
-    pub(in crate::emulator::world) cidr: Ipv4Net,
-}
-
-/// Serializes a network as text and keeps the requested address, host bits included.
-mod as_text {
-    use ipnet::Ipv4Net;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's derive calls it so")]
-    pub(super) fn serialize<S: Serializer>(network: &Ipv4Net, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(network)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ipv4Net, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(|_| D::Error::custom(format!("`{text}` is not an IPv4 network")))
-    }
-}
-
-/// Index of the networks: first address, last address, id.
-#[derive(Default)]
-pub(in crate::emulator::world) struct VpcIndex(BTreeSet<(u32, u32, Uuid)>);
-
-impl VpcIndex {
-    fn overlaps(&self, network: Ipv4Net) -> bool {
-        let (first, last) = address_bounds(network);
-        // Networks of the account are nested or disjoint, so it is enough to check the last one that begins before
-        // `last`. Only `mutate` can break this rule.
-        self.0.range(..=(last, u32::MAX, Uuid::max())).next_back().is_some_and(|(_, end, _)| *end >= first)
-    }
-}
-
-fn address_bounds(network: Ipv4Net) -> (u32, u32) {
-    (network.network().to_bits(), network.broadcast().to_bits())
-}
-
-impl RecordKind for Vpc {
-    const KIND: &'static str = "vpc";
-    const TITLE: &'static str = "VPC";
-    type Index = VpcIndex;
-
-    fn index(index: &mut VpcIndex, record: &TableRecord<Self>, present: bool) {
-        let (first, last) = address_bounds(record.body.cidr);
-        if present {
-            index.0.insert((first, last, record.id));
-        } else {
-            index.0.remove(&(first, last, record.id));
-        }
-    }
-}
 
 impl Handlers for Vpc {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
@@ -106,12 +47,6 @@ impl Handlers for Vpc {
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
     }
-}
-
-/// Returns the gateway's address: the first host address of the network.
-pub(in crate::emulator::world) fn gateway_address(network: Ipv4Net) -> u32 {
-    let (first, last) = address_bounds(network);
-    first.saturating_add(1).min(last)
 }
 
 impl World {

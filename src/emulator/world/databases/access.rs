@@ -2,12 +2,12 @@
 
 use ipnet::Ipv4Net;
 
-use super::database::Database;
-use crate::emulator::world::compute::vpc::Vpc;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::compute::Vpc;
+use crate::emulator::world::records::database::Database;
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;

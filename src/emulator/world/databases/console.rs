@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::access::owner_login;
-use super::contents::{DatabaseContents, Topic};
-use super::database::Database;
 use super::sql::{self, QueryContext, QueryResult};
 use super::user::find_running_database;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::table::RecordKind;
+use crate::emulator::world::records::database::Database;
+use crate::emulator::world::records::database_contents::{DatabaseContents, Topic};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;

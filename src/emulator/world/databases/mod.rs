@@ -4,7 +4,6 @@ pub(super) mod access;
 pub(super) mod actions;
 pub(super) mod browse;
 pub(super) mod console;
-pub(super) mod contents;
 pub(super) mod database;
 pub(super) mod saved_query;
 pub(super) mod sql;

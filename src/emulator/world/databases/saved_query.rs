@@ -1,12 +1,9 @@
 //! `saved_query`: named queries of a database, stored in its record. (Shapes assumed by the contract.)
 
-use serde::{Deserialize, Serialize};
-
-use super::database::Database;
 use super::user::find_running_database;
-use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::records::database::{Database, SavedQuery};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
@@ -26,14 +23,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const MAX_QUERIES: usize = 100;
 const MAX_QUERY_CHARS: usize = 65_535;
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct SavedQuery {
-    pub(in crate::emulator::world) query: String,
-    pub(in crate::emulator::world) created_at: Time,
-    pub(in crate::emulator::world) updated_at: Time,
-}
 
 fn list_saved_queries(call: &mut Call<'_>) -> Reply {
     let record = call.find_database()?;

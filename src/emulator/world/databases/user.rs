@@ -1,16 +1,14 @@
 //! `database_user`: logins of a database, stored in its record.
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::database::Database;
-use crate::emulator::seeded_rng;
+use crate::emulator::world::ApiResponse;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::table::TableRecord;
+use crate::emulator::world::records::database::{Database, DatabaseUser, user_password};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::request::route::{Access, Route};
-use crate::emulator::world::{ApiResponse, Time};
 use crate::model::schema::Method;
 
 const COLLECTION: &str = "/api/v1/databases/{id}/users";
@@ -35,21 +33,6 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const MAX_USERS: usize = 20;
 const RESERVED_PREFIXES: &[&str] = &["app_", "fnb_"];
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(in crate::emulator::world) struct DatabaseUser {
-    pub(in crate::emulator::world) created_at: Time,
-    /// Counter that determines the password; a rotation or a new login changes it.
-    pub(in crate::emulator::world) rotations: u64,
-}
-
-/// Returns the password of a database login; the empty name is the owner.
-pub(in crate::emulator::world) fn user_password(database: Uuid, user: &str, rotations: u64) -> String {
-    let purpose = user.bytes().fold(17_u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)));
-    let alphabet = b"ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789";
-    seeded_rng::derive_text(database, purpose.wrapping_add(rotations << 40), alphabet, 24)
-}
 
 /// Finds the database that the path identifies; refuses one that is not running, because its logins and
 /// contents are inside it.

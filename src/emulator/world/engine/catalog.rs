@@ -217,6 +217,9 @@ pub(in crate::emulator::world) fn find_engine(name: &str) -> Option<&'static Dat
     ENGINES.iter().find(|engine| engine.name == name)
 }
 
+/// Parent domain of all database host names.
+pub(in crate::emulator::world) const HOST_DOMAIN: &str = "emulator.internal";
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

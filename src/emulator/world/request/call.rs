@@ -75,8 +75,8 @@ impl Call<'_> {
         self.require_visible(found)
     }
 
-    /// Returns "not found" for an object of a project other than the header's, or of a project that the caller has
-    /// no permissions in.
+    /// Returns "not found" for an object of a project other than the header's, or of a project that the
+    /// caller has no permissions in.
     pub(in crate::emulator::world) fn require_visible<'r, T: StoredKind>(
         &self,
         found: Option<&'r TableRecord<T>>,

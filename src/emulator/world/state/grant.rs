@@ -10,9 +10,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::permission::{Permission, Permissions};
-use super::world::World;
-use crate::emulator::world::Time;
-use crate::emulator::world::engine::message::{ApiRequest, ErrorResponse};
+use crate::emulator::world::engine::message::ErrorResponse;
 
 /// The permissions of a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -148,38 +146,6 @@ pub(in crate::emulator::world) struct AccessTarget {
     /// Id of the project that the path is about.
     pub(in crate::emulator::world) about: Option<Uuid>,
     pub(in crate::emulator::world) default_project: Uuid,
-}
-
-impl World {
-    /// Identifies the caller by its API key and returns its permissions.
-    pub(in crate::emulator::world) fn authenticate(
-        &mut self,
-        request: &ApiRequest,
-        now: Time,
-    ) -> Result<AccessGrant, ErrorResponse> {
-        let unauthorized = |message: &str| ErrorResponse::new(401, "Unauthorized", message);
-        let Some(key) = &request.api_key else {
-            return Err(unauthorized("authentication required: send the header X-API-Key"));
-        };
-        if self.is_first_key(key) {
-            return Ok(AccessGrant::Unrestricted);
-        }
-        let made = self.made_key(key, now);
-        let id = made.ok_or_else(|| unauthorized("authentication required: the API key is not valid"))?;
-        self.note_use(id, now);
-        Ok(self.grant_of(id))
-    }
-
-    fn grant_of(&self, key: Uuid) -> AccessGrant {
-        let role = self.api_keys.get(key).and_then(|record| record.body.role_id);
-        let account = role.map(|role| self.permissions_of(role)).unwrap_or_default();
-        let members = self.project_members.index().of_subject(key);
-        let memberships = members.filter_map(|id| self.project_members.get(id));
-        let projects = memberships
-            .filter_map(|record| Some((record.project?, self.permissions_of(record.body.role_id))))
-            .collect();
-        AccessGrant::Key { id: key, account, projects }
-    }
 }
 
 /// The scope that the `X-Project-ID` header selects.

@@ -2,10 +2,22 @@
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use super::account::{Account, StoredRow};
-use crate::emulator::world::Time;
-use crate::emulator::world::engine::table::{RecordKind, Table};
+use super::account::{Account, AccountKey, StoredRow, digest_key, to_millisecond};
+use crate::emulator::seeded_rng;
+use crate::emulator::world::engine::billing::{Billing, HOUR, UsageMeter};
+use crate::emulator::world::engine::catalog::HOST_DOMAIN;
+use crate::emulator::world::engine::money::{self, MONTH_HOURS};
+use crate::emulator::world::engine::monthly_meter::MonthMeter;
+use crate::emulator::world::engine::monthly_meter::next_month;
+use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
+use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::records::account::{ApiKey, DEFAULT_SETTINGS, Project, SpendSettings};
+use crate::emulator::world::{AccountBill, RateTier, Time, WorldSetup};
+
+/// Seconds within which another use of a key is not recorded: each record is a row to write.
+const LAST_USED_INTERVAL_SECS: i64 = 60;
 
 /// A kind that has a table in the world.
 pub(in crate::emulator::world) trait StoredKind: RecordKind {
@@ -17,31 +29,31 @@ pub(in crate::emulator::world) trait StoredKind: RecordKind {
 macro_rules! for_each_kind {
     ($apply:ident) => {
         $apply! {
-            projects: $crate::emulator::world::account::project::Project,
-            roles: $crate::emulator::world::account::role::Role,
-            api_keys: $crate::emulator::world::account::api_key::ApiKey,
-            invitations: $crate::emulator::world::account::invitation::Invitation,
-            project_members: $crate::emulator::world::account::project_member::ProjectMember,
-            ssh_keys: $crate::emulator::world::account::ssh_key::SshKey,
-            vpcs: $crate::emulator::world::compute::vpc::Vpc,
-            vms: $crate::emulator::world::compute::vm::Vm,
-            volumes: $crate::emulator::world::compute::volume::Volume,
-            snapshots: $crate::emulator::world::compute::snapshot::DiskSnapshot,
-            backups: $crate::emulator::world::compute::backup::Backup,
-            backup_schedules: $crate::emulator::world::compute::backup_schedule::BackupSchedule,
-            databases: $crate::emulator::world::databases::database::Database,
-            clusters: $crate::emulator::world::clusters::cluster::Cluster,
-            node_pools: $crate::emulator::world::clusters::node_pool::NodePool,
-            apps: $crate::emulator::world::apps::app::App,
-            deployments: $crate::emulator::world::apps::deployment::Deployment,
-            job_runs: $crate::emulator::world::apps::job_run::JobRun,
-            previews: $crate::emulator::world::apps::preview::Preview,
-            app_domains: $crate::emulator::world::apps::domain::AppDomain,
-            app_links: $crate::emulator::world::apps::database_link::AppLink,
-            app_events: $crate::emulator::world::apps::events::AppEvent,
-            uploads: $crate::emulator::world::apps::upload::SourceUpload,
-            spend_settings: $crate::emulator::world::account::spend_cap::SpendSettings,
-            functions: $crate::emulator::world::apps::function::ServerlessFunction,
+            projects: $crate::emulator::world::records::account::Project,
+            roles: $crate::emulator::world::records::account::Role,
+            api_keys: $crate::emulator::world::records::account::ApiKey,
+            invitations: $crate::emulator::world::records::account::Invitation,
+            project_members: $crate::emulator::world::records::account::ProjectMember,
+            ssh_keys: $crate::emulator::world::records::account::SshKey,
+            vpcs: $crate::emulator::world::records::compute::Vpc,
+            vms: $crate::emulator::world::records::compute::Vm,
+            volumes: $crate::emulator::world::records::compute::Volume,
+            snapshots: $crate::emulator::world::records::compute::DiskSnapshot,
+            backups: $crate::emulator::world::records::compute::Backup,
+            backup_schedules: $crate::emulator::world::records::compute::BackupSchedule,
+            databases: $crate::emulator::world::records::database::Database,
+            clusters: $crate::emulator::world::records::cluster::Cluster,
+            node_pools: $crate::emulator::world::records::cluster::NodePool,
+            apps: $crate::emulator::world::records::app::App,
+            deployments: $crate::emulator::world::records::app_parts::Deployment,
+            job_runs: $crate::emulator::world::records::app_parts::JobRun,
+            previews: $crate::emulator::world::records::app_parts::Preview,
+            app_domains: $crate::emulator::world::records::app_parts::AppDomain,
+            app_links: $crate::emulator::world::records::app_parts::AppLink,
+            app_events: $crate::emulator::world::records::app_parts::AppEvent,
+            uploads: $crate::emulator::world::records::app::SourceUpload,
+            spend_settings: $crate::emulator::world::records::account::SpendSettings,
+            functions: $crate::emulator::world::records::app_parts::ServerlessFunction,
         }
     };
 }
@@ -94,7 +106,7 @@ macro_rules! tables {
 
             /// Renews the subscriptions that are due; returns their total cost.
             pub(in crate::emulator::world) fn renew_all(&mut self, now: Time) -> Decimal {
-                Decimal::ZERO $(+ super::billing::renew_subscriptions(&mut self.$field, now))*
+                Decimal::ZERO $(+ renew_subscriptions(&mut self.$field, now))*
             }
 
             /// Marks the ids of another world's records as changed, so that those missing here are stored as removed.
@@ -119,6 +131,296 @@ macro_rules! tables {
 }
 
 for_each_kind!(tables);
+
+impl World {
+    /// Returns an empty world: one account with its default project and one key.
+    pub fn new(setup: &WorldSetup, now: Time) -> Self {
+        let now = to_millisecond(now);
+        let account = Account {
+            id: seeded_rng::nth_uuid(setup.seed, 0),
+            default_project: seeded_rng::nth_uuid(setup.seed, 1),
+            balance: Decimal::from(1_000),
+            card: true,
+            banned: false,
+            high_tier: false,
+            meter: UsageMeter::new(now),
+            keys: vec![AccountKey { digest: digest_key(&setup.api_key), tier: setup.tier }],
+            seed: setup.seed,
+            counter: 2,
+            latest: now,
+            app_spend: MonthMeter::new(now),
+            origin: None,
+        };
+        let mut world = Self::without_records(account);
+        world.projects.insert(TableRecord {
+            id: world.account.default_project,
+            project: None,
+            created_at: now,
+            updated_at: now,
+            timeline: Timeline::with_status(now, "active"),
+            body: Project::default_of_account(),
+        });
+        world
+    }
+
+    /// Makes this the account's only first key; keys that were created by requests stay valid.
+    pub fn set_key(&mut self, api_key: &str, tier: RateTier) {
+        self.account.keys = vec![AccountKey { digest: digest_key(api_key), tier }];
+    }
+
+    /// Returns the rate tier of a key; `None` for a key that is not valid.
+    #[must_use]
+    pub fn tier_of(&self, api_key: &str) -> Option<RateTier> {
+        let digest = digest_key(api_key);
+        let first = self.account.keys.iter().find(|key| key.digest == digest).map(|key| key.tier);
+        first.or_else(|| {
+            let made = self.made_key(api_key, self.account.latest)?;
+            self.api_keys.get(made).map(|record| record.body.rate_limit_tier)
+        })
+    }
+
+    /// Returns whether a key is the account's first one, which has all permissions.
+    pub(in crate::emulator::world) fn is_first_key(&self, api_key: &str) -> bool {
+        let digest = digest_key(api_key);
+        self.account.keys.iter().any(|key| key.digest == digest)
+    }
+
+    /// Returns the id of the project that changes without `X-Project-ID` apply to.
+    #[must_use]
+    pub fn default_project(&self) -> Uuid {
+        self.account.default_project
+    }
+
+    /// Returns the latest time that the world has seen.
+    #[must_use]
+    pub fn latest_time(&self) -> Time {
+        self.account.latest
+    }
+
+    /// Returns the number of objects, not counting the default project and the first key.
+    #[must_use]
+    pub fn object_count(&self) -> usize {
+        let given = 1 + usize::from(self.api_keys.get(self.first_key()).is_some());
+        self.record_count().saturating_sub(given)
+    }
+
+    /// Returns the account's bill at a time.
+    #[must_use]
+    pub fn bill(&self, now: Time) -> AccountBill {
+        let meter = &self.account.meter;
+        let (app_spend, app_cap) = (self.app_spend(now, true), self.current_spend_settings().notice_cap());
+        AccountBill {
+            app_spend,
+            app_cap,
+            notice: app_cap
+                .and_then(|cap| crate::emulator::world::records::account::reached_notice(app_spend, cap)),
+            balance: self.account.balance,
+            rate_per_hour: self.hourly_rate(),
+            accrued: meter.amount_at(now, self.hourly_rate()),
+        }
+    }
+
+    /// Deletes all objects; the account keeps its keys and its identity.
+    pub fn reset(&mut self, now: Time) {
+        let setup =
+            WorldSetup { seed: self.account.seed, api_key: String::new(), tier: RateTier::Standard };
+        let mut empty = Self::new(&setup, now);
+        empty.account.keys.clone_from(&self.account.keys);
+        // The counter is kept, so that no id is used twice, even across a reset.
+        empty.account.counter = self.account.counter;
+        let first = self.api_keys.get(self.first_key()).cloned();
+        if let Some(first) = first {
+            empty.record_key(first);
+        }
+        self.replace(empty);
+    }
+
+    /// Replaces this world by another one; this one's keys stay valid.
+    ///
+    /// # Errors
+    /// When the other lacks what every world has, in words.
+    pub fn import(&mut self, mut other: Self) -> Result<(), String> {
+        let default = other.account.default_project;
+        if other.projects.get(default).is_none() {
+            return Err(format!("the account's default project {default} is not among the projects"));
+        }
+        other.account.keys.clone_from(&self.account.keys);
+        // The other world's first key must not grant access here.
+        other.api_keys.remove(other.first_key());
+        let mine = self.api_keys.get(self.first_key()).cloned();
+        if let Some(mine) = mine {
+            other.record_key(TableRecord { id: other.first_key(), ..mine });
+        }
+        other.account.latest = other.account.latest.max(self.account.latest);
+        self.replace(other);
+        Ok(())
+    }
+
+    fn replace(&mut self, mut other: Self) {
+        other.mark_superseded(self);
+        *self = other;
+    }
+
+    /// Returns the changes since the last call, as rows to store.
+    pub fn take_rows(&mut self) -> Vec<StoredRow> {
+        let mut rows = Vec::new();
+        self.take_changes(&mut rows);
+        if !rows.is_empty() {
+            rows.push(self.account_row());
+        }
+        rows
+    }
+
+    /// Returns the row of the account, which changes with most requests.
+    #[must_use]
+    pub fn account_row(&self) -> StoredRow {
+        StoredRow { key: "account".to_owned(), value: serde_json::to_vec(&self.account).ok() }
+    }
+
+    /// Restores a world from stored rows.
+    ///
+    /// # Errors
+    /// When a row cannot be read, or the account's is missing.
+    pub fn from_rows(rows: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, String> {
+        let setup = WorldSetup { seed: 0, api_key: String::new(), tier: RateTier::Standard };
+        let mut world = Self::new(&setup, Time::UNIX_EPOCH);
+        world.projects = Table::default();
+        let mut account = None;
+        for (key, value) in rows {
+            let kind = key.split('/').next().unwrap_or_default();
+            let read = match kind {
+                "account" => serde_json::from_slice(&value).map(|read| account = Some(read)),
+                kind => match world.take_in(kind, &value) {
+                    Some(read) => read,
+                    None => return Err(format!("it holds a record of an unknown kind, `{kind}`")),
+                },
+            };
+            read.map_err(|error| format!("its record `{key}` cannot be read: {error}"))?;
+        }
+        world.account = account.ok_or("it holds no account")?;
+        world.take_rows();
+        Ok(world)
+    }
+
+    /// Returns the cost of the apps that are billed by the hour, in this month or the previous one.
+    pub(in crate::emulator::world) fn app_spend(&self, now: Time, current: bool) -> Decimal {
+        let mut meter = self.account.app_spend;
+        meter.run(now, self.apps.hourly_rate());
+        if current { meter.current_amount() } else { meter.previous_amount() }
+    }
+
+    /// Sets the base URL at which clients reach the service, such as `http://127.0.0.1:8080`.
+    pub fn set_origin(&mut self, origin: &str) {
+        if self.account.origin.as_deref() != Some(origin) {
+            self.account.origin = Some(origin.to_owned());
+        }
+    }
+
+    /// Returns the base URL at which clients reach the service.
+    pub(in crate::emulator::world) fn origin(&self) -> String {
+        self.account.origin.clone().unwrap_or_else(|| format!("http://{HOST_DOMAIN}"))
+    }
+
+    /// Returns an id that was never used before.
+    pub(in crate::emulator::world) fn fresh_id(&mut self) -> Uuid {
+        self.account.counter += 1;
+        seeded_rng::nth_uuid(self.account.seed, self.account.counter)
+    }
+
+    pub(in crate::emulator::world) fn table<T: StoredKind>(&self) -> &Table<T> {
+        T::table(self)
+    }
+
+    pub(in crate::emulator::world) fn table_mut<T: StoredKind>(&mut self) -> &mut Table<T> {
+        T::table_mut(self)
+    }
+
+    /// Creates a record; returns its id.
+    pub(in crate::emulator::world) fn create_record<T: StoredKind>(
+        &mut self,
+        project: Option<Uuid>,
+        now: Time,
+        timeline: Timeline,
+        body: T,
+    ) -> Uuid {
+        let id = self.fresh_id();
+        let record = TableRecord { id, project, created_at: now, updated_at: now, timeline, body };
+        self.table_mut().insert(record);
+        id
+    }
+
+    /// Refunds the unused part of a subscription, by whole hours.
+    pub(in crate::emulator::world) fn refund(&mut self, billing: Billing, month: Decimal, now: Time) {
+        self.account.balance += money::share_of_month(month, billing.hours_left(now));
+    }
+
+    /// Returns the id of the key with this secret, if the key is valid.
+    pub(in crate::emulator::world) fn made_key(&self, secret: &str, now: Time) -> Option<Uuid> {
+        let id = self.api_keys.index().digests.get(&digest_key(secret)).copied()?;
+        self.api_keys.get(id).filter(|record| record.body.is_valid(now)).map(|record| record.id)
+    }
+
+    /// Records that a key was used, at most once per minute.
+    pub(in crate::emulator::world) fn note_use(&mut self, key: Uuid, now: Time) {
+        let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
+        if last.is_none_or(|last| time_after(last, LAST_USED_INTERVAL_SECS) <= now) {
+            self.api_keys.amend(key, |record| record.body.last_used_at = Some(now));
+        }
+    }
+
+    /// Returns the id of the account's first key. It differs from every other object's id.
+    pub(in crate::emulator::world) fn first_key(&self) -> Uuid {
+        seeded_rng::nth_uuid(!self.account.seed, 0)
+    }
+
+    /// Stores a key, replacing the one with the same id.
+    pub(in crate::emulator::world) fn record_key(&mut self, key: TableRecord<ApiKey>) {
+        self.api_keys.remove(key.id);
+        self.api_keys.insert(key);
+    }
+
+    /// Returns the current settings, or the defaults.
+    pub(in crate::emulator::world) fn current_spend_settings(&self) -> &SpendSettings {
+        self.spend_settings.iter().next().map_or(&DEFAULT_SETTINGS, |record| &record.body)
+    }
+
+    /// Returns when the cap is reached next, or when the start of a month lifts the pause.
+    pub(in crate::emulator::world) fn next_cap_change(&self) -> Option<Time> {
+        let settings = self.current_spend_settings();
+        let rate = self.apps.hourly_rate();
+        let reached = settings.pause_cap().filter(|_| !settings.paused_by_cap);
+        let reached = reached.and_then(|cap| self.account.app_spend.limit_reached_at(cap, rate));
+        let matters = settings.paused_by_cap || (settings.pause_cap().is_some() && !rate.is_zero());
+        // At the end of time there is no next month.
+        let month = matters.then(|| next_month(self.account.latest)).filter(|at| *at > self.account.latest);
+        Some(reached.into_iter().chain(month).min()?.max(self.account.latest))
+    }
+
+    /// Returns the id of the settings record; creates the record if it is missing.
+    pub(in crate::emulator::world) fn spend_record(&mut self, now: Time) -> Uuid {
+        let known = self.spend_settings.iter().next().map(|record| record.id);
+        known.unwrap_or_else(|| {
+            self.create_record(None, now, Timeline::with_status(now, "active"), DEFAULT_SETTINGS)
+        })
+    }
+}
+
+/// Renews the subscriptions that are due; returns their total cost.
+fn renew_subscriptions<T: RecordKind>(table: &mut Table<T>, now: Time) -> Decimal {
+    let mut total = Decimal::ZERO;
+    while let Some((time, id)) = table.due_subscription(now) {
+        let months = now.duration_since(time).as_secs() / (MONTH_HOURS * HOUR) + 1;
+        let until = time_after(time, months * MONTH_HOURS * HOUR);
+        let month = table.get(id).and_then(T::charge).map_or(Decimal::ZERO, |charge| charge.month);
+        total += money::round_to_cents(month) * Decimal::from(months);
+        table.amend(id, |record| T::renew(record, until));
+        if until <= now {
+            // The end of time is reached: no renewal can follow.
+            break;
+        }
+    }
+    total
+}
 
 fn insert_stored<T: RecordKind>(table: &mut Table<T>, value: &[u8]) -> serde_json::Result<()> {
     table.insert(serde_json::from_slice(value)?);

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::statement::RowSource;
 use crate::emulator::world::Time;
-use crate::emulator::world::databases::database::Database;
 use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::records::database::Database;
 
 /// Maximum length of a generated series; a longer one exceeds the query's time limit.
 const MAX_SERIES_LEN: i64 = 100_000;

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::query::{resolve_tests, row_matches};
 use super::statement::{Condition, Statement};
-use crate::emulator::world::databases::contents::{DatabaseContents, DatabaseTable};
 use crate::emulator::world::engine::message::ErrorResponse;
+use crate::emulator::world::records::database_contents::{DatabaseContents, DatabaseTable};
 
 const MAX_COLUMNS: usize = 256;
 

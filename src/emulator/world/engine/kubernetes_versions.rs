@@ -1,14 +1,6 @@
 //! The Kubernetes versions of the catalog, and the allowed upgrades between them.
 
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
-use crate::emulator::world::request::call::{Call, Reply};
-use crate::emulator::world::request::route::{Access, Route};
-use crate::model::schema::Method;
-
-pub(in crate::emulator::world) const ROUTES: &[Route] =
-    &[Route::new(Method::Get, "/api/v1/k8s/versions", Access::Account, |call: &mut Call<'_>| {
-        list_versions(call)
-    })];
 
 /// A Kubernetes version, in the form `1.minor.patch`.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,10 +74,6 @@ pub(in crate::emulator::world) fn write_version(
     fields.write_field("id", &version.id);
     fields.write_field("version", &version.text());
     fields.write_field("is_default", &(version.id == DEFAULT_VERSION_ID));
-}
-
-fn list_versions(call: &Call<'_>) -> Reply {
-    call.list_of(&VERSIONS, write_version)
 }
 
 #[cfg(test)]
