@@ -82,7 +82,7 @@ fn delete_project(call: &mut Call<'_>) -> Reply {
     if project.body.is_default {
         return Err(ErrorResponse::bad_request("the account's default project cannot be deleted"));
     }
-    if call.world.holds_anything(id) {
+    if has_objects(call.world, id) {
         return Err(ErrorResponse::conflict("the project still holds resources: delete them first"));
     }
     call.world.end_project_memberships(id);
@@ -91,20 +91,18 @@ fn delete_project(call: &mut Call<'_>) -> Reply {
     Ok(message_response("project deleted"))
 }
 
-impl World {
-    fn holds_anything(&self, project: Uuid) -> bool {
-        let project = Some(project);
-        let counts = [
-            self.vpcs.len(project),
-            self.vms.len(project),
-            self.volumes.len(project),
-            self.snapshots.len(project),
-            self.backup_schedules.len(project),
-            self.databases.len(project),
-            self.clusters.len(project),
-            self.apps.len(project),
-            self.functions.len(project),
-        ];
-        counts.iter().any(|count| *count > 0) || project.is_some_and(|id| self.keeps_backups(id))
-    }
+fn has_objects(world: &World, project: Uuid) -> bool {
+    let project = Some(project);
+    let counts = [
+        world.vpcs.len(project),
+        world.vms.len(project),
+        world.volumes.len(project),
+        world.snapshots.len(project),
+        world.backup_schedules.len(project),
+        world.databases.len(project),
+        world.clusters.len(project),
+        world.apps.len(project),
+        world.functions.len(project),
+    ];
+    counts.iter().any(|count| *count > 0) || project.is_some_and(|id| world.keeps_backups(id))
 }

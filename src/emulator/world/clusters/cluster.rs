@@ -28,7 +28,7 @@ impl Handlers for Cluster {
     fn happen(world: &mut World, id: Uuid, at: Time, _until: Time) {
         let Some(record) = world.clusters.get(id) else { return };
         if record.timeline.gone_at().is_some() {
-            world.remove_cluster(id, at);
+            remove_cluster(world, id, at);
         } else if record.body.upgrade.as_ref().is_some_and(|upgrade| upgrade.done_at <= at) {
             world.finish_upgrade(id, at);
         } else if record.claims_due().is_some_and(|due| due <= at) {
@@ -64,32 +64,30 @@ impl Handlers for Cluster {
         fields.write_object_array("node_pools", pools, |fields, pool| {
             NodePool::show(pool, RenderContext { detail: false, ..view }, fields);
         });
-        fields.write_number("price_per_hour", view.world.cluster_rate(record));
+        fields.write_number("price_per_hour", cluster_hourly_price(view.world, record));
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
     }
 }
 
-impl World {
-    /// Returns the hourly price of a cluster, including its workers.
-    fn cluster_rate(&self, record: &TableRecord<Cluster>) -> Decimal {
-        let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly_price);
-        let pools = self.cluster_pools(record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
-        control_plane + pools.sum::<Decimal>()
-    }
+/// Returns the hourly price of a cluster, including its workers.
+fn cluster_hourly_price(world: &World, record: &TableRecord<Cluster>) -> Decimal {
+    let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly_price);
+    let pools = world.cluster_pools(record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
+    control_plane + pools.sum::<Decimal>()
+}
 
-    /// Removes a cluster and its pools; the volumes of its claims stay.
-    fn remove_cluster(&mut self, id: Uuid, at: Time) {
-        let pools: Vec<_> = self.cluster_pools(id).map(|pool| pool.id).collect();
-        for pool in pools {
-            self.node_pools.remove(pool);
-        }
-        let Some(record) = self.clusters.remove(id) else { return };
-        for bound in record.body.bound.values() {
-            self.volumes.update(bound.volume, at, |volume: &mut TableRecord<Volume>| {
-                volume.body.cluster_id = None;
-            });
-        }
+/// Removes a cluster and its pools; the volumes of its claims stay.
+fn remove_cluster(world: &mut World, id: Uuid, at: Time) {
+    let pools: Vec<_> = world.cluster_pools(id).map(|pool| pool.id).collect();
+    for pool in pools {
+        world.node_pools.remove(pool);
+    }
+    let Some(record) = world.clusters.remove(id) else { return };
+    for bound in record.body.bound.values() {
+        world.volumes.update(bound.volume, at, |volume: &mut TableRecord<Volume>| {
+            volume.body.cluster_id = None;
+        });
     }
 }
 

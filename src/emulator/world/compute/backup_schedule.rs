@@ -40,16 +40,16 @@ impl Handlers for BackupSchedule {
             return world.backup_schedules.amend(id, |record| record.body.last_run = Some(at));
         };
         let (body, project) = (record.body.clone(), record.project);
-        let passed_over = world.passed_over(id, &body, disk, until.duration_since(at).as_secs());
-        let run = time_after(at, passed_over * body.period_secs());
-        let made = body.made + passed_over + 1;
+        let skipped = count_skippable_runs(world, id, &body, disk, until.duration_since(at).as_secs());
+        let run = time_after(at, skipped * body.period_secs());
+        let made = body.made + skipped + 1;
         world.backup_schedules.amend(id, |record| {
             record.body.made = made;
             record.body.last_run = Some(run);
         });
         let backup = body.new_backup(disk, made, id, run);
         backup::create_scheduled_backup(world, backup_id(id, made), project, run, backup);
-        world.let_go(id, body.retention);
+        remove_oldest_backups(world, id, body.retention);
     }
 
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
@@ -74,33 +74,31 @@ fn backup_id(schedule: Uuid, number: i64) -> Uuid {
     seeded_rng::nth_uuid(schedule.as_u64_pair().1, u64::try_from(number).unwrap_or_default())
 }
 
-impl World {
-    /// Returns how many runs can be skipped, from a due one on, if the clock stops in `left` seconds: those that
-    /// `retention` later runs will have followed by then. The number of backups and their price must already equal
-    /// those of the later runs, or the bill would differ.
-    fn passed_over(&self, id: Uuid, schedule: &BackupSchedule, disk: i64, left: i64) -> i64 {
-        let runs = left / schedule.period_secs() + 1;
-        if runs <= schedule.retention {
+/// Returns how many runs can be skipped, from a due one on, if the clock stops in `left` seconds: those that
+/// `retention` later runs will have followed by then. The number of backups and their price must already equal
+/// those of the later runs, or the bill would differ.
+fn count_skippable_runs(world: &World, id: Uuid, schedule: &BackupSchedule, disk: i64, left: i64) -> i64 {
+    let runs = left / schedule.period_secs() + 1;
+    if runs <= schedule.retention {
+        return 0;
+    }
+    let same = |backup: &Backup| backup.storage_size == disk && backup.billing == Billing::Payg;
+    let mut kept = 0;
+    for backup in world.backups.index().of_schedule(id).filter_map(|id| world.backups.get(id)) {
+        if !same(&backup.body) {
             return 0;
         }
-        let same = |backup: &Backup| backup.storage_size == disk && backup.billing == Billing::Payg;
-        let mut kept = 0;
-        for backup in self.backups.index().of_schedule(id).filter_map(|id| self.backups.get(id)) {
-            if !same(&backup.body) {
-                return 0;
-            }
-            kept += 1;
-        }
-        if kept == schedule.retention { runs - schedule.retention } else { 0 }
+        kept += 1;
     }
+    if kept == schedule.retention { runs - schedule.retention } else { 0 }
+}
 
-    /// Removes a schedule's oldest backups until `retention` of them are left.
-    fn let_go(&mut self, id: Uuid, retention: i64) {
-        let kept: Vec<_> = self.backups.index().of_schedule(id).collect();
-        let most = usize::try_from(retention).unwrap_or_default();
-        for backup in kept.iter().take(kept.len().saturating_sub(most)) {
-            self.backups.remove(*backup);
-        }
+/// Removes a schedule's oldest backups until `retention` of them are left.
+fn remove_oldest_backups(world: &mut World, id: Uuid, retention: i64) {
+    let kept: Vec<_> = world.backups.index().of_schedule(id).collect();
+    let most = usize::try_from(retention).unwrap_or_default();
+    for backup in kept.iter().take(kept.len().saturating_sub(most)) {
+        world.backups.remove(*backup);
     }
 }
 

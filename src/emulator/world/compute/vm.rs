@@ -73,7 +73,7 @@ fn create_vm(call: &mut Call<'_>) -> Reply {
     };
     let billing = call.begin_billing(billing_type, body.monthly_price())?;
     let (now, project) = (call.now, call.project_id());
-    let public_ipv4_address = call.world.public_address();
+    let public_ipv4_address = allocate_public_address(call.world);
     let body = Vm { billing, public_ipv4_address, private_ipv4_address: address, ..body };
     let id = call.world.create_record(Some(project), now, Timeline::new(now, CREATING), body);
     call.record_response::<Vm>(201, id, "VM created")
@@ -123,13 +123,11 @@ fn private_address(call: &Call<'_>, vpc: Uuid) -> Result<Ipv4Addr, ErrorResponse
     free.map(Ipv4Addr::from_bits).ok_or_else(|| ErrorResponse::conflict("the VPC has no free address left"))
 }
 
-impl World {
-    /// Returns the next address of 198.18.0.0/15, which is reserved for network benchmarks.
-    fn public_address(&mut self) -> Ipv4Addr {
-        self.account.counter += 1;
-        let offset = u32::try_from(self.account.counter % 131_000).unwrap_or_default();
-        Ipv4Addr::from_bits(Ipv4Addr::new(198, 18, 0, 1).to_bits() + offset)
-    }
+/// Returns the next address of 198.18.0.0/15, which is reserved for network benchmarks.
+fn allocate_public_address(world: &mut World) -> Ipv4Addr {
+    world.account.counter += 1;
+    let offset = u32::try_from(world.account.counter % 131_000).unwrap_or_default();
+    Ipv4Addr::from_bits(Ipv4Addr::new(198, 18, 0, 1).to_bits() + offset)
 }
 
 fn read_vm(call: &mut Call<'_>) -> Reply {
