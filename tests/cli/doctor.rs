@@ -158,7 +158,7 @@ fn a_service_difference_is_reported_and_the_capabilities_are_used() {
     let how = |subject: &str| assumption(&document, subject)["how"].as_str().unwrap_or_default().to_owned();
     assert!(how("largest page").contains("a limit of 100 is refused"), "{}", run.stdout);
     assert!(how("vm.ram").contains("text instead"), "{}", run.stdout);
-    assert!(how("date header").contains("does not tell"), "{}", run.stdout);
+    assert!(how("date header").contains("does not have it"), "{}", run.stdout);
     assert_eq!(document["page_limit"], 50);
     through("plan").says(&["vpc.main", "create"]);
     through("doctor").says(&["learned", "pages of 50 rows"]);

@@ -385,7 +385,7 @@ fn an_import_lists_omissions_and_the_entries_for_ids() {
         assert_eq!(suggestion[key], wanted, "{document}");
     }
     let run = case.ok(&format!("import volume.media {volume} --yes"));
-    run.says(&["volume.media.vm is the id of the vm `web`", "write `$vm.web` instead"]);
+    run.says(&["volume.media.vm is the id of the vm `web`", "write `$vm.web` in its place"]);
     let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, rest) = text.split_once("(stead ").unwrap();
     let (remedy, _) = rest.split_once(')').unwrap();

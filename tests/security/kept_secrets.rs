@@ -207,7 +207,7 @@ fn a_ciphertext_copied_from_another_secret_is_rejected() {
         let other = ledger["secrets"]["values"]["vars.other"]["ciphertext"].clone();
         ledger["secrets"]["values"]["vars.token"]["ciphertext"] = other;
     });
-    keys.with("ada", 1, "secret get vars.token --show").says(&["made for another address"]);
+    keys.with("ada", 1, "secret get vars.token --show").says(&["created for another address"]);
     keys.with("ada", 1, "plan").says(&["vars.token is not used", "someone changed it without stead"]);
     restore();
     // Of another version.

@@ -308,7 +308,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         fs::rename(&directory, root.path().join("aside")).unwrap();
         symlink(root.path().join("aside"), &directory).unwrap();
-        refused("it is a link");
+        refused("it is a symbolic link, or not a directory");
     }
 
     /// Root may give files away; other users cannot, and then there is nothing to try.

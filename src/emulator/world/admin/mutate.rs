@@ -115,7 +115,7 @@ fn mutate_record<T: StoredKind>(
         }
     }
     let body: T = serde_json::from_value(Value::Object(fields))
-        .map_err(|error| MutateError::Invalid(format!("a value does not fit: {error}")))?;
+        .map_err(|error| MutateError::Invalid(format!("a value is not valid: {error}")))?;
     world.table_mut::<T>().update(key, now, |record| {
         record.body = body;
         record.timeline = status.unwrap_or_else(|| record.timeline.clone());

@@ -291,7 +291,7 @@ mod tests {
             ("postgres://me:hunter2@db:x/d", "is not a number"),
             ("postgres://me:hunter2%@db/d", "the password has a `%`"),
             ("postgres://me:hunter2%+1@db/d", "the password has a `%`"),
-            ("postgres://me:hunter2%00@db/d", "the password has a zero"),
+            ("postgres://me:hunter2%00@db/d", "the password has a NUL character"),
             ("postgres://me:hunter2@db/d?sslmod=require", "did you mean `sslmode`?"),
             ("postgres://me:hunter2@db/d?options=-csearch_path%3Dx", "no parameter `options`"),
             ("postgres://me:hunter2@db/d?sslmode", "no `=`"),
