@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::args::PlanScopeArgs;
+use super::args::plan::PlanScopeArgs;
 use super::planning::progress::{ProgressReporter, wait_message};
 use super::process::exit_code::Exit;
 use super::process::failure::CliFailure;

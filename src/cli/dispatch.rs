@@ -1,14 +1,17 @@
 //! Entry point of the program: parses arguments, merges settings, runs one command, and returns the exit code.
 
+pub mod command_line;
+
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use super::args::{Cli, Command, GlobalArgs, OutputFormat, OutputSupport, command_overview};
+use super::args::{GlobalArgs, OutputFormat};
 use super::command_context::CommandContext;
 use super::commands;
+use super::dispatch::command_line::{Cli, Command, OutputSupport, command_overview};
 use super::files::stack_files;
 use super::process::env::EnvVariables;
 use super::process::exit_code::Exit;

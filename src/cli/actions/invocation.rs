@@ -3,7 +3,7 @@
 use super::registry::KindAction;
 use super::request::PreparedAction;
 use super::target::{ActionScope, ActionTarget};
-use crate::cli::args::DoArgs;
+use crate::cli::actions::command_line::DoArgs;
 use crate::cli::command_context::CommandContext;
 
 /// One action on one object, as the user requested it.

@@ -1,5 +1,6 @@
 //! `stead do`: builds requests from the action tables, sends them, waits, and renders the responses.
 
+pub(super) mod command_line;
 pub(super) mod invocation;
 pub(super) mod kubeconfig;
 pub(super) mod output;

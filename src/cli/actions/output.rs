@@ -9,7 +9,7 @@ use super::kubeconfig::KubeconfigContext;
 use super::registry::KindAction;
 use super::target::ActionScope;
 use super::wait::{self, WaitOutcome};
-use crate::cli::args::DoArgs;
+use crate::cli::actions::command_line::DoArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;

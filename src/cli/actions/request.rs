@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::parameters;
 use super::registry::KindAction;
 use super::target::{ActionScope, ActionTarget};
-use crate::cli::args::DoArgs;
+use crate::cli::actions::command_line::DoArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;

@@ -1,7 +1,8 @@
 //! Rebuilds the global flags of a command line, so that a suggested next command can be copied as it is. Environment
 //! variables and the user's settings are left out, since they apply to the next command anyway. Pure.
 
-use super::{CloudChoice, GlobalArgs};
+use crate::cli::args::CloudChoice;
+use crate::cli::args::GlobalArgs;
 
 /// Returns the global flags as the user would type them, without those that only change the output.
 pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
@@ -44,7 +45,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::cli::args::Cli;
+    use crate::cli::dispatch::command_line::Cli;
 
     #[test]
     fn suggested_commands_repeat_only_the_flags_that_select_the_stack() {

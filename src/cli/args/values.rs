@@ -40,15 +40,15 @@ pub enum ChangeKind {
     Delete,
 }
 
-pub(super) fn parse_address(text: &str) -> Result<Address, String> {
+pub(in crate::cli) fn parse_address(text: &str) -> Result<Address, String> {
     Address::parse(text).map_err(|error| error.to_string())
 }
 
-pub(super) fn parse_module_or_resource(text: &str) -> Result<Address, String> {
+pub(in crate::cli) fn parse_module_or_resource(text: &str) -> Result<Address, String> {
     Address::parse_path(text).map_err(|error| error.to_string())
 }
 
-pub(super) fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), String> {
+pub(in crate::cli) fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), String> {
     match text.split_once('=') {
         None => Ok((parse_module_or_resource(text)?, None)),
         Some((_, "")) => Err("the id is missing after the =".to_owned()),
@@ -56,7 +56,7 @@ pub(super) fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), Stri
     }
 }
 
-pub(super) fn parse_approval(text: &str) -> Result<AutoApproval, String> {
+pub(in crate::cli) fn parse_approval(text: &str) -> Result<AutoApproval, String> {
     if text == "all" {
         return Ok(AutoApproval::All);
     }
@@ -67,8 +67,12 @@ pub(super) fn parse_approval(text: &str) -> Result<AutoApproval, String> {
     text.split(',').map(kind).collect::<Result<_, _>>().map(AutoApproval::Only)
 }
 
-pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(in crate::cli) fn parse_duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
         text.parse().map_err(|_| "expected the form 90s, 5m or 1h".to_owned())?;
     Duration::try_from(span).map_err(|_| "it cannot be negative".to_owned())
+}
+
+pub(in crate::cli) fn parse_secret_address(text: &str) -> Result<Name, String> {
+    Address::parse(text).map(|address| address.as_str().into()).map_err(|error| error.to_string())
 }

@@ -1,7 +1,8 @@
 //! Templates of the files that `ci` writes: pipelines for GitHub and GitLab, and the Git hook.
 //! Pure: returns texts, writes nothing.
 
-use crate::cli::args::CiSystem;
+use clap::ValueEnum;
+
 use crate::model::address::{Name, is_legal_segment};
 
 /// Properties of a stack that its pipeline depends on.
@@ -207,6 +208,17 @@ fn quote_yaml(text: &str) -> String {
 fn quoted_list(texts: &[String]) -> String {
     let all: Vec<String> = texts.iter().map(|text| quote_yaml(text)).collect();
     format!("[{}]", all.join(", "))
+}
+
+/// CI system that a pipeline is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CiSystem {
+    /// GitHub Actions, configured by a workflow file.
+    #[value(name = "github")]
+    GitHub,
+    /// GitLab CI, configured by a pipeline file.
+    #[value(name = "gitlab")]
+    GitLab,
 }
 
 #[cfg(test)]

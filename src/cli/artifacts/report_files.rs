@@ -3,7 +3,7 @@
 use std::env;
 use std::path::Path;
 
-use crate::cli::args::ReportTarget;
+use crate::cli::args::report::ReportTarget;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::{git_origin, stack_files};
 use crate::cli::process::failure::CliFailure;

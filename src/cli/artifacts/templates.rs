@@ -1,6 +1,8 @@
 //! The example stacks that `init` writes. Pure: returns texts, writes nothing.
 
-use crate::cli::args::{FileSyntax, StackTemplate};
+use clap::ValueEnum;
+
+use crate::cli::args::values::FileSyntax;
 use crate::model::address::is_legal_segment;
 
 /// A file to write: its path relative to the stack's directory, and its text.
@@ -36,6 +38,16 @@ pub fn stack_name(directory: &str) -> String {
     let name: String = lower.chars().map(legal).take(64).collect();
     let name = name.trim_matches('-');
     if is_legal_segment(name) { name.to_owned() } else { DEFAULT_STACK_NAME.to_owned() }
+}
+
+/// An example stack that `init` writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum StackTemplate {
+    /// One network and one virtual machine.
+    #[default]
+    Minimal,
+    /// Machines, storage, backups and a database in two environments.
+    Shop,
 }
 
 #[cfg(test)]

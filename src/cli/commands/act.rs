@@ -5,14 +5,13 @@ use std::cell::Cell;
 
 use serde_json::{Value as Json, json};
 
+use crate::cli::actions::command_line::{DELETE, DoArgs};
 use crate::cli::actions::invocation::ActionInvocation;
 use crate::cli::actions::output::{self, CompletedAction};
 use crate::cli::actions::registry::{self, KindAction};
 use crate::cli::actions::target::{ActionScope, ActionTarget, TargetReference, is_name};
 use crate::cli::actions::wait::{ActionWaiter, WaitOutcome};
 use crate::cli::actions::{request, send};
-use crate::cli::args::DoArgs;
-use crate::cli::args::actions::DELETE;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::delete_object;
 use crate::cli::process::exit_code::Exit;

@@ -3,9 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+
 use super::ledger_copy::missing_ledger;
 use crate::apply::context::TimingBounds;
-use crate::cli::args::AdoptDirectoryArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::repository_walk;
 use crate::cli::files::stack_files::SharedRoot;
@@ -23,6 +24,20 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::{CurrentOrigin, OriginMatch};
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
+
+/// Command-line arguments of `stead state adopt-directory`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead state adopt-directory -e prod\n  stead state adopt-directory --all --yes\n\nA ledger on a shared backend records the repository and the directory that it is applied from; plans from another\ndirectory are blocked. A move inside of the repository needs no adoption."
+)]
+pub struct AdoptDirectoryArgs {
+    /// All stacks of the repository, in all environments (or the one of -e), after it was renamed or copied
+    #[arg(long)]
+    pub all: bool,
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// A ledger, and the directory to add to its origins.
 struct OriginCandidate {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use clap::{Args, Subcommand};
 use rust_decimal::Decimal;
 
-use crate::cli::args::{CatalogAction, CatalogArgs, CatalogUpdateArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io;
@@ -26,6 +26,60 @@ use crate::report::json;
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::views::action_output::laid_out;
 use crate::report::views::catalog::{self, CatalogListing, CatalogQuery};
+
+/// Command-line arguments of `stead catalog`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Tables of prices need no key.\n\nExamples:\n  stead catalog vm --min-cpu 2 --min-ram 4GB --max-price 30\n  stead catalog database --engine postgres --sort monthly_price\n  stead catalog templates --search ubuntu --output json\n  stead catalog update --check"
+)]
+pub struct CatalogArgs {
+    /// Table to show, such as vm, regions, templates; lists all tables when omitted
+    pub table: Option<String>,
+    /// Minimum number of processor cores
+    #[arg(long, value_name = "N", value_parser = parse_amount)]
+    pub min_cpu: Option<Decimal>,
+    /// Minimum memory, as 2048 (MB) or 2GB
+    #[arg(long, value_name = "SIZE", value_parser = parse_megabytes)]
+    pub min_ram: Option<Decimal>,
+    /// Minimum storage, in GB
+    #[arg(long, value_name = "GB", value_parser = parse_amount)]
+    pub min_storage: Option<Decimal>,
+    /// Only this database engine
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<String>,
+    /// Maximum monthly price, in USD
+    #[arg(long, value_name = "USD", value_parser = parse_amount)]
+    pub max_price: Option<Decimal>,
+    /// Only rows where a field has this value; repeatable
+    #[arg(long = "where", value_name = "FIELD=VALUE", value_parser = parse_field_filter)]
+    pub wheres: Vec<(String, String)>,
+    /// Only names that contain this text
+    #[arg(long, value_name = "TEXT")]
+    pub search: Option<String>,
+    /// Field to sort by; -FIELD sorts in descending order [default: monthly_price]
+    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    pub sort: Option<String>,
+    /// What to do with the pinned names
+    #[command(subcommand)]
+    pub action: Option<CatalogAction>,
+}
+
+/// Subcommands of `stead catalog`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum CatalogAction {
+    /// Pin the current ids and prices of the names that the stack uses, in stead.lock
+    #[command(after_help = "Examples:\n  stead catalog update\n  stead catalog update --check")]
+    Update(CatalogUpdateArgs),
+}
+
+/// Command-line arguments of `stead catalog update`.
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct CatalogUpdateArgs {
+    /// Write nothing; exit with 2 if something would change
+    #[arg(long)]
+    pub check: bool,
+}
 
 /// Shows a table of the catalog, or updates the pinned names.
 ///
@@ -187,4 +241,41 @@ fn keep_lost(old: &Records, live: &Records, new: &mut Records) -> Vec<String> {
         }
     }
     kept
+}
+
+fn parse_amount(text: &str) -> Result<Decimal, String> {
+    text.parse().map_err(|_| "expected a number, such as 2 or 0.5".to_owned())
+}
+
+fn parse_field_filter(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected the form FIELD=VALUE".to_owned()),
+    }
+}
+
+/// Parses a size of memory, as a number of MB or with a unit, and returns MB.
+fn parse_megabytes(text: &str) -> Result<Decimal, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, factor) = match lower.trim_end_matches("ib").trim_end_matches('b') {
+        rest if rest.ends_with('g') => (rest.trim_end_matches('g'), 1024),
+        rest => (rest.trim_end_matches('m'), 1),
+    };
+    let number: Decimal = digits.trim().parse().map_err(|_| "expected the form 2048 or 2GB".to_owned())?;
+    Ok(number * Decimal::from(factor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_sizes_are_parsed_with_their_units() {
+        let table =
+            [("2048", 2048), ("2GB", 2048), ("2g", 2048), ("512MB", 512), ("1GiB", 1024), ("0.5gb", 512)];
+        for (text, wanted) in table {
+            assert_eq!(parse_megabytes(text).unwrap(), Decimal::from(wanted), "{text}");
+        }
+        assert!(parse_megabytes("much").is_err());
+    }
 }

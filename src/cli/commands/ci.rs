@@ -1,12 +1,12 @@
 //! `stead ci`: writes pipelines and Git hooks, and posts comments and issues on the forge.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::cli::args::{CiAction, CiArgs, CiCommentArgs, CiHookArgs, CiInitArgs, PullRequestArgs};
-use crate::cli::artifacts::ci_templates::{self, PipelineParameters};
+use crate::cli::artifacts::ci_templates::{self, CiSystem, PipelineParameters};
 use crate::cli::artifacts::report_files;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::git_origin;
@@ -25,6 +25,93 @@ use crate::model::address::Name;
 use crate::model::source::Sources;
 use crate::report::text::escape;
 use crate::report::{json, review};
+
+/// Command-line arguments of `stead ci`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead ci init github\n  stead plan -e prod --report md=plan.md; stead ci comment plan.md\n  stead apply -e prod --expect \"$(stead ci reviewed -e prod)\""
+)]
+pub struct CiArgs {
+    /// Subcommand to run
+    #[command(subcommand)]
+    pub action: CiAction,
+}
+
+/// Subcommands of `stead ci`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum CiAction {
+    /// Write a pipeline for the stack: checks and plans in review, applies after the merge, a daily drift check
+    Init(CiInitArgs),
+    /// Post a Markdown report to the pull or merge request: one comment per stack and environment, updated in place
+    Comment(CiCommentArgs),
+    /// Print the fingerprint of the plan that was reviewed in the pull or merge request of this commit
+    Reviewed(PullRequestArgs),
+    /// Write a Git hook that validates the stack before every commit
+    Hook(CiHookArgs),
+}
+
+/// Command-line arguments of `stead ci init`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead ci init github --install 'curl -fsSL https://example.com/stead.tar.gz | tar xz -C /usr/local/bin'\n  stead -C infra/shop ci init gitlab --image registry.example.com/stead:1"
+)]
+pub struct CiInitArgs {
+    /// CI system of the pipeline
+    pub system: CiSystem,
+    /// Command that puts stead on a runner's PATH; without it, the pipeline fails with a message
+    #[arg(long, value_name = "COMMAND")]
+    pub install: Option<String>,
+    /// Container image of the jobs
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// Branch whose merges are applied
+    #[arg(long, value_name = "BRANCH", default_value = "main", value_parser = parse_branch)]
+    pub branch: String,
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Command-line arguments of `stead ci comment`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  stead plan -e prod --report md=plan.md && stead ci comment plan.md || stead ci comment -e prod --failed\n\nIn a job of GitHub Actions it needs GITHUB_TOKEN and `permissions: { pull-requests: write }`; in GitLab CI a GITLAB_TOKEN with the scope `api`."
+)]
+pub struct CiCommentArgs {
+    /// The report, as written by `--report md=FILE`
+    #[arg(required_unless_present = "failed")]
+    pub file: Option<PathBuf>,
+    /// Report that the plan failed, replacing the plan of an earlier commit
+    #[arg(long, conflicts_with = "file")]
+    pub failed: bool,
+    /// Pull or merge request to comment on.
+    #[command(flatten)]
+    pub number: PullRequestArgs,
+}
+
+/// Command-line arguments of `stead ci reviewed`, and of the choice of a pull or merge request.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\""
+)]
+pub struct PullRequestArgs {
+    /// Number of the pull or merge request [default: the job's, or the one that its commit came from]
+    #[arg(long, value_name = "N")]
+    pub number: Option<u64>,
+    /// The number of the account whose comments count [default: the token's; `github-actions[bot]` for a token
+    /// that may not ask]
+    #[arg(long, value_name = "ID")]
+    pub author: Option<u64>,
+}
+
+/// Command-line arguments of `stead ci hook`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead -C infra/shop ci hook")]
+pub struct CiHookArgs {
+    /// Overwrite an existing hook
+    #[arg(long)]
+    pub force: bool,
+}
 
 /// Runs a subcommand of `stead ci`.
 ///
@@ -283,4 +370,13 @@ fn additional_directories(own: &str, files: &[String]) -> Vec<String> {
 /// Returns a list of directory names, from the repository's root, as a path.
 fn join_segments(way: &[Name]) -> String {
     way.join("/")
+}
+
+/// Parses a branch name. Pipelines use it in patterns and conditions, so characters that are special there are refused.
+fn parse_branch(text: &str) -> Result<String, String> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    Err("a branch's name is made of letters, digits and - _ . / here; write another one into the file by hand".to_owned())
 }

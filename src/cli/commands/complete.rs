@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
 
 use crate::cli::actions::registry;
-use crate::cli::args::{Cli, CompleteArgs};
 use crate::cli::command_context::CommandContext;
+use crate::cli::command_line::Cli;
 use crate::cli::commands::completion_candidates::{self, CompletionContext, CompletionSource};
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
@@ -18,6 +18,16 @@ use crate::kinds::REGISTRY;
 use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
 use crate::model::address::{Address, Name};
 use crate::report::text::escape;
+
+/// Command-line arguments of `stead __complete`, which completion scripts run.
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct CompleteArgs {
+    /// Index of the word at the cursor; the program itself is word 0
+    pub at: usize,
+    /// All words of the command line
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+}
 
 /// Marker that lets the completion script offer files, too.
 const FILES: &str = ":files";

@@ -194,7 +194,7 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::cli::args::Cli;
+    use crate::cli::dispatch::command_line::Cli;
 
     fn at(line: &str) -> CompletionContext {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();

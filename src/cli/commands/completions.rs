@@ -1,11 +1,21 @@
 //! `stead completions`: prints the completion script for a shell.
 
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
-use crate::cli::args::{Cli, CompletionsArgs};
 use crate::cli::command_context::CommandContext;
+use crate::cli::command_line::Cli;
 use crate::cli::process::exit_code::Exit;
+
+/// Command-line arguments of `stead completions`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead completions bash > ~/.local/share/bash-completion/completions/stead\n  stead completions zsh > ~/.zfunc/_stead\n  stead completions fish > ~/.config/fish/completions/stead.fish\n\nbash, zsh and fish also complete what the stack has: addresses, environments, actions and codes."
+)]
+pub struct CompletionsArgs {
+    /// Shell to write the script for
+    pub shell: Shell,
+}
 
 /// Script for Bash; it runs `stead __complete` for every word.
 const BASH: &str = include_str!("completions/stead.bash");

@@ -1,8 +1,10 @@
 //! `stead convert`: converts a stack's file to the other syntax, or another tool's file to a stack.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::cli::args::{ConvertArgs, FileSyntax, SourceFormatChoice};
+use clap::{Args, ValueEnum};
+
+use crate::cli::args::values::FileSyntax;
 use crate::cli::artifacts::templates;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
@@ -16,6 +18,40 @@ use crate::config::{convert, format};
 use crate::kinds::REGISTRY;
 use crate::model::source::Source;
 use crate::report::json;
+
+/// Command-line arguments of `stead convert`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead convert --to kdl stead.yaml > stead.kdl\n  stead convert docker-compose.yml -o stead.yaml\n  stead convert --from render render.yaml --to kdl -o stead.kdl\n  stead convert --from app-spec .do/app.yaml"
+)]
+pub struct ConvertArgs {
+    /// The file, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Syntax of the result; for a stack's own file, the other syntax by default
+    #[arg(long)]
+    pub to: Option<FileSyntax>,
+    /// Tool that the file belongs to [default: detected from its content]
+    #[arg(long)]
+    pub from: Option<SourceFormatChoice>,
+    /// File to write to
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Overwrite an existing file
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Tool whose files `convert` reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SourceFormatChoice {
+    /// File of Docker Compose, `compose.yaml`.
+    Compose,
+    /// Blueprint file of Render, `render.yaml`.
+    Render,
+    /// DigitalOcean's app spec, `.do/app.yaml`.
+    AppSpec,
+}
 
 /// Converts another tool's file to stead's configuration.
 ///

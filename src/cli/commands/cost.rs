@@ -2,10 +2,11 @@
 //! environments, or of a saved plan.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use clap::Args;
 use rust_decimal::Decimal;
 
-use crate::cli::args::CostArgs as Args;
 use crate::cli::artifacts::plan_file;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls;
@@ -23,11 +24,28 @@ use crate::plan::model::change::Plan;
 use crate::report::views::cost::{self, CostColumn, CostReport};
 use crate::report::views::list::ObjectSummary;
 
+/// Command-line arguments of `stead cost`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead cost -e prod\n  stead cost -e prod --vs staging\n  stead cost prod.plan\n  stead cost --offline"
+)]
+pub struct CostArgs {
+    /// A saved plan; without it, the environment before and after an apply
+    #[arg(value_name = "FILE", conflicts_with_all = ["vs", "offline"])]
+    pub file: Option<PathBuf>,
+    /// Compare with another environment, each after an apply
+    #[arg(long, value_name = "ENV")]
+    pub vs: Option<Name>,
+    /// Send no request: use the configuration and the prices of the built-in cloud
+    #[arg(long)]
+    pub offline: bool,
+}
+
 /// Prints the monthly cost.
 ///
 /// # Errors
 /// When the stack has errors, the file is not a plan, or the service or the ledger cannot be read.
-pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &CostArgs) -> Result<Exit, CliFailure> {
     let bill = if let Some(file) = &args.file {
         let plan = plan_file::read_unverified(file)?.plan;
         now_and_then(&plan, &[])

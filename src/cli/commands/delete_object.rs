@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::cli::actions::command_line::DoArgs;
 use crate::cli::actions::target::TargetReference;
-use crate::cli::args::DoArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::planning::inventory;

@@ -1,17 +1,47 @@
 //! `stead destroy`: plans the deletion of all resources that are not protected, and applies that plan.
 
-use crate::cli::args::{AutoApproval, DestroyArgs as Args, PlanScopeArgs};
+use clap::Args;
+
+use crate::cli::args::plan::{ExecutionArgs, LeftoverArgs, PlanScopeArgs};
+use crate::cli::args::values::{AutoApproval, parse_module_or_resource};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::apply::{self, ApplyRequest};
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::model::address::{Address, Name};
+
+/// Command-line arguments of `stead destroy`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop\n  stead destroy -e staging --with-leftovers"
+)]
+pub struct DestroyArgs {
+    /// Do not prompt; needs --confirm
+    #[arg(long)]
+    pub yes: bool,
+    /// Name of the stack, as confirmation
+    #[arg(long, value_name = "STACK")]
+    pub confirm: Option<Name>,
+    /// Parallelism, reports and time bounds of the run.
+    #[command(flatten)]
+    pub running: ExecutionArgs,
+    /// Only this resource and what depends on it; repeatable
+    #[arg(long = "target", value_name = "ADDRESS", value_parser = parse_module_or_resource)]
+    pub targets: Vec<Address>,
+    /// Leave out this resource or module; repeatable
+    #[arg(long, value_name = "ADDRESS", value_parser = parse_module_or_resource)]
+    pub exclude: Vec<Address>,
+    /// Whether objects derived from the stack's objects are deleted, too.
+    #[command(flatten)]
+    pub leftovers: LeftoverArgs,
+}
 
 /// Deletes all resources that are not protected.
 ///
 /// # Errors
 /// When `--confirm` names another stack; else as `apply`.
-pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) -> Result<Exit, CliFailure> {
     let scope = PlanScopeArgs {
         targets: args.targets.clone(),
         exclude: args.exclude.clone(),

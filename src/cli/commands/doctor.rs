@@ -7,8 +7,9 @@ mod failure_text;
 mod stack;
 mod surroundings;
 
+use clap::Args;
+
 use super::doctor::failure_text::failure_and_remedy;
-use crate::cli::args::DoctorArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -20,6 +21,20 @@ use crate::report::json;
 use crate::report::views::doctor::{self, DoctorCheck};
 
 pub(in crate::cli) use self::surroundings::mend_settings;
+
+/// Command-line arguments of `stead doctor`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "It sends nothing but GETs, works without a stack, and exits with 1 when a check failed.\n--api exits with 1 when the service differs from what stead assumes; what it learns (the largest page,\nthe rate) is kept for this service and profile, and used from then on.\n\nExamples:\n  stead doctor\n  stead doctor --fix\n  stead doctor --api -p work\n  stead doctor --api --output json > contract.json"
+)]
+pub struct DoctorArgs {
+    /// Compare the behavior of the service with the contract that stead assumes
+    #[arg(long, conflicts_with = "fix")]
+    pub api: bool,
+    /// Fix what is safe to fix: the permissions of stead's own files
+    #[arg(long)]
+    pub fix: bool,
+}
 
 /// Checks the preconditions of plan and apply, or compares the service with its contract.
 ///

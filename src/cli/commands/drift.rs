@@ -1,6 +1,8 @@
 //! `stead drift`: compares live attributes with the last applied ones, and lists unmanaged objects.
 
-use crate::cli::args::DriftArgs;
+use clap::Args;
+
+use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::drift_history::DriftHistoryFile;
 use crate::cli::artifacts::report_files::{self, ReportContext};
 use crate::cli::command_context::CommandContext;
@@ -16,6 +18,7 @@ use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::project::LoadedStack;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::decide::checks::lost_ledger;
@@ -28,6 +31,32 @@ use crate::report::review::{ReviewFormat, ReviewSubject};
 use crate::report::text::escape;
 use crate::report::views::drift::{self, DriftReport, OtherProjectCounts};
 use crate::report::views::list::ObjectSummary;
+
+/// Command-line arguments of `stead drift`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n\n\
+    stead records the drift that it found in .stead/drift, names and times only: keep that directory between cron runs, \
+    and each run reports new drift, since when the other drift exists, and what is resolved."
+)]
+pub struct DriftArgs {
+    /// Exit with 3 if there is drift
+    #[arg(long, alias = "detailed-exitcode")]
+    pub exit_code: bool,
+    /// In a job of GitHub Actions or GitLab CI: open an issue with the drift that needs a decision, update it while
+    /// there is some, and close it when there is none
+    #[arg(long, conflicts_with = "accept")]
+    pub issue: bool,
+    /// Report files to write in addition to the output.
+    #[command(flatten)]
+    pub reports: PlanReportArgs,
+    /// Write the live value of this path into the configuration; shows the change, and prompts
+    #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
+    pub accept: Option<Name>,
+    /// Do not prompt
+    #[arg(long, requires = "accept")]
+    pub yes: bool,
+}
 
 /// Compares the live objects with the ledger, and reports drift.
 ///

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use clap::Args;
 use serde::Serialize;
 
-use crate::cli::args::EmulatorArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
@@ -19,6 +19,41 @@ use crate::emulator::faults;
 use crate::emulator::seed::Seed;
 use crate::emulator::server::{self, EmulatorHandle};
 use crate::kinds::REGISTRY;
+
+/// Command-line arguments of `stead emulator`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead emulator --seed shop\n  stead emulator --seed objects=200\n  stead emulator --fail 'POST /vms=503:10%' --speed 60"
+)]
+pub struct EmulatorArgs {
+    /// Port; 0 selects a free one
+    #[arg(long, default_value_t = 8377)]
+    pub port: u16,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub bind: std::net::IpAddr,
+    /// Listen on other than loopback addresses; anyone with the key can reach it
+    #[arg(long)]
+    pub i_know: bool,
+    /// Data directory [default: .stead, the cloud that --cloud local uses]
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// Fill a new cloud: shop (the objects of examples/shop), objects=N, or an exported file
+    #[arg(long, value_name = "SPEC")]
+    pub seed: Option<String>,
+    /// Inject failures: 'POST /vms=503:10%'; repeatable
+    #[arg(long, value_name = "SPEC")]
+    pub fail: Vec<String>,
+    /// Seed of the random failures
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub fault_seed: u64,
+    /// Speed of its clock, in seconds per real second [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub speed: Option<u32>,
+    /// Disable rate limits
+    #[arg(long)]
+    pub no_limiter: bool,
+}
 
 /// Serves the built-in cloud.
 ///

@@ -1,9 +1,9 @@
 //! `stead eval EXPR`: evaluates an expression in the scope of the stack's outputs.
 
+use clap::Args;
 use serde::Serialize;
 
 use super::render::display_value;
-use crate::cli::args::EvalArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -12,6 +12,18 @@ use crate::model::expression::Expression;
 use crate::model::value::Value;
 use crate::report::json::{self, JsonValue};
 use crate::report::text::escape;
+
+/// Command-line arguments of `stead eval`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead eval '$locals.host'\n  stead eval -e prod 'vars.nodes.size() + 1'\n  \
+    stead eval 'values(vm.web).map(v, v.name)'\n\nUnknown and secret values are shown as such."
+)]
+pub struct EvalArgs {
+    /// A reference ($vars.x), or an expression with or without ${ and }
+    #[arg(value_name = "EXPR", allow_hyphen_values = true)]
+    pub expression: String,
+}
 
 /// JSON output of `eval`.
 #[derive(Serialize)]

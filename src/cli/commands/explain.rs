@@ -1,8 +1,8 @@
 //! `stead explain SUBJECT`: explains a kind, an attribute, a keyword, a function or a code.
 
+use clap::Args;
 use serde::Serialize;
 
-use crate::cli::args::ExplainArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -14,6 +14,18 @@ use crate::kinds::REGISTRY;
 use crate::report::json;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
+
+/// Command-line arguments of `stead explain`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead explain database\n  stead explain database.plan\n  stead explain app.autoscaling.min_replicas\n  \
+    stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n\nWithout a subject, it lists all subjects."
+)]
+pub struct ExplainArgs {
+    /// A kind, KIND.ATTRIBUTE, a keyword, a function, or a code of a diagnostic or a plan
+    #[arg(value_name = "SUBJECT")]
+    pub subject: Option<String>,
+}
 
 /// JSON output of `explain`.
 #[derive(Serialize)]

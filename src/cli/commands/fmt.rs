@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{FileSyntax, FmtArgs};
+use clap::Args;
+
+use crate::cli::args::values::FileSyntax;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::planning::prune;
@@ -15,6 +17,29 @@ use crate::kinds::REGISTRY;
 use crate::model::source::Source;
 use crate::report::json;
 use crate::report::views::edits;
+
+/// Command-line arguments of `stead fmt`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead fmt\n  stead fmt --check\n  stead fmt --diff shop.stead.yaml\n  stead fmt --prune\n  stead fmt - --format kdl < stead.kdl"
+)]
+pub struct FmtArgs {
+    /// Files, or `-` for standard input; the stack's own files when omitted
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write nothing; exit with 1 and list the files that would change
+    #[arg(long)]
+    pub check: bool,
+    /// Show the changes as a diff
+    #[arg(long)]
+    pub diff: bool,
+    /// Remove `moved`, `import` and `removed` entries that are done in every environment; shows the change
+    #[arg(long, conflicts_with = "files")]
+    pub prune: bool,
+    /// Syntax of the text on standard input
+    #[arg(long, default_value = "yaml")]
+    pub format: FileSyntax,
+}
 
 /// Formats the given files, or standard input for `-`.
 ///

@@ -1,7 +1,8 @@
 //! `stead get ADDRESS`: shows the live attributes of one object beside the last applied ones.
 
+use clap::Args;
+
 use crate::cli::actions::target::{ActionScope, TargetReference};
-use crate::cli::args::GetArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls;
 use crate::cli::process::exit_code::Exit;
@@ -12,6 +13,14 @@ use crate::model::value::redact_attributes;
 use crate::plan::join::prices::ObjectPrices;
 use crate::report::json;
 use crate::report::views::list;
+
+/// Command-line arguments of `stead get`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead get vm.web\n  stead get snapshot:0b7c…")]
+pub struct GetArgs {
+    /// The resource, or KIND:ID for an unmanaged object
+    pub address: String,
+}
 
 /// Shows the object at an address.
 ///

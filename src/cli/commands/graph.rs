@@ -1,8 +1,8 @@
 //! `stead graph`: prints the dependency graph.
 
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
-use crate::cli::args::{GraphArgs as Args, GraphFormat};
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -10,6 +10,35 @@ use crate::cli::stack::unknown_addresses;
 use crate::editor::graph::{self, DependencyGraph, DependencyNode, DependencyReason, TraversalDirection};
 use crate::model::address::Address;
 use crate::report::json;
+
+/// Command-line arguments of `stead graph`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead graph\n  stead graph --format svg > stack.svg\n  \
+    stead graph --focus database.main --depth 1\n  stead graph --format dot | dot -Tpng > stack.png")]
+pub struct GraphArgs {
+    /// Output format of the graph [default: tree]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<GraphFormat>,
+    /// Only this resource, its dependencies and its dependents
+    #[arg(long, value_name = "ADDRESS")]
+    pub focus: Option<String>,
+    /// Maximum distance from the focus
+    #[arg(long, value_name = "N", requires = "focus")]
+    pub depth: Option<usize>,
+}
+
+/// Output format of a dependency graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GraphFormat {
+    /// A tree: each resource with its dependencies below it.
+    Tree,
+    /// A Mermaid flowchart, for Markdown.
+    Mermaid,
+    /// Graphviz source, for `dot`.
+    Dot,
+    /// An SVG image of the graph.
+    Svg,
+}
 
 /// JSON output of `graph`.
 #[derive(Serialize)]
@@ -31,7 +60,7 @@ struct GraphDocumentEdge<'g> {
 ///
 /// # Errors
 /// When the stack has errors, or no resource is at the focus.
-pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &GraphArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let whole = DependencyGraph::from_stack(&project.stack);
     let focus = args.focus.as_deref().map(|address| nodes_at(&whole, address)).transpose()?;

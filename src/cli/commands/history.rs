@@ -1,6 +1,9 @@
 //! `stead history`: lists past applies, and events of the ledger itself.
 
-use crate::cli::args::{HistoryAction, HistoryArgs};
+use std::num::NonZeroUsize;
+
+use clap::{Args, Subcommand};
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
@@ -9,6 +12,27 @@ use crate::ledger::state::run_history::{Incident, IncidentKind, ResourceCounts, 
 use crate::model::address::Name;
 use crate::report::json;
 use crate::report::views::history::{self, ApplyStatus, IncidentRecord, RunRecord};
+
+/// Command-line arguments of `stead history`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead history -e prod\n  stead history show 1 --output json")]
+pub struct HistoryArgs {
+    /// Show one apply in full
+    #[command(subcommand)]
+    pub show: Option<HistoryAction>,
+}
+
+/// Subcommands of `stead history`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum HistoryAction {
+    /// Show one apply in full
+    #[command(after_help = "Example:\n  stead history show 1")]
+    Show {
+        /// Number in the list; 1 is the latest apply
+        #[arg(value_parser = parse_list_number)]
+        number: NonZeroUsize,
+    },
+}
 
 /// Lists past applies, or shows one.
 ///
@@ -86,4 +110,8 @@ fn incident_record(incident: &Incident) -> IncidentRecord {
         IncidentKind::Acted { action, on, end, .. } => format!("{action} {on}: {}", end.as_str()),
     };
     IncidentRecord { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }
+}
+
+fn parse_list_number(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| "expected a number of the list, from 1 on".to_owned())
 }

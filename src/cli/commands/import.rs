@@ -1,5 +1,6 @@
 //! `stead import`: adopts live objects, and writes their configuration.
 
+pub(in crate::cli) mod arguments;
 mod child;
 mod literals;
 mod secrets;
@@ -9,9 +10,10 @@ use std::collections::BTreeMap;
 use self::secrets::ImportedSecrets;
 use super::import::literals::block_literal;
 use super::recover::read_and_match;
-use crate::cli::args::{FileSyntax, ImportArgs};
+use crate::cli::args::values::FileSyntax;
 use crate::cli::artifacts::templates;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::import::arguments::ImportArgs;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
 use crate::cli::planning::refresh::{self, RefreshResult};

@@ -1,14 +1,35 @@
 //! `stead init`: writes an example stack; needs no account.
 
 use std::io;
+use std::path::PathBuf;
 
-use crate::cli::args::{FileSyntax, InitArgs, StackTemplate};
-use crate::cli::artifacts::templates;
+use clap::Args;
+
+use crate::cli::args::values::FileSyntax;
+use crate::cli::artifacts::templates::{self, StackTemplate};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::report::json;
+
+/// Command-line arguments of `stead init`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead init\n  stead init --template shop --format kdl my-shop")]
+pub struct InitArgs {
+    /// Directory to write to
+    #[arg(value_name = "DIR", default_value = ".")]
+    pub into: PathBuf,
+    /// Example to write; prompts for it on a terminal when omitted
+    #[arg(long)]
+    pub template: Option<StackTemplate>,
+    /// Syntax of the files; prompts for it on a terminal when omitted
+    #[arg(long)]
+    pub format: Option<FileSyntax>,
+    /// Overwrite files that exist
+    #[arg(long)]
+    pub force: bool,
+}
 
 /// Writes an example stack.
 ///

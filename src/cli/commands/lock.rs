@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use clap::{Args, Subcommand};
+
 use crate::apply::context::TimingBounds;
-use crate::cli::args::{LockAction, LockArgs, LockBreakArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, LedgerOpenOptions};
 use crate::cli::ledger::open;
@@ -17,6 +18,39 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::report::json;
 use crate::report::views::history::{self, LockHolder};
+
+/// Command-line arguments of `stead lock`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead lock status -e prod\n  stead lock break --reason 'its runner is gone' -e prod"
+)]
+pub struct LockArgs {
+    /// What to do with the lock
+    #[command(subcommand)]
+    pub action: LockAction,
+}
+
+/// Subcommands of `stead lock`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum LockAction {
+    /// Show who holds it, since when, and for how long; exits with 8 if it is held
+    #[command(after_help = "Example:\n  stead lock status -e prod")]
+    Status,
+    /// Break it: the holder's open requests become ambiguous intents, and are never repeated
+    Break(LockBreakArgs),
+}
+
+/// Command-line arguments of `stead lock break`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead lock break --reason 'its runner is gone' -e prod")]
+pub struct LockBreakArgs {
+    /// Reason; it is recorded in the history
+    #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
+    pub reason: String,
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Shows or breaks the lock.
 ///
@@ -118,5 +152,13 @@ fn to_lock_holder(held: &LeaseInfo) -> LockHolder {
         standing,
         renewed: held.renewed.map(|age| age.as_secs()),
         left: left.map(|left| left.as_secs()),
+    }
+}
+
+fn parse_reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("give a reason, in a few words".to_owned()),
+        text if text.len() > 500 => Err("a reason has 500 characters at most".to_owned()),
+        text => Ok(text.to_owned()),
     }
 }

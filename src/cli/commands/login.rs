@@ -3,7 +3,8 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use crate::cli::args::LoginArgs;
+use clap::Args;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
@@ -17,6 +18,20 @@ use crate::cloud::read::account::AccountInfo;
 use crate::model::secret::Secret;
 use crate::report::json;
 use crate::report::text::escape;
+
+/// Command-line arguments of `stead login`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "The key is kept in credentials.json in $STEAD_CONFIG_DIR, $XDG_CONFIG_HOME/stead or ~/.config/stead,\nreadable by you only, and is sent to this one service; with --keychain in the system's keychain (macOS: the login\nkeychain; elsewhere the keyring of libsecret's secret-tool), and the file only records that. Keys come from, in this order: STEAD_API_KEY,\nkey_command of the profile, this file. No flag takes a key.\n\nExamples:\n  stead login --api-url https://api.example.com\n  stead login -p work --keychain\n  pass show stead | stead login --key-stdin"
+)]
+pub struct LoginArgs {
+    /// Read the key from standard input instead of prompting for it
+    #[arg(long)]
+    pub key_stdin: bool,
+    /// Store the key in the system's keychain instead of the file
+    #[arg(long)]
+    pub keychain: bool,
+}
 
 /// Maximum size of the text that is read for a key, in bytes.
 const MAX_KEY_BYTES: u64 = 8192;

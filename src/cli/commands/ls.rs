@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clap::{Args, ValueEnum};
 use futures_util::future::{join, join_all};
 
-use crate::cli::args::{ListColumns, LsArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
 use crate::cli::planning::refresh::{self, RefreshResult};
@@ -27,6 +27,33 @@ use crate::plan::pipeline;
 use crate::report::json;
 use crate::report::text::{escape, phrases};
 use crate::report::views::list::{self, ObjectSummary};
+
+/// Command-line arguments of `stead ls`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead ls -o wide\n  stead ls --unmanaged --output json")]
+pub struct LsArgs {
+    /// Columns to print
+    #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
+    pub columns: ListColumns,
+    /// List unmanaged live objects of every kind, in the stack's projects and outside of projects
+    #[arg(long)]
+    pub unmanaged: bool,
+    /// Also those of every other project of the account
+    #[arg(long, requires = "unmanaged")]
+    pub all_projects: bool,
+    /// Only this kind; repeatable
+    #[arg(long = "kind", value_name = "KIND")]
+    pub kinds: Vec<Name>,
+}
+
+/// Selection of columns of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListColumns {
+    /// The most important columns only.
+    Short,
+    /// All columns of the list.
+    Wide,
+}
 
 /// Maximum number of parents, per kind, whose children are read when their kind was not requested.
 const MAX_PARENTS: usize = 50;

@@ -1,15 +1,27 @@
 //! `stead man`: generates manual pages from the command line's declaration.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::CommandFactory;
+use clap::{Args, CommandFactory};
 use clap_mangen::Man;
 
-use crate::cli::args::{Cli, ManArgs};
 use crate::cli::command_context::CommandContext;
+use crate::cli::command_line::Cli;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+
+/// Command-line arguments of `stead man`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead man plan | man -l -\n  stead man --out ~/.local/share/man/man1")]
+pub struct ManArgs {
+    /// The command, word by word; stead itself when omitted
+    #[arg(value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Write the pages of all commands into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub out: Option<PathBuf>,
+}
 
 /// Prints the page of stead or of a command, or writes all pages into a directory.
 ///

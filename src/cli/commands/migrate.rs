@@ -1,9 +1,10 @@
 //! `stead state migrate`: moves the ledger to another backend. Every step can be repeated: the old location remains
 //! authoritative until it records the new one.
 
+use clap::Args;
+
 use super::ledger_copy::{same_content, write_copy};
 use crate::apply::context::TimingBounds;
-use crate::cli::args::StateMigrateArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
 use crate::cli::process::exit_code::Exit;
@@ -14,6 +15,23 @@ use crate::cli::stack::project::LoadedStack;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
+
+/// Command-line arguments of `stead state migrate`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  stead state migrate --to s3://bucket/prefix\n\nIt can be repeated after any interruption."
+)]
+pub struct StateMigrateArgs {
+    /// New location: file:DIR, postgres://…, s3://bucket/prefix or https://…
+    #[arg(long, value_name = "PLACE")]
+    pub to: String,
+    /// Overwrite an older copy of this ledger that was never used
+    #[arg(long)]
+    pub force: bool,
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Moves the ledger to another location.
 ///

@@ -1,6 +1,7 @@
 //! `stead mv`: renames a resource or a module: edits its block, the references to it, and adds a `moved` entry.
 
 pub(super) mod address;
+pub(in crate::cli) mod arguments;
 pub(super) mod declared;
 pub(super) mod instance;
 mod module;
@@ -10,8 +11,8 @@ use super::mv::address::{
     NAME, VALUE_SECTIONS, check_new_address, find_block, help_in_syntax, list_entry_attribute,
 };
 use super::mv::rename::{redirect_edit, write_rename};
-use crate::cli::args::MvArgs;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::mv::arguments::MvArgs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;

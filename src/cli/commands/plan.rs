@@ -2,9 +2,14 @@
 //! file but the requested ones.
 
 use std::io::{BufWriter, stdout};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::cli::args::{PlanArgs, PlanScopeArgs};
+use clap::Args;
+use jiff::SignedDuration;
+
+use crate::cli::args::plan::{LeftoverArgs, PlanScopeArgs};
+use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::{self, ReportContext};
 use crate::cli::command_context::CommandContext;
@@ -31,6 +36,42 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
+
+/// Command-line arguments of `stead plan`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json"
+)]
+pub struct PlanArgs {
+    /// Save the plan to this file, for a later apply
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Sign the saved plan with this Ed25519 private key in PEM form [env: STEAD_PLAN_SIGN_KEY]
+    #[arg(long, value_name = "FILE", requires = "out")]
+    pub sign_key: Option<PathBuf>,
+    /// Reject the saved plan after this time, from 1m to 30d [default: 7d]
+    #[arg(long, value_name = "TIME", requires = "out", value_parser = parse_lifetime)]
+    pub expires: Option<SignedDuration>,
+    /// Exit with 2 when there are changes
+    #[arg(long, alias = "detailed-exitcode")]
+    pub exit_code: bool,
+    /// Report files to write in addition to the output.
+    #[command(flatten)]
+    pub reports: PlanReportArgs,
+    /// Plan the deletion of all resources that are not protected
+    #[arg(long)]
+    pub destroy: bool,
+    /// Whether objects derived from the stack's objects are deleted, too.
+    #[command(flatten)]
+    pub leftovers: LeftoverArgs,
+    /// Treat the stack as untrusted, as in pull requests from forks: reads no file outside of it, runs nothing, writes
+    /// only reports, prompts for no secret; requires STEAD_READONLY_API_KEY, and refuses STEAD_API_KEY
+    #[arg(long, conflicts_with = "out")]
+    pub untrusted: bool,
+    /// Resources that the plan covers.
+    #[command(flatten)]
+    pub scope: PlanScopeArgs,
+}
 
 /// Plans and shows the plan.
 ///
@@ -193,5 +234,19 @@ pub(in crate::cli) fn plan_details(
             .map(|run| run.at),
         now: Some(clock.now()),
         saved: false,
+    }
+}
+
+/// Parses the lifetime of a saved plan, within its limits.
+fn parse_lifetime(text: &str) -> Result<SignedDuration, String> {
+    let days = text.strip_suffix('d').and_then(|days| days.parse::<u16>().ok());
+    let lifetime = match days {
+        Some(days) => SignedDuration::from_hours(24 * i64::from(days)),
+        None => text.parse().map_err(|_| "expected the form 90m, 12h or 7d".to_owned())?,
+    };
+    if binding::LIFETIME_RANGE.contains(&lifetime) {
+        Ok(lifetime)
+    } else {
+        Err("expected a duration from 1m to 30d".to_owned())
     }
 }

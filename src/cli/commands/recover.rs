@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::cli::args::RecoverArgs;
+use clap::Args;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
 use crate::cli::planning::refresh::{self, RefreshResult};
@@ -20,6 +21,15 @@ use crate::plan::import::rebuild_ledger::{self, AmbiguousMatch, RebuiltLedger};
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::report::json;
 use crate::report::views::recovery as page;
+
+/// Command-line arguments of `stead recover`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead recover -e prod\n  stead recover --yes && stead plan")]
+pub struct RecoverArgs {
+    /// Adopt unambiguous matches without a prompt, and list the rest
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Rebuilds a lost ledger from live objects.
 ///

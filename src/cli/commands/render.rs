@@ -1,6 +1,7 @@
 //! `stead render`: shows the resolved configuration, and the source of each value.
 
-use crate::cli::args::RenderArgs;
+use clap::Args;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -14,6 +15,16 @@ use crate::model::source::{SourceLocation, Span};
 use crate::model::value::Value;
 use crate::report::json;
 use crate::report::views::resolved::{self, ConfigValue};
+
+/// Command-line arguments of `stead render`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead render -e prod\n  stead render --why vm.web.a.plan\n  \
+    stead render --output json")]
+pub struct RenderArgs {
+    /// Only this resource or value, with everything that set it: file, variable, environment, module
+    #[arg(long, value_name = "PATH")]
+    pub why: Option<String>,
+}
 
 /// The attribute that defaults to the block's own name.
 const NAME: &str = "name";

@@ -1,6 +1,7 @@
 //! `stead state verify` and `stead state repair`: check the stored ledger, and restore what is intact in a damaged one.
 
-use crate::cli::args::StateRepairArgs as Args;
+use clap::Args;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::ledger_io::{self, LedgerReadResult};
@@ -18,6 +19,15 @@ use crate::model::clock::Clock;
 use crate::report::json;
 use crate::report::views::ledger_check as page;
 use crate::report::views::ledger_check::{LedgerCheckReport, LedgerFlaw, LostRecords};
+
+/// Command-line arguments of `stead state repair`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead state repair\n\nDamaged files are kept aside, never deleted.")]
+pub struct StateRepairArgs {
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Verifies all stored records, digests and checkpoints of the ledger.
 ///
@@ -118,7 +128,7 @@ fn checked_report(report: VerificationReport, place: &LedgerLocation) -> LedgerC
 /// When the ledger is locked, none of it is authenticated, or it cannot be written.
 pub(super) async fn run(
     session: &CommandContext,
-    args: &Args,
+    args: &StateRepairArgs,
     project: &LoadedStack,
     place: &LedgerLocation,
 ) -> Result<Exit, CliFailure> {

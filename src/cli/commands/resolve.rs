@@ -1,10 +1,11 @@
 //! `stead resolve`: lists ambiguous intents, or resolves one: the user states which live object a
 //! lost request created, if any.
 
+use clap::Args;
 use uuid::Uuid;
 
-use crate::cli::args::{ResolveAction, ResolveArgs};
 use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ambiguous_intents::ResolveAction;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -20,6 +21,19 @@ use crate::model::address::{Address, Name};
 use crate::model::snapshot::ObjectKey;
 use crate::report::json::{self, AmbiguousIntentEntry};
 use crate::report::text::escape;
+
+/// Command-line arguments of `stead resolve`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead resolve\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…\n  stead resolve 3f0e8c52 absent"
+)]
+pub struct ResolveArgs {
+    /// The first digits of the ambiguous intent's request, or its resource; all ambiguous intents when omitted
+    pub operation: Option<String>,
+    /// How to resolve the ambiguous intent
+    #[command(subcommand)]
+    pub answer: Option<ResolveAction>,
+}
 
 /// Status text of a request that is presumed to have had no effect.
 const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late effect";

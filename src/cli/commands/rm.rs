@@ -3,10 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
 
+use clap::{ArgGroup, Args};
+
 use super::mv::address::{VALUE_SECTIONS, find_block, list_entry_attribute};
 use super::mv::declared::MovableDeclaration;
 use super::mv::instance;
-use crate::cli::args::RmArgs;
+use crate::cli::args::values::parse_module_or_resource;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -19,6 +21,27 @@ use crate::editor::graph::DependencyGraph;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, path_prefixes};
 use crate::model::source::SourceId;
+
+/// Command-line arguments of `stead rm`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead rm vm.legacy --keep\n  stead rm volume.scratch --delete --yes\n  stead rm shop_eu --keep"
+)]
+#[command(group(ArgGroup::new("fate").required(true).args(["keep", "delete"])))]
+pub struct RmArgs {
+    /// The resource, one instance, a whole block with `for_each`, or a module
+    #[arg(value_parser = parse_module_or_resource)]
+    pub address: Address,
+    /// Keep the live object, and forget it
+    #[arg(long)]
+    pub keep: bool,
+    /// Delete the object in the next apply
+    #[arg(long)]
+    pub delete: bool,
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Maximum number of source locations in a message.
 const MAX_LISTED_LOCATIONS: usize = 20;

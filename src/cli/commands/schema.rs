@@ -1,11 +1,62 @@
 //! `stead schema`: prints schemas for other tools.
 
-use crate::cli::args::{SchemaArgs, SchemaDocument};
+use clap::{Args, ValueEnum};
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::service::builtin_catalog;
 use crate::editor::{openapi, stack_schema};
 use crate::kinds::REGISTRY;
+
+/// Command-line arguments of `stead schema`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead schema stack > stack.schema.json\n  stead schema openapi > cloud.openapi.json\n  \
+    stead schema plan > plan.schema.json\n\n\
+    An editor checks and completes a YAML file whose first line is\n  \
+    # yaml-language-server: $schema=./stack.schema.json"
+)]
+pub struct SchemaArgs {
+    /// Document to print
+    pub document: SchemaDocument,
+}
+
+/// A schema that `stead schema` prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SchemaDocument {
+    /// Files of a stack, as JSON Schema, draft 7.
+    Stack,
+    /// API of the service, as OpenAPI 3.1.
+    Openapi,
+    /// JSON output of `plan` and `show`.
+    Plan,
+    /// One line of the NDJSON output of `plan` and `show`.
+    PlanEvent,
+    /// One line of the NDJSON output of `apply` and `destroy`.
+    ApplyEvent,
+    /// JSON output of `drift`.
+    Drift,
+    /// JSON output of `ls`.
+    Ls,
+    /// JSON output of `do`, and one line of its NDJSON output.
+    Do,
+    /// JSON output of `catalog`.
+    Catalog,
+    /// JSON output of `cost`.
+    Cost,
+    /// JSON output of `test`.
+    Test,
+    /// JSON output of `validate`.
+    Validate,
+    /// JSON output of `history`.
+    History,
+    /// JSON output of `lock status`.
+    Lock,
+    /// JSON output of `recover`.
+    Recover,
+    /// JSON output of `secret get`.
+    Secret,
+}
 
 /// Prints the requested schema.
 pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
@@ -53,7 +104,7 @@ mod tests {
         let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
         for name in all.map(|name| name.into_string().unwrap()) {
             let Some(name) = name.strip_suffix(".schema.json") else { continue };
-            assert!(<SchemaDocument as clap::ValueEnum>::from_str(name, false).is_ok(), "{name}");
+            assert!(<SchemaDocument as ValueEnum>::from_str(name, false).is_ok(), "{name}");
         }
     }
 

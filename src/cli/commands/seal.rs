@@ -2,9 +2,12 @@
 //! confirmed. Out: the same ledger with MACs under the key. If the process is killed, the ledger is in either the old
 //! or the new state.
 
+use std::path::PathBuf;
+
+use clap::Args;
+
 use super::ledger_copy::missing_ledger;
 use crate::apply::context::TimingBounds;
-use crate::cli::args::StateSealArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::high_water_mark::HighWaterMarkStore;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
@@ -19,6 +22,20 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 use crate::report::text::escape;
+
+/// Command-line arguments of `stead state seal`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead state pull -o ledger-backup.json && stead state seal\n  STEAD_LEDGER_KEY=new.key stead state seal --previous-key old.key\n\nThe key is in the file that STEAD_LEDGER_KEY names. From then on the ledger is not read with that key unless MACs\nof it cover every record, and not written without it. It can be repeated after any interruption."
+)]
+pub struct StateSealArgs {
+    /// Key of the present MACs; they are replaced by MACs under STEAD_LEDGER_KEY
+    #[arg(long, value_name = "FILE")]
+    pub previous_key: Option<PathBuf>,
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Maximum number of objects that the summary names.
 const MAX_LISTED_OBJECTS: usize = 20;

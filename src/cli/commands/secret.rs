@@ -6,11 +6,16 @@ mod rotate;
 mod same;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::secret::lookup::{no_such_secret, open_existing_ledger, read_existing_ledger};
-use crate::cli::args::{SecretAction, SecretArgs as Args, SecretGetArgs, SecretKeygenArgs, SecretSetArgs};
+use super::secret::rekey::SecretRekeyArgs;
+use super::secret::rotate::SecretRotateArgs;
+use super::secret::same::SecretSameArgs;
+use crate::cli::args::values::parse_secret_address;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
@@ -31,11 +36,77 @@ use crate::model::clock::Clock;
 use crate::model::secret::{Secret, is_same_fingerprint};
 use crate::report::json;
 
+/// Command-line arguments of `stead secret`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead secret keygen --out ~/stead-identity\n  stead secret get vars.token --to ./token\n  \
+                  stead secret rotate api_key.ci -e prod"
+)]
+pub struct SecretArgs {
+    /// What to do with the stored secrets
+    #[command(subcommand)]
+    pub action: SecretAction,
+}
+
+/// Subcommands of `stead secret`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum SecretAction {
+    /// Generate an age identity in a new file, and print its recipient
+    Keygen(SecretKeygenArgs),
+    /// Show the metadata of one stored secret, or of all; its value with --show or --to
+    Get(SecretGetArgs),
+    /// Store the value of a secret, read from standard input; it must match the fingerprint in the ledger
+    Set(SecretSetArgs),
+    /// Accept an edited expression over secrets whose value equals the last applied one, so that a plan shows no change
+    Same(SecretSameArgs),
+    /// Encrypt all stored secrets to the stack's current recipients
+    Rekey(SecretRekeyArgs),
+    /// Replace a secret by a new value: plan, prompt, apply, and drop the old value
+    Rotate(SecretRotateArgs),
+}
+
+/// Command-line arguments of `stead secret keygen`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead secret keygen --out ~/stead-identity")]
+pub struct SecretKeygenArgs {
+    /// New file; an existing one is not overwritten
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+}
+
+/// Command-line arguments of `stead secret get`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Examples:\n  stead secret get\n  stead secret get vars.token --show\n  \
+                        stead secret get api_key.ci --to ./ci-key")]
+pub struct SecretGetArgs {
+    /// The secret: vars.NAME of a generated variable, else the resource; lists all secrets when omitted
+    #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
+    pub address: Option<Name>,
+    /// Print the value; requires the identity
+    #[arg(long, requires = "address")]
+    pub show: bool,
+    /// Write the value to a new file that only you can read; requires the identity
+    #[arg(long, value_name = "FILE", requires = "address", conflicts_with = "show")]
+    pub to: Option<PathBuf>,
+}
+
+/// Command-line arguments of `stead secret set`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead secret set vars.token < ./token")]
+pub struct SecretSetArgs {
+    /// The secret: vars.NAME of a generated variable, else the resource
+    #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
+    pub address: Name,
+    /// Allow overwriting a sink that holds another value
+    #[arg(long = "overwrite-secret", value_name = "ADDRESS")]
+    pub overwrite_secrets: Vec<Name>,
+}
+
 /// Runs a subcommand of `stead secret`.
 ///
 /// # Errors
 /// When the stack has errors, there is no such secret, or the ledger cannot be read or written.
-pub(in crate::cli) async fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &SecretArgs) -> Result<Exit, CliFailure> {
     match &args.action {
         SecretAction::Keygen(args) => generate_identity(session, args),
         SecretAction::Get(args) => show_secret(session, args).await,

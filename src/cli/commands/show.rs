@@ -1,6 +1,11 @@
 //! `stead show`: shows a saved plan, without any request.
 
-use crate::cli::args::{ShowArgs, global_flags};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::args::global_flags;
+use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::{self, ReportContext};
 use crate::cli::command_context::CommandContext;
@@ -10,6 +15,20 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::report::review::ReviewSubject;
 use crate::report::terminal::PlanContext;
+
+/// Command-line arguments of `stead show`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead show prod.plan")]
+pub struct ShowArgs {
+    /// The saved plan to show
+    pub file: PathBuf,
+    /// Verify the signature with one of these Ed25519 public keys in PEM form [env: STEAD_PLAN_VERIFY_KEY]
+    #[arg(long, value_name = "FILE")]
+    pub verify_key: Option<PathBuf>,
+    /// Report files to write in addition to the output.
+    #[command(flatten)]
+    pub reports: PlanReportArgs,
+}
 
 /// Shows the plan in a file.
 ///

@@ -1,9 +1,15 @@
 //! `stead state`: lists, copies, moves, verifies and repairs the ledger itself.
 
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::adopt_directory::{self, AdoptDirectoryArgs};
 use super::ledger_copy::{missing_ledger, same_content, write_copy};
-use super::{adopt_directory, migrate, repair, seal};
+use super::migrate::{self, StateMigrateArgs};
+use super::repair::{self, StateRepairArgs};
+use super::seal::{self, StateSealArgs};
 use crate::apply::context::TimingBounds;
-use crate::cli::args::{StateAction, StateArgs, StatePullArgs, StatePushArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::high_water_mark::{HighWaterMarkStore, RollbackDetected};
@@ -21,6 +27,65 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::report::json;
 use crate::report::views::list::{self, ObjectSummary};
+
+/// Command-line arguments of `stead state`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead state list\n  stead state pull -o ledger.json\n  stead state push ledger.json\n  stead state migrate --to s3://bucket/prefix\n  stead state seal\n  stead state verify"
+)]
+pub struct StateArgs {
+    /// What to do with the ledger
+    #[command(subcommand)]
+    pub action: StateAction,
+}
+
+/// Subcommands of `stead state`.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum StateAction {
+    /// List the objects that it owns, without a request to the service
+    #[command(after_help = "Example:\n  stead state list --output json")]
+    List,
+    /// Export it as one document with its own digest
+    Pull(StatePullArgs),
+    /// Replace it by an exported document
+    Push(StatePushArgs),
+    /// Move it to another backend
+    Migrate(StateMigrateArgs),
+    /// Add MACs to a ledger without them, or replace their key
+    Seal(StateSealArgs),
+    /// Allow this directory to apply the stack of a ledger on a shared backend, too
+    AdoptDirectory(AdoptDirectoryArgs),
+    /// Verify every stored record, digest and checkpoint
+    #[command(after_help = "Example:\n  stead state verify -e prod")]
+    Verify,
+    /// Repair a damaged ledger as far as possible
+    Repair(StateRepairArgs),
+}
+
+/// Command-line arguments of `stead state pull`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Example:\n  stead state pull -o ledger.json\n\nThe document contains the key of the secrets' fingerprints, but no secret: keep it as private as the ledger."
+)]
+pub struct StatePullArgs {
+    /// Output file, readable only by its owner; standard output when omitted
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Command-line arguments of `stead state push`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead state push ledger.json")]
+pub struct StatePushArgs {
+    /// A document written by `state pull`
+    pub file: PathBuf,
+    /// Push although the ledger has new records since the document was pulled
+    #[arg(long)]
+    pub force: bool,
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Runs a subcommand of `stead state`.
 ///

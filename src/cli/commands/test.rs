@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::TestArgs as Args;
+use clap::Args;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::file_watcher::{FileFingerprints, StopSignals};
 use crate::cli::files::stack_files;
@@ -20,6 +21,39 @@ use crate::model::clock::Clock;
 use crate::model::source::{Source, SourceId, Sources, Span};
 use crate::report::views::test_run::{self, TestFailure, TestResult};
 
+/// Command-line arguments of `stead test`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "\
+Each test plans, and perhaps applies, the stack of its file's directory on the built-in cloud: in memory, \
+in virtual time, with the variables that it gives and no others.
+
+  test:
+    two machines in prod:
+      given: { env: prod, vars: { size: small }, world: empty, applied: true }
+      plan: { create: [vm.web.b], count: { update: 1 }, monthly: { max: 60 }, policy: { budget: pass } }
+      apply: { outputs: { url: https://shop.example.com }, objects: { vm: 2 } }
+
+given.world is empty, shop, objects=N or the file of an export; given.applied applies the stack first. \
+A plan may be expected to fail: problems: [S0201], blocks: [grow_only]. After an apply, the next plan is \
+empty.
+
+Examples:
+  stead test
+  stead test shop.test.yaml --report junit=report.xml
+  stead test --watch
+  stead test --output json")]
+pub struct TestArgs {
+    /// Test files; every *.test.yaml and *.test.kdl of the stack's directory when omitted
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Write a JUnit report, as junit=PATH
+    #[arg(long, value_name = "FORMAT=PATH", value_parser = parse_junit_path)]
+    pub report: Option<PathBuf>,
+    /// Run again when a file of the stack or of its tests changes, until Ctrl-C
+    #[arg(long)]
+    pub watch: bool,
+}
+
 /// Escape sequence that clears the terminal.
 const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 
@@ -27,7 +61,7 @@ const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 ///
 /// # Errors
 /// When there are no tests, a test file cannot be read, or the report cannot be written.
-pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
+pub(in crate::cli) fn run(session: &CommandContext, args: &TestArgs) -> Result<Exit, CliFailure> {
     let mut tested = Vec::new();
     for path in test_paths(session, args)? {
         let source = rewrite_files::read_source(&path)?;
@@ -55,7 +89,10 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &Args) -> Result<Exit,
 ///
 /// # Errors
 /// When the process cannot watch for stop signals. A failed run is reported and does not end the loop.
-pub(in crate::cli) async fn watch_tests(session: &CommandContext, args: &Args) -> Result<Exit, CliFailure> {
+pub(in crate::cli) async fn watch_tests(
+    session: &CommandContext,
+    args: &TestArgs,
+) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
     let mut stops = StopSignals::new().map_err(anyhow::Error::from)?;
     loop {
@@ -74,7 +111,7 @@ pub(in crate::cli) async fn watch_tests(session: &CommandContext, args: &Args) -
 }
 
 /// Returns the directories of the test files, of the stack, and of its includes and modules.
-fn watched_directories(session: &CommandContext, args: &Args) -> BTreeSet<PathBuf> {
+fn watched_directories(session: &CommandContext, args: &TestArgs) -> BTreeSet<PathBuf> {
     let settings = &session.settings;
     let parent = |path: &Path| match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
@@ -95,7 +132,7 @@ fn watched_directories(session: &CommandContext, args: &Args) -> BTreeSet<PathBu
     found
 }
 
-fn test_paths(session: &CommandContext, args: &Args) -> Result<Vec<PathBuf>, CliFailure> {
+fn test_paths(session: &CommandContext, args: &TestArgs) -> Result<Vec<PathBuf>, CliFailure> {
     if !args.files.is_empty() {
         return Ok(args.files.clone());
     }
@@ -147,4 +184,11 @@ fn one_line_reason(failure: &CliFailure) -> String {
         Some(format!(": {} {}{place}", problem.code, problem.summary))
     });
     format!("{}{}", failure.message, problem.unwrap_or_default())
+}
+
+fn parse_junit_path(text: &str) -> Result<PathBuf, String> {
+    match text.split_once('=') {
+        Some(("junit", path)) if !path.is_empty() => Ok(PathBuf::from(path)),
+        _ => Err("write junit=PATH".to_owned()),
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::cli::args::ValidateArgs;
+use clap::Args;
+
+use crate::cli::args::report::ProblemReportArgs;
 use crate::cli::artifacts::report_files;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files::{self, StackFiles};
@@ -18,6 +20,30 @@ use crate::model::diagnostic::{Diagnostic, Severity, SuggestedEdit};
 use crate::model::source::{Source, Sources};
 use crate::plan::annotate::offline_policy;
 use crate::report::json;
+
+/// Command-line arguments of `stead validate`.
+#[derive(Debug, Clone, Default, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead validate\n  stead validate --fix\n  stead validate --output json"
+)]
+pub struct ValidateArgs {
+    /// Apply every correction that is unambiguous; shows the change, and prompts
+    #[arg(long)]
+    pub fix: bool,
+    /// Do not prompt
+    #[arg(long, requires = "fix")]
+    pub yes: bool,
+    /// Treat the stack as untrusted, as in pull requests from forks: reads no file outside of it, and takes every
+    /// secret as set
+    #[arg(long, conflicts_with = "fix")]
+    pub untrusted: bool,
+    /// Fail if stead.lock is missing
+    #[arg(long)]
+    pub locked: bool,
+    /// Report files to write in addition to the output.
+    #[command(flatten)]
+    pub reports: ProblemReportArgs,
+}
 
 /// Errors of the other environments, by name.
 type EnvironmentDiagnostics = Vec<(Name, Vec<Diagnostic>)>;

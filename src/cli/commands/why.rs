@@ -1,12 +1,12 @@
 //! `stead why ADDRESS`: explains why a resource exists, its dependencies and its dependents; with a
 //! saved plan, why it changes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde::Serialize;
 
 use super::graph::nodes_at;
-use crate::cli::args::WhyArgs;
 use crate::cli::artifacts::plan_file;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
@@ -19,6 +19,20 @@ use crate::plan::model::change::Change;
 use crate::report::json;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
+
+/// Command-line arguments of `stead why`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead why vm.web.a\n  stead why vm.web.a --plan prod.plan\n  stead why database.main --output json"
+)]
+pub struct WhyArgs {
+    /// Address of the resource
+    #[arg(value_name = "ADDRESS")]
+    pub address: String,
+    /// A saved plan: explain the change of the resource in it
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+}
 
 /// Maximum number of instances of one block in the output.
 const MAX_LISTED_INSTANCES: usize = 20;

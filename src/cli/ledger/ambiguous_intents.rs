@@ -1,8 +1,11 @@
 //! Warns of ambiguous intents, in every command that reads the ledger.
 
+use clap::Subcommand;
+
 use crate::cli::command_context::CommandContext;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
 use crate::report::text::escape;
 
 /// Prints each ambiguous intent on one line, with the ways to resolve it; also requests that may become ambiguous.
@@ -15,4 +18,27 @@ pub(in crate::cli) fn warn_ambiguous_intents(session: &CommandContext, ledger: &
     for text in ambiguous_intent::likely_ambiguous_intents(ledger) {
         session.ui.write_message(&format!("note: {}", session.to_copy(&escape::escape_line(&text))));
     }
+}
+
+/// Resolution of an ambiguous intent.
+#[derive(Debug, Clone, PartialEq, Subcommand)]
+pub enum ResolveAction {
+    /// It created this object; the resource owns it from now on
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 adopt 5b1e09c2-…")]
+    Adopt {
+        /// Id of the live object
+        id: Name,
+    },
+    /// It created nothing so far; stead keeps checking for late effects
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 absent")]
+    Absent,
+    /// Forget the intent: whatever it created stays unmanaged
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 forget")]
+    Forget,
+    /// It created this object in addition to another one; the next plan deletes it
+    #[command(after_help = "Example:\n  stead resolve 3f0e8c52 surplus 5b1e09c2-…")]
+    Surplus {
+        /// Id of the live object
+        id: Name,
+    },
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::args::{AutoApproval, ChangeKind};
+use crate::cli::args::values::AutoApproval;
+use crate::cli::args::values::ChangeKind;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;

@@ -219,7 +219,7 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::args::Cli;
+    use crate::cli::dispatch::command_line::Cli;
     use crate::model::address::Address;
 
     fn refusal(status: u16) -> ApiError {

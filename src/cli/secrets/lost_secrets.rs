@@ -3,7 +3,7 @@
 //! ambiguous intent of its own, or with a copy of the secret, is not included.
 
 use super::secret_sinks;
-use crate::cli::args::ResolveAction;
+use crate::cli::ledger::ambiguous_intents::ResolveAction;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;

@@ -2,7 +2,8 @@
 //! the user's settings file.
 
 use clap::Parser;
-use stead::cli::args::{Cli, GlobalArgs};
+use stead::cli::args::GlobalArgs;
+use stead::cli::dispatch::command_line::Cli;
 use stead::cli::process::env::EnvVariables;
 use stead::cli::process::profile::Profiles;
 use stead::cli::process::settings::{CloudEndpoint, merge};

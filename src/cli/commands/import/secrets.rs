@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::cli::args::ImportArgs;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::import::arguments::ImportArgs;
 use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
 use crate::plan::import::SecretVariable;

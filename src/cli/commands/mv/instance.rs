@@ -4,8 +4,8 @@ use super::address::{
     NAME, address_prefix, help_in_syntax, in_a_file, reject_taken_address, wrong_prefix_failure,
 };
 use super::rename::{redirect_edit, write_rename};
-use crate::cli::args::MvArgs;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::mv::arguments::MvArgs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::StackSources;

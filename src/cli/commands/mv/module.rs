@@ -10,8 +10,8 @@ use super::declared::{MovableDeclaration, local_address};
 use super::rename::{
     AddressMoves, carried_to, implied_moves, lost_resources_failure, moved_edit, redirect_edit,
 };
-use crate::cli::args::MvArgs;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::mv::arguments::MvArgs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::StackSources;

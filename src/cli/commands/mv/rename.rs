@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::cli::args::MvArgs;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::mv::arguments::MvArgs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::StackSources;

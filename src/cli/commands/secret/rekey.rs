@@ -5,8 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use clap::Args;
+
 use super::lookup::open_existing_ledger;
-use crate::cli::args::SecretRekeyArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::process::exit_code::Exit;
@@ -18,6 +19,15 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::secret::Secret;
 use crate::report::json;
+
+/// Command-line arguments of `stead secret rekey`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  STEAD_AGE_IDENTITY=~/stead-identity stead secret rekey -e prod")]
+pub struct SecretRekeyArgs {
+    /// Do not prompt
+    #[arg(long)]
+    pub yes: bool,
+}
 
 /// Maximum number of values in one commit.
 const BATCH: usize = 256;

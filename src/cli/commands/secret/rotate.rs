@@ -4,8 +4,11 @@
 //! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied,
 //! the record is taken back.
 
+use clap::Args;
+
 use super::lookup::{no_such_secret, open_existing_ledger};
-use crate::cli::args::{PlanScopeArgs, SecretRotateArgs};
+use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
+use crate::cli::args::values::{AutoApproval, parse_adoption, parse_approval, parse_secret_address};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::apply::{self, ApplyRequest};
 use crate::cli::ledger::ledger_io;
@@ -16,7 +19,25 @@ use crate::cli::stack::project::LoadedStack;
 use crate::config::stack::model::SecretOrigin;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::kept_secrets::{KeptSecrets, RotationStep, VARIABLE_PREFIX};
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
+
+/// Command-line arguments of `stead secret rotate`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead secret rotate vars.token -e prod")]
+pub struct SecretRotateArgs {
+    /// The secret: vars.NAME of a generated variable, else the resource
+    #[arg(value_name = "ADDRESS", value_parser = parse_secret_address)]
+    pub address: Name,
+    /// Do not prompt; with kinds of change, only if the plan has no other kind
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
+    pub yes: Option<AutoApproval>,
+    /// Confirm that an object found after a lost response is yours, before it is replaced
+    #[arg(long, value_name = "ADDRESS=ID", value_parser = parse_adoption)]
+    pub adopt: Vec<(Address, Option<Name>)>,
+    /// Parallelism, reports and time bounds of the run.
+    #[command(flatten)]
+    pub running: ExecutionArgs,
+}
 
 /// Rotates one secret of the stack, and applies the change.
 ///

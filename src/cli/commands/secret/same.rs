@@ -5,8 +5,10 @@
 //! `${vars.s == 'guess' ? 'y' : 'n'}` would tell whether the guess is right. So an edit that changes nothing is a
 //! change of the plan, and this command, which needs the secrets themselves, takes it away.
 
+use clap::Args;
+
 use super::lookup::open_existing_ledger;
-use crate::cli::args::{PlanScopeArgs, SecretSameArgs};
+use crate::cli::args::plan::PlanScopeArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::planning::refresh;
@@ -20,6 +22,15 @@ use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
 use crate::plan::restate::{RestateError, restate_value};
+
+/// Command-line arguments of `stead secret same`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(after_help = "Example:\n  stead secret same app.web.env_vars -e prod")]
+pub struct SecretSameArgs {
+    /// The attribute with the edited expression
+    #[arg(value_name = "ADDRESS.ATTRIBUTE", value_parser = parse_attribute)]
+    pub attribute: (Address, Name),
+}
 
 /// Compares the value and records the expression.
 ///
@@ -97,4 +108,13 @@ fn not_same_failure(session: &CommandContext, args: &SecretSameArgs, why: Restat
             failure.help("There is nothing to record: a plan can compare it already.")
         }
     }
+}
+
+fn parse_attribute(text: &str) -> Result<(Address, Name), String> {
+    let (address, attribute) = text
+        .rsplit_once('.')
+        .ok_or_else(|| "expected ADDRESS.ATTRIBUTE, as in app.web.env_vars".to_owned())?;
+    let address = Address::parse(address)
+        .map_err(|error| format!("{error}; expected ADDRESS.ATTRIBUTE, as in app.web.env_vars"))?;
+    Ok((address, attribute.into()))
 }

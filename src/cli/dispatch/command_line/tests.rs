@@ -1,9 +1,13 @@
 //! The command line, parsed.
 
+use std::path::PathBuf;
+
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
 use super::*;
+use crate::cli::args::OutputFormat;
+use crate::cli::args::values::{AutoApproval, ChangeKind};
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
     Cli::try_parse_from(line.split(' '))

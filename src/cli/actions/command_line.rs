@@ -9,8 +9,8 @@ use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 
-use super::values::parse_duration;
 use crate::cli::actions::registry::{self, KindAction};
+use crate::cli::args::values::parse_duration;
 use crate::kinds::REGISTRY;
 use crate::model::schema::{DocumentMerge, Effect, Parameter, ParameterPresence, ResponseShape, Type};
 
@@ -356,8 +356,8 @@ fn example_command(deed: KindAction) -> String {
 mod tests {
     use clap::Parser;
 
-    use super::super::{Cli, Command as Chosen};
     use super::*;
+    use crate::cli::dispatch::command_line::{Cli, Command as Chosen};
 
     fn parse(line: &str) -> Result<DoArgs, clap::Error> {
         match Cli::try_parse_from(line.split(' '))?.command {

@@ -1,0 +1,91 @@
+//! The approval of a plan: by `--yes`, by the printed fingerprint, or by an answer on the terminal.
+
+use super::request::ApplyRequest;
+use crate::cli::command_context::CommandContext;
+use crate::cli::planning::{approval, data_consent};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::stack::project::LoadedStack;
+use crate::config::stack::model::ConfirmationMode;
+use crate::plan::model::change::Plan;
+use crate::report::text::phrases;
+
+/// Explains what `--expect` does not cover before the ledger exists: without its key there
+/// are no fingerprints of values.
+pub(super) const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect covers the expressions and the names of secrets, but not their values. A saved plan covers these, too.";
+
+/// Checks that the plan can be approved: by a flag, or by an answer on the terminal.
+///
+/// # Errors
+/// A usage error that names the flags, when there is neither.
+pub(super) fn require_approval_flag(
+    session: &CommandContext,
+    order: &ApplyRequest<'_>,
+) -> Result<(), CliFailure> {
+    if order.yes.is_none() && !session.ui.interactive {
+        let failure = CliFailure::new(Exit::Usage, "confirmation is required, but this is not a terminal");
+        return Err(if order.destroy {
+            failure.help(approval_hint(session, &session.open()?))
+        } else {
+            failure
+                .help(format!("Confirm with a flag: {}", session.command_line("apply --yes")))
+                .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE confirm less.")
+        });
+    }
+    Ok(())
+}
+
+/// Returns the hint how to approve a destroy without a prompt.
+fn approval_hint(session: &CommandContext, project: &LoadedStack) -> String {
+    let stack = &project.stack.name;
+    format!("Confirm with a flag: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
+}
+
+pub(super) fn check_confirmation(
+    session: &CommandContext,
+    order: &ApplyRequest<'_>,
+    project: &LoadedStack,
+) -> Result<(), CliFailure> {
+    let stack = &project.stack.name;
+    match order.stack {
+        None if order.destroy && order.yes.is_some() => Err(CliFailure::new(
+            Exit::Usage,
+            "--yes alone destroys nothing: the stack's name must be confirmed, too",
+        )
+        .help(approval_hint(session, project))),
+        Some(named) if named != stack => {
+            Err(CliFailure::new(Exit::Usage, format!("--confirm has {named}; this stack is {stack}"))
+                .help("Check -C and -e: nothing was deleted."))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Asks for approval, or checks the approval from the command line.
+pub(super) async fn ask_approval(
+    session: &CommandContext,
+    project: &LoadedStack,
+    plan: &Plan,
+    order: &ApplyRequest<'_>,
+) -> Result<bool, CliFailure> {
+    if let Some(yes) = &order.yes {
+        let outside = approval::uncovered_changes(yes, plan);
+        let Some(first) = outside.first() else { return Ok(true) };
+        let (action, does) =
+            (approval::approval_keyword(first.action), phrases::action_keyword(first.action));
+        return Err(CliFailure::new(
+            Exit::Blocked,
+            format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
+        )
+        .help(format!("Add `{action}` to --yes, or apply without it and confirm when asked.")));
+    }
+    let stack = &project.stack;
+    let typed = match (order.destroy, stack.environment.confirm) {
+        (true, _) => Some(stack.name.as_str()),
+        (false, ConfirmationMode::TypeName) => Some(stack.environment.name.as_str()),
+        (false, ConfirmationMode::YesOrNo) => None,
+    };
+    data_consent::warn_data_loss(&session.ui, plan);
+    let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
+    session.ui.ask_approval(question, typed).await
+}

@@ -1,0 +1,86 @@
+//! Command-line arguments of `apply`, and the request that `apply`, `destroy` and `secret rotate` have in common.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
+use crate::cli::args::values::{AutoApproval, parse_approval};
+use crate::cli::planning::approval::PolicyOverrides;
+use crate::model::address::Name;
+
+/// Command-line arguments of `stead apply`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
+)]
+pub struct ApplyArgs {
+    /// A saved plan; it is applied unchanged or not at all
+    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes"])]
+    pub file: Option<PathBuf>,
+    /// Apply the saved plan only if one of these Ed25519 public keys in PEM form signed it [env: STEAD_PLAN_VERIFY_KEY]
+    #[arg(long, value_name = "FILE", requires = "file")]
+    pub verify_key: Option<PathBuf>,
+    /// Do not prompt; with kinds of change, only if the plan has no other kind
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
+    pub yes: Option<AutoApproval>,
+    /// Apply only if the plan has this fingerprint; counts as approval of the plan
+    #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
+    pub expect: Option<Name>,
+    /// Apply although this policy denies it; repeatable, and recorded with the reason
+    #[arg(long = "override", value_name = "POLICY", requires = "reason")]
+    pub overrides: Vec<Name>,
+    /// Reason for overriding a policy; recorded in the ledger
+    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = parse_nonempty_reason)]
+    pub reason: Option<String>,
+    /// Parallelism, reports and time bounds of the run.
+    #[command(flatten)]
+    pub running: ExecutionArgs,
+    /// Resources that the plan covers.
+    #[command(flatten)]
+    pub scope: PlanScopeArgs,
+}
+
+/// Parameters of an apply, from the command line of `apply`, `destroy` or `secret rotate`.
+#[derive(Debug, Clone)]
+pub(in crate::cli) struct ApplyRequest<'a> {
+    /// Resources that the plan covers.
+    pub(in crate::cli) scope: &'a PlanScopeArgs,
+    /// Parallelism, reports and time bounds of the run.
+    pub(in crate::cli) running: &'a ExecutionArgs,
+    /// Approval given on the command line; `None` prompts for it.
+    pub(in crate::cli) yes: Option<AutoApproval>,
+    /// Fingerprint that the plan must have (`--expect`).
+    pub(in crate::cli) expected: Option<Name>,
+    /// Policies that are overridden, and the reason.
+    pub(in crate::cli) overriding: PolicyOverrides,
+    /// Whether to delete all resources.
+    pub(in crate::cli) destroy: bool,
+    /// Name that the stack must have (`--confirm`).
+    pub(in crate::cli) stack: Option<&'a Name>,
+    /// Whether to also delete objects derived from the stack's objects.
+    pub(in crate::cli) with_leftovers: bool,
+}
+
+fn parse_nonempty_reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("give a reason".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make
+/// their first eight digits equal.
+fn parse_fingerprint(text: &str) -> Result<Name, String> {
+    const FULL_FINGERPRINT_HINT: &str = "give the whole fingerprint, 64 hexadecimal digits: `stead plan --output json`, `stead plan -v` \
+                         and the last line of a plan's Markdown report have it";
+    let digits = text.trim().to_lowercase();
+    let is_hex = |digits: &str| digits.bytes().all(|b| b.is_ascii_hexdigit());
+    match digits.len() {
+        64 if is_hex(&digits) => Ok(Name::new(&digits)),
+        8 | 9 if is_hex(&digits.replacen('-', "", 1)) => Err(format!(
+            "eight digits are for display only, for two plans can have the same eight; {FULL_FINGERPRINT_HINT}"
+        )),
+        _ => Err(format!("this is not the fingerprint of a plan; {FULL_FINGERPRINT_HINT}")),
+    }
+}
