@@ -3,10 +3,11 @@
 pub mod command_line;
 
 use std::io::Write;
+use std::pin::Pin;
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use super::args::{GlobalArgs, OutputFormat};
 use super::command_context::CommandContext;
@@ -54,14 +55,14 @@ fn run() -> Exit {
             return Exit::Usage;
         }
     };
-    settings.needs_secrets = cli.command.as_ref().is_none_or(Command::needs_secrets);
+    settings.needs_secrets = cli.command.as_ref().is_none_or(|command| command.properties().needs_secrets);
     match &cli.command {
         Some(Command::Plan(args)) => settings.set_trust(!args.untrusted),
         Some(Command::Validate(args)) => settings.set_trust(!args.untrusted),
         _ => {}
     }
     let programs = settings.output != OutputFormat::Text;
-    let tells = cli.command.as_ref().map_or(OutputSupport::Text, Command::output_forms);
+    let tells = cli.command.as_ref().map_or(OutputSupport::Text, |command| command.properties().output);
     let asked = cli.global.output.is_some_and(|output| output != OutputFormat::Text);
     if asked && cli.command.is_some() && tells == OutputSupport::Text {
         Ui::write_error("error: this command has only one output format, and takes no --output");
@@ -89,7 +90,7 @@ fn run() -> Exit {
     let variables = &terminal.variables;
     let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
     let session = CommandContext { settings, ui, slip, who, commit };
-    match dispatch_command(&session, &command) {
+    match run_command(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => session.report_failure(&failure),
     }
@@ -141,80 +142,71 @@ fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Setting
     }
 }
 
-/// Runs a command that sends no request; `None` for the others.
-fn at_once(session: &CommandContext, command: &Command) -> Option<Result<Exit, CliFailure>> {
-    Some(match command {
-        Command::Init(args) => commands::init::run(session, args),
-        Command::Convert(args) => commands::convert::run(session, args),
-        Command::Render(args) => commands::render::run(session, args),
-        Command::Eval(args) => commands::eval::run(session, args),
-        Command::Explain(args) => commands::explain::run(session, args),
-        Command::Graph(args) => commands::graph::run(session, args),
-        Command::Why(args) => commands::why::run(session, args),
-        Command::Test(args) if !args.watch => commands::test::run(session, args),
-        Command::Show(args) => commands::show::run(session, args),
-        Command::Schema(args) => Ok(commands::schema::run(session, args)),
-        Command::Complete(args) => Ok(commands::complete::run(session, args)),
-        Command::Completions(args) => Ok(commands::completions::run(session, args)),
-        Command::Lsp => commands::lsp::run(session),
-        Command::Man(args) => commands::man::run(session, args),
-        Command::Logout => commands::login::log_out(session),
-        Command::Version => Ok(commands::version::run(session)),
-        _ => return None,
-    })
+/// A started command.
+enum Execution<'a> {
+    /// The command needed no request, and has ended.
+    Ended(Result<Exit, CliFailure>),
+    /// The command waits for requests or child processes, and runs on the runtime.
+    Async(Pin<Box<dyn Future<Output = Result<Exit, CliFailure>> + 'a>>),
 }
 
-fn dispatch_command(session: &CommandContext, command: &Command) -> Result<Exit, CliFailure> {
-    if let Some(ended) = at_once(session, command) {
-        return ended;
+fn start_command<'a>(session: &'a CommandContext, command: &'a Command) -> Execution<'a> {
+    use Execution::{Async, Ended};
+
+    match command {
+        Command::Init(args) => Ended(commands::init::run(session, args)),
+        Command::Validate(args) => Async(Box::pin(commands::validate::run(session, args))),
+        Command::Fmt(args) => Async(Box::pin(commands::fmt::run(session, args))),
+        Command::Convert(args) => Ended(commands::convert::run(session, args)),
+        Command::Render(args) => Ended(commands::render::run(session, args)),
+        Command::Eval(args) => Ended(commands::eval::run(session, args)),
+        Command::Explain(args) => Ended(commands::explain::run(session, args)),
+        Command::Graph(args) => Ended(commands::graph::run(session, args)),
+        Command::Why(args) => Ended(commands::why::run(session, args)),
+        Command::Test(args) if args.watch => Async(Box::pin(commands::test::watch_tests(session, args))),
+        Command::Test(args) => Ended(commands::test::run(session, args)),
+        Command::Plan(args) => Async(Box::pin(commands::plan::run(session, args))),
+        Command::Show(args) => Ended(commands::show::run(session, args)),
+        Command::Apply(args) => Async(Box::pin(commands::apply::run(session, args))),
+        Command::Destroy(args) => Async(Box::pin(commands::destroy::run(session, args))),
+        Command::Drift(args) => Async(Box::pin(commands::drift::run(session, args))),
+        Command::Import(args) => Async(Box::pin(commands::import::run(session, args))),
+        Command::Mv(args) => Async(Box::pin(commands::mv::run(session, args))),
+        Command::Rm(args) => Async(Box::pin(commands::rm::run(session, args))),
+        Command::Ls(args) => Async(Box::pin(commands::ls::run(session, args))),
+        Command::Get(args) => Async(Box::pin(commands::get::run(session, args))),
+        Command::Resolve(args) => Async(Box::pin(commands::resolve::run(session, args))),
+        Command::Login(args) => Async(Box::pin(commands::login::log_in(session, args))),
+        Command::Logout => Ended(commands::login::log_out(session)),
+        Command::Whoami => Async(Box::pin(commands::login::show_account(session))),
+        Command::Doctor(args) => Async(Box::pin(commands::doctor::run(session, args))),
+        Command::Catalog(args) => Async(Box::pin(commands::catalog::run(session, args))),
+        Command::Cost(args) => Async(Box::pin(commands::cost::run(session, args))),
+        Command::Do(args) => Async(Box::pin(commands::act::run(session, args))),
+        Command::Recover(args) => Async(Box::pin(commands::recover::run(session, args))),
+        Command::History(args) => Async(Box::pin(commands::history::run(session, args))),
+        Command::Lock(args) => Async(Box::pin(commands::lock::run(session, args))),
+        Command::State(args) => Async(Box::pin(commands::state::run(session, args))),
+        Command::Secret(args) => Async(Box::pin(commands::secret::run(session, args))),
+        Command::Ci(args) => Async(Box::pin(commands::ci::run(session, args))),
+        Command::Emulator(args) => Async(Box::pin(commands::emulator::run(session, args))),
+        Command::Schema(args) => Ended(Ok(commands::schema::run(session, args))),
+        Command::Lsp => Ended(commands::lsp::run(session)),
+        Command::Completions(args) => Ended(Ok(commands::completions::run(session, args, Cli::command()))),
+        Command::Man(args) => Ended(commands::man::run(session, args, Cli::command())),
+        Command::Complete(args) => Ended(Ok(commands::complete::run(session, args, Cli::command()))),
+        Command::Version => Ended(Ok(commands::version::run(session))),
     }
+}
+
+fn run_command(session: &CommandContext, command: &Command) -> Result<Exit, CliFailure> {
+    let pending = match start_command(session, command) {
+        Execution::Ended(ended) => return ended,
+        Execution::Async(pending) => pending,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(anyhow::Error::from)?;
-    let ended = runtime.block_on(async {
-        match command {
-            Command::Validate(args) => commands::validate::run(session, args).await,
-            Command::Fmt(args) => commands::fmt::run(session, args).await,
-            Command::Plan(args) => commands::plan::run(session, args).await,
-            Command::Apply(args) => commands::apply::run(session, args).await,
-            Command::Destroy(args) => commands::destroy::run(session, args).await,
-            Command::Drift(args) => commands::drift::run(session, args).await,
-            Command::Import(args) => commands::import::run(session, args).await,
-            Command::Mv(args) => commands::mv::run(session, args).await,
-            Command::Rm(args) => commands::rm::run(session, args).await,
-            Command::Ls(args) => commands::ls::run(session, args).await,
-            Command::Get(args) => commands::get::run(session, args).await,
-            Command::Resolve(args) => commands::resolve::run(session, args).await,
-            Command::Login(args) => commands::login::log_in(session, args).await,
-            Command::Whoami => commands::login::show_account(session).await,
-            Command::Recover(args) => commands::recover::run(session, args).await,
-            Command::History(args) => commands::history::run(session, args).await,
-            Command::Lock(args) => commands::lock::run(session, args).await,
-            Command::State(args) => commands::state::run(session, args).await,
-            Command::Secret(args) => commands::secret::run(session, args).await,
-            Command::Ci(args) => commands::ci::run(session, args).await,
-            Command::Emulator(args) => commands::emulator::run(session, args).await,
-            Command::Doctor(args) => commands::doctor::run(session, args).await,
-            Command::Catalog(args) => commands::catalog::run(session, args).await,
-            Command::Cost(args) => commands::cost::run(session, args).await,
-            Command::Do(args) => commands::act::run(session, args).await,
-            Command::Test(args) => commands::test::watch_tests(session, args).await,
-            Command::Init(_)
-            | Command::Convert(_)
-            | Command::Render(_)
-            | Command::Eval(_)
-            | Command::Explain(_)
-            | Command::Graph(_)
-            | Command::Why(_)
-            | Command::Show(_)
-            | Command::Schema(_)
-            | Command::Complete(_)
-            | Command::Completions(_)
-            | Command::Logout
-            | Command::Lsp
-            | Command::Man(_)
-            | Command::Version => Ok(Exit::Done),
-        }
-    });
+    let ended = runtime.block_on(pending);
     // A blocking read of the terminal may still be pending, and its result is no longer needed.
     runtime.shutdown_background();
     ended

@@ -3,11 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
 use crate::cli::actions::registry;
 use crate::cli::command_context::CommandContext;
-use crate::cli::command_line::Cli;
 use crate::cli::commands::completion_candidates::{self, CompletionContext, CompletionSource};
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
@@ -33,10 +32,13 @@ pub struct CompleteArgs {
 const FILES: &str = ":files";
 
 /// Prints the candidates for a word, one per line, with a description after a tab.
-pub(in crate::cli) fn run(session: &CommandContext, args: &CompleteArgs) -> Exit {
-    let mut command = Cli::command();
-    command.build();
-    let place = completion_candidates::completion_context(&command, &args.words, args.at);
+pub(in crate::cli) fn run(
+    session: &CommandContext,
+    args: &CompleteArgs,
+    mut program: clap::Command,
+) -> Exit {
+    program.build();
+    let place = completion_candidates::completion_context(&program, &args.words, args.at);
     // Some shells split words at `=`.
     let typed = args.words.get(args.at).map_or("", |word| if word == "=" { "" } else { word });
     let mut rows = place.words.clone();

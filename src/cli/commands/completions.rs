@@ -1,10 +1,9 @@
 //! `stead completions`: prints the completion script for a shell.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::command_line::Cli;
 use crate::cli::process::exit_code::Exit;
 
 /// Command-line arguments of `stead completions`.
@@ -25,14 +24,18 @@ const ZSH: &str = include_str!("completions/stead.zsh");
 const FISH: &str = include_str!("completions/stead.fish");
 
 /// Prints the script. Scripts for other shells complete only the declared command line, not the stack's names.
-pub(in crate::cli) fn run(session: &CommandContext, args: &CompletionsArgs) -> Exit {
+pub(in crate::cli) fn run(
+    session: &CommandContext,
+    args: &CompletionsArgs,
+    mut program: clap::Command,
+) -> Exit {
     let asking = match args.shell {
         Shell::Bash => BASH,
         Shell::Zsh => ZSH,
         Shell::Fish => FISH,
         shell => {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "stead", &mut script);
+            clap_complete::generate(shell, &mut program, "stead", &mut script);
             session.ui.write_result(&String::from_utf8_lossy(&script));
             return Exit::Done;
         }

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_mangen::Man;
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::command_line::Cli;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -27,8 +26,12 @@ pub struct ManArgs {
 ///
 /// # Errors
 /// When there is no such command, or a page cannot be written.
-pub(in crate::cli) fn run(session: &CommandContext, args: &ManArgs) -> Result<Exit, CliFailure> {
-    let mut root = Cli::command().disable_help_subcommand(true);
+pub(in crate::cli) fn run(
+    session: &CommandContext,
+    args: &ManArgs,
+    program: clap::Command,
+) -> Result<Exit, CliFailure> {
+    let mut root = program.disable_help_subcommand(true);
     root.build();
     if let Some(directory) = &args.out {
         let count = write_pages(&root, "stead", directory)?;

@@ -165,98 +165,66 @@ pub enum OutputSupport {
     Text,
 }
 
-impl Command {
-    /// Returns the machine-readable output formats of the command.
-    #[must_use]
-    pub const fn output_forms(&self) -> OutputSupport {
-        match self {
-            Self::Apply(_) | Self::Destroy(_) | Self::Do(_) | Self::Plan(_) | Self::Show(_) => {
-                OutputSupport::Events
-            }
-            Self::Complete(_) | Self::Completions(_) | Self::Man(_) | Self::Schema(_) | Self::Lsp => {
-                OutputSupport::Text
-            }
-            Self::Init(_)
-            | Self::Validate(_)
-            | Self::Fmt(_)
-            | Self::Convert(_)
-            | Self::Render(_)
-            | Self::Eval(_)
-            | Self::Explain(_)
-            | Self::Graph(_)
-            | Self::Why(_)
-            | Self::Test(_)
-            | Self::Drift(_)
-            | Self::Import(_)
-            | Self::Mv(_)
-            | Self::Rm(_)
-            | Self::Ls(_)
-            | Self::Get(_)
-            | Self::Resolve(_)
-            | Self::Login(_)
-            | Self::Logout
-            | Self::Whoami
-            | Self::Doctor(_)
-            | Self::Catalog(_)
-            | Self::Cost(_)
-            | Self::Recover(_)
-            | Self::History(_)
-            | Self::Lock(_)
-            | Self::State(_)
-            | Self::Secret(_)
-            | Self::Ci(_)
-            | Self::Emulator(_)
-            | Self::Version => OutputSupport::Document,
-        }
-    }
+/// What holds of a command as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommandProperties {
+    /// Machine-readable output formats of the command.
+    pub output: OutputSupport,
+    /// Whether the command needs the values of the stack's secrets: it sends them, compares them, or computes with
+    /// them. All other commands must work without them, for example in a scheduled job or during a recovery.
+    pub needs_secrets: bool,
+}
 
-    /// Returns whether the command needs the values of the stack's secrets: it sends them, compares them, or computes
-    /// with them. All other commands must work without them, for example in a scheduled job or during a recovery.
+impl Command {
+    /// Returns the properties of the command; the table has one row for each command.
     #[must_use]
-    pub const fn needs_secrets(&self) -> bool {
-        match self {
-            Self::Plan(args) => !args.destroy,
-            Self::Secret(args) => matches!(args.action, secret::SecretAction::Rotate(_)),
-            Self::Validate(_)
-            | Self::Apply(_)
-            | Self::Import(_)
-            | Self::Eval(_)
-            | Self::Test(_)
-            | Self::Doctor(_)
-            | Self::Recover(_)
-            | Self::Lsp => true,
-            Self::Init(_)
-            | Self::Fmt(_)
-            | Self::Convert(_)
-            | Self::Render(_)
-            | Self::Explain(_)
-            | Self::Graph(_)
-            | Self::Why(_)
-            | Self::Show(_)
-            | Self::Destroy(_)
-            | Self::Drift(_)
-            | Self::Mv(_)
-            | Self::Rm(_)
-            | Self::Ls(_)
-            | Self::Get(_)
-            | Self::Resolve(_)
-            | Self::Login(_)
-            | Self::Logout
-            | Self::Whoami
-            | Self::Catalog(_)
-            | Self::Cost(_)
-            | Self::Do(_)
-            | Self::History(_)
-            | Self::Lock(_)
-            | Self::State(_)
-            | Self::Ci(_)
-            | Self::Emulator(_)
-            | Self::Schema(_)
-            | Self::Completions(_)
-            | Self::Man(_)
-            | Self::Complete(_)
-            | Self::Version => false,
-        }
+    pub const fn properties(&self) -> CommandProperties {
+        use OutputSupport::{Document, Events, Text};
+
+        let (output, needs_secrets) = match self {
+            Self::Init(_) => (Document, false),
+            Self::Validate(_) => (Document, true),
+            Self::Fmt(_) => (Document, false),
+            Self::Convert(_) => (Document, false),
+            Self::Render(_) => (Document, false),
+            Self::Eval(_) => (Document, true),
+            Self::Explain(_) => (Document, false),
+            Self::Graph(_) => (Document, false),
+            Self::Why(_) => (Document, false),
+            Self::Test(_) => (Document, true),
+            Self::Plan(args) => (Events, !args.destroy),
+            Self::Show(_) => (Events, false),
+            Self::Apply(_) => (Events, true),
+            Self::Destroy(_) => (Events, false),
+            Self::Drift(_) => (Document, false),
+            Self::Import(_) => (Document, true),
+            Self::Mv(_) => (Document, false),
+            Self::Rm(_) => (Document, false),
+            Self::Ls(_) => (Document, false),
+            Self::Get(_) => (Document, false),
+            Self::Resolve(_) => (Document, false),
+            Self::Login(_) => (Document, false),
+            Self::Logout => (Document, false),
+            Self::Whoami => (Document, false),
+            Self::Doctor(_) => (Document, true),
+            Self::Catalog(_) => (Document, false),
+            Self::Cost(_) => (Document, false),
+            Self::Do(_) => (Events, false),
+            Self::Recover(_) => (Document, true),
+            Self::History(_) => (Document, false),
+            Self::Lock(_) => (Document, false),
+            Self::State(_) => (Document, false),
+            Self::Secret(args) => (Document, matches!(args.action, secret::SecretAction::Rotate(_))),
+            Self::Ci(_) => (Document, false),
+            Self::Emulator(_) => (Document, false),
+            Self::Schema(_) => (Text, false),
+            Self::Lsp => (Text, true),
+            Self::Completions(_) => (Text, false),
+            Self::Man(_) => (Text, false),
+            Self::Complete(_) => (Text, false),
+            Self::Version => (Document, false),
+        };
+        CommandProperties { output, needs_secrets }
     }
 }
 
