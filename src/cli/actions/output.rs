@@ -12,6 +12,7 @@ use super::wait::{self, WaitOutcome};
 use crate::cli::actions::command_line::DoArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::redaction::redact_applied_and_live;
@@ -192,7 +193,7 @@ impl CompletedAction<'_> {
         if is_new {
             write_private_output(session, path, &new.text)?;
         } else {
-            stack_files::rewrite_private(path, new.text.as_bytes()).map_err(|error| {
+            write_files::rewrite_private(path, new.text.as_bytes()).map_err(|error| {
                 left(error.to_string()).help("Name the file itself, not a link to it: --merge=FILE")
             })?;
             session.ui.write_message(&format!(
@@ -362,7 +363,7 @@ impl CompletedAction<'_> {
 }
 
 fn write_private_output(session: &CommandContext, path: &Path, text: &str) -> Result<bool, CliFailure> {
-    stack_files::write_private(path, text.as_bytes()).map_err(|error| {
+    write_files::write_private(path, text.as_bytes()).map_err(|error| {
         CliFailure::new(Exit::Failed, format!("{error:#}"))
             .help("The output was not shown; it is not lost if it can be read again.")
     })?;

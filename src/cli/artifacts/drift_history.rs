@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::output::Ui;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::ledger::Ledger;
@@ -45,6 +46,6 @@ impl DriftHistoryFile {
             folder.parent().map_or(Ok(()), |above: &Path| stack_files::make_private_directory(above))?;
             stack_files::make_private_directory(folder)?;
         }
-        stack_files::write_state(&self.path, serde_json::to_string(sightings)?.as_bytes())
+        write_files::write_state(&self.path, serde_json::to_string(sightings)?.as_bytes())
     }
 }

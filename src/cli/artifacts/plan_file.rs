@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
@@ -93,7 +94,7 @@ pub(in crate::cli) fn save_plan(
         Some(key) => key.sign(&text),
         None => Ok(text),
     });
-    Ok(stack_files::write_private(path, text.map_err(anyhow::Error::from)?.as_bytes())?)
+    Ok(write_files::write_private(path, text.map_err(anyhow::Error::from)?.as_bytes())?)
 }
 
 /// Reads a saved plan, and verifies its signature if trusted keys are configured.

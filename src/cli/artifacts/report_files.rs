@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::cli::args::report::ReportTarget;
 use crate::cli::command_context::CommandContext;
+use crate::cli::files::write_files;
 use crate::cli::files::{git_origin, stack_files};
 use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::prompt;
@@ -65,7 +66,7 @@ pub(in crate::cli) fn rewrite_plan_reports(
     about: ReportContext<'_>,
 ) -> Result<(), CliFailure> {
     for (format, path) in wanted {
-        stack_files::write_public(path, plan_report_text(session, *format, plan, about).as_bytes())?;
+        write_files::write_public(path, plan_report_text(session, *format, plan, about).as_bytes())?;
     }
     Ok(())
 }
@@ -105,7 +106,7 @@ pub(in crate::cli) fn write_problem_reports(
     let problems = ReviewDiagnostics { diagnostics, sources, root: &root };
     for (format, path) in wanted {
         if let Some(text) = format.render_problems(&problems) {
-            stack_files::write_public(path, text.as_bytes())?;
+            write_files::write_public(path, text.as_bytes())?;
             session.ui.write_message(&format!(
                 "wrote the {format} report to {}",
                 stack_files::display_path(path)

@@ -1,17 +1,22 @@
 //! `stead apply`: plans, asks for approval, and runs the plan; or runs a saved plan.
 
+mod approval;
+pub(in crate::cli) mod request;
+
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
-
+use super::apply::approval::{
+    NO_LEDGER_EXPECT_NOTICE, ask_approval, check_confirmation, require_approval_flag,
+};
+use super::apply::request::{ApplyArgs, ApplyRequest};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
-use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
-use crate::cli::args::values::{AutoApproval, parse_approval};
+use crate::cli::args::plan::ExecutionArgs;
+use crate::cli::args::values::AutoApproval;
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::{self, ReportContext};
 use crate::cli::command_context::CommandContext;
@@ -21,7 +26,7 @@ use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::recovery_file::RecoveryFile;
 use crate::cli::ledger::{ambiguous_intents, stack_origin};
-use crate::cli::planning::approval::{self, PolicyOverrides, check_fingerprint, plan_again};
+use crate::cli::planning::approval::{PolicyOverrides, check_fingerprint, plan_again};
 use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
 use crate::cli::planning::{data_consent, refresh};
 use crate::cli::process::exit_code::Exit;
@@ -35,7 +40,6 @@ use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::source_archives::SourceArchives;
 use crate::cloud::system_clock::SystemClock;
-use crate::config::stack::model::ConfirmationMode;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::recovered_facts::records_to_replay;
@@ -54,65 +58,8 @@ use crate::report::run_report::RunReport;
 use crate::report::text::phrases;
 use crate::report::views::apply_outcome::{self, OutcomeFooter};
 
-/// Command-line arguments of `stead apply`.
-#[derive(Debug, Clone, PartialEq, Args)]
-#[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
-)]
-pub struct ApplyArgs {
-    /// A saved plan; it is applied unchanged or not at all
-    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes"])]
-    pub file: Option<PathBuf>,
-    /// Apply the saved plan only if one of these Ed25519 public keys in PEM form signed it [env: STEAD_PLAN_VERIFY_KEY]
-    #[arg(long, value_name = "FILE", requires = "file")]
-    pub verify_key: Option<PathBuf>,
-    /// Do not prompt; with kinds of change, only if the plan has no other kind
-    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_approval)]
-    pub yes: Option<AutoApproval>,
-    /// Apply only if the plan has this fingerprint; counts as approval of the plan
-    #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
-    pub expect: Option<Name>,
-    /// Apply although this policy denies it; repeatable, and recorded with the reason
-    #[arg(long = "override", value_name = "POLICY", requires = "reason")]
-    pub overrides: Vec<Name>,
-    /// Reason for overriding a policy; recorded in the ledger
-    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = parse_nonempty_reason)]
-    pub reason: Option<String>,
-    /// Parallelism, reports and time bounds of the run.
-    #[command(flatten)]
-    pub running: ExecutionArgs,
-    /// Resources that the plan covers.
-    #[command(flatten)]
-    pub scope: PlanScopeArgs,
-}
-
 /// Timeout for releasing the ledger's lock after the second stop signal.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Explains what `--expect` does not cover before the ledger exists: without its key there
-/// are no fingerprints of values.
-const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect covers the expressions and the names of secrets, but not their values. A saved plan covers these, too.";
-
-/// Parameters of an apply, from the command line of `apply`, `destroy` or `secret rotate`.
-#[derive(Debug, Clone)]
-pub(in crate::cli) struct ApplyRequest<'a> {
-    /// Resources that the plan covers.
-    pub(in crate::cli) scope: &'a PlanScopeArgs,
-    /// Parallelism, reports and time bounds of the run.
-    pub(in crate::cli) running: &'a ExecutionArgs,
-    /// Approval given on the command line; `None` prompts for it.
-    pub(in crate::cli) yes: Option<AutoApproval>,
-    /// Fingerprint that the plan must have (`--expect`).
-    pub(in crate::cli) expected: Option<Name>,
-    /// Policies that are overridden, and the reason.
-    pub(in crate::cli) overriding: PolicyOverrides,
-    /// Whether to delete all resources.
-    pub(in crate::cli) destroy: bool,
-    /// Name that the stack must have (`--confirm`).
-    pub(in crate::cli) stack: Option<&'a Name>,
-    /// Whether to also delete objects derived from the stack's objects.
-    pub(in crate::cli) with_leftovers: bool,
-}
 
 /// Applies a stack or a saved plan.
 ///
@@ -136,24 +83,12 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> R
     Box::pin(plan_and_apply(session, &order)).await
 }
 
-/// Plans, asks for approval, and runs the plan.
-///
-/// # Errors
-/// As `run`.
+/// Plans, asks for approval, and runs the plan; has the errors of [`run`].
 pub(in crate::cli) async fn plan_and_apply(
     session: &CommandContext,
     order: &ApplyRequest<'_>,
 ) -> Result<Exit, CliFailure> {
-    if order.yes.is_none() && !session.ui.interactive {
-        let failure = CliFailure::new(Exit::Usage, "confirmation is required, but this is not a terminal");
-        return Err(if order.destroy {
-            failure.help(approval_hint(session, &session.open()?))
-        } else {
-            failure
-                .help(format!("Confirm with a flag: {}", session.command_line("apply --yes")))
-                .help("--yes=create,update, --expect FINGERPRINT or a saved plan as FILE confirm less.")
-        });
-    }
+    require_approval_flag(session, order)?;
     let project = report_files::open_or_report(session, &order.running.reports.wanted)?;
     check_confirmation(session, order, &project)?;
     order.overriding.reject_unknown_policies(&project)?;
@@ -199,61 +134,6 @@ async fn open_ledger(
     let expected =
         if running.accept_older_ledger { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
     ledger_io::open_journal(project, connection, &session.who, expected).await
-}
-
-/// Returns the hint how to approve a destroy without a prompt.
-fn approval_hint(session: &CommandContext, project: &LoadedStack) -> String {
-    let stack = &project.stack.name;
-    format!("Confirm with a flag: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
-}
-
-fn check_confirmation(
-    session: &CommandContext,
-    order: &ApplyRequest<'_>,
-    project: &LoadedStack,
-) -> Result<(), CliFailure> {
-    let stack = &project.stack.name;
-    match order.stack {
-        None if order.destroy && order.yes.is_some() => Err(CliFailure::new(
-            Exit::Usage,
-            "--yes alone destroys nothing: the stack's name must be confirmed, too",
-        )
-        .help(approval_hint(session, project))),
-        Some(named) if named != stack => {
-            Err(CliFailure::new(Exit::Usage, format!("--confirm has {named}; this stack is {stack}"))
-                .help("Check -C and -e: nothing was deleted."))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Asks for approval, or checks the approval from the command line.
-async fn ask_approval(
-    session: &CommandContext,
-    project: &LoadedStack,
-    plan: &Plan,
-    order: &ApplyRequest<'_>,
-) -> Result<bool, CliFailure> {
-    if let Some(yes) = &order.yes {
-        let outside = approval::uncovered_changes(yes, plan);
-        let Some(first) = outside.first() else { return Ok(true) };
-        let (action, does) =
-            (approval::approval_keyword(first.action), phrases::action_keyword(first.action));
-        return Err(CliFailure::new(
-            Exit::Blocked,
-            format!("--yes does not cover the {does} of {}; nothing was applied", first.address),
-        )
-        .help(format!("Add `{action}` to --yes, or apply without it and confirm when asked.")));
-    }
-    let stack = &project.stack;
-    let typed = match (order.destroy, stack.environment.confirm) {
-        (true, _) => Some(stack.name.as_str()),
-        (false, ConfirmationMode::TypeName) => Some(stack.environment.name.as_str()),
-        (false, ConfirmationMode::YesOrNo) => None,
-    };
-    data_consent::warn_data_loss(&session.ui, plan);
-    let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
-    session.ui.ask_approval(question, typed).await
 }
 
 /// State of one apply: the stack, its open ledger, its connection and the reporter.
@@ -614,28 +494,5 @@ impl<'a> ApplyCommand<'a> {
         };
         let watched = signals::watch_stop_signals(work(&context), &stop, || telling.announce_stop(), tick);
         watched.await.map_err(|error| anyhow::Error::from(error).into())
-    }
-}
-
-fn parse_nonempty_reason(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("give a reason".to_owned()),
-        text => Ok(text.to_owned()),
-    }
-}
-
-/// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make
-/// their first eight digits equal.
-fn parse_fingerprint(text: &str) -> Result<Name, String> {
-    const FULL_FINGERPRINT_HINT: &str = "give the whole fingerprint, 64 hexadecimal digits: `stead plan --output json`, `stead plan -v` \
-                         and the last line of a plan's Markdown report have it";
-    let digits = text.trim().to_lowercase();
-    let is_hex = |digits: &str| digits.bytes().all(|b| b.is_ascii_hexdigit());
-    match digits.len() {
-        64 if is_hex(&digits) => Ok(Name::new(&digits)),
-        8 | 9 if is_hex(&digits.replacen('-', "", 1)) => Err(format!(
-            "eight digits are for display only, for two plans can have the same eight; {FULL_FINGERPRINT_HINT}"
-        )),
-        _ => Err(format!("this is not the fingerprint of a plan; {FULL_FINGERPRINT_HINT}")),
     }
 }

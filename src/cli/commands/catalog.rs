@@ -7,6 +7,7 @@ use rust_decimal::Decimal;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -196,7 +197,7 @@ async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Resu
     }
     let text = lock_file::render_lock(&lock)
         .map_err(|problem| CliFailure::new(Exit::Failed, problem.summary.clone()))?;
-    stack_files::write_public(&connection.lock_file, text.as_bytes())?;
+    write_files::write_public(&connection.lock_file, text.as_bytes())?;
     session.ui.write_message(&format!("Written to {}.", stack_files::display_path(&connection.lock_file)));
     Ok(Exit::Done)
 }

@@ -11,6 +11,7 @@ use crate::cli::artifacts::report_files;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::git_origin;
 use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::files::write_files;
 use crate::cli::forge::api::{CommentContent, CommentThread};
 use crate::cli::forge::ci_job::{CiJob, CiJobError};
 use crate::cli::forge::comments::{CommentResult, CommentWriter};
@@ -299,9 +300,9 @@ fn write_new_file(
         return Err(CliFailure::existing_file(&shown).help("Overwrite it with --force."));
     }
     if program {
-        stack_files::write_program(path, text.as_bytes())?;
+        write_files::write_program(path, text.as_bytes())?;
     } else {
-        stack_files::write_public(path, text.as_bytes())?;
+        write_files::write_public(path, text.as_bytes())?;
     }
     let said = if session.ui.json {
         json::formatted_document(&[&shown], true)

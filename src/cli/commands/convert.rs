@@ -8,6 +8,7 @@ use crate::cli::args::values::FileSyntax;
 use crate::cli::artifacts::templates;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::rewrite_files;
@@ -84,7 +85,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ConvertArgs) -> Resul
         return Err(CliFailure::existing_file(&stack_files::display_path(out))
             .help("Choose another file, or overwrite with --force."));
     }
-    stack_files::write_public(out, text.as_bytes())?;
+    write_files::write_public(out, text.as_bytes())?;
     let shown = stack_files::display_path(out);
     session.ui.write_result(&if session.ui.json {
         told(Some(shown), None)

@@ -8,6 +8,7 @@ use crate::cli::actions::command_line::DoArgs;
 use crate::cli::actions::target::TargetReference;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
+use crate::cli::ledger::other_ledgers;
 use crate::cli::planning::inventory;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -43,7 +44,9 @@ pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit,
             "note: a state server does not list its ledgers: only those that this stack knows were checked",
         );
     }
-    if let Some(owner) = ledger_io::objects_of_other_ledgers(&project, &connection.place).await?.get(&key) {
+    if let Some(owner) =
+        other_ledgers::objects_of_other_ledgers(&project, &connection.place).await?.get(&key)
+    {
         return Err(managed_failure(&shown, owner));
     }
     let client = &connection.client;

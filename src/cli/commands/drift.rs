@@ -8,6 +8,7 @@ use crate::cli::artifacts::report_files::{self, ReportContext};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls::{self, UnmanagedObjects};
 use crate::cli::commands::{accept, ci, plan as planning};
+use crate::cli::ledger::other_ledgers;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
 use crate::cli::planning::claims;
 use crate::cli::planning::refresh::{self, RefreshResult};
@@ -129,7 +130,7 @@ async fn find_unmanaged(
     (plan, ledger): (&Plan, &Ledger),
     world: &mut RefreshResult,
 ) -> Result<(UnmanagedObjects, bool), CliFailure> {
-    let owned_elsewhere = match ledger_io::objects_of_other_ledgers(project, &connection.place).await {
+    let owned_elsewhere = match other_ledgers::objects_of_other_ledgers(project, &connection.place).await {
         Ok(owned) => owned,
         Err(failure) => {
             let cause = escape::escape_line(&failure.message);

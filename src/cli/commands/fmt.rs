@@ -7,6 +7,7 @@ use clap::Args;
 use crate::cli::args::values::FileSyntax;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::planning::prune;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -66,7 +67,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &FmtArgs) -> Res
     }
     if !args.check {
         for (path, _, text) in &changed {
-            stack_files::rewrite_file(path, text.as_bytes())?;
+            write_files::rewrite_file(path, text.as_bytes())?;
         }
     }
     let names: Vec<&str> = changed.iter().map(|(_, source, _)| source.path.as_str()).collect();

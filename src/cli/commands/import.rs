@@ -15,7 +15,9 @@ use crate::cli::artifacts::templates;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::import::arguments::ImportArgs;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::ledger::other_ledgers;
 use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::planning::{claims, inventory};
 use crate::cli::process::exit_code::Exit;
@@ -139,7 +141,7 @@ impl ImportCommand<'_> {
         let project = self.session.settings.project.as_ref();
         let project = project.map(|named| inventory::find_project(&world.snapshot, named)).transpose()?;
         let foreign =
-            ledger_io::objects_of_other_ledgers(&self.begun.project, &self.connection.place).await?;
+            other_ledgers::objects_of_other_ledgers(&self.begun.project, &self.connection.place).await?;
         let options = PlanningOptions { project: project.clone(), foreign, ..PlanningOptions::default() };
         let mut kept_out = inventory::in_use(&world.snapshot, |beginning| {
             self.connection.client.cloud().opens_with(beginning)
@@ -212,7 +214,7 @@ impl ImportCommand<'_> {
             return Err(CliFailure::new(Exit::Failed, format!("{id} belongs to {owner} already"))
                 .help(format!("To give it the other address: stead mv {owner} {address}")));
         }
-        let foreign = ledger_io::objects_of_other_ledgers(project, &connection.place).await?;
+        let foreign = other_ledgers::objects_of_other_ledgers(project, &connection.place).await?;
         if let Some(owner) = foreign.get(&key) {
             return Err(CliFailure::new(Exit::Failed, format!("{id} belongs to {owner} already")).help(
                 "Two ledgers would manage the same object. Forget it there first: stead rm --keep, and apply.",
@@ -368,7 +370,7 @@ impl ImportCommand<'_> {
             return Err(CliFailure::existing_file(&stack_files::display_path(&path)));
         }
         for (name, text) in written {
-            stack_files::write_public(&directory.join(name), text.as_bytes())?;
+            write_files::write_public(&directory.join(name), text.as_bytes())?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use crate::cli::args::values::FileSyntax;
 use crate::cli::artifacts::templates::{self, StackTemplate};
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::report::json;
@@ -65,7 +66,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &InitArgs) -> Result<E
     }
     for (name, text) in &written {
         let path = args.into.join(name);
-        stack_files::write_public(&path, text.as_bytes())?;
+        write_files::write_public(&path, text.as_bytes())?;
         if !ui.json {
             ui.write_result(&format!("wrote {}\n", stack_files::display_path(&path)));
         }

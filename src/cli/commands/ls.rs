@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use futures_util::future::{join, join_all};
 
 use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::other_ledgers;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
 use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::planning::{claims, inventory};
@@ -89,7 +90,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
         let claimed = claims::claimed_objects(&connection, &world.snapshot).await?;
         let mut found = unmanaged_objects(&ledger, &world, &reach);
         found.leave_out_keys_in_use(&connection, &world);
-        let owned_elsewhere = ledger_io::objects_of_other_ledgers(&project, &connection.place).await?;
+        let owned_elsewhere = other_ledgers::objects_of_other_ledgers(&project, &connection.place).await?;
         found.leave_out_owned(&owned_elsewhere);
         others = if args.all_projects { 0 } else { found.projects };
         let mut rows = found.rows(args.all_projects);

@@ -7,6 +7,7 @@ use clap_mangen::Man;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 
@@ -67,7 +68,7 @@ fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, CliFailur
 
 /// Writes the pages of a command and its subcommands; returns their number.
 fn write_pages(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, CliFailure> {
-    stack_files::write_public(&directory.join(format!("{name}.1")), &render_page(command, name)?)?;
+    write_files::write_public(&directory.join(format!("{name}.1")), &render_page(command, name)?)?;
     let below =
         command.get_subcommands().filter(|below| !below.is_hide_set() && below.get_name() != "help");
     below

@@ -18,6 +18,7 @@ use super::secret::same::SecretSameArgs;
 use crate::cli::args::values::parse_secret_address;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -124,7 +125,7 @@ fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Resul
     let (recipient, text) = (identity.recipient(), identity.text());
     let key = text.expose().unwrap_or_default();
     let text = format!("# created: {}\n# public key: {recipient}\n{key}\n", SystemClock.now());
-    if !stack_files::write_new_private(&args.out, text.as_bytes())? {
+    if !write_files::write_new_private(&args.out, text.as_bytes())? {
         return Err(CliFailure::existing_file(&shown)
             .help("An identity that is overwritten can no longer decrypt the kept secrets."));
     }
@@ -242,7 +243,7 @@ async fn show_secret(session: &CommandContext, args: &SecretGetArgs) -> Result<E
     match &args.to {
         Some(path) => {
             let shown = stack_files::display_path(path);
-            if !stack_files::write_new_private(path, format!("{text}\n").as_bytes())? {
+            if !write_files::write_new_private(path, format!("{text}\n").as_bytes())? {
                 return Err(CliFailure::existing_file(&shown));
             }
             session.ui.report_done(&format!("wrote the value of {address} to {shown}"));

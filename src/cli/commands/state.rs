@@ -12,6 +12,7 @@ use super::seal::{self, StateSealArgs};
 use crate::apply::context::TimingBounds;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::ledger::high_water_mark::{HighWaterMarkStore, RollbackDetected};
 use crate::cli::ledger::ledger_io::{self, CommandJournal, LedgerOpenOptions};
 use crate::cli::ledger::open::{self, CommandStore};
@@ -163,7 +164,7 @@ async fn pull_ledger(
     match &args.out {
         None => session.ui.write_result(&String::from_utf8_lossy(&bytes)),
         Some(path) => {
-            stack_files::write_private(path, &bytes)?;
+            write_files::write_private(path, &bytes)?;
             let (count, shown) = (ledger.entries.len(), stack_files::display_path(path));
             session
                 .ui

@@ -8,6 +8,7 @@ use clap::Args;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::file_watcher::{FileFingerprints, StopSignals};
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
@@ -72,7 +73,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &TestArgs) -> Result<E
         }
     }
     if let Some(path) = &args.report {
-        stack_files::write_public(path, test_run::test_run_junit(&tested).as_bytes())?;
+        write_files::write_public(path, test_run::test_run_junit(&tested).as_bytes())?;
     }
     let ui = &session.ui;
     ui.write_result(&if ui.json {

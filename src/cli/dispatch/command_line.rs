@@ -90,7 +90,7 @@ pub enum Command {
     /// Show a saved plan again, without any request
     Show(show::ShowArgs),
     /// Plan, ask for approval, and apply the changes; or apply a saved plan
-    Apply(apply::ApplyArgs),
+    Apply(apply::request::ApplyArgs),
     /// Delete all resources that are not protected
     Destroy(destroy::DestroyArgs),
     /// Compare the live objects with the last applied attributes

@@ -260,66 +260,6 @@ pub(in crate::cli) fn change_private_below(
     Ok(folder.replace(&name, 0o600, |file| file.write_all(text.as_bytes()))?)
 }
 
-/// Writes one of stead's state files, readable only by its owner; durable on return. Links in the path are allowed,
-/// because the directory is the user's own.
-///
-/// # Errors
-/// When a directory or the file cannot be written.
-pub(in crate::cli) fn write_state(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let attempt = || {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            fs::create_dir_all(folder)?;
-        }
-        let (folder, name) = parent_of(path)?;
-        folder.replace(&name, 0o600, |file| file.write_all(bytes))
-    };
-    attempt().map_err(|error| add_context(&error, "write", path))
-}
-
-/// Writes a file atomically, readable only by its owner; durable on return.
-///
-/// # Errors
-/// When a directory or the file cannot be written.
-pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    write_with_mode(path, bytes, 0o600)
-}
-
-/// Writes a new file, readable only by its owner; durable on return. Returns `false`, and writes
-/// nothing, if the path exists.
-///
-/// # Errors
-/// When a directory or the file cannot be written.
-pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
-    let attempt = || {
-        let (folder, name) = parent_of(path)?;
-        let mut file = folder.open_file(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        folder.sync()
-    };
-    match attempt() {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(add_context(&error, "write", path)),
-    }
-}
-
-/// Writes a file atomically, with the default permissions; durable on return.
-///
-/// # Errors
-/// When a directory or the file cannot be written.
-pub(in crate::cli) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    write_with_mode(path, bytes, 0o644)
-}
-
-/// Writes an executable file atomically; durable on return.
-///
-/// # Errors
-/// When a directory or the file cannot be written.
-pub(in crate::cli) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    write_with_mode(path, bytes, 0o755)
-}
-
 /// Removes the report of an earlier run, if there is one.
 ///
 /// # Errors
@@ -346,48 +286,6 @@ pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     attempt().map_err(|error| add_context(&error, "read", path))
 }
 
-fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
-    let attempt = || {
-        let (folder, name) = output_path::open_parent(path, MissingDirectories::Create)?;
-        folder.replace(&name, mode, |file| file.write_all(bytes))
-    };
-    attempt().map_err(|error| add_context(&error, "write", path))
-}
-
-/// Rewrites an existing file atomically, keeping its permissions; durable on return. A link is refused, because the
-/// write would replace the link itself.
-///
-/// # Errors
-/// When it is not a regular file, or cannot be written.
-pub(in crate::cli) fn rewrite_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    rewrite_with(path, bytes, 0o777)
-}
-
-/// Rewrites a file that contains a secret from now on, and removes the permissions of other users.
-///
-/// # Errors
-/// As `rewrite`.
-pub(in crate::cli) fn rewrite_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    rewrite_with(path, bytes, 0o700)
-}
-
-fn rewrite_with(path: &Path, bytes: &[u8], mask: u32) -> anyhow::Result<()> {
-    let attempt = || {
-        let data = fs::symlink_metadata(path)?;
-        if !data.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
-        }
-        let (folder, name) = parent_of(path)?;
-        let mode = data.mode() & mask;
-        folder.replace(&name, mode, |file| {
-            // The umask may have removed permission bits.
-            rustix::fs::fchmod(&*file, Mode::from_raw_mode(mode as RawMode))?;
-            file.write_all(bytes)
-        })
-    };
-    attempt().map_err(|error| add_context(&error, "write", path))
-}
-
 /// Reads a text file that the user named, or a file of a stack.
 ///
 /// # Errors
@@ -411,7 +309,7 @@ pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
 }
 
 /// Returns the parent directory of a path as an open handle, and the file's name.
-fn parent_of(path: &Path) -> io::Result<(DirHandle, String)> {
+pub(super) fn parent_of(path: &Path) -> io::Result<(DirHandle, String)> {
     Ok((DirHandle::open_user_dir(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
 }
 
@@ -584,7 +482,7 @@ pub(in crate::cli) fn display_path(path: &Path) -> String {
     text.strip_prefix("./").unwrap_or(&text).to_owned()
 }
 
-fn add_context(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
+pub(super) fn add_context(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
     anyhow::anyhow!("cannot {action} {}: {error}", display_path(path))
 }
 

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::ledger::journal::mac::MacKey;
 use crate::ledger::journal::trail::HeadHistory;
@@ -278,7 +279,7 @@ fn write_mark(path: &Path, mark: &HighWaterMark) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
         stack_files::make_private_directory(folder)?;
     }
-    stack_files::write_state(path, serde_json::to_string(mark)?.as_bytes())
+    write_files::write_state(path, serde_json::to_string(mark)?.as_bytes())
 }
 
 #[cfg(test)]

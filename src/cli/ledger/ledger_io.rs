@@ -1,37 +1,32 @@
 //! Reads and opens the ledger of a stack, with its high-water mark, and pins its catalog names.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use super::high_water_mark::{HighWaterMarkStore, RollbackDetected};
 use super::open::{CommandStore, seal_key};
-use super::remote_stacks;
-use crate::cli::files::repository_walk;
-use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::files::stack_files::{self};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cli::process::signals::{self, SignalOutcome};
 use crate::cli::service::connection::StackConnection;
-use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::LoadedStack;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::ledger::journal::error::{MacError, StoreError};
+use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::mac::MacKey;
-use crate::ledger::state::entry::{Entry, LedgerIdentity};
+use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::any_store::{self, StoreOptions};
+use crate::ledger::stores::any_store::StoreOptions;
 use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
-use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::address::Name;
 use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::ObjectKey;
 use crate::model::value::Value;
 
 /// The journal type of all commands.
@@ -244,131 +239,6 @@ pub(in crate::cli) fn is_empty(ledger: &Ledger) -> bool {
         && ledger.watched.is_empty()
         && ledger.questions.is_empty()
         && ledger.history.is_empty()
-}
-
-/// Returns the objects of other ledgers, each with its owner: those of the stack's other environments, of the stacks
-/// that it reads, and of all ledgers in the same directory, database or bucket.
-///
-/// # Errors
-/// When one cannot be read or is damaged.
-pub(in crate::cli) async fn objects_of_other_ledgers(
-    project: &LoadedStack,
-    place: &LedgerLocation,
-) -> Result<BTreeMap<ObjectKey, Name>, CliFailure> {
-    let (stack, key) = (&project.stack, seal_key(&project.settings)?);
-    let own = &stack.environment.name;
-    let mut owned = BTreeMap::new();
-    for other in stack.environments.iter().filter(|name| *name != own) {
-        let ledger = read_other_environment(project, place, other, key.as_ref()).await?;
-        owned.extend(ledger.iter().flat_map(owned_objects));
-    }
-    // Other ledgers can have other MAC keys, so they are not authenticated: only their owned objects are read, and
-    // nothing is changed because of them.
-    for (place, name, environment) in neighbor_ledgers(project) {
-        let ledger = CommandStore::read(&place, &name, &environment, None).await?;
-        owned.extend(ledger.iter().flat_map(owned_objects));
-    }
-    if !project.settings.untrusted {
-        for (name, environment) in any_store::list_ledgers(place, (&stack.name, own)).await? {
-            if name != stack.name.as_str() {
-                let ledger = CommandStore::read(place, &name, &environment, None).await?;
-                owned.extend(ledger.iter().flat_map(owned_objects));
-            }
-        }
-    }
-    for (name, other) in stack.stacks.iter().filter(|_| !project.settings.untrusted) {
-        let ledger = remote_stacks::read_remote_ledger(project, name, other).await?;
-        let ledger = ledger
-            .filter(|ledger| (&ledger.identity.stack, &ledger.identity.environment) != (&stack.name, own));
-        owned.extend(ledger.iter().flat_map(owned_objects));
-    }
-    Ok(owned)
-}
-
-/// Reads the owned objects from the ledger of another environment. One without MACs is accepted with a warning, since
-/// each environment gets MACs separately; but not if this machine has seen MACs in it.
-async fn read_other_environment(
-    project: &LoadedStack,
-    place: &LedgerLocation,
-    environment: &Name,
-    key: Option<&MacKey>,
-) -> Result<Option<Ledger>, CliFailure> {
-    let stack = &project.stack.name;
-    let lenient = key.map(MacKey::accepting_unsealed);
-    let ledger = CommandStore::read(place, stack, environment, lenient.as_ref()).await?;
-    let unsealed = ledger.as_ref().filter(|ledger| ledger.sealed.is_none() && !ledger.is_blank());
-    if let (Some(key), Some(ledger)) = (key, unsealed) {
-        let marks =
-            HighWaterMarkStore::new(&project.settings, Some(key.clone()), place, (stack, environment));
-        if marks.saw_macs(Some(ledger))? {
-            return Err(about_environment(environment, MacError::MissingMacs.into()));
-        }
-        Ui::write_error(&format!(
-            "warning: ledger of environment `{environment}` not authenticated: it has no MACs. Add them with: stead \
-             state seal -e {environment}"
-        ));
-    }
-    Ok(ledger)
-}
-
-fn about_environment(environment: &Name, error: StoreError) -> CliFailure {
-    let failure = CliFailure::from(error);
-    CliFailure { message: format!("environment `{environment}`: {}", failure.message), ..failure }
-}
-
-/// Returns the objects that a ledger owns, with their addresses.
-fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
-    let LedgerIdentity { stack, environment, .. } = &ledger.identity;
-    let of = |(address, entry): (&Address, &Entry)| {
-        let whose = Name::new(format!("{address} of {stack}/{environment}"));
-        let objects = entry.current.iter().chain(&entry.deposed);
-        objects.map(|object| (object.key(&entry.kind), whose.clone())).collect::<Vec<_>>()
-    };
-    ledger.entries.iter().flat_map(of).collect()
-}
-
-/// Returns the ledgers of other stacks in the same configured directory, or of the other stacks that
-/// use the repository's built-in cloud.
-fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
-    let settings = &project.settings;
-    if settings.cloud == CloudEndpoint::Local {
-        return neighbours_in_local_cloud(project);
-    }
-    let Some(Ok(LedgerLocation::Directory(all))) = settings.backend.as_deref().map(LedgerLocation::parse)
-    else {
-        return Vec::new();
-    };
-    // A path that is missing or not a directory contains no ledgers.
-    let within = |path: &Path| stack_files::entry_names(path, is_legal_segment).unwrap_or_default();
-    let mut found = Vec::new();
-    for stack in within(&all).into_iter().filter(|name| *name != project.stack.name) {
-        let place = all.join(&stack);
-        let environments = within(&place).into_iter().map(Name::new);
-        found.extend(
-            environments.map(|name| (LedgerLocation::Directory(place.clone()), Name::new(&stack), name)),
-        );
-    }
-    found
-}
-
-fn neighbours_in_local_cloud(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
-    let cloud = embedded_cloud::data_directory(&project.directory);
-    let root = SharedRoot::find_root(&project.directory, false).root;
-    let own = stack_files::real_path(&project.directory);
-    let mut found = Vec::new();
-    for stack in repository_walk::find_stacks(&project.settings, &root) {
-        let is_other = stack_files::real_path(&stack.directory) != own;
-        let same_cloud = stack_files::real_path(&embedded_cloud::data_directory(&stack.directory))
-            == stack_files::real_path(&cloud);
-        let Some(header) = stack.header.filter(|_| is_other && same_cloud) else { continue };
-        let place = stack.directory.join(".stead/local");
-        let environments = stack_files::entry_names(&place, is_legal_segment).unwrap_or_default();
-        let environments = environments.into_iter().map(Name::new);
-        found.extend(
-            environments.map(|name| (LedgerLocation::Directory(place.clone()), header.name.clone(), name)),
-        );
-    }
-    found
 }
 
 /// Opens the ledger for writing.

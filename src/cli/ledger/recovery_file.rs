@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::output::Ui;
 use crate::ledger::journal::record::Record;
 use crate::model::address::Address;
@@ -63,7 +64,7 @@ impl RecoveryFile {
         let mut text = stack_files::read_optional(&path)?.unwrap_or_default();
         text.push_str(&serde_json::to_string(&RecoveryLine { records: records.to_vec() })?);
         text.push('\n');
-        stack_files::write_state(&path, text.as_bytes())?;
+        write_files::write_state(&path, text.as_bytes())?;
         Ok(path)
     }
 
@@ -97,7 +98,7 @@ impl RecoveryFile {
     /// When there is no state directory.
     pub(in crate::cli) fn keep_secret(&self, of: (&Address, &str), text: &str) -> anyhow::Result<PathBuf> {
         let path = self.prepare_path(&secret_of(of))?;
-        stack_files::write_state(&path, format!("{text}\n").as_bytes())?;
+        write_files::write_state(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_util::try_join;
 
 use super::claims;
-use crate::cli::ledger::{ledger_io, remote_stacks, stack_origin};
+use crate::cli::ledger::other_ledgers;
+use crate::cli::ledger::{remote_stacks, stack_origin};
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
@@ -157,7 +158,8 @@ async fn with_owners(
     if skips || !stack.resources.values().filter(is_new).any(is_taken) {
         return options.clone();
     }
-    let foreign = ledger_io::objects_of_other_ledgers(project, &connection.place).await.unwrap_or_default();
+    let foreign =
+        other_ledgers::objects_of_other_ledgers(project, &connection.place).await.unwrap_or_default();
     PlanningOptions { foreign, ..options.clone() }
 }
 
@@ -188,7 +190,7 @@ async fn read_byproducts(
     if !others.any(|key| is_copy(key) || claimed.contains_key(key)) {
         return Ok((claimed, options.foreign.clone()));
     }
-    let foreign = match ledger_io::objects_of_other_ledgers(project, &connection.place).await {
+    let foreign = match other_ledgers::objects_of_other_ledgers(project, &connection.place).await {
         // Without the flag, only a note depends on these ledgers.
         Err(_) if !options.with_leftovers => options.foreign.clone(),
         read => read?,
@@ -207,7 +209,7 @@ async fn with_surroundings(
         || !options.taken_back.is_empty()
         || !project.stack.declarations.imports.is_empty();
     let foreign = if adopts {
-        ledger_io::objects_of_other_ledgers(project, &connection.place).await?
+        other_ledgers::objects_of_other_ledgers(project, &connection.place).await?
     } else {
         options.foreign.clone()
     };

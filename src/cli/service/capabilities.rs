@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::settings::Settings;
 use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::probe::ServiceCapabilities;
@@ -84,7 +85,7 @@ pub(in crate::cli) fn write_capabilities(
     if let Some(folder) = path.parent() {
         stack_files::make_private_directory(folder)?;
     }
-    stack_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())?;
+    write_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())?;
     Ok(Some(path))
 }
 

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cloud::http::https_transport::parse_origin;
 use crate::model::catalog::Catalog;
@@ -44,7 +45,7 @@ pub(in crate::cli) fn save_tables(path: Option<&Path>, read_now: &Catalog) {
         if let Some(folder) = path.parent() {
             stack_files::make_private_directory(folder)?;
         }
-        stack_files::write_state(path, serde_json::to_string(&all)?.as_bytes())
+        write_files::write_state(path, serde_json::to_string(&all)?.as_bytes())
     };
     let _ = write();
 }

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cloud::http::https_transport::TransportOptions;
@@ -149,7 +150,7 @@ pub(in crate::cli) fn leave_note(
     if let Some(notes) = path.parent() {
         stack_files::make_private_directory(notes)?;
     }
-    stack_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())
+    write_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())
 }
 
 /// Removes the note with the emulator's address, if there is one.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::config::load::LoadFailure;
@@ -45,6 +46,6 @@ pub(in crate::cli) fn pin_catalog_names(
     lock.catalog = now;
     let text = lock_file::render_lock(&lock)
         .map_err(|problem| CliFailure::new(Exit::Failed, problem.summary.clone()))?;
-    stack_files::write_public(path, text.as_bytes())?;
+    write_files::write_public(path, text.as_bytes())?;
     Ok(())
 }

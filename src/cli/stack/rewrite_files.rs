@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::config::edit::EditError;
@@ -89,7 +90,7 @@ pub(in crate::cli) async fn write_rewrites(
                 format!("{} changed meanwhile; it was left alone", now.path),
             ));
         }
-        stack_files::rewrite_file(&rewrite.path, rewrite.after.as_bytes())?;
+        write_files::rewrite_file(&rewrite.path, rewrite.after.as_bytes())?;
     }
     Ok(true)
 }

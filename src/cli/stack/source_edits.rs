@@ -8,6 +8,7 @@ use super::project::StackSources;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::overlay_fs::OverlayFiles;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::config::edit::{Edit, EditableFile, apply_edits};
@@ -120,7 +121,7 @@ impl<'a> SourceEdits<'a> {
                 )
                 .help("Run the command again."));
             }
-            stack_files::write_public(&path, new.text.as_bytes())?;
+            write_files::write_public(&path, new.text.as_bytes())?;
         }
         Ok(true)
     }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::import::arguments::ImportArgs;
 use crate::cli::files::stack_files;
+use crate::cli::files::write_files;
 use crate::cli::process::failure::CliFailure;
 use crate::plan::import::SecretVariable;
 
@@ -47,7 +48,7 @@ impl ImportedSecrets {
     /// When it cannot be written.
     pub(super) fn write(&self, session: &CommandContext) -> Result<(), CliFailure> {
         if let Self::VarFile(path, text) = self {
-            stack_files::write_private(path, text.as_bytes())?;
+            write_files::write_private(path, text.as_bytes())?;
             let shown = stack_files::display_path(path);
             session
                 .ui

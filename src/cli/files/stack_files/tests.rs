@@ -1,6 +1,7 @@
 //! Confined reads and writes.
 
 use super::*;
+use crate::cli::files::write_files::*;
 
 #[test]
 fn reads_are_confined_to_the_root() {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::cli::args::GlobalArgs;
+use crate::cli::files::write_files;
 use crate::cli::process::profile::Profiles;
 use crate::ledger::state::entry::{LedgerIdentity, MacState};
 use crate::ledger::state::run_history::{ResourceCounts, RunEnd, RunOrigin};
@@ -133,11 +134,11 @@ fn a_high_water_mark_changed_without_the_key_is_ignored() {
     assert_eq!(found().unwrap(), None);
     let mac = text.split(",\"mac\"").next().unwrap().to_owned() + "}";
     for changed in [text.replace("\"serial\":9", "\"serial\":1"), mac] {
-        stack_files::write_private(&path, changed.as_bytes()).unwrap();
+        write_files::write_private(&path, changed.as_bytes()).unwrap();
         assert!(found().unwrap_err().to_string().contains("its MAC does not match"));
     }
     // Another place's mark is not one of this one's.
-    stack_files::write_private(&path, text.as_bytes()).unwrap();
+    write_files::write_private(&path, text.as_bytes()).unwrap();
     let elsewhere = marks(&one, "s3://b/q");
     write_mark(
         &of_place(state.path(), elsewhere.whose.as_ref().unwrap()),
