@@ -11,7 +11,7 @@ use super::blockers::Blockers;
 use super::decide::checks::{
     catalog_rules, declarations, guards, kept_secrets, ledger_origin, lost_ledger,
 };
-use super::decide::classify::{self, classify_subjects};
+use super::decide::classify::classify_subjects;
 use super::decide::conflicts::name_conflicts;
 use super::decide::deposed::DeposedObjects;
 use super::decide::project_assignment::ProjectAssignment;
@@ -30,8 +30,9 @@ use super::model::step::LedgerUpdate;
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use super::order::dependency_cycle;
+use super::order::durations::critical_path;
 use super::order::ledger_updates::ledger_updates;
-use super::order::steps::{StepOrder, critical_path, order_steps};
+use super::order::steps::{StepOrder, order_steps};
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
@@ -123,7 +124,7 @@ fn collect_notes(
     let mut notes = declarations::notes(survey);
     notes.extend(rename_hints::rename_notes(survey, verdicts));
     notes.extend(generated_secrets::generation_notes(survey, verdicts));
-    notes.extend(classify::destroy_notes(survey, verdicts));
+    notes.extend(crate::plan::decide::retention::destroy_notes(survey, verdicts));
     notes.extend(byproducts::byproduct_notes(survey));
     notes.extend(guards::data::data_loss_notes(survey, verdicts));
     notes.extend(secret_sinks::check(survey, &ordered.steps, blocks));

@@ -52,7 +52,6 @@ const FIGURES: &[(&str, Figures)] = &[
     ("emulator", figures(0, 25, 0)),
     ("ledger", figures(0, 0, 1)),
     ("model", figures(3, 0, 3)),
-    ("plan", figures(0, 0, 4)),
     ("report", figures(0, 0, 1)),
 ];
 

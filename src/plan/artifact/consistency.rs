@@ -10,7 +10,7 @@ use crate::plan::model::change::{Action, AttributeChange, Change, Plan};
 use crate::plan::model::compare::{part_type, to_canonical};
 use crate::plan::model::step::{Operation, PlannedCall, Step};
 use crate::plan::order::dependency_cycle;
-use crate::plan::order::steps::critical_path;
+use crate::plan::order::durations::critical_path;
 
 /// Checks that a plan's changes match its steps.
 ///

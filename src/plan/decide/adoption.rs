@@ -8,7 +8,8 @@ use crate::model::snapshot::ObjectKey;
 use crate::model::source::Span;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
-use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState, is_adopted, is_leaving};
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState, is_adopted};
+use crate::plan::join::live_state::is_leaving;
 
 /// Checks the requested adoptions, and that each object ends with one address.
 pub(in crate::plan) fn check<'a>(

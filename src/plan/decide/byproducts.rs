@@ -16,9 +16,8 @@ use crate::model::schema::{Kind, Type};
 use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
-use crate::plan::join::joined_state::{
-    JoinedState, LiveState, ResourceState, is_leaving, owned_from_object,
-};
+use crate::plan::join::joined_state::{JoinedState, ResourceState, owned_from_object};
+use crate::plan::join::live_state::{LiveState, is_leaving};
 use crate::plan::join::prices::ObjectPrices;
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::change::{NoteCode, PlanNote};

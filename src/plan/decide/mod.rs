@@ -13,3 +13,4 @@ pub(super) mod name_handover;
 pub(super) mod project_assignment;
 pub(super) mod reactivation;
 pub(super) mod replacement_order;
+pub(super) mod retention;

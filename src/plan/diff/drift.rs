@@ -15,7 +15,8 @@ use crate::model::secret::Secret;
 use crate::model::source::SourceLocation;
 use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
-use crate::plan::join::joined_state::{JoinedState, LiveState, ResourceState};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::join::live_state::LiveState;
 use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch};
 use crate::plan::model::compare::{
     are_equivalent, fingerprint_secrets, is_as_applied, part_type, protect_live_value,

@@ -4,10 +4,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::draft::{
-    DraftInputs, DraftOmissions, ImportDraft, MarkOwner, PlaintextSecret, SecretVariable, can_miss,
-    make_draft, unmanageable_objects,
-};
+use super::draft::{ImportDraft, MarkOwner, PlaintextSecret, SecretVariable, can_miss, make_draft};
+use super::draft_inputs::{DraftInputs, DraftOmissions, unmanageable_objects};
 use super::suggestions::{self, ImportOmission, ReferenceSuggestion};
 use crate::config::format::blocks::{self, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
 use crate::config::load::{LoadFailure, load};

@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::addresses::{AddressAllocator, to_legal_name};
+use super::draft_inputs::{
+    ChildrenByParent, DEFAULT_PROJECT_ATTRIBUTE, DraftInputs, DraftOmissions, chosen_objects,
+    group_children, has_one_home,
+};
 use super::literal::LiteralWriter;
 use crate::config::format::blocks::{PrintedBlock, PrintedEntry, PrintedValue};
 use crate::model::address::{Address, Name};
-use crate::model::catalog::Catalog;
-use crate::model::schema::{Attribute, Kind, KindScope, Presence, Registry, Type};
+use crate::model::schema::{Attribute, Kind, KindScope, Presence, Type};
 use crate::model::secret::Secret;
 use crate::model::secret_look::looks_secret;
-use crate::model::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::value::Value;
-use crate::plan::join::joined_state::is_leaving;
-
-/// The attribute that marks an account's default project, and so identifies the kind that is a project.
-const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
 /// The attribute whose default is the block's own name.
 const NAME_ATTRIBUTE: &str = "name";
@@ -48,38 +47,6 @@ pub struct PlaintextSecret {
     pub attribute: &'static str,
     /// The key of the map entry.
     pub key: Name,
-}
-
-/// The inputs of a draft.
-pub(super) struct DraftInputs<'a> {
-    pub(super) registry: Registry,
-    pub(super) snapshot: &'a Snapshot,
-    pub(super) catalog: &'a Catalog,
-    /// Objects that have an address already.
-    pub(super) owned: &'a HashMap<ObjectKey, Address>,
-    /// Objects that another ledger owns.
-    pub(super) foreign: &'a BTreeMap<ObjectKey, Name>,
-    /// Addresses that must not be assigned.
-    pub(super) taken: &'a BTreeSet<Address>,
-    /// Drafts only this object, at this address, with its children.
-    pub(super) only: Option<(&'a Address, &'a ObjectKey)>,
-    /// Drafts only objects of this project, and the project itself.
-    pub(super) project: Option<&'a Name>,
-    /// The project of resources that do not declare one.
-    pub(super) home: Option<&'a Name>,
-    /// Names of variables that the stack already declares.
-    pub(super) declared: &'a BTreeSet<Name>,
-    /// Keys of private map entries that must become secrets, whatever their values look like; `*` means all.
-    pub(super) hidden: &'a [String],
-    /// Whether children with a single attribute are written as the items of a list.
-    pub(super) listed: bool,
-}
-
-/// The objects and attributes that a draft leaves out, with the reasons.
-#[derive(Debug, Default)]
-pub(super) struct DraftOmissions {
-    pub(super) objects: BTreeMap<ObjectKey, String>,
-    pub(super) attributes: BTreeMap<(ObjectKey, Name), String>,
 }
 
 /// The object, and the attribute if any, that a mark belongs to.
@@ -179,9 +146,6 @@ pub(super) fn draft_child(
     (entries, drafter.draft)
 }
 
-/// Children by their kind and parent's id.
-type ChildrenByParent<'a> = HashMap<(&'static str, &'a Name), Vec<&'a Object>>;
-
 /// Assigns an address to every chosen object; objects after which others are named come first.
 fn assign_addresses(
     material: &DraftInputs<'_>,
@@ -242,97 +206,6 @@ fn by_need<'a>(chosen: &[(&'static Kind, &'a Object)]) -> Vec<(&'static Kind, &'
         let stuck = ready.is_empty();
         found.extend(if stuck { waiting.clone() } else { ready });
         rest = if stuck { Vec::new() } else { waiting };
-    }
-    found
-}
-
-/// Returns whether all project-scoped objects are in the one project that needs no declaration.
-fn has_one_home(material: &DraftInputs<'_>, chosen: &[(&'static Kind, &Object)]) -> bool {
-    let projects: Vec<&Name> = chosen
-        .iter()
-        .filter(|(kind, _)| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some())
-        .map(|(_, object)| &object.id)
-        .collect();
-    let home = match projects.as_slice() {
-        [] => material.home,
-        [one] => Some(*one),
-        _ => return false,
-    };
-    let mut inside = chosen.iter().filter(|(kind, _)| kind.scope == KindScope::Project);
-    inside.all(|(_, object)| object.project.as_ref() == home)
-}
-
-/// Returns the objects of the top level that are written.
-fn chosen_objects<'a>(
-    material: &DraftInputs<'a>,
-    omitted: &DraftOmissions,
-) -> Vec<(&'static Kind, &'a Object)> {
-    let wanted = |kind: &'static Kind, object: &Object| {
-        let key = object.key();
-        if let Some((_, only)) = material.only {
-            return *only == key;
-        }
-        let inside = match (material.project, kind.scope) {
-            (None, _) => true,
-            (Some(project), KindScope::Project) => object.project.as_ref() == Some(project),
-            // The project itself is included, but no other object of the account.
-            (Some(project), _) => {
-                kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some() && object.id == *project
-            }
-        };
-        inside
-            && !kind.is_given(&object.attributes)
-            && !kind.passes(&object.attributes)
-            && !is_leaving(kind, object)
-            && !material.owned.contains_key(&key)
-            && !material.foreign.contains_key(&key)
-            && !omitted.objects.contains_key(&key)
-    };
-    let mut found = Vec::new();
-    for kind in material.registry.top_level() {
-        let objects = material.snapshot.of_kind(kind.name);
-        found.extend(objects.filter(|object| wanted(kind, object)).map(|object| (kind, object)));
-    }
-    found
-}
-
-/// Returns the live objects that cannot be managed here, with the reasons.
-pub(super) fn unmanageable_objects(material: &DraftInputs<'_>) -> Vec<(ObjectKey, String)> {
-    let mut found = Vec::new();
-    for kind in material.registry.top_level().filter(|_| material.only.is_none()) {
-        for object in material.snapshot.of_kind(kind.name) {
-            let key = object.key();
-            let inside = material.project.is_none()
-                || kind.scope == KindScope::Project && object.project.as_ref() == material.project;
-            let why = if !inside || material.owned.contains_key(&key) {
-                continue;
-            } else if let Some(owner) = material.foreign.get(&key) {
-                format!("It belongs to {owner}.")
-            } else if kind.is_given(&object.attributes) {
-                "It belongs to the service: it cannot be created or deleted.".to_owned()
-            } else if kind.passes(&object.attributes) {
-                "The service deletes it when it expires.".to_owned()
-            } else if is_leaving(kind, object) {
-                "It is being deleted.".to_owned()
-            } else {
-                continue;
-            };
-            found.push((key, why));
-        }
-    }
-    found
-}
-
-fn group_children<'a>(material: &DraftInputs<'a>, omitted: &DraftOmissions) -> ChildrenByParent<'a> {
-    let mut found: HashMap<_, Vec<&Object>> = HashMap::new();
-    for kind in material.registry.kinds.iter().filter(|kind| kind.child_of().is_some()) {
-        for object in material.snapshot.of_kind(kind.name) {
-            let key = object.key();
-            let out = material.owned.contains_key(&key) || omitted.objects.contains_key(&key);
-            if let Some(parent) = object.parent.as_ref().filter(|_| !out && !is_leaving(kind, object)) {
-                found.entry((kind.name, parent)).or_default().push(object);
-            }
-        }
     }
     found
 }

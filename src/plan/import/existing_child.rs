@@ -4,7 +4,8 @@ use super::accept::{
     DraftRound, ImportContext, ImportError, ImportRequest, ImportResult, MAX_ROUNDS, RoundOutcome,
     leave_out, omitted_parts, unstable_draft_error,
 };
-use super::draft::{DraftInputs, DraftOmissions, ImportDraft, draft_child};
+use super::draft::{ImportDraft, draft_child};
+use super::draft_inputs::{DraftInputs, DraftOmissions};
 use super::suggestions;
 use crate::config::format::blocks::{PrintedBlock, PrintedEntry};
 use crate::model::source::Sources;

@@ -3,6 +3,7 @@
 mod accept;
 mod addresses;
 mod draft;
+mod draft_inputs;
 mod existing_child;
 mod literal;
 pub mod rebuild_ledger;

@@ -25,11 +25,12 @@ use crate::plan::diff::confirmation;
 use crate::plan::diff::desired::desired_attributes;
 use crate::plan::diff::planned_values::{PlannedValues, is_settled};
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
-use crate::plan::join::joined_state::{JoinedState, ResourceState, is_leaving, owned_from_object};
+use crate::plan::join::joined_state::{JoinedState, ResourceState, owned_from_object};
+use crate::plan::join::live_state::is_leaving;
 use crate::plan::model::change::Cause;
 use crate::plan::model::compare::{self, are_equivalent, fingerprint_secrets, to_canonical};
 use crate::plan::moves::resolved::ResolvedDeclarations;
-use crate::plan::order::steps::build_remember;
+use crate::plan::order::ledger_metadata::build_remember;
 use crate::plan::pipeline::refresh_request;
 
 /// The result of matching a stack's resources with live objects.

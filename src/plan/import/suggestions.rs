@@ -2,7 +2,8 @@
 //! draft, and all objects that were read. Out: what is left out with the reason, and references that could replace ids.
 
 use super::addresses::to_legal_name;
-use super::draft::{DraftInputs, ImportDraft};
+use super::draft::ImportDraft;
+use super::draft_inputs::DraftInputs;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::snapshot::{Object, ObjectKey};

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::catalog_index::CatalogIndex;
+use super::live_state::{LiveState, live_state};
 use crate::config::diagnostics::hints::suggestions;
 use crate::config::stack::model::Resource;
 use crate::ledger::journal::intent_candidates;
@@ -38,21 +39,6 @@ pub(in crate::plan) struct ResourceState<'a> {
     /// The numbers of the resources that the object was built on or refers to: they cannot be
     /// deleted while it uses them.
     pub held: Vec<usize>,
-}
-
-/// The state of a resource's object.
-#[derive(Clone, Copy)]
-pub(in crate::plan) enum LiveState<'a> {
-    /// No object is owned.
-    None,
-    /// The object is live.
-    Present(&'a Object),
-    /// The object is being deleted.
-    Deleting(&'a Object),
-    /// The object is proven gone.
-    Gone(&'a OwnedObject),
-    /// It is owned, and was neither seen nor proven gone.
-    Unseen(&'a OwnedObject),
 }
 
 /// Returns the fingerprints of the secrets from which applied values were computed.
@@ -281,40 +267,6 @@ fn join_subjects<'a>(inputs: &PlanInputs<'a>) -> (Vec<ResourceState<'a>>, Vec<&'
     (subjects, strangers)
 }
 
-fn live_state<'a>(inputs: &PlanInputs<'a>, kind: &'static Kind, owned: &'a OwnedObject) -> LiveState<'a> {
-    let key = owned.key(kind.name);
-    match inputs.snapshot.objects.get(&key) {
-        Some(object) if is_leaving(kind, object) => LiveState::Deleting(object),
-        Some(object) => LiveState::Present(object),
-        None if is_gone(inputs, kind, owned) => LiveState::Gone(owned),
-        None => LiveState::Unseen(owned),
-    }
-}
-
-/// Returns whether an owned object is proven gone: a read by id did not find it, and its project is visible, or proven
-/// gone itself. Otherwise a wrong project or a lost permission would look the same.
-pub(in crate::plan) fn is_gone(inputs: &PlanInputs<'_>, kind: &Kind, owned: &OwnedObject) -> bool {
-    let snapshot = inputs.snapshot;
-    if !snapshot.absent.contains(&owned.key(kind.name)) {
-        return false;
-    }
-    let projects =
-        inputs.registry.top_level().find(|kind| kind.attribute(DEFAULT_PROJECT_ATTRIBUTE).is_some());
-    // Without a list of projects there is no evidence against it.
-    let Some(projects) = projects.filter(|kind| snapshot.listed.contains(kind.name)) else { return true };
-    match owned.project.as_ref().filter(|id| **id != owned.id) {
-        None => snapshot.account.is_some(),
-        Some(id) => {
-            let home = ObjectKey { kind: projects.name.into(), parent: None, id: id.clone() };
-            snapshot.objects.contains_key(&home)
-                || (snapshot.absent.contains(&home) && snapshot.account.is_some())
-        }
-    }
-}
-
-/// The attribute that marks an account's default project, and so identifies the kind that is a project.
-const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
-
 /// Returns the abandoned requests that seem to have had an effect after all.
 fn late_effects<'a>(inputs: &PlanInputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = inputs.ledger.watched.values();
@@ -325,13 +277,6 @@ fn late_effects<'a>(inputs: &PlanInputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
         (intent, found.into_iter().map(|object| object.id.clone()).collect::<Vec<_>>())
     });
     found.filter(|(_, ids)| !ids.is_empty()).collect()
-}
-
-/// Returns whether an object is being deleted.
-pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
-    kind.api.ready.is_some_and(|ready| {
-        object.status(ready.attribute).is_some_and(|status| ready.leaving.contains(&status))
-    })
 }
 
 fn confirmed_adoption<'a>(

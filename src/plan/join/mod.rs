@@ -3,6 +3,7 @@
 
 pub(super) mod catalog_index;
 pub(super) mod joined_state;
+pub(super) mod live_state;
 pub mod prices;
 pub mod project_scope;
 pub(super) mod targeting;

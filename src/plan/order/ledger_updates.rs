@@ -1,15 +1,14 @@
 //! Ledger updates that need no request: objects found gone, forgotten or adopted, and changed entries.
 
-use super::steps::build_remember;
+use super::ledger_metadata::build_remember;
 use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::Name;
 use crate::model::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::AttributeDiffer;
 use crate::plan::diff::confirmation;
-use crate::plan::join::joined_state::{
-    AdoptionReason, JoinedState, LiveState, ResourceState, is_gone, owned_from_object,
-};
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState, owned_from_object};
+use crate::plan::join::live_state::{LiveState, is_gone};
 use crate::plan::model::compare::{are_equivalent, fingerprint_secrets};
 use crate::plan::model::step::LedgerUpdate;
 

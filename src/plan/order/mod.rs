@@ -3,6 +3,8 @@
 
 pub(super) mod calls;
 pub(super) mod dependency_cycle;
+pub(super) mod durations;
+pub(super) mod ledger_metadata;
 pub(super) mod ledger_updates;
 mod nodes;
 mod parents;

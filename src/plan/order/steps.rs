@@ -1,18 +1,18 @@
 //! Steps and their order: a creation comes after its dependencies, and a deletion after all users
 //! of the object have switched.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use super::calls;
+use super::durations::step_durations;
+use super::ledger_metadata::{as_before, build_remember, remembered_attributes};
 use super::nodes::{DeposedNode, ResourceNodes};
 use super::parents::ParentLookup;
-use crate::config::stack::model::OnRemove;
 use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
-use crate::model::schema::{Attribute, Effect, Kind, Rule, RuleCheck, UpdateStrategy};
+use crate::model::schema::{Attribute, Rule, RuleCheck, UpdateStrategy};
 use crate::model::snapshot::Object;
 use crate::model::value::Value;
 use crate::plan::decide::checks::catalog_rules;
@@ -20,19 +20,12 @@ use crate::plan::decide::deposed::DeposedObjects;
 use crate::plan::decide::final_snapshot;
 use crate::plan::decide::name_handover::handover_pairs;
 use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
-use crate::plan::diff::attributes::ignores_drift;
 use crate::plan::diff::current_value;
 use crate::plan::join::joined_state::{
-    AdoptionReason, JoinedState, LiveState, ResourceState, is_adopted, is_leaving, referenced_keys,
+    AdoptionReason, JoinedState, ResourceState, is_adopted, referenced_keys,
 };
-use crate::plan::model::step::{CriticalPath, LedgerMetadata, Operation, PlannedCall, Step};
-
-/// The shortest time limit of a step, in seconds.
-const MIN_TIMEOUT_SECS: u32 = 300;
-/// The duration of a call that only stores a value, in seconds.
-const METADATA_CALL_SECS: u32 = 1;
-/// The time limit of a step, as a multiple of its usual duration.
-const TIMEOUT_FACTOR: u32 = 20;
+use crate::plan::join::live_state::{LiveState, is_leaving};
+use crate::plan::model::step::{LedgerMetadata, Operation, Step};
 
 /// The ordered steps, and the step numbers of each resource.
 pub(in crate::plan) struct StepOrder {
@@ -439,54 +432,11 @@ fn step_gerund(operation: &Operation) -> &'static str {
     }
 }
 
-/// Returns the part of a declared resource's ledger entry besides objects and attributes.
-pub(in crate::plan) fn build_remember(
-    survey: &JoinedState<'_>,
-    subject: &ResourceState<'_>,
-) -> LedgerMetadata {
-    let depends_on = subject.needs.iter().map(|need| survey.subjects[*need].address.clone()).collect();
-    let lifecycle = subject.resource.map(|resource| &resource.lifecycle);
-    LedgerMetadata {
-        depends_on,
-        protect: lifecycle.is_some_and(|lifecycle| lifecycle.protect),
-        keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
-        delete_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Delete),
-        final_snapshot: lifecycle.is_some_and(|lifecycle| lifecycle.final_snapshot),
-        unverified: unverified_attributes(survey, subject),
-        let_go: false,
-    }
-}
-
-/// Returns the attributes whose live values are not compared with the sent ones.
-fn unverified_attributes(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
-    let ignored = |attribute: &&Attribute| ignores_drift(survey, subject, attribute.name);
-    subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
-}
-
 /// Returns the set links that must be undone before the object can be deleted.
 fn standing_links(subject: &ResourceState<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
     let stands = |attribute: &&Attribute| current_value::present_value(subject, attribute) != Value::Null;
     all.filter(stands).filter(|_| matches!(subject.live, LiveState::Present(_))).collect()
-}
-
-/// Returns the same part of the present ledger entry, unchanged.
-fn as_before(subject: &ResourceState<'_>) -> LedgerMetadata {
-    let remember = subject.entry.map(|entry| LedgerMetadata {
-        depends_on: entry.depends_on.clone(),
-        protect: entry.protect,
-        keep_on_remove: entry.keep_on_remove,
-        delete_on_remove: entry.delete_on_remove,
-        final_snapshot: entry.final_snapshot,
-        unverified: BTreeSet::new(),
-        let_go: false,
-    });
-    remember.unwrap_or_default()
-}
-
-fn remembered_attributes(subject: &ResourceState<'_>) -> BTreeMap<Name, Expression> {
-    let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
-    applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
 }
 
 /// Returns the recorded identity, confirmed if the user confirmed the object.
@@ -497,52 +447,4 @@ fn confirm_owned(subject: &ResourceState<'_>, owned: &OwnedObject) -> OwnedObjec
 
 fn delete_operation(owned: &OwnedObject, deposed: bool) -> Operation {
     Operation::Delete { object: owned.clone(), deposed }
-}
-
-/// Returns the usual duration and the time limit of a step, in seconds.
-fn step_durations(subject: &ResourceState<'_>, operation: &Operation) -> (u32, u32) {
-    let estimate = subject.kind.estimate;
-    let timeouts = subject.block.map(|block| block.lifecycle.timeouts).unwrap_or_default();
-    let (seconds, allowed) = match operation {
-        Operation::Create { .. } => (estimate.create, timeouts.create),
-        Operation::Update { calls, .. } => {
-            // A later roll-out replaces the earlier one, so only one of them is waited for.
-            let (rolls_out, others): (Vec<_>, Vec<_>) =
-                calls.iter().partition(|call| rolls_out(subject.kind, call));
-            let seconds = |call: &&PlannedCall| call_duration(subject.kind, call);
-            let last = rolls_out.iter().map(seconds).max().unwrap_or(0);
-            (others.iter().map(seconds).fold(last, u32::saturating_add), timeouts.update)
-        }
-        Operation::Delete { .. } => (estimate.delete, timeouts.delete),
-    };
-    let allowed = allowed.map(|limit: Duration| u32::try_from(limit.as_secs()).unwrap_or(u32::MAX));
-    (seconds, allowed.unwrap_or_else(|| seconds.saturating_mul(TIMEOUT_FACTOR).max(MIN_TIMEOUT_SECS)))
-}
-
-/// Returns whether a call begins a roll-out.
-fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
-    let mut attributes = call.attributes.keys().filter_map(|name| kind.attribute(name));
-    attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
-}
-
-/// Returns the usual duration of a call; one that only stores a value takes at most `METADATA_CALL_SECS`.
-fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
-    let changed = call.attributes.iter().filter(|(_, (before, after))| after.known_value() != Some(before));
-    let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();
-    let at_once = changed.peek().is_some() && changed.all(|attribute| attribute.at_once);
-    if at_once { kind.estimate.update.min(METADATA_CALL_SECS) } else { kind.estimate.update }
-}
-
-/// Returns the longest chain of steps by duration.
-pub(in crate::plan) fn critical_path(steps: &[Step]) -> CriticalPath {
-    let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(steps.len());
-    for step in steps {
-        let before = step.after.iter().max_by_key(|n| (best[**n].0, std::cmp::Reverse(**n)));
-        let seconds = before.map_or(0, |n| best[*n].0).saturating_add(step.seconds);
-        best.push((seconds, before.copied()));
-    }
-    let last = (0..steps.len()).max_by_key(|n| (best[*n].0, std::cmp::Reverse(*n)));
-    let mut path: Vec<usize> = std::iter::successors(last, |n| best[*n].1).collect();
-    path.reverse();
-    CriticalPath { seconds: last.map_or(0, |n| best[n].0), steps: path }
 }

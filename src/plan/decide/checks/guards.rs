@@ -14,7 +14,8 @@ use crate::plan::blockers::Blockers;
 use crate::plan::decide::{adoption, reactivation};
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
 use crate::plan::diff::drift;
-use crate::plan::join::joined_state::{AdoptionReason, JoinedState, LiveState, ResourceState};
+use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
+use crate::plan::join::live_state::LiveState;
 use crate::plan::model::change::Cause;
 
 /// The number of deletions that the deletion limit always allows.

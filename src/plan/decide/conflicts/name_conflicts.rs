@@ -11,7 +11,8 @@ use crate::plan::blockers::Blockers;
 use crate::plan::decide::byproducts;
 use crate::plan::decide::replacement_order::parse_network;
 use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
-use crate::plan::join::joined_state::{JoinedState, ResourceState, is_leaving};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::join::live_state::is_leaving;
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 

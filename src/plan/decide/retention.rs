@@ -1,0 +1,128 @@
+//! Objects that are not deleted because another object, which stays, needs them.
+
+use std::collections::HashMap;
+
+use super::checks::guards;
+use crate::model::address::Address;
+use crate::model::schema::RuleCheck;
+use crate::model::snapshot::Object;
+use crate::model::value::Value;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{NoteCode, PlanNote};
+
+/// Freezes the deletion of objects that a frozen resource still uses.
+pub(super) fn keep_what_is_held(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
+    let frozen = |n: &usize| {
+        verdicts[*n].act == DecisionKind::Frozen && survey.subjects[*n].owned_object().is_some()
+    };
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(frozen).collect();
+    while let Some(n) = queue.pop() {
+        for held in &survey.subjects[n].held {
+            if verdicts[*held].act == DecisionKind::Delete {
+                verdicts[*held].act = DecisionKind::Frozen;
+                queue.push(*held);
+            }
+        }
+    }
+}
+
+/// Returns whether a destroy leaves an object live.
+fn is_left(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
+    let destroyed = subject.resource.is_none() && subject.block.is_some();
+    destroyed && verdict.act == DecisionKind::Keep && subject.object().is_some()
+}
+
+/// Returns a note for each object that a destroy leaves live.
+pub(in crate::plan) fn destroy_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
+    let left = survey.subjects.iter().zip(verdicts).filter(|(subject, verdict)| is_left(subject, verdict));
+    left.map(|(subject, verdict)| PlanNote {
+        code: NoteCode::Left,
+        text: format!(
+            "{} stays live and managed by this stack: {}",
+            subject.address,
+            verdict.reason.as_deref().unwrap_or("another object needs it")
+        ),
+        help: "the next apply uses it again; once no object needs it, another destroy deletes it"
+            .to_owned(),
+        source: subject.block.and_then(|block| survey.inputs.stack.sources.location_of(block.span)),
+        address: Some(subject.address.clone()),
+    })
+    .collect()
+}
+
+/// Forgets the children of a forgotten object: they stay live with it.
+pub(super) fn keep_what_is_part_of_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
+    // A parent's address is a prefix of its children's, so it comes first.
+    for n in 0..verdicts.len() {
+        let parent = survey.subjects[n].parent().and_then(|parent| survey.index.get(parent));
+        let Some(parent) = parent.filter(|parent| verdicts[**parent].act == DecisionKind::Forget) else {
+            continue;
+        };
+        if verdicts[n].act == DecisionKind::Delete {
+            verdicts[n].act = DecisionKind::Forget;
+            verdicts[n].reason =
+                Some(format!("{} stays live, with its children", survey.subjects[*parent].address));
+        }
+    }
+}
+
+/// Keeps the objects that a forgotten object is in, or refers to: they cannot be deleted. As long as its block exists,
+/// such an object stays in this stack, and the next apply finds it. A link is undone automatically, unless the service
+/// refuses to delete its target.
+pub(super) fn leave_what_holds_the_kept(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
+    let stays = |n: &usize| verdicts[*n].act == DecisionKind::Forget;
+    let mut queue: Vec<usize> = (0..verdicts.len()).filter(stays).collect();
+    queue.extend(leave_what_holds_the_kept_before(survey, verdicts));
+    while let Some(n) = queue.pop() {
+        let kept = &survey.subjects[n];
+        for held in &kept.held {
+            let other = &survey.subjects[*held];
+            let is_inside = kept.object().and_then(|object| object.project.as_ref())
+                == other.owned_object().map(|owned| &owned.id);
+            let is_refused = kept.object().is_some_and(|object| is_refused(object, other));
+            let needed = is_inside || guards::referring_attribute(kept, other).is_some() || is_refused;
+            if needed && verdicts[*held].act == DecisionKind::Delete {
+                verdicts[*held].act =
+                    if other.block.is_some() { DecisionKind::Keep } else { DecisionKind::Forget };
+                verdicts[*held].reason = Some(format!("{} stays, and needs it", kept.address));
+                queue.push(*held);
+            }
+        }
+    }
+}
+
+/// Does the same for objects that earlier applies forgot and that are still live. Returns the kept resources.
+fn leave_what_holds_the_kept_before(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) -> Vec<usize> {
+    let kept = survey.inputs.ledger.kept.iter();
+    let kept: HashMap<(&str, &str), &Address> =
+        kept.map(|(address, kept)| ((kept.kind.as_str(), kept.id.as_str()), address)).collect();
+    let mut stays = Vec::new();
+    for object in survey.unowned.iter().filter(|_| !kept.is_empty()) {
+        let Some(address) = kept.get(&(object.kind.as_str(), object.id.as_str())) else { continue };
+        for (n, verdict) in
+            verdicts.iter_mut().enumerate().filter(|(_, verdict)| verdict.act == DecisionKind::Delete)
+        {
+            let other = &survey.subjects[n];
+            let is_inside =
+                other.owned_object().is_some_and(|owned| object.project.as_ref() == Some(&owned.id));
+            if other.block.is_some() && (is_inside || is_refused(object, other)) {
+                verdict.act = DecisionKind::Keep;
+                verdict.reason = Some(format!("{address} stayed, and needs it"));
+                stays.push(n);
+            }
+        }
+    }
+    stays
+}
+
+/// Returns whether the service refuses to delete an object because another one uses it.
+fn is_refused(user: &Object, used: &ResourceState<'_>) -> bool {
+    let Some(id) = used.owned_object().map(|owned| owned.id.as_str()) else { return false };
+    used.kind.rules.iter().any(|rule| match rule.check {
+        RuleCheck::NotUsed { by } => by.iter().any(|(kind, attribute)| {
+            *kind == user.kind && user.attributes.get(*attribute).and_then(Value::as_text) == Some(id)
+        }),
+        _ => false,
+    })
+}
