@@ -22,7 +22,7 @@ use super::seed::{Seed, seed_objects, seed_shop};
 use super::serve;
 use super::service_state::HttpService;
 use super::store::{self, StoredWorld, WorldStore, WorldStoreError, WriteQueue};
-use super::world::{RateTier, World, WorldSetup};
+use super::world::{RateTier, World, WorldSetup, record_first_key};
 
 /// Settings of one emulator: address, data, seed, clock, faults and limits.
 #[derive(Debug, Clone, PartialEq)]
@@ -206,7 +206,7 @@ fn open_cloud(options: EmulatorOptions) -> Result<(HttpService, String), ServeEr
         World::from_rows(stored.rows).map_err(|reason| WorldStoreError::Corrupt { path, reason })?
     };
     world.set_key(&api_key, options.tier);
-    world.record_first_key(&api_key, options.tier);
+    record_first_key(&mut world, &api_key, options.tier);
     if let Some(seed) = &options.seed {
         apply_seed(&mut world, seed, fresh, &api_key, clock.now(real))?;
     }

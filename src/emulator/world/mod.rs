@@ -17,6 +17,7 @@ mod request;
 mod router;
 mod state;
 
+pub use self::account::api_key::record_first_key;
 pub use self::admin::inspect::{RecordSearch, inspect_many, inspect_one, list_kinds};
 pub use self::admin::mutate::{MutateError, mutate};
 pub use self::apps::upload::{

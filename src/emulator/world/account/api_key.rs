@@ -2,8 +2,8 @@
 
 use uuid::Uuid;
 
-use super::project_member::write_project_access;
-use super::role::{self};
+use super::project_member::{remove_subject_memberships, write_project_access};
+use super::role::{self, read_optional_role, role_permissions, write_role_fields};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -51,7 +51,7 @@ impl Handlers for ApiKey {
             fields.write_field("expires_at", &end);
         }
         fields.write_field("last_used_at", &key.last_used_at);
-        view.world.show_role(key.role_id, fields);
+        write_role_fields(view.world, key.role_id, fields);
         fields.write_object_array("project_accesses", members, |fields, member| {
             write_project_access(member, view, fields);
         });
@@ -60,43 +60,34 @@ impl Handlers for ApiKey {
     }
 }
 
-impl World {
-    /// Records the account's first key, replacing an earlier one, so that lists show it like any other key. The
-    /// owner created it together with the account.
-    pub fn record_first_key(&mut self, secret: &str, tier: RateTier) {
-        let (id, digest) = (self.first_key(), digest_key(secret));
-        if self.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
-            return;
-        }
-        let born = self.projects.get(self.account.default_project).map(|project| project.created_at);
-        let born = born.unwrap_or(self.account.latest);
-        let body = ApiKey {
-            name: FIRST_KEY_NAME.to_owned(),
-            digest,
-            key_prefix: secret.chars().take(KEY_PREFIX_CHARS).collect(),
-            is_active: true,
-            rate_limit_tier: tier,
-            expires_at: None,
-            last_used_at: None,
-            role_id: Some(role::owner_role()),
-            created_by: self.account.id,
-        };
-        let timeline = Timeline::with_status(born, "active");
-        self.record_key(TableRecord {
-            id,
-            project: None,
-            created_at: born,
-            updated_at: born,
-            timeline,
-            body,
-        });
+/// Records the account's first key, replacing an earlier one, so that lists show it like any other key. The
+/// owner created it together with the account.
+pub fn record_first_key(world: &mut World, secret: &str, tier: RateTier) {
+    let (id, digest) = (world.first_key(), digest_key(secret));
+    if world.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
+        return;
     }
+    let born = world.projects.get(world.account.default_project).map(|project| project.created_at);
+    let born = born.unwrap_or(world.account.latest);
+    let body = ApiKey {
+        name: FIRST_KEY_NAME.to_owned(),
+        digest,
+        key_prefix: secret.chars().take(KEY_PREFIX_CHARS).collect(),
+        is_active: true,
+        rate_limit_tier: tier,
+        expires_at: None,
+        last_used_at: None,
+        role_id: Some(role::owner_role()),
+        created_by: world.account.id,
+    };
+    let timeline = Timeline::with_status(born, "active");
+    world.record_key(TableRecord { id, project: None, created_at: born, updated_at: born, timeline, body });
+}
 
-    /// Returns a secret that cannot be computed from any value that the API shows.
-    fn fresh_secret(&mut self) -> String {
-        const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-        format!("sk_{}", seeded_rng::derive_text(self.fresh_id(), 2, ALPHABET, 40))
-    }
+/// Returns a secret that cannot be computed from any value that the API shows.
+fn generate_key_secret(world: &mut World) -> String {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    format!("sk_{}", seeded_rng::derive_text(world.fresh_id(), 2, ALPHABET, 40))
 }
 
 /// Identifies the caller by its API key and returns its permissions.
@@ -120,11 +111,11 @@ pub(in crate::emulator::world) fn authenticate(
 
 fn grant_of(world: &World, key: Uuid) -> AccessGrant {
     let role = world.api_keys.get(key).and_then(|record| record.body.role_id);
-    let account = role.map(|role| world.permissions_of(role)).unwrap_or_default();
+    let account = role.map(|role| role_permissions(world, role)).unwrap_or_default();
     let members = world.project_members.index().of_subject(key);
     let memberships = members.filter_map(|id| world.project_members.get(id));
     let projects = memberships
-        .filter_map(|record| Some((record.project?, world.permissions_of(record.body.role_id))))
+        .filter_map(|record| Some((record.project?, role_permissions(world, record.body.role_id))))
         .collect();
     AccessGrant::Key { id: key, account, projects }
 }
@@ -158,9 +149,9 @@ fn read_expiry(call: &Call<'_>) -> Result<Option<Time>, ErrorResponse> {
 fn create_api_key(call: &mut Call<'_>) -> Reply {
     let name = call.body.required_field("name", |field| field.text(1, MAX_NAME_CHARS))?.to_owned();
     let expires_at = read_expiry(call)?;
-    let role_id = call.optional_role(call.grant.account_permissions())?;
+    let role_id = read_optional_role(call, call.grant.account_permissions())?;
     let rate_limit_tier = read_rate_tier(call)?;
-    let secret = call.world.fresh_secret();
+    let secret = generate_key_secret(call.world);
     let (now, created_by) = (call.now, call.caller_id());
     let body = ApiKey {
         name,
@@ -194,7 +185,7 @@ fn delete_api_key(call: &mut Call<'_>) -> Reply {
     let (id, digest) = (record.id, record.body.digest.clone());
     // Deleting the key in use locks its caller out, as at the service.
     call.world.account.keys.retain(|key| key.digest != digest);
-    call.world.end_memberships(id);
+    remove_subject_memberships(call.world, id);
     call.world.api_keys.remove(id);
     Ok(message_response("API key deleted"))
 }

@@ -6,7 +6,8 @@
 
 use uuid::Uuid;
 
-use super::role::{self};
+use super::project_member::{is_account_member, remove_subject_memberships};
+use super::role::{self, read_required_role, write_role_fields};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
@@ -37,7 +38,7 @@ impl Handlers for Invitation {
         fields.write_field("id", &record.id);
         fields.write_field("email", &record.body.email);
         fields.write_field("status", record.status(view.now));
-        view.world.show_role(Some(record.body.role_id), fields);
+        write_role_fields(view.world, Some(record.body.role_id), fields);
         fields.write_field("expires_at", &time_after(record.created_at, INVITATION_VALID_SECS));
         fields.write_field("created_at", &record.created_at);
     }
@@ -58,7 +59,7 @@ fn read_email(field: BodyField<'_>) -> Result<String, ErrorResponse> {
 
 fn create_invitation(call: &mut Call<'_>) -> Reply {
     let email = call.body.required_field("email", read_email)?;
-    let role_id = call.required_role(call.grant.account_permissions())?;
+    let role_id = read_required_role(call, call.grant.account_permissions())?;
     let world = &*call.world;
     let same = world.invitations.index().emails.get(&email.to_lowercase()).into_iter().flatten();
     for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
@@ -95,7 +96,11 @@ fn list_members(call: &mut Call<'_>) -> Reply {
         let email = guest.map_or(OWNER_EMAIL, |guest| &guest.body.email);
         fields.write_field("id", &guest.map_or(world.account.id, |guest| guest.id));
         fields.write_field("email", email);
-        world.show_role(Some(guest.map_or(role::owner_role(), |guest| guest.body.role_id)), fields);
+        write_role_fields(
+            world,
+            Some(guest.map_or(role::owner_role(), |guest| guest.body.role_id)),
+            fields,
+        );
         fields.write_field("created_at", &guest.map(|guest| guest.created_at).or(since));
     }))
 }
@@ -105,10 +110,10 @@ fn delete_member(call: &mut Call<'_>) -> Reply {
     if id == call.world.account.id {
         return Err(ErrorResponse::new(403, "Forbidden", "access denied: the owner of the account stays"));
     }
-    if !call.world.is_member(id) {
+    if !is_account_member(call.world, id) {
         return Err(ErrorResponse::not_found("member"));
     }
-    call.world.end_memberships(id);
+    remove_subject_memberships(call.world, id);
     call.world.invitations.remove(id);
     Ok(message_response("member removed"))
 }

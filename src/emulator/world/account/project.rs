@@ -2,6 +2,8 @@
 
 use uuid::Uuid;
 
+use super::project_member::remove_project_memberships;
+use crate::emulator::world::compute::backup::{has_on_demand_backups, remove_scheduled_backups};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
@@ -85,8 +87,8 @@ fn delete_project(call: &mut Call<'_>) -> Reply {
     if has_objects(call.world, id) {
         return Err(ErrorResponse::conflict("the project still holds resources: delete them first"));
     }
-    call.world.end_project_memberships(id);
-    call.world.remove_scheduled(id);
+    remove_project_memberships(call.world, id);
+    remove_scheduled_backups(call.world, id);
     call.world.projects.remove(id);
     Ok(message_response("project deleted"))
 }
@@ -104,5 +106,5 @@ fn has_objects(world: &World, project: Uuid) -> bool {
         world.apps.len(project),
         world.functions.len(project),
     ];
-    counts.iter().any(|count| *count > 0) || project.is_some_and(|id| world.keeps_backups(id))
+    counts.iter().any(|count| *count > 0) || project.is_some_and(|id| has_on_demand_backups(world, id))
 }

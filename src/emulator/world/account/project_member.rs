@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::role::{read_required_role, write_role_fields};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
@@ -48,30 +49,28 @@ pub(in crate::emulator::world) fn write_project_access(
     let project = record.project.and_then(|id| view.world.projects.get(id));
     fields.write_field("project_id", &record.project);
     fields.write_field("project_name", &project.map(|project| &project.body.name));
-    view.world.show_role(Some(record.body.role_id), fields);
+    write_role_fields(view.world, Some(record.body.role_id), fields);
 }
 
-impl World {
-    /// Returns whether a person belongs to the account.
-    pub(in crate::emulator::world) fn is_member(&self, id: Uuid) -> bool {
-        id == self.account.id || self.invitations.get(id).is_some_and(TableRecord::is_accepted)
-    }
+/// Returns whether a person belongs to the account.
+pub(in crate::emulator::world) fn is_account_member(world: &World, id: Uuid) -> bool {
+    id == world.account.id || world.invitations.get(id).is_some_and(TableRecord::is_accepted)
+}
 
-    /// Removes all memberships of a key or a person.
-    pub(in crate::emulator::world) fn end_memberships(&mut self, subject: Uuid) {
-        let ended: Vec<_> = self.project_members.index().of_subject(subject).collect();
-        for id in ended {
-            self.project_members.remove(id);
-        }
+/// Removes all memberships of a key or a person.
+pub(in crate::emulator::world) fn remove_subject_memberships(world: &mut World, subject: Uuid) {
+    let ended: Vec<_> = world.project_members.index().of_subject(subject).collect();
+    for id in ended {
+        world.project_members.remove(id);
     }
+}
 
-    /// Removes all memberships in a project.
-    pub(in crate::emulator::world) fn end_project_memberships(&mut self, project: Uuid) {
-        let all = self.project_members.page(Some(project), 0, usize::MAX);
-        let ended: Vec<_> = all.map(|record| record.id).collect();
-        for id in ended {
-            self.project_members.remove(id);
-        }
+/// Removes all memberships in a project.
+pub(in crate::emulator::world) fn remove_project_memberships(world: &mut World, project: Uuid) {
+    let all = world.project_members.page(Some(project), 0, usize::MAX);
+    let ended: Vec<_> = all.map(|record| record.id).collect();
+    for id in ended {
+        world.project_members.remove(id);
     }
 }
 
@@ -90,7 +89,7 @@ fn read_subject(call: &Call<'_>) -> Result<Subject, ErrorResponse> {
     let member = call.body.optional_field("member_id", BodyField::uuid)?;
     match (key, member) {
         (Some(id), None) => call.find_by_id::<ApiKey>(id).map(|_| Subject::ApiKey(id)),
-        (None, Some(id)) if call.world.is_member(id) => Ok(Subject::Member(id)),
+        (None, Some(id)) if is_account_member(call.world, id) => Ok(Subject::Member(id)),
         (None, Some(_)) => Err(ErrorResponse::not_found("member")),
         (Some(_), Some(_)) => {
             Err(ErrorResponse::bad_request("leave api_key_id or member_id out: a membership has one"))
@@ -102,7 +101,7 @@ fn read_subject(call: &Call<'_>) -> Result<Subject, ErrorResponse> {
 fn create_project_member(call: &mut Call<'_>) -> Reply {
     let project = call.find_by_path::<Project>()?.id;
     let subject = read_subject(call)?;
-    let role_id = call.required_role(call.grant.permissions_on_project(project))?;
+    let role_id = read_required_role(call, call.grant.permissions_on_project(project))?;
     let world = &*call.world;
     let mut theirs = world.project_members.index().of_subject(subject.id());
     if theirs.any(|id| world.project_members.get(id).is_some_and(|record| record.project == Some(project)))
@@ -131,7 +130,7 @@ fn find_project_member<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Project
 fn update_project_member(call: &mut Call<'_>) -> Reply {
     let record = find_project_member(call)?;
     let (id, project) = (record.id, record.project.unwrap_or_default());
-    let role_id = call.required_role(call.grant.permissions_on_project(project))?;
+    let role_id = read_required_role(call, call.grant.permissions_on_project(project))?;
     call.update::<ProjectMember>(id, |record| record.body.role_id = role_id);
     call.record_response::<ProjectMember>(200, id, "project member updated")
 }

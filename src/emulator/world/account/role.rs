@@ -108,53 +108,49 @@ fn show_built_in(fields: &mut JsonObjectWriter<'_>, role: &BuiltInRole, view: Re
     write_role(fields, role.id, (role.name, role.slug), &names, (true, (since, since)));
 }
 
-impl World {
-    /// Returns the permissions of a role.
-    pub(in crate::emulator::world) fn permissions_of(&self, role: Uuid) -> Permissions {
-        if let Some(role) = BuiltInRole::find(role) {
-            return role.permissions();
-        }
-        let custom = self.roles.get(role).map(|record| &record.body.permissions);
-        custom.into_iter().flatten().filter_map(|name| Permission::from_name(name)).collect()
+/// Returns the permissions of a role.
+pub(in crate::emulator::world) fn role_permissions(world: &World, role: Uuid) -> Permissions {
+    if let Some(role) = BuiltInRole::find(role) {
+        return role.permissions();
     }
-
-    /// Writes `role_id`, `role_name` and `role_slug`.
-    pub(in crate::emulator::world) fn show_role(
-        &self,
-        role: Option<Uuid>,
-        fields: &mut JsonObjectWriter<'_>,
-    ) {
-        let built_in = role.and_then(BuiltInRole::find).map(|role| (role.name, role.slug));
-        let custom = role.and_then(|role| self.roles.get(role));
-        let custom = custom.map(|record| (record.body.name.as_str(), record.body.slug.as_str()));
-        let (name, slug) = built_in.or(custom).unzip();
-        fields.write_field("role_id", &role);
-        fields.write_field("role_name", &name);
-        fields.write_field("role_slug", &slug);
-    }
+    let custom = world.roles.get(role).map(|record| &record.body.permissions);
+    custom.into_iter().flatten().filter_map(|name| Permission::from_name(name)).collect()
 }
 
-impl Call<'_> {
-    /// Reads the role that a body names. The caller must hold all its permissions itself.
-    pub(in crate::emulator::world) fn optional_role(
-        &self,
-        held: Permissions,
-    ) -> Result<Option<Uuid>, ErrorResponse> {
-        let Some(id) = self.body.optional_field("role_id", BodyField::uuid)? else { return Ok(None) };
-        if BuiltInRole::find(id).is_none() {
-            self.find_by_id::<Role>(id)?;
-        }
-        AccessGrant::hand_on(held, self.world.permissions_of(id))?;
-        Ok(Some(id))
-    }
+/// Writes `role_id`, `role_name` and `role_slug`.
+pub(in crate::emulator::world) fn write_role_fields(
+    world: &World,
+    role: Option<Uuid>,
+    fields: &mut JsonObjectWriter<'_>,
+) {
+    let built_in = role.and_then(BuiltInRole::find).map(|role| (role.name, role.slug));
+    let custom = role.and_then(|role| world.roles.get(role));
+    let custom = custom.map(|record| (record.body.name.as_str(), record.body.slug.as_str()));
+    let (name, slug) = built_in.or(custom).unzip();
+    fields.write_field("role_id", &role);
+    fields.write_field("role_name", &name);
+    fields.write_field("role_slug", &slug);
+}
 
-    /// Reads the role from a body in which `role_id` is required.
-    pub(in crate::emulator::world) fn required_role(
-        &self,
-        held: Permissions,
-    ) -> Result<Uuid, ErrorResponse> {
-        self.optional_role(held)?.ok_or_else(|| ErrorResponse::bad_request("role_id is required"))
+/// Reads the role that a body names. The caller must hold all its permissions itself.
+pub(in crate::emulator::world) fn read_optional_role(
+    call: &Call<'_>,
+    held: Permissions,
+) -> Result<Option<Uuid>, ErrorResponse> {
+    let Some(id) = call.body.optional_field("role_id", BodyField::uuid)? else { return Ok(None) };
+    if BuiltInRole::find(id).is_none() {
+        call.find_by_id::<Role>(id)?;
     }
+    AccessGrant::hand_on(held, role_permissions(call.world, id))?;
+    Ok(Some(id))
+}
+
+/// Reads the role from a body in which `role_id` is required.
+pub(in crate::emulator::world) fn read_required_role(
+    call: &Call<'_>,
+    held: Permissions,
+) -> Result<Uuid, ErrorResponse> {
+    read_optional_role(call, held)?.ok_or_else(|| ErrorResponse::bad_request("role_id is required"))
 }
 
 fn list_roles(call: &mut Call<'_>) -> Reply {

@@ -3,6 +3,8 @@
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
+use crate::emulator::world::apps::actions::resume_app;
+use crate::emulator::world::apps::events::add_app_event;
 use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::request_body::BodyField;
@@ -43,44 +45,41 @@ fn write_spend_settings(settings: &SpendSettings, fields: &mut JsonObjectWriter<
 /// Returns the next change of the cap: a pause when it is reached, or the start of a month.
 pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<ScheduledEvent> {
     let at = world.next_cap_change()?;
-    Some(ScheduledEvent { at, id: Uuid::nil(), happen: |world, _, at, _| world.apply_cap(at) })
+    Some(ScheduledEvent { at, id: Uuid::nil(), happen: |world, _, at, _| apply_spend_cap(world, at) })
 }
 
-impl World {
-    /// Pauses or resumes the apps, depending on the month's spend and the settings.
-    fn apply_cap(&mut self, now: Time) {
-        let settings = self.current_spend_settings();
-        let reached =
-            settings.pause_cap().is_some_and(|cap| self.account.app_spend.current_amount() >= cap);
-        if reached == settings.paused_by_cap {
-            return;
-        }
-        let Some(id) = self.spend_settings.iter().next().map(|record| record.id) else { return };
-        self.spend_settings.amend(id, |record| record.body.paused_by_cap = reached);
-        let affected = |record: &&TableRecord<App>| {
-            let payg = record.body.billing == Billing::Payg;
-            if reached { payg && record.is_up() } else { record.body.paused_by_cap }
-        };
-        let apps: Vec<_> = self.apps.iter().filter(affected).map(|record| record.id).collect();
-        for app in apps {
-            if reached {
-                self.pause_by_cap(app, now);
-                self.note_event(app, now, "app.paused", "the monthly spend cap is reached");
-            } else {
-                self.resume_app(app, now);
-                self.note_event(app, now, "app.resumed", "the monthly spend cap does not hold any more");
-            }
+/// Pauses or resumes the apps, depending on the month's spend and the settings.
+fn apply_spend_cap(world: &mut World, now: Time) {
+    let settings = world.current_spend_settings();
+    let reached = settings.pause_cap().is_some_and(|cap| world.account.app_spend.current_amount() >= cap);
+    if reached == settings.paused_by_cap {
+        return;
+    }
+    let Some(id) = world.spend_settings.iter().next().map(|record| record.id) else { return };
+    world.spend_settings.amend(id, |record| record.body.paused_by_cap = reached);
+    let affected = |record: &&TableRecord<App>| {
+        let payg = record.body.billing == Billing::Payg;
+        if reached { payg && record.is_up() } else { record.body.paused_by_cap }
+    };
+    let apps: Vec<_> = world.apps.iter().filter(affected).map(|record| record.id).collect();
+    for app in apps {
+        if reached {
+            pause_app_by_cap(world, app, now);
+            add_app_event(world, app, now, "app.paused", "the monthly spend cap is reached");
+        } else {
+            resume_app(world, app, now);
+            add_app_event(world, app, now, "app.resumed", "the monthly spend cap does not hold any more");
         }
     }
+}
 
-    fn pause_by_cap(&mut self, app: Uuid, now: Time) {
-        self.apps.update(app, now, |record| {
-            record.update_meters(now);
-            record.timeline = Timeline::with_status(now, "paused");
-            record.body.paused_by_cap = true;
-            record.body.next_run_at = None;
-        });
-    }
+fn pause_app_by_cap(world: &mut World, app: Uuid, now: Time) {
+    world.apps.update(app, now, |record| {
+        record.update_meters(now);
+        record.timeline = Timeline::with_status(now, "paused");
+        record.body.paused_by_cap = true;
+        record.body.next_run_at = None;
+    });
 }
 
 fn spend_settings_response(call: &Call<'_>, message: &str) -> ApiResponse {
@@ -106,6 +105,6 @@ fn update_spend_settings(call: &mut Call<'_>) -> Reply {
     let now = call.now;
     let id = call.world.spend_record(now);
     call.update::<SpendSettings>(id, |record| record.body = settings);
-    call.world.apply_cap(now);
+    apply_spend_cap(call.world, now);
     Ok(spend_settings_response(call, "spend settings updated"))
 }

@@ -4,8 +4,15 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::app::{ITEM, find_live_deployment};
+use super::app::{
+    ITEM, change_metered_app, find_app, find_live_deployment, find_undeleted_app, reject_capped_change,
+};
+use super::database_link::{create_database_link, require_linkable_database};
+use super::deployment::start_deployment;
+use super::events::record_app_event;
 use super::input::{read_branch, read_settings, read_source};
+use super::job_run::run_due_schedule;
+use super::preview::add_app_preview;
 use super::scaling::read_scale;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::app_sizes::SIZES;
@@ -49,12 +56,12 @@ fn create_app(call: &mut Call<'_>) -> Reply {
     let billing_type = call.billing_type()?;
     call.body.check_region()?;
     let project = call.project_id();
-    call.free_app_name(Some(project), &app.name, None)?;
+    reject_taken_app_name(call, Some(project), &app.name, None)?;
     if let Some(database) = database {
-        call.check_linkable(database)?;
+        require_linkable_database(call, database)?;
     }
     if billing_type == "payg" {
-        call.not_capped(&Billing::Payg, "created")?;
+        reject_capped_change(call, &Billing::Payg, "created")?;
     }
     call.validate_billing()?;
     app.billing = call.begin_billing(billing_type, app.monthly_price())?;
@@ -62,15 +69,15 @@ fn create_app(call: &mut Call<'_>) -> Reply {
     let previews = app.previews_enabled;
     let waiting = if app.is_uploaded() { "awaiting_source" } else { "paused" };
     let id = call.world.create_record(Some(project), now, Timeline::with_status(now, waiting), app);
-    call.record_app_event(id, "created", "");
+    record_app_event(call, id, "created", "");
     if deploy {
-        call.world.deploy(id, now, "create");
+        start_deployment(call.world, id, now, "create");
     }
     if let Some(database) = database {
-        call.link(id, database)?;
+        create_database_link(call, id, database)?;
     }
     if previews {
-        call.world.open_preview(id, now);
+        add_app_preview(call.world, id, now);
     }
     call.record_response::<App>(201, id, "app service created")
 }
@@ -158,14 +165,14 @@ fn rolls_out(old: &App, new: &App) -> bool {
 }
 
 fn update_app(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app_staying()?;
+    let record = find_undeleted_app(call)?;
     let (id, project, old) = (record.id, record.project, record.body.clone());
     let status = record.status(call.now).to_owned();
     let mut new = old.clone();
     new.name = call.body.optional_field("name", BodyField::name)?.unwrap_or(new.name);
     read_branch(&call.body, &mut new)?;
     read_settings(&call.body, &mut new)?;
-    call.free_app_name(project, &new.name, Some(id))?;
+    reject_taken_app_name(call, project, &new.name, Some(id))?;
     let changes = rolls_out(&old, &new);
     let deploys = match status.as_str() {
         "failed" => new != old,
@@ -173,7 +180,7 @@ fn update_app(call: &mut Call<'_>) -> Reply {
         _ => false,
     };
     if deploys {
-        call.not_capped(&new.billing, "deployed")?;
+        reject_capped_change(call, &new.billing, "deployed")?;
     }
     if new.monthly_price() > old.monthly_price() {
         call.validate_billing()?;
@@ -182,25 +189,25 @@ fn update_app(call: &mut Call<'_>) -> Reply {
     let now = call.now;
     let opens = new.previews_enabled && !old.previews_enabled;
     new.changed |= changes && status == "paused";
-    call.change_app(id, |record| {
+    change_metered_app(call, id, |record| {
         record.replace_body(new);
         record.schedule_next_run(now);
     });
-    call.record_app_event(id, "updated", "");
+    record_app_event(call, id, "updated", "");
     if deploys {
-        call.world.deploy(id, now, "change");
+        start_deployment(call.world, id, now, "change");
     }
     if opens {
-        call.world.open_preview(id, now);
+        add_app_preview(call.world, id, now);
     }
     call.record_response::<App>(200, id, "app service updated")
 }
 
 fn delete_app(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app_staying()?.clone();
+    let record = find_undeleted_app(call)?.clone();
     let now = call.now;
     call.world.refund(record.body.billing, record.body.monthly_price(), now);
-    call.change_app(record.id, |record| {
+    change_metered_app(call, record.id, |record| {
         record.timeline = Timeline::with_status(now, "deleting").gone_after(now, DELETION_SECS);
         record.body.next_run_at = None;
     });
@@ -208,7 +215,7 @@ fn delete_app(call: &mut Call<'_>) -> Reply {
 }
 
 fn pause_app(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app()?;
+    let record = find_app(call)?;
     let (id, now) = (record.id, call.now);
     match record.status(now) {
         "live" => {}
@@ -218,16 +225,16 @@ fn pause_app(call: &mut Call<'_>) -> Reply {
             )));
         }
     }
-    call.change_app(id, |record| {
+    change_metered_app(call, id, |record| {
         record.timeline = Timeline::with_status(now, "paused");
         record.body.next_run_at = None;
     });
-    call.record_app_event(id, "paused", "");
+    record_app_event(call, id, "paused", "");
     call.record_response::<App>(200, id, "app paused")
 }
 
 fn resume_paused_app(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app()?;
+    let record = find_app(call)?;
     let (id, billing, now) = (record.id, record.body.billing, call.now);
     match record.status(now) {
         "paused" => {}
@@ -237,10 +244,10 @@ fn resume_paused_app(call: &mut Call<'_>) -> Reply {
             )));
         }
     }
-    call.not_capped(&billing, "resumed")?;
+    reject_capped_change(call, &billing, "resumed")?;
     call.validate_billing()?;
-    call.world.resume_app(id, now);
-    call.record_app_event(id, "resumed", "");
+    resume_app(call.world, id, now);
+    record_app_event(call, id, "resumed", "");
     call.record_response::<App>(200, id, "app is being resumed")
 }
 
@@ -248,9 +255,9 @@ impl Handlers for App {
     fn happen(world: &mut World, id: Uuid, at: Time, until: Time) {
         let leaving = world.apps.get(id).is_some_and(|record| record.timeline.gone_at().is_some());
         if leaving {
-            world.remove_app(id);
+            remove_app_records(world, id);
         } else {
-            world.run_schedule(id, at, until);
+            run_due_schedule(world, id, at, until);
         }
     }
 
@@ -307,50 +314,44 @@ fn show_settings(app: &App, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("autoscaling_target", &app.autoscaling_target);
 }
 
-impl Call<'_> {
-    /// Refuses a name that another app of the project already has.
-    fn free_app_name(
-        &self,
-        project: Option<Uuid>,
-        name: &str,
-        except: Option<Uuid>,
-    ) -> Result<(), ErrorResponse> {
-        if self.world.apps.index().is_name_taken(project, name, except) {
-            return Err(ErrorResponse::conflict(format!(
-                "the name {name} is already taken in this project"
-            )));
-        }
-        Ok(())
+/// Refuses a name that another app of the project already has.
+fn reject_taken_app_name(
+    call: &Call<'_>,
+    project: Option<Uuid>,
+    name: &str,
+    except: Option<Uuid>,
+) -> Result<(), ErrorResponse> {
+    if call.world.apps.index().is_name_taken(project, name, except) {
+        return Err(ErrorResponse::conflict(format!("the name {name} is already taken in this project")));
     }
+    Ok(())
 }
 
-impl World {
-    /// Resumes a paused app, with the changes made to it meanwhile.
-    pub(in crate::emulator::world) fn resume_app(&mut self, id: Uuid, now: Time) {
-        let Some(record) = self.apps.get(id) else { return };
-        // An app that was never deployed has no version to resume.
-        if record.body.changed || find_live_deployment(self, id, now).is_none() {
-            self.apps.update(id, now, |record| record.body.paused_by_cap = false);
-            self.deploy(id, now, "resume");
-            return;
-        }
-        self.apps.update(id, now, |record| {
-            record.update_meters(now);
-            record.timeline = Timeline::new(now, &[(0, "deploying"), (RESUME_SECS, "live")]);
-            record.body.paused_by_cap = false;
-            record.schedule_next_run(now);
-        });
+/// Resumes a paused app, with the changes made to it meanwhile.
+pub(in crate::emulator::world) fn resume_app(world: &mut World, id: Uuid, now: Time) {
+    let Some(record) = world.apps.get(id) else { return };
+    // An app that was never deployed has no version to resume.
+    if record.body.changed || find_live_deployment(world, id, now).is_none() {
+        world.apps.update(id, now, |record| record.body.paused_by_cap = false);
+        start_deployment(world, id, now, "resume");
+        return;
     }
+    world.apps.update(id, now, |record| {
+        record.update_meters(now);
+        record.timeline = Timeline::new(now, &[(0, "deploying"), (RESUME_SECS, "live")]);
+        record.body.paused_by_cap = false;
+        record.schedule_next_run(now);
+    });
+}
 
-    /// Removes an app and all records that belong to it.
-    pub(in crate::emulator::world) fn remove_app(&mut self, id: Uuid) {
-        self.apps.remove(id);
-        self.table_mut::<Deployment>().remove_all(id);
-        self.table_mut::<JobRun>().remove_all(id);
-        self.table_mut::<Preview>().remove_all(id);
-        self.table_mut::<AppDomain>().remove_all(id);
-        self.table_mut::<AppLink>().remove_all(id);
-        self.table_mut::<AppEvent>().remove_all(id);
-        self.table_mut::<SourceUpload>().remove_all(id);
-    }
+/// Removes an app and all records that belong to it.
+pub(in crate::emulator::world) fn remove_app_records(world: &mut World, id: Uuid) {
+    world.apps.remove(id);
+    world.table_mut::<Deployment>().remove_all(id);
+    world.table_mut::<JobRun>().remove_all(id);
+    world.table_mut::<Preview>().remove_all(id);
+    world.table_mut::<AppDomain>().remove_all(id);
+    world.table_mut::<AppLink>().remove_all(id);
+    world.table_mut::<AppEvent>().remove_all(id);
+    world.table_mut::<SourceUpload>().remove_all(id);
 }

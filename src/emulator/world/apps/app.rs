@@ -29,76 +29,80 @@ pub(in crate::emulator::world) fn find_live_deployment(
     all.find(|record| record.status(now) == "live").map(|record| record.id)
 }
 
-impl Call<'_> {
-    /// Finds the app that the path identifies, by id or short id.
-    pub(in crate::emulator::world) fn find_app(&self) -> Result<&TableRecord<App>, ErrorResponse> {
-        self.find_app_named(self.param(0))
-    }
+/// Finds the app that the path identifies, by id or short id.
+pub(in crate::emulator::world) fn find_app<'c>(
+    call: &'c Call<'_>,
+) -> Result<&'c TableRecord<App>, ErrorResponse> {
+    find_app_by_any_id(call, call.param(0))
+}
 
-    /// Finds an app by id or short id.
-    pub(in crate::emulator::world) fn find_app_named(
-        &self,
-        text: &str,
-    ) -> Result<&TableRecord<App>, ErrorResponse> {
-        let table = self.world.table::<App>();
-        let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
-        self.require_visible(id.and_then(|id| table.get(id)))
-    }
+/// Finds an app by id or short id.
+pub(in crate::emulator::world) fn find_app_by_any_id<'c>(
+    call: &'c Call<'_>,
+    text: &str,
+) -> Result<&'c TableRecord<App>, ErrorResponse> {
+    let table = call.world.table::<App>();
+    let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
+    call.require_visible(id.and_then(|id| table.get(id)))
+}
 
-    /// Finds the app that the path identifies; refuses one that is being deleted.
-    pub(in crate::emulator::world) fn find_app_staying(&self) -> Result<&TableRecord<App>, ErrorResponse> {
-        let record = self.find_app()?;
-        match record.status(self.now) {
-            "deleting" => Err(ErrorResponse::conflict("the app is deleting")),
-            _ => Ok(record),
-        }
-    }
-
-    /// Finds the app that the path identifies; refuses one that is building, deploying or being deleted.
-    pub(in crate::emulator::world) fn find_app_settled(&self) -> Result<&TableRecord<App>, ErrorResponse> {
-        let record = self.find_app()?;
-        match record.status(self.now) {
-            status @ ("building" | "deploying" | "deleting") => {
-                Err(ErrorResponse::conflict(format!("the app is {status}; wait until it has settled")))
-            }
-            _ => Ok(record),
-        }
-    }
-
-    /// Updates an app's use record, then applies a change to the app.
-    pub(in crate::emulator::world) fn change_app(
-        &mut self,
-        id: Uuid,
-        change: impl FnOnce(&mut TableRecord<App>),
-    ) {
-        let now = self.now;
-        self.update::<App>(id, |record| {
-            record.update_meters(now);
-            change(record);
-        });
-    }
-
-    /// Refuses a change that raises an app's cost while the cap has paused the apps.
-    pub(in crate::emulator::world) fn not_capped(
-        &self,
-        billing: &Billing,
-        verb: &str,
-    ) -> Result<(), ErrorResponse> {
-        if *billing != Billing::Payg || !self.world.current_spend_settings().paused_by_cap {
-            return Ok(());
-        }
-        Err(ErrorResponse::new(
-            412,
-            "Precondition Failed",
-            format!(
-                "pay-as-you-go apps are paused by the monthly spend cap, and none can be {verb} until the \
-                 cap is raised or turned off, or a new month starts"
-            ),
-        ))
+/// Finds the app that the path identifies; refuses one that is being deleted.
+pub(in crate::emulator::world) fn find_undeleted_app<'c>(
+    call: &'c Call<'_>,
+) -> Result<&'c TableRecord<App>, ErrorResponse> {
+    let record = find_app(call)?;
+    match record.status(call.now) {
+        "deleting" => Err(ErrorResponse::conflict("the app is deleting")),
+        _ => Ok(record),
     }
 }
 
+/// Finds the app that the path identifies; refuses one that is building, deploying or being deleted.
+pub(in crate::emulator::world) fn find_settled_app<'c>(
+    call: &'c Call<'_>,
+) -> Result<&'c TableRecord<App>, ErrorResponse> {
+    let record = find_app(call)?;
+    match record.status(call.now) {
+        status @ ("building" | "deploying" | "deleting") => {
+            Err(ErrorResponse::conflict(format!("the app is {status}; wait until it has settled")))
+        }
+        _ => Ok(record),
+    }
+}
+
+/// Updates an app's use record, then applies a change to the app.
+pub(in crate::emulator::world) fn change_metered_app(
+    call: &mut Call<'_>,
+    id: Uuid,
+    change: impl FnOnce(&mut TableRecord<App>),
+) {
+    let now = call.now;
+    call.update::<App>(id, |record| {
+        record.update_meters(now);
+        change(record);
+    });
+}
+
+/// Refuses a change that raises an app's cost while the cap has paused the apps.
+pub(in crate::emulator::world) fn reject_capped_change(
+    call: &Call<'_>,
+    billing: &Billing,
+    verb: &str,
+) -> Result<(), ErrorResponse> {
+    if *billing != Billing::Payg || !call.world.current_spend_settings().paused_by_cap {
+        return Ok(());
+    }
+    Err(ErrorResponse::new(
+        412,
+        "Precondition Failed",
+        format!(
+            "pay-as-you-go apps are paused by the monthly spend cap, and none can be {verb} until the \
+             cap is raised or turned off, or a new month starts"
+        ),
+    ))
+}
+
 fn read_app(call: &mut Call<'_>) -> Reply {
-    let id = call.find_app()?.id;
+    let id = find_app(call)?.id;
     call.record_response::<App>(200, id, "")
 }

@@ -2,6 +2,9 @@
 
 use uuid::Uuid;
 
+use super::app::{find_app, find_settled_app, find_undeleted_app};
+use super::deployment::start_deployment;
+use super::events::record_app_event;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
@@ -59,63 +62,62 @@ impl Handlers for AppLink {
     }
 }
 
-impl World {
-    /// Removes the links to a deleted database.
-    pub(in crate::emulator::world) fn unlink_database(&mut self, database: Uuid) {
-        let all = (database, Uuid::nil(), Uuid::nil())..=(database, Uuid::max(), Uuid::max());
-        let links: Vec<_> = self.app_links.index().databases.range(all).map(|(_, _, id)| *id).collect();
-        for link in links {
-            self.app_links.remove(link);
-        }
+/// Removes the links to a deleted database.
+pub(in crate::emulator::world) fn remove_database_links(world: &mut World, database: Uuid) {
+    let all = (database, Uuid::nil(), Uuid::nil())..=(database, Uuid::max(), Uuid::max());
+    let links: Vec<_> = world.app_links.index().databases.range(all).map(|(_, _, id)| *id).collect();
+    for link in links {
+        world.app_links.remove(link);
     }
 }
 
-impl Call<'_> {
-    /// Refuses a database that does not exist or cannot accept a new login yet.
-    pub(in crate::emulator::world) fn check_linkable(&self, database: Uuid) -> Result<(), ErrorResponse> {
-        let record = self.find_by_id::<Database>(database)?;
-        match record.status(self.now) {
-            "running" | "warning" => Ok(()),
-            status => Err(ErrorResponse::conflict(format!("the database is {status}; it must be running"))),
-        }
+/// Refuses a database that does not exist or cannot accept a new login yet.
+pub(in crate::emulator::world) fn require_linkable_database(
+    call: &Call<'_>,
+    database: Uuid,
+) -> Result<(), ErrorResponse> {
+    let record = call.find_by_id::<Database>(database)?;
+    match record.status(call.now) {
+        "running" | "warning" => Ok(()),
+        status => Err(ErrorResponse::conflict(format!("the database is {status}; it must be running"))),
     }
+}
 
-    /// Creates a login to a database for an app.
-    pub(in crate::emulator::world) fn link(
-        &mut self,
-        app: Uuid,
-        database: Uuid,
-    ) -> Result<Uuid, ErrorResponse> {
-        let record = self.find_by_id::<App>(app)?;
-        let (project, user) = (record.project, format!("app_{}", record.short_id()));
-        let now = self.now;
-        let body = AppLink { service_id: app, database_id: database, user, rotations: 0 };
-        Ok(self.world.create_record(project, now, Timeline::with_status(now, "active"), body))
-    }
+/// Creates a login to a database for an app.
+pub(in crate::emulator::world) fn create_database_link(
+    call: &mut Call<'_>,
+    app: Uuid,
+    database: Uuid,
+) -> Result<Uuid, ErrorResponse> {
+    let record = call.find_by_id::<App>(app)?;
+    let (project, user) = (record.project, format!("app_{}", record.short_id()));
+    let now = call.now;
+    let body = AppLink { service_id: app, database_id: database, user, rotations: 0 };
+    Ok(call.world.create_record(project, now, Timeline::with_status(now, "active"), body))
 }
 
 fn list_app_links(call: &mut Call<'_>) -> Reply {
-    let id = call.find_app()?.id;
+    let id = find_app(call)?.id;
     call.list_children::<AppLink>(id)
 }
 
 fn create_app_link(call: &mut Call<'_>) -> Reply {
-    let app = call.find_app_settled()?.id;
+    let app = find_settled_app(call)?.id;
     let database = call.body.required_field("database_id", BodyField::uuid)?;
-    call.check_linkable(database)?;
+    require_linkable_database(call, database)?;
     let same = (database, app, Uuid::nil())..=(database, app, Uuid::max());
     if call.world.app_links.index().databases.range(same).next().is_some() {
         return Err(ErrorResponse::conflict("the database is linked to the app already"));
     }
-    let id = call.link(app, database)?;
-    call.record_app_event(app, "database_linked", "");
+    let id = create_database_link(call, app, database)?;
+    record_app_event(call, app, "database_linked", "");
     redeploy_live_app(call, app);
     call.record_response::<AppLink>(201, id, "database linked")
 }
 
 /// Returns the ids of the app and the link that the path identifies.
 fn find_app_link(call: &Call<'_>) -> Result<(Uuid, Uuid), ErrorResponse> {
-    let app = call.find_app_staying()?.id;
+    let app = find_undeleted_app(call)?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.app_links.get(id));
     let found = found.filter(|record| record.body.service_id == app);
@@ -125,7 +127,7 @@ fn find_app_link(call: &Call<'_>) -> Result<(Uuid, Uuid), ErrorResponse> {
 fn delete_app_link(call: &mut Call<'_>) -> Reply {
     let (app, link) = find_app_link(call)?;
     call.world.app_links.remove(link);
-    call.record_app_event(app, "database_unlinked", "");
+    record_app_event(call, app, "database_unlinked", "");
     redeploy_live_app(call, app);
     Ok(message_response("database unlinked"))
 }
@@ -141,6 +143,6 @@ fn rotate_app_link(call: &mut Call<'_>) -> Reply {
 fn redeploy_live_app(call: &mut Call<'_>, app: Uuid) {
     let now = call.now;
     if call.world.apps.get(app).is_some_and(|record| record.status(now) == "live") {
-        call.world.deploy(app, now, "database_link");
+        start_deployment(call.world, app, now, "database_link");
     }
 }

@@ -2,7 +2,9 @@
 
 use uuid::Uuid;
 
+use super::app::{change_metered_app, find_app, find_undeleted_app, reject_capped_change};
 use super::input::{read_branch, read_image};
+use super::upload::find_uploaded_archive;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -53,78 +55,76 @@ impl Handlers for Deployment {
     }
 }
 
-impl World {
-    /// Starts a deployment of an app's current settings; a live app stays live meanwhile.
-    pub(in crate::emulator::world) fn deploy(
-        &mut self,
-        app: Uuid,
-        now: Time,
-        trigger: &str,
-    ) -> Option<Uuid> {
-        let record = self.apps.get(app)?;
-        let (project, body) = (record.project, &record.body);
-        let deployment = Deployment {
-            service_id: app,
-            trigger: trigger.to_owned(),
-            image: body.image.clone(),
-            branch: body.branch.clone(),
-            source: body.source.clone(),
-        };
-        self.supersede_deployments(app, now);
-        let id = self.create_record(project, now, Timeline::new(now, STEPS), deployment);
-        self.deployments.prune(app, MAX_DEPLOYMENTS, |record| record.status(now) == "live");
-        self.apps.amend(app, |record| {
-            record.update_meters(now);
-            if record.status(now) != "live" {
-                record.timeline = Timeline::new(now, APP_STEPS);
-            }
-            record.body.deployments += 1;
-            record.body.changed = false;
-            record.schedule_next_run(now);
-        });
-        Some(id)
-    }
+/// Starts a deployment of an app's current settings; a live app stays live meanwhile.
+pub(in crate::emulator::world) fn start_deployment(
+    world: &mut World,
+    app: Uuid,
+    now: Time,
+    trigger: &str,
+) -> Option<Uuid> {
+    let record = world.apps.get(app)?;
+    let (project, body) = (record.project, &record.body);
+    let deployment = Deployment {
+        service_id: app,
+        trigger: trigger.to_owned(),
+        image: body.image.clone(),
+        branch: body.branch.clone(),
+        source: body.source.clone(),
+    };
+    supersede_deployments(world, app, now);
+    let id = world.create_record(project, now, Timeline::new(now, STEPS), deployment);
+    world.deployments.prune(app, MAX_DEPLOYMENTS, |record| record.status(now) == "live");
+    world.apps.amend(app, |record| {
+        record.update_meters(now);
+        if record.status(now) != "live" {
+            record.timeline = Timeline::new(now, APP_STEPS);
+        }
+        record.body.deployments += 1;
+        record.body.changed = false;
+        record.schedule_next_run(now);
+    });
+    Some(id)
+}
 
-    /// Ends the deployments that a new one supersedes: those in progress immediately, the live one when
-    /// the new one is live.
-    fn supersede_deployments(&mut self, app: Uuid, now: Time) {
-        let mut ended = Vec::new();
-        for record in self.deployments.children_of(app) {
-            let so_far = || record.timeline.clone().truncate_after(now);
-            if record.status(now) == "live" {
-                ended.push((record.id, so_far().with_next_status(now, DEPLOYMENT_SECS, "superseded")));
-                break;
-            }
-            if Deployment::in_progress(record, now) {
-                ended.push((record.id, so_far().with_next_status(now, 0, "superseded")));
-            }
+/// Ends the deployments that a new one supersedes: those in progress immediately, the live one when
+/// the new one is live.
+fn supersede_deployments(world: &mut World, app: Uuid, now: Time) {
+    let mut ended = Vec::new();
+    for record in world.deployments.children_of(app) {
+        let so_far = || record.timeline.clone().truncate_after(now);
+        if record.status(now) == "live" {
+            ended.push((record.id, so_far().with_next_status(now, DEPLOYMENT_SECS, "superseded")));
+            break;
         }
-        for (id, timeline) in ended {
-            self.deployments.amend(id, |record| record.timeline = timeline);
+        if Deployment::in_progress(record, now) {
+            ended.push((record.id, so_far().with_next_status(now, 0, "superseded")));
         }
+    }
+    for (id, timeline) in ended {
+        world.deployments.amend(id, |record| record.timeline = timeline);
     }
 }
 
 fn list_deployments(call: &mut Call<'_>) -> Reply {
-    let id = call.find_app()?.id;
+    let id = find_app(call)?.id;
     call.list_children::<Deployment>(id)
 }
 
 fn create_deployment(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app_staying()?;
+    let record = find_undeleted_app(call)?;
     let (app, old) = (record.id, record.body.clone());
     let mut new = old.clone();
     read_branch(&call.body, &mut new)?;
     read_image(&call.body, &mut new)?;
     read_blob(call, app, &mut new)?;
-    call.not_capped(&new.billing, "deployed")?;
+    reject_capped_change(call, &new.billing, "deployed")?;
     call.validate_billing()?;
     let now = call.now;
-    call.change_app(app, |record| {
+    change_metered_app(call, app, |record| {
         record.replace_body(new);
     });
-    let id =
-        call.world.deploy(app, now, "manual").ok_or_else(|| ErrorResponse::not_found("app service"))?;
+    let id = start_deployment(call.world, app, now, "manual")
+        .ok_or_else(|| ErrorResponse::not_found("app service"))?;
     call.record_response::<Deployment>(201, id, "deployment created")
 }
 
@@ -137,7 +137,7 @@ fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), ErrorRespon
         }
         Some(key) if app.source.as_ref().is_some_and(|blob| blob.key == key) => Ok(()),
         Some(key) => {
-            app.source = Some(call.world.find_blob(id, key)?);
+            app.source = Some(find_uploaded_archive(call.world, id, key)?);
             Ok(())
         }
         None if app.is_uploaded() && app.source.is_none() => Err(ErrorResponse::bad_request(

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::app::{find_app, find_settled_app, find_undeleted_app};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
@@ -57,12 +58,12 @@ fn check_domain(text: &str) -> Result<(), ErrorResponse> {
 }
 
 fn list_app_domains(call: &mut Call<'_>) -> Reply {
-    let id = call.find_app()?.id;
+    let id = find_app(call)?.id;
     call.list_children::<AppDomain>(id)
 }
 
 fn create_app_domain(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app_settled()?;
+    let record = find_settled_app(call)?;
     let (app, project) = (record.id, record.project);
     let domain = call.body.required_field("domain", |field| field.text(4, MAX_DOMAIN_CHARS))?.to_owned();
     check_domain(&domain)?;
@@ -76,7 +77,7 @@ fn create_app_domain(call: &mut Call<'_>) -> Reply {
 }
 
 fn delete_app_domain(call: &mut Call<'_>) -> Reply {
-    let app = call.find_app_staying()?.id;
+    let app = find_undeleted_app(call)?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
     let found = id.and_then(|id| call.world.app_domains.get(id));
     let found = found.filter(|record| record.body.service_id == app);

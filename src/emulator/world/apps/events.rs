@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::app::find_app;
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
@@ -30,28 +31,29 @@ impl Handlers for AppEvent {
     }
 }
 
-impl World {
-    /// Records an event of an app.
-    pub(in crate::emulator::world) fn note_event(
-        &mut self,
-        app: Uuid,
-        now: Time,
-        kind: &str,
-        message: &str,
-    ) {
-        let Some(project) = self.apps.get(app).map(|record| record.project) else { return };
-        let event = AppEvent { service_id: app, kind: kind.to_owned(), message: message.to_owned() };
-        self.create_record(project, now, Timeline::with_status(now, "noted"), event);
-        self.app_events.prune(app, MAX_EVENTS, |_| false);
-    }
+/// Records an event of an app.
+pub(in crate::emulator::world) fn add_app_event(
+    world: &mut World,
+    app: Uuid,
+    now: Time,
+    kind: &str,
+    message: &str,
+) {
+    let Some(project) = world.apps.get(app).map(|record| record.project) else { return };
+    let event = AppEvent { service_id: app, kind: kind.to_owned(), message: message.to_owned() };
+    world.create_record(project, now, Timeline::with_status(now, "noted"), event);
+    world.app_events.prune(app, MAX_EVENTS, |_| false);
 }
 
-impl Call<'_> {
-    /// Records an event of an app.
-    pub(in crate::emulator::world) fn record_app_event(&mut self, app: Uuid, kind: &str, message: &str) {
-        let now = self.now;
-        self.world.note_event(app, now, &format!("app.{kind}"), message);
-    }
+/// Records an event of an app.
+pub(in crate::emulator::world) fn record_app_event(
+    call: &mut Call<'_>,
+    app: Uuid,
+    kind: &str,
+    message: &str,
+) {
+    let now = call.now;
+    add_app_event(call.world, app, now, &format!("app.{kind}"), message);
 }
 
 /// An event in its API representation.
@@ -64,7 +66,7 @@ struct AppEventView<'a> {
 }
 
 fn list_app_events(call: &mut Call<'_>) -> Reply {
-    let app = call.find_app()?.id;
+    let app = find_app(call)?.id;
     let noted = call.world.app_events.children_of(app).map(|record| AppEventView {
         at: record.created_at,
         id: record.id,

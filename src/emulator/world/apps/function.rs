@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::input::read_env_variables;
+use super::upload::{create_upload_grant, find_uploaded_archive};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::engine::catalog::HOST_DOMAIN;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
@@ -119,7 +120,7 @@ fn update_function(call: &mut Call<'_>) -> Reply {
     read_settings(&call.body, &mut new)?;
     if let Some(key) = call.body.optional_field("blob_key", |field| field.text(1, 1_024))? {
         let same = old.source.as_ref().filter(|blob| blob.key == key).cloned();
-        new.source = Some(same.map_or_else(|| call.world.find_blob(id, key), Ok)?);
+        new.source = Some(same.map_or_else(|| find_uploaded_archive(call.world, id, key), Ok)?);
     }
     let now = call.now;
     // An update that changes nothing creates no new version, unless the last one failed.
@@ -143,5 +144,5 @@ fn delete_function(call: &mut Call<'_>) -> Reply {
 fn grant_function_upload(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<ServerlessFunction>()?;
     let (id, project) = (record.id, record.project);
-    Ok(call.grant_upload(id, project))
+    Ok(create_upload_grant(call, id, project))
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::app::find_live_deployment;
+use super::app::{find_app, find_live_deployment, reject_capped_change};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
@@ -56,97 +56,95 @@ fn run_timeline(app: &App, now: Time) -> Timeline {
     Timeline::new(now, &[(0, "queued"), (START_SECS, "running"), (seconds, end)])
 }
 
-impl World {
-    fn unfinished_runs(&self, app: Uuid, now: Time) -> Vec<Uuid> {
-        let going = self.job_runs.children_of(app).filter(|record| JobRun::is_going(record, now));
-        going.map(|record| record.id).collect()
-    }
+fn unfinished_job_runs(world: &World, app: Uuid, now: Time) -> Vec<Uuid> {
+    let going = world.job_runs.children_of(app).filter(|record| JobRun::is_going(record, now));
+    going.map(|record| record.id).collect()
+}
 
-    /// Starts a run, in addition to running ones or in place of them.
-    fn begin_run(&mut self, app: Uuid, now: Time, id: Uuid, trigger: &str) {
-        let Some(record) = self.apps.get(app) else { return };
-        let (project, timeline) = (record.project, run_timeline(&record.body, now));
-        let code = record.body.job_exit_code;
-        let error = if code == 0 { String::new() } else { format!("the command ended with {code}") };
-        let replaces = record.body.cron_concurrency == "replace";
-        let run = JobRun {
-            service_id: app,
-            deployment_id: find_live_deployment(self, app, now),
-            trigger: trigger.to_owned(),
-            scheduled_for: now,
-            exit_code: code,
-            error,
-        };
-        for going in if replaces { self.unfinished_runs(app, now) } else { Vec::new() } {
-            self.job_runs.amend(going, |record| {
-                record.timeline =
-                    record.timeline.clone().truncate_after(now).with_next_status(now, 0, "canceled");
-            });
-        }
-        let record = TableRecord { id, project, created_at: now, updated_at: now, timeline, body: run };
-        self.job_runs.insert(record);
-        self.job_runs.prune(app, MAX_RUNS, |_| false);
+/// Starts a run, in addition to running ones or in place of them.
+fn add_job_run(world: &mut World, app: Uuid, now: Time, id: Uuid, trigger: &str) {
+    let Some(record) = world.apps.get(app) else { return };
+    let (project, timeline) = (record.project, run_timeline(&record.body, now));
+    let code = record.body.job_exit_code;
+    let error = if code == 0 { String::new() } else { format!("the command ended with {code}") };
+    let replaces = record.body.cron_concurrency == "replace";
+    let run = JobRun {
+        service_id: app,
+        deployment_id: find_live_deployment(world, app, now),
+        trigger: trigger.to_owned(),
+        scheduled_for: now,
+        exit_code: code,
+        error,
+    };
+    for going in if replaces { unfinished_job_runs(world, app, now) } else { Vec::new() } {
+        world.job_runs.amend(going, |record| {
+            record.timeline =
+                record.timeline.clone().truncate_after(now).with_next_status(now, 0, "canceled");
+        });
     }
+    let record = TableRecord { id, project, created_at: now, updated_at: now, timeline, body: run };
+    world.job_runs.insert(record);
+    world.job_runs.prune(app, MAX_RUNS, |_| false);
+}
 
-    /// Runs a cron app that is due, once for each scheduled time up to `until`, and computes the next time. If the
-    /// clock skips many runs, only those that would still be kept at the end are created.
-    pub(in crate::emulator::world) fn run_schedule(&mut self, app: Uuid, now: Time, until: Time) {
-        let Some(record) = self.apps.get(app) else { return };
-        let Some(schedule) = record.body.schedule() else {
-            self.apps.amend(app, |record| record.body.next_run_at = None);
-            return;
-        };
-        let end = self.quiet_until(now, until);
-        self.run_scheduled(app, now);
-        let mut next = schedule.next(schedule.shortly_before(now, end, 2 * MAX_RUNS));
-        while let Some(at) = next.filter(|at| *at <= end) {
-            self.run_scheduled(app, at);
-            next = schedule.next(at);
-        }
-        self.apps.amend(app, |record| record.body.next_run_at = next);
+/// Runs a cron app that is due, once for each scheduled time up to `until`, and computes the next time. If the
+/// clock skips many runs, only those that would still be kept at the end are created.
+pub(in crate::emulator::world) fn run_due_schedule(world: &mut World, app: Uuid, now: Time, until: Time) {
+    let Some(record) = world.apps.get(app) else { return };
+    let Some(schedule) = record.body.schedule() else {
+        world.apps.amend(app, |record| record.body.next_run_at = None);
+        return;
+    };
+    let end = limit_to_cap_change(world, now, until);
+    start_scheduled_run(world, app, now);
+    let mut next = schedule.next(schedule.shortly_before(now, end, 2 * MAX_RUNS));
+    while let Some(at) = next.filter(|at| *at <= end) {
+        start_scheduled_run(world, app, at);
+        next = schedule.next(at);
     }
+    world.apps.amend(app, |record| record.body.next_run_at = next);
+}
 
-    /// Starts a scheduled run, unless the app is not live or `forbid` applies to a run in progress.
-    fn run_scheduled(&mut self, app: Uuid, at: Time) {
-        let Some(record) = self.apps.get(app).filter(|record| record.status(at) == "live") else { return };
-        if record.body.cron_concurrency == "forbid" && !self.unfinished_runs(app, at).is_empty() {
-            return;
-        }
-        // The id follows from app and time, so that omitted runs do not change other ids.
-        let id = seeded_rng::nth_uuid(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
-        self.begin_run(app, at, id, "schedule");
+/// Starts a scheduled run, unless the app is not live or `forbid` applies to a run in progress.
+fn start_scheduled_run(world: &mut World, app: Uuid, at: Time) {
+    let Some(record) = world.apps.get(app).filter(|record| record.status(at) == "live") else { return };
+    if record.body.cron_concurrency == "forbid" && !unfinished_job_runs(world, app, at).is_empty() {
+        return;
     }
+    // The id follows from app and time, so that omitted runs do not change other ids.
+    let id = seeded_rng::nth_uuid(app.as_u64_pair().1, at.as_millisecond().unsigned_abs());
+    add_job_run(world, app, at, id, "schedule");
+}
 
-    /// Returns the time until which no event other than the schedule changes the apps, at most `until`.
-    fn quiet_until(&self, now: Time, until: Time) -> Time {
-        let cap = self.next_cap_change().unwrap_or(Time::MAX);
-        until.min(cap).max(now)
-    }
+/// Returns the time until which no event other than the schedule changes the apps, at most `until`.
+fn limit_to_cap_change(world: &World, now: Time, until: Time) -> Time {
+    let cap = world.next_cap_change().unwrap_or(Time::MAX);
+    until.min(cap).max(now)
 }
 
 fn start_job_run(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app()?;
+    let record = find_app(call)?;
     let (id, now, billing) = (record.id, call.now, record.body.billing);
     if !matches!(record.body.kind, AppType::Cron | AppType::Job) {
         return Err(ErrorResponse::bad_request("only cron and job apps can be run"));
     }
-    call.not_capped(&billing, "run")?;
-    let record = call.find_app()?;
+    reject_capped_change(call, &billing, "run")?;
+    let record = find_app(call)?;
     let status = record.status(now);
     if status != "live" {
         return Err(ErrorResponse::conflict(format!("the app is {status}; it must be live to run")));
     }
-    if record.body.cron_concurrency == "forbid" && !call.world.unfinished_runs(id, now).is_empty() {
+    if record.body.cron_concurrency == "forbid" && !unfinished_job_runs(call.world, id, now).is_empty() {
         return Err(ErrorResponse::conflict(
             "a run is going, and cron_concurrency forbids another beside it",
         ));
     }
     let run = call.world.fresh_id();
-    call.world.begin_run(id, now, run, "manual");
+    add_job_run(call.world, id, now, run, "manual");
     call.show_as::<JobRun>("run", 201, run, "job run started")
 }
 
 fn list_job_runs(call: &mut Call<'_>) -> Reply {
-    let id = call.find_app()?.id;
+    let id = find_app(call)?.id;
     call.list_children::<JobRun>(id)
 }

@@ -5,6 +5,7 @@
 
 use uuid::Uuid;
 
+use super::app::{find_app, reject_capped_change};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::catalog::HOST_DOMAIN;
@@ -46,20 +47,17 @@ impl Handlers for Preview {
     }
 }
 
-impl World {
-    /// Opens a preview of an app, if the app is built from a repository.
-    pub(in crate::emulator::world) fn open_preview(&mut self, app: Uuid, now: Time) {
-        let Some(record) = self.apps.get(app).filter(|record| !record.body.repo.is_empty()) else { return };
-        let (project, number) = (record.project, record.body.previews + 1);
-        self.apps.amend(app, |record| record.body.previews = number);
-        let preview =
-            Preview { service_id: app, pull_request: number, branch: format!("preview-{number}") };
-        self.create_record(project, now, Timeline::new(now, STEPS), preview);
-    }
+/// Opens a preview of an app, if the app is built from a repository.
+pub(in crate::emulator::world) fn add_app_preview(world: &mut World, app: Uuid, now: Time) {
+    let Some(record) = world.apps.get(app).filter(|record| !record.body.repo.is_empty()) else { return };
+    let (project, number) = (record.project, record.body.previews + 1);
+    world.apps.amend(app, |record| record.body.previews = number);
+    let preview = Preview { service_id: app, pull_request: number, branch: format!("preview-{number}") };
+    world.create_record(project, now, Timeline::new(now, STEPS), preview);
 }
 
 fn list_previews(call: &mut Call<'_>) -> Reply {
-    let id = call.find_app()?.id;
+    let id = find_app(call)?.id;
     call.list_children::<Preview>(id)
 }
 
@@ -84,7 +82,7 @@ fn redeploy_preview(call: &mut Call<'_>) -> Reply {
     let record = find_active_preview(call)?;
     let (id, now) = (record.id, call.now);
     let billing = call.find_by_id::<App>(record.body.service_id)?.body.billing;
-    call.not_capped(&billing, "deployed")?;
+    reject_capped_change(call, &billing, "deployed")?;
     call.update::<Preview>(id, |record| record.timeline = Timeline::new(now, STEPS));
     call.record_response::<Preview>(200, id, "preview is being deployed")
 }

@@ -1,5 +1,7 @@
 //! The number of an app's instances: fixed, or bounds for autoscaling.
 
+use super::app::{change_metered_app, find_undeleted_app, reject_capped_change};
+use super::events::record_app_event;
 use super::input::check_port;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::RequestBody as Input;
@@ -86,7 +88,7 @@ fn check_scale(app: &App) -> Result<(), ErrorResponse> {
 }
 
 fn scale_app(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app_staying()?;
+    let record = find_undeleted_app(call)?;
     let (id, old) = (record.id, record.body.clone());
     let mut new = old.clone();
     if !read_scale(&call.body, &mut new)? {
@@ -96,13 +98,13 @@ fn scale_app(call: &mut Call<'_>) -> Reply {
     }
     let most = |app: &App| app.max_replicas.unwrap_or(app.instances);
     if most(&new) > most(&old) || new.replica_count() > old.replica_count() {
-        call.not_capped(&new.billing, "scaled up")?;
+        reject_capped_change(call, &new.billing, "scaled up")?;
         call.validate_billing()?;
     }
     call.adjust_billing(old.billing, old.monthly_price(), new.monthly_price())?;
-    call.change_app(id, |record| {
+    change_metered_app(call, id, |record| {
         record.replace_body(new);
     });
-    call.record_app_event(id, "scaled", "");
+    record_app_event(call, id, "scaled", "");
     call.record_response::<App>(200, id, "app scaled")
 }

@@ -6,6 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::app::find_undeleted_app;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::{ApiRequest, ApiResponse, ErrorResponse};
@@ -104,68 +105,64 @@ fn id_of(key: &str) -> Option<Uuid> {
     Uuid::try_parse(text).ok()
 }
 
-impl World {
-    /// Returns the MAC state for the signature of a grant's URL.
-    fn upload_mac(&self, key: &str, expires: i64) -> Option<Hmac<Sha256>> {
-        let secret = [&self.account.seed.to_be_bytes()[..], self.account.id.as_bytes()].concat();
-        let mut mac = Hmac::new_from_slice(&secret).ok()?;
-        mac.update(format!("PUT {key} {expires}").as_bytes());
-        Some(mac)
-    }
-
-    /// Returns the archive that was uploaded under a key for an app or function.
-    pub(in crate::emulator::world) fn find_blob(
-        &self,
-        owner: Uuid,
-        key: &str,
-    ) -> Result<StoredArchive, ErrorResponse> {
-        let record = id_of(key).and_then(|id| self.uploads.get(id));
-        let record = record.filter(|record| record.body.owner == owner);
-        record.and_then(|record| record.body.received.clone()).ok_or_else(|| {
-            ErrorResponse::bad_request(format!(
-                "blob_key {key}: nothing was uploaded for it; upload the source first"
-            ))
-        })
-    }
+/// Returns the MAC state for the signature of a grant's URL.
+fn compute_upload_mac(world: &World, key: &str, expires: i64) -> Option<Hmac<Sha256>> {
+    let secret = [&world.account.seed.to_be_bytes()[..], world.account.id.as_bytes()].concat();
+    let mut mac = Hmac::new_from_slice(&secret).ok()?;
+    mac.update(format!("PUT {key} {expires}").as_bytes());
+    Some(mac)
 }
 
-impl Call<'_> {
-    /// Creates an upload grant for an app or function.
-    pub(in crate::emulator::world) fn grant_upload(
-        &mut self,
-        owner: Uuid,
-        project: Option<Uuid>,
-    ) -> ApiResponse {
-        let now = self.now;
-        let expires_at = time_after(now, GRANT_VALID_SECS);
-        let timeline = Timeline::with_status(now, "pending").gone_after(now, GRANT_VALID_SECS);
-        let upload = SourceUpload { owner, expires_at, received: None };
-        let id = self.world.create_record(project, now, timeline, upload);
-        let (key, expires) = (blob_key(id), expires_at.as_second());
-        let signature =
-            self.world.upload_mac(&key, expires).map(|mac| encode_hex(&mac.finalize().into_bytes()));
-        let url = format!(
-            "{}{UPLOAD_PREFIX}{key}?expires={expires}&signature={}",
-            self.world.origin(),
-            signature.unwrap_or_default()
-        );
-        success_response(200, "upload the source to upload_url with PUT", |fields| {
-            fields.write_field("upload_url", &url);
-            fields.write_field("blob_key", &key);
-            fields.write_field("expires_in_seconds", &GRANT_VALID_SECS);
-        })
-    }
+/// Returns the archive that was uploaded under a key for an app or function.
+pub(in crate::emulator::world) fn find_uploaded_archive(
+    world: &World,
+    owner: Uuid,
+    key: &str,
+) -> Result<StoredArchive, ErrorResponse> {
+    let record = id_of(key).and_then(|id| world.uploads.get(id));
+    let record = record.filter(|record| record.body.owner == owner);
+    record.and_then(|record| record.body.received.clone()).ok_or_else(|| {
+        ErrorResponse::bad_request(format!(
+            "blob_key {key}: nothing was uploaded for it; upload the source first"
+        ))
+    })
+}
+
+/// Creates an upload grant for an app or function.
+pub(in crate::emulator::world) fn create_upload_grant(
+    call: &mut Call<'_>,
+    owner: Uuid,
+    project: Option<Uuid>,
+) -> ApiResponse {
+    let now = call.now;
+    let expires_at = time_after(now, GRANT_VALID_SECS);
+    let timeline = Timeline::with_status(now, "pending").gone_after(now, GRANT_VALID_SECS);
+    let upload = SourceUpload { owner, expires_at, received: None };
+    let id = call.world.create_record(project, now, timeline, upload);
+    let (key, expires) = (blob_key(id), expires_at.as_second());
+    let signature =
+        compute_upload_mac(call.world, &key, expires).map(|mac| encode_hex(&mac.finalize().into_bytes()));
+    let url = format!(
+        "{}{UPLOAD_PREFIX}{key}?expires={expires}&signature={}",
+        call.world.origin(),
+        signature.unwrap_or_default()
+    );
+    success_response(200, "upload the source to upload_url with PUT", |fields| {
+        fields.write_field("upload_url", &url);
+        fields.write_field("blob_key", &key);
+        fields.write_field("expires_in_seconds", &GRANT_VALID_SECS);
+    })
 }
 
 fn grant_to_app(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app_staying()?;
+    let record = find_undeleted_app(call)?;
     let (id, project) = (record.id, record.project);
     if !record.body.is_uploaded() {
         return Err(ErrorResponse::bad_request(
             "the app is built from an image or a repository, not from uploaded source",
         ));
     }
-    Ok(call.grant_upload(id, project))
+    Ok(create_upload_grant(call, id, project))
 }
 
 /// Accepts the archive that a client uploaded to a signed URL.
@@ -183,7 +180,7 @@ pub(in crate::emulator::world) fn receive_upload(
     };
     let key = request.path.strip_prefix(UPLOAD_PREFIX).unwrap_or_default();
     let expires: i64 = value("expires").parse().map_err(|_| denied("is not signed"))?;
-    let mac = world.upload_mac(key, expires).ok_or_else(|| denied("is not signed"))?;
+    let mac = compute_upload_mac(world, key, expires).ok_or_else(|| denied("is not signed"))?;
     mac.verify_slice(&decode_hex(value("signature"))).map_err(|_| denied("has a wrong signature"))?;
     let id = id_of(key).filter(|_| now.as_second() < expires);
     let id = id.filter(|id| world.uploads.get(*id).is_some()).ok_or_else(|| denied("has expired"))?;

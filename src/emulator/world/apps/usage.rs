@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use uuid::Uuid;
 
-use super::app::find_live_deployment;
+use super::app::{find_app, find_app_by_any_id, find_live_deployment};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -21,7 +21,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 fn list_instances(call: &mut Call<'_>) -> Reply {
-    let record = call.find_app()?;
+    let record = find_app(call)?;
     let status = record.status(call.now);
     let count = if status == "live" { record.body.replica_count() } else { 0 };
     let deployment = find_live_deployment(call.world, record.id, call.now);
@@ -63,7 +63,7 @@ fn report_usage(call: &mut Call<'_>) -> Reply {
         _ => return Err(ErrorResponse::bad_request("period must be current or previous")),
     };
     let apps: Vec<&TableRecord<App>> = match value("service_id") {
-        Some(text) => vec![call.find_app_named(text)?],
+        Some(text) => vec![find_app_by_any_id(call, text)?],
         None => call.world.apps.iter().filter(|record| in_scope(call.scope, record.project)).collect(),
     };
     let one = value("service_id").is_some();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use super::find_cluster::find_cluster;
-use super::node_pool::{self, parse_node_pool};
+use super::node_pool::{self, add_node_pool, list_cluster_pools, parse_node_pool};
 use crate::emulator::world::engine::kubernetes_versions;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
@@ -50,7 +50,7 @@ fn create_cluster(call: &mut Call<'_>) -> Reply {
     let id = call.world.create_record(Some(project), now, timeline, cluster);
     for pool in pools {
         let timeline = Timeline::new(now, &[(0, "provisioning"), (CREATION_SECS, "running")]);
-        call.world.add_pool(id, pool, timeline, now);
+        add_node_pool(call.world, id, pool, timeline, now);
     }
     call.record_response::<Cluster>(201, id, "cluster created")
 }
@@ -134,7 +134,7 @@ fn delete_cluster(call: &mut Call<'_>) -> Reply {
     }
     let now = call.now;
     let leaving = Timeline::with_status(now, "deleting").gone_after(now, DELETION_SECS);
-    let pools: Vec<Uuid> = call.world.cluster_pools(id).map(|pool| pool.id).collect();
+    let pools: Vec<Uuid> = list_cluster_pools(call.world, id).map(|pool| pool.id).collect();
     for pool in pools {
         call.update::<NodePool>(pool, |record| record.timeline = leaving.clone());
     }

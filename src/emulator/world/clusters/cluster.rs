@@ -4,6 +4,9 @@ use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use super::find_cluster::find_cluster;
+use super::node_pool::list_cluster_pools;
+use super::upgrade::{finish_cluster_upgrade, start_automatic_upgrade};
+use super::volume_claim::apply_volume_claims;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::billing::Charge;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
@@ -30,11 +33,11 @@ impl Handlers for Cluster {
         if record.timeline.gone_at().is_some() {
             remove_cluster(world, id, at);
         } else if record.body.upgrade.as_ref().is_some_and(|upgrade| upgrade.done_at <= at) {
-            world.finish_upgrade(id, at);
+            finish_cluster_upgrade(world, id, at);
         } else if record.claims_due().is_some_and(|due| due <= at) {
-            world.settle_claims(id, at);
+            apply_volume_claims(world, id, at);
         } else {
-            world.upgrade_by_itself(id, at);
+            start_automatic_upgrade(world, id, at);
         }
     }
 
@@ -59,7 +62,7 @@ impl Handlers for Cluster {
         fields.write_field("upgrade_mode", &cluster.upgrade_mode);
         fields.write_field("maintenance_day", &cluster.maintenance_day);
         fields.write_field("maintenance_start", &cluster.maintenance_start);
-        let pools = view.world.cluster_pools(record.id);
+        let pools = list_cluster_pools(view.world, record.id);
         // A pool has the same short form here as in the list of pools.
         fields.write_object_array("node_pools", pools, |fields, pool| {
             NodePool::show(pool, RenderContext { detail: false, ..view }, fields);
@@ -73,13 +76,13 @@ impl Handlers for Cluster {
 /// Returns the hourly price of a cluster, including its workers.
 fn cluster_hourly_price(world: &World, record: &TableRecord<Cluster>) -> Decimal {
     let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly_price);
-    let pools = world.cluster_pools(record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
+    let pools = list_cluster_pools(world, record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
     control_plane + pools.sum::<Decimal>()
 }
 
 /// Removes a cluster and its pools; the volumes of its claims stay.
 fn remove_cluster(world: &mut World, id: Uuid, at: Time) {
-    let pools: Vec<_> = world.cluster_pools(id).map(|pool| pool.id).collect();
+    let pools: Vec<_> = list_cluster_pools(world, id).map(|pool| pool.id).collect();
     for pool in pools {
         world.node_pools.remove(pool);
     }

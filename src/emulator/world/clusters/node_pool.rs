@@ -109,81 +109,81 @@ impl Handlers for NodePool {
     }
 }
 
-impl World {
-    /// Returns the pools of a cluster, youngest first.
-    pub(in crate::emulator::world) fn cluster_pools(
-        &self,
-        cluster: Uuid,
-    ) -> impl Iterator<Item = &TableRecord<NodePool>> {
-        let all = (cluster, Time::MIN, Uuid::nil())..=(cluster, Time::MAX, Uuid::max());
-        let ids = self.node_pools.index().pools.range(all).rev();
-        ids.filter_map(|(_, _, id)| self.node_pools.get(*id))
-    }
+/// Returns the pools of a cluster, youngest first.
+pub(in crate::emulator::world) fn list_cluster_pools(
+    world: &World,
+    cluster: Uuid,
+) -> impl Iterator<Item = &TableRecord<NodePool>> {
+    let all = (cluster, Time::MIN, Uuid::nil())..=(cluster, Time::MAX, Uuid::max());
+    let ids = world.node_pools.index().pools.range(all).rev();
+    ids.filter_map(|(_, _, id)| world.node_pools.get(*id))
+}
 
-    fn worker_count(&self, cluster: Uuid) -> u64 {
-        self.node_pools.index().workers.get(&cluster).copied().unwrap_or_default()
-    }
+fn count_workers(world: &World, cluster: Uuid) -> u64 {
+    world.node_pools.index().workers.get(&cluster).copied().unwrap_or_default()
+}
 
-    /// Adds a pool to a cluster.
-    pub(in crate::emulator::world) fn add_pool(
-        &mut self,
-        cluster: Uuid,
-        pool: NodePool,
-        timeline: Timeline,
-        now: Time,
-    ) -> Uuid {
-        let project = self.clusters.get(cluster).and_then(|record| record.project);
-        self.note_pool(cluster, now, "pool.created", format!("node pool {} created", pool.name));
-        self.create_record(project, now, timeline, NodePool { cluster_id: cluster, ..pool })
-    }
+/// Adds a pool to a cluster.
+pub(in crate::emulator::world) fn add_node_pool(
+    world: &mut World,
+    cluster: Uuid,
+    pool: NodePool,
+    timeline: Timeline,
+    now: Time,
+) -> Uuid {
+    let project = world.clusters.get(cluster).and_then(|record| record.project);
+    record_pool_event(world, cluster, now, "pool.created", format!("node pool {} created", pool.name));
+    world.create_record(project, now, timeline, NodePool { cluster_id: cluster, ..pool })
+}
 
-    /// Records an event of a pool in its cluster's history.
-    fn note_pool(&mut self, cluster: Uuid, now: Time, kind: &str, message: String) {
-        self.clusters.amend(cluster, |record| record.body.history.add(now, 0, kind, message));
+/// Records an event of a pool in its cluster's history.
+fn record_pool_event(world: &mut World, cluster: Uuid, now: Time, kind: &str, message: String) {
+    world.clusters.amend(cluster, |record| record.body.history.add(now, 0, kind, message));
+}
+
+/// Finds the pool that the path identifies.
+fn find_node_pool<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<NodePool>, ErrorResponse> {
+    let cluster = find_cluster(call)?.id;
+    let id = Uuid::try_parse(call.param(1)).ok();
+    let found = id.and_then(|id| call.world.node_pools.get(id));
+    found
+        .filter(|pool| pool.body.cluster_id == cluster)
+        .ok_or_else(|| ErrorResponse::not_found(NodePool::TITLE))
+}
+
+/// Finds the pool that the path identifies; refuses it while the pool or its cluster is changing.
+fn find_stable_pool<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<NodePool>, ErrorResponse> {
+    let pool = find_node_pool(call)?;
+    find_running(call)?;
+    match pool.status(call.now) {
+        "running" | "failed" => Ok(pool),
+        status => {
+            Err(ErrorResponse::conflict(format!("the node pool is {status}; it must be running or failed")))
+        }
     }
 }
 
-impl Call<'_> {
-    /// Finds the pool that the path identifies.
-    fn find_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
-        let cluster = find_cluster(self)?.id;
-        let id = Uuid::try_parse(self.param(1)).ok();
-        let found = id.and_then(|id| self.world.node_pools.get(id));
-        found
-            .filter(|pool| pool.body.cluster_id == cluster)
-            .ok_or_else(|| ErrorResponse::not_found(NodePool::TITLE))
+/// Refuses a change that removes `taken` workers if too few remain in the cluster.
+fn require_remaining_workers(
+    call: &Call<'_>,
+    pool: &TableRecord<NodePool>,
+    taken: u32,
+) -> Result<(), ErrorResponse> {
+    let left = count_workers(call.world, pool.body.cluster_id).saturating_sub(u64::from(taken));
+    if taken == 0 || left >= u64::from(MIN_WORKERS) {
+        return Ok(());
     }
-
-    /// Finds the pool that the path identifies; refuses it while the pool or its cluster is changing.
-    fn find_resting_pool(&self) -> Result<&TableRecord<NodePool>, ErrorResponse> {
-        let pool = self.find_pool()?;
-        find_running(self)?;
-        match pool.status(self.now) {
-            "running" | "failed" => Ok(pool),
-            status => Err(ErrorResponse::conflict(format!(
-                "the node pool is {status}; it must be running or failed"
-            ))),
-        }
-    }
-
-    /// Refuses a change that removes `taken` workers if too few remain in the cluster.
-    fn enough_workers(&self, pool: &TableRecord<NodePool>, taken: u32) -> Result<(), ErrorResponse> {
-        let left = self.world.worker_count(pool.body.cluster_id).saturating_sub(u64::from(taken));
-        if taken == 0 || left >= u64::from(MIN_WORKERS) {
-            return Ok(());
-        }
-        Err(ErrorResponse::bad_request(format!(
-            "a cluster keeps at least {MIN_WORKERS} workers over all pools, and this leaves {left}: add workers first"
-        )))
-    }
+    Err(ErrorResponse::bad_request(format!(
+        "a cluster keeps at least {MIN_WORKERS} workers over all pools, and this leaves {left}: add workers first"
+    )))
 }
 
 fn list_node_pools(call: &mut Call<'_>) -> Reply {
     let cluster = find_cluster(call)?.id;
     let (offset, limit) = call.page_bounds()?;
     let view = RenderContext { world: call.world, now: call.now, detail: false };
-    let page = view.world.cluster_pools(cluster).skip(offset).take(limit);
-    Ok(list_response(view.world.cluster_pools(cluster).count(), page, |fields, pool| {
+    let page = list_cluster_pools(view.world, cluster).skip(offset).take(limit);
+    Ok(list_response(list_cluster_pools(view.world, cluster).count(), page, |fields, pool| {
         NodePool::show(pool, view, fields);
     }))
 }
@@ -193,31 +193,31 @@ fn create_node_pool(call: &mut Call<'_>) -> Reply {
     let pool = parse_node_pool(&call.body)?;
     call.validate_billing()?;
     let now = call.now;
-    let id = call.world.add_pool(cluster, pool, Timeline::new(now, PROVISIONING), now);
+    let id = add_node_pool(call.world, cluster, pool, Timeline::new(now, PROVISIONING), now);
     call.record_response::<NodePool>(201, id, "node pool created")
 }
 
 fn read_node_pool(call: &mut Call<'_>) -> Reply {
-    let id = call.find_pool()?.id;
+    let id = find_node_pool(call)?.id;
     call.record_response::<NodePool>(200, id, "")
 }
 
 fn update_node_pool(call: &mut Call<'_>) -> Reply {
-    let pool = call.find_resting_pool()?;
+    let pool = find_stable_pool(call)?;
     let (id, cluster, mut body) = (pool.id, pool.body.cluster_id, pool.body.clone());
     let old = body.node_count;
     body.node_count = call.body.optional_field("node_count", node_count)?.unwrap_or(old);
     body.labels = call.body.optional_field("labels", read_labels)?.unwrap_or(body.labels);
     body.taints = call.body.optional_field("taints", read_taints)?.unwrap_or(body.taints);
     let new = body.node_count;
-    call.enough_workers(pool, old.saturating_sub(new))?;
+    require_remaining_workers(call, pool, old.saturating_sub(new))?;
     if new > old {
         call.validate_billing()?;
     }
     let now = call.now;
     if new != old {
         let message = format!("node pool {} scaled from {old} to {new} workers", body.name);
-        call.world.note_pool(cluster, now, "pool.scaled", message);
+        record_pool_event(call.world, cluster, now, "pool.scaled", message);
     }
     call.update::<NodePool>(id, |record| {
         record.body = body;
@@ -229,11 +229,11 @@ fn update_node_pool(call: &mut Call<'_>) -> Reply {
 }
 
 fn delete_node_pool(call: &mut Call<'_>) -> Reply {
-    let pool = call.find_resting_pool()?;
+    let pool = find_stable_pool(call)?;
     let (id, cluster, name) = (pool.id, pool.body.cluster_id, pool.body.name.clone());
-    call.enough_workers(pool, pool.body.node_count)?;
+    require_remaining_workers(call, pool, pool.body.node_count)?;
     let now = call.now;
-    call.world.note_pool(cluster, now, "pool.deleted", format!("node pool {name} deleted"));
+    record_pool_event(call.world, cluster, now, "pool.deleted", format!("node pool {name} deleted"));
     call.update::<NodePool>(id, |record| {
         record.timeline = Timeline::with_status(now, "deleting").gone_after(now, 5);
     });

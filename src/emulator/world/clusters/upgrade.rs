@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::find_cluster::{find_cluster, find_running};
+use super::node_pool::list_cluster_pools;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::kubernetes_versions::{self, KubernetesVersion};
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -28,38 +29,36 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 /// Duration of an upgrade in seconds; the workers are upgraded in the second half.
 const UPGRADE_SECS: i64 = 60;
 
-impl World {
-    /// Starts an automatic upgrade in an open window. A cluster that is not running waits for the next window.
-    pub(in crate::emulator::world) fn upgrade_by_itself(&mut self, id: Uuid, at: Time) {
-        let Some(record) = self.clusters.get(id) else { return };
-        let (closes, target) = (record.body.window().closes_at(at), record.body.target());
-        let running = record.status(at) == "running";
-        self.clusters.amend(id, |record| record.body.window_used = Some(closes));
-        if let Some(target) = target.filter(|_| running) {
-            self.begin_upgrade(id, target, at);
+/// Starts an automatic upgrade in an open window. A cluster that is not running waits for the next window.
+pub(in crate::emulator::world) fn start_automatic_upgrade(world: &mut World, id: Uuid, at: Time) {
+    let Some(record) = world.clusters.get(id) else { return };
+    let (closes, target) = (record.body.window().closes_at(at), record.body.target());
+    let running = record.status(at) == "running";
+    world.clusters.amend(id, |record| record.body.window_used = Some(closes));
+    if let Some(target) = target.filter(|_| running) {
+        begin_cluster_upgrade(world, id, target, at);
+    }
+}
+
+fn begin_cluster_upgrade(world: &mut World, id: Uuid, target: &KubernetesVersion, at: Time) {
+    let pools: Vec<_> = list_cluster_pools(world, id).map(|pool| pool.body.name.clone()).collect();
+    world.clusters.update(id, at, |record| {
+        let cluster = &mut record.body;
+        let masters = if cluster.is_single() { 1 } else { 3 };
+        record_upgrade_events(&mut cluster.history, at, masters, &pools, target);
+        cluster.upgrade =
+            Some(ClusterUpgrade { version_id: target.id, done_at: time_after(at, UPGRADE_SECS) });
+        record.timeline = Timeline::new(at, &[(0, "upgrading"), (UPGRADE_SECS, "running")]);
+    });
+}
+
+/// Records that an upgrade is complete.
+pub(in crate::emulator::world) fn finish_cluster_upgrade(world: &mut World, id: Uuid, at: Time) {
+    world.clusters.update(id, at, |record| {
+        if let Some(upgrade) = record.body.upgrade.take() {
+            record.body.version_id = upgrade.version_id;
         }
-    }
-
-    fn begin_upgrade(&mut self, id: Uuid, target: &KubernetesVersion, at: Time) {
-        let pools: Vec<_> = self.cluster_pools(id).map(|pool| pool.body.name.clone()).collect();
-        self.clusters.update(id, at, |record| {
-            let cluster = &mut record.body;
-            let masters = if cluster.is_single() { 1 } else { 3 };
-            record_upgrade_events(&mut cluster.history, at, masters, &pools, target);
-            cluster.upgrade =
-                Some(ClusterUpgrade { version_id: target.id, done_at: time_after(at, UPGRADE_SECS) });
-            record.timeline = Timeline::new(at, &[(0, "upgrading"), (UPGRADE_SECS, "running")]);
-        });
-    }
-
-    /// Records that an upgrade is complete.
-    pub(in crate::emulator::world) fn finish_upgrade(&mut self, id: Uuid, at: Time) {
-        self.clusters.update(id, at, |record| {
-            if let Some(upgrade) = record.body.upgrade.take() {
-                record.body.version_id = upgrade.version_id;
-            }
-        });
-    }
+    });
 }
 
 /// Records the events of an upgrade in advance: control plane nodes one at a time, then workers, pool by pool.
@@ -110,7 +109,7 @@ fn upgrade_cluster(call: &mut Call<'_>) -> Reply {
         ));
     }
     let now = call.now;
-    call.world.begin_upgrade(id, target, now);
+    begin_cluster_upgrade(call.world, id, target, now);
     Ok(message_response("cluster upgrade accepted"))
 }
 

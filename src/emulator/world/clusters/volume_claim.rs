@@ -19,59 +19,59 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/volumes", Access::Account, list_claimed_volumes)];
 
-impl World {
-    /// Creates and grows volumes for the claims, and deletes the volumes of removed claims.
-    pub(in crate::emulator::world) fn settle_claims(&mut self, id: Uuid, at: Time) {
-        let Some(record) = self.clusters.get(id) else { return };
-        let project = record.project;
-        let mut cluster = record.body.clone();
-        let gone: Vec<_> =
-            cluster.bound.keys().filter(|name| !cluster.claims.contains_key(*name)).cloned().collect();
-        for name in gone {
-            if let Some(bound) = cluster.bound.remove(&name) {
-                self.volumes.remove(bound.volume);
-            }
-            cluster.history.add(
-                at,
-                0,
-                "claim.released",
-                format!("the volume of the claim {name} is deleted"),
-            );
+/// Creates and grows volumes for the claims, and deletes the volumes of removed claims.
+pub(in crate::emulator::world) fn apply_volume_claims(world: &mut World, id: Uuid, at: Time) {
+    let Some(record) = world.clusters.get(id) else { return };
+    let project = record.project;
+    let mut cluster = record.body.clone();
+    let gone: Vec<_> =
+        cluster.bound.keys().filter(|name| !cluster.claims.contains_key(*name)).cloned().collect();
+    for name in gone {
+        if let Some(bound) = cluster.bound.remove(&name) {
+            world.volumes.remove(bound.volume);
         }
-        for (name, size) in &mut cluster.claims {
-            let Some(bound) = cluster.bound.get_mut(name) else {
-                let volume = self.provision(id, project, *size, at);
-                cluster.bound.insert(name.clone(), BoundClaim { volume, size: *size });
-                cluster.history.add(at, 0, "claim.bound", format!("the claim {name} has a volume"));
-                continue;
-            };
-            if *size > bound.size {
-                self.volumes
-                    .update(bound.volume, at, |volume| volume.body.size = volume.body.size.max(size.0));
-                cluster.history.add(at, 0, "claim.grown", format!("the claim {name} has {} GB", size.0));
-            } else if *size < bound.size {
-                let message = format!("the claim {name} keeps {} GB: claims only grow", bound.size.0);
-                cluster.history.add(at, 0, "claim.refused", message);
-                *size = bound.size;
-            }
-            bound.size = *size;
-        }
-        self.clusters.amend(id, |record| record.body = cluster);
+        cluster.history.add(at, 0, "claim.released", format!("the volume of the claim {name} is deleted"));
     }
-
-    fn provision(&mut self, cluster: Uuid, project: Option<Uuid>, size: ClaimSize, at: Time) -> Uuid {
-        let timeline = Timeline::new(at, volume::CREATING);
-        let id = self.fresh_id();
-        let body = Volume {
-            name: format!("pvc-{id}"),
-            size: size.0,
-            vm_id: None,
-            cluster_id: Some(cluster),
-            billing: Billing::Payg,
+    for (name, size) in &mut cluster.claims {
+        let Some(bound) = cluster.bound.get_mut(name) else {
+            let volume = provision_claim_volume(world, id, project, *size, at);
+            cluster.bound.insert(name.clone(), BoundClaim { volume, size: *size });
+            cluster.history.add(at, 0, "claim.bound", format!("the claim {name} has a volume"));
+            continue;
         };
-        self.volumes.insert(TableRecord { id, project, created_at: at, updated_at: at, timeline, body });
-        id
+        if *size > bound.size {
+            world
+                .volumes
+                .update(bound.volume, at, |volume| volume.body.size = volume.body.size.max(size.0));
+            cluster.history.add(at, 0, "claim.grown", format!("the claim {name} has {} GB", size.0));
+        } else if *size < bound.size {
+            let message = format!("the claim {name} keeps {} GB: claims only grow", bound.size.0);
+            cluster.history.add(at, 0, "claim.refused", message);
+            *size = bound.size;
+        }
+        bound.size = *size;
     }
+    world.clusters.amend(id, |record| record.body = cluster);
+}
+
+fn provision_claim_volume(
+    world: &mut World,
+    cluster: Uuid,
+    project: Option<Uuid>,
+    size: ClaimSize,
+    at: Time,
+) -> Uuid {
+    let timeline = Timeline::new(at, volume::CREATING);
+    let id = world.fresh_id();
+    let body = Volume {
+        name: format!("pvc-{id}"),
+        size: size.0,
+        vm_id: None,
+        cluster_id: Some(cluster),
+        billing: Billing::Payg,
+    };
+    world.volumes.insert(TableRecord { id, project, created_at: at, updated_at: at, timeline, body });
+    id
 }
 
 fn list_claimed_volumes(call: &mut Call<'_>) -> Reply {

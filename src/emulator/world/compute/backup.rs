@@ -76,19 +76,17 @@ fn create_backup(call: &mut Call<'_>) -> Reply {
     call.record_response::<Backup>(201, id, "backup accepted")
 }
 
-impl World {
-    /// Returns whether a project has on-demand backups.
-    pub(in crate::emulator::world) fn keeps_backups(&self, project: Uuid) -> bool {
-        let made = self.backups.index().scheduled_in(project).count();
-        self.backups.len(Some(project)) > made
-    }
+/// Returns whether a project has on-demand backups.
+pub(in crate::emulator::world) fn has_on_demand_backups(world: &World, project: Uuid) -> bool {
+    let made = world.backups.index().scheduled_in(project).count();
+    world.backups.len(Some(project)) > made
+}
 
-    /// Removes the scheduled backups of a project.
-    pub(in crate::emulator::world) fn remove_scheduled(&mut self, project: Uuid) {
-        let made: Vec<_> = self.backups.index().scheduled_in(project).collect();
-        for id in made {
-            self.backups.remove(id);
-        }
+/// Removes the scheduled backups of a project.
+pub(in crate::emulator::world) fn remove_scheduled_backups(world: &mut World, project: Uuid) {
+    let made: Vec<_> = world.backups.index().scheduled_in(project).collect();
+    for id in made {
+        world.backups.remove(id);
     }
 }
 

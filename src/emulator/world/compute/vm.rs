@@ -4,6 +4,7 @@ use std::net::Ipv4Addr;
 
 use uuid::Uuid;
 
+use super::vpc::count_vpc_members;
 use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::catalog::{self, TEMPLATES};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
@@ -157,7 +158,7 @@ fn delete_vm(call: &mut Call<'_>) -> Reply {
             call.update::<Volume>(volume, |record| record.body.vm_id = None);
         }
     }
-    if let Some(vpc) = vm.body.vpc_id.filter(|vpc| with_vpc && call.world.vpc_member_count(*vpc) == 0) {
+    if let Some(vpc) = vm.body.vpc_id.filter(|vpc| with_vpc && count_vpc_members(call.world, *vpc) == 0) {
         call.world.vpcs.remove(vpc);
     }
     Ok(message_response("VM deleted"))

@@ -40,7 +40,7 @@ impl Handlers for Vpc {
         fields.write_field("gateway", &gateway);
         fields.write_field("dns", &gateway);
         fields.write_field("total_ips", &(u64::from(last - first) + 1));
-        fields.write_field("used_ips", &(1 + view.world.vpc_member_count(record.id)));
+        fields.write_field("used_ips", &(1 + count_vpc_members(view.world, record.id)));
         fields.write_field("gateway_type", "router");
         fields.write_field("router_public_ip", "");
         fields.write_field("router_status", "active");
@@ -49,13 +49,9 @@ impl Handlers for Vpc {
     }
 }
 
-impl World {
-    /// Returns the number of machines, databases and clusters in a network.
-    pub(in crate::emulator::world) fn vpc_member_count(&self, vpc: Uuid) -> usize {
-        self.vms.index().in_vpc(vpc)
-            + self.databases.index().in_vpc(vpc)
-            + self.clusters.index().in_vpc(vpc)
-    }
+/// Returns the number of machines, databases and clusters in a network.
+pub(in crate::emulator::world) fn count_vpc_members(world: &World, vpc: Uuid) -> usize {
+    world.vms.index().in_vpc(vpc) + world.databases.index().in_vpc(vpc) + world.clusters.index().in_vpc(vpc)
 }
 
 fn create_vpc(call: &mut Call<'_>) -> Reply {
@@ -86,7 +82,7 @@ fn read_vpc(call: &mut Call<'_>) -> Reply {
 
 fn delete_vpc(call: &mut Call<'_>) -> Reply {
     let id = call.find_by_path::<Vpc>()?.id;
-    if call.world.vpc_member_count(id) > 0 {
+    if count_vpc_members(call.world, id) > 0 {
         return Err(ErrorResponse::conflict(
             "the VPC is in use: delete its VMs and clusters, and delete or disconnect its databases first",
         ));

@@ -2,6 +2,7 @@
 
 use ipnet::Ipv4Net;
 
+use super::database::{find_database, find_undeleted_database, respond_with_database};
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
@@ -52,20 +53,18 @@ pub(in crate::emulator::world) fn read_allowlist(
     Ok(read)
 }
 
-impl Call<'_> {
-    /// Returns the first free public port for a database.
-    pub(in crate::emulator::world) fn public_port(
-        &self,
-        database: &Database,
-    ) -> Result<u16, ErrorResponse> {
-        self.world.databases.index().free_port(database.port_count()).ok_or_else(|| {
-            ErrorResponse::new(503, "Service Unavailable", "no public port is left: try again later")
-        })
-    }
+/// Returns the first free public port for a database.
+pub(in crate::emulator::world) fn find_free_public_port(
+    call: &Call<'_>,
+    database: &Database,
+) -> Result<u16, ErrorResponse> {
+    call.world.databases.index().free_port(database.port_count()).ok_or_else(|| {
+        ErrorResponse::new(503, "Service Unavailable", "no public port is left: try again later")
+    })
 }
 
 fn connect_vpc(call: &mut Call<'_>) -> Reply {
-    let record = call.find_staying()?;
+    let record = find_undeleted_database(call)?;
     let (id, current) = (record.id, record.body.vpc_id);
     let vpc = call.body.required_field("vpc_id", BodyField::uuid)?;
     call.find_by_id::<Vpc>(vpc)?;
@@ -75,26 +74,26 @@ fn connect_vpc(call: &mut Call<'_>) -> Reply {
         ));
     }
     call.update::<Database>(id, |record| record.body.vpc_id = Some(vpc));
-    call.show_database(200, id, "database connected")
+    respond_with_database(call, 200, id, "database connected")
 }
 
 fn disconnect_vpc(call: &mut Call<'_>) -> Reply {
-    let record = call.find_staying()?;
+    let record = find_undeleted_database(call)?;
     let id = record.id;
     if record.body.vpc_id.is_none() {
         return Err(ErrorResponse::conflict("the database is not connected to a VPC"));
     }
     call.update::<Database>(id, |record| record.body.vpc_id = None);
-    call.show_database(200, id, "database disconnected")
+    respond_with_database(call, 200, id, "database disconnected")
 }
 
 fn public_access(call: &mut Call<'_>) -> Reply {
-    let record = call.find_staying()?;
+    let record = find_undeleted_database(call)?;
     let (id, kept) = (record.id, record.body.public_port);
     let enabled = call.body.required_field("enabled", BodyField::boolean)?;
     let sources = read_allowlist(&call.body, "allowlist")?;
     let port = match kept {
-        None if enabled => Some(call.public_port(&call.find_staying()?.body)?),
+        None if enabled => Some(find_free_public_port(call, &find_undeleted_database(call)?.body)?),
         kept => kept,
     };
     call.update::<Database>(id, |record| {
@@ -102,11 +101,11 @@ fn public_access(call: &mut Call<'_>) -> Reply {
         record.body.public_port = port;
         record.body.public_allowlist = sources.unwrap_or_else(|| record.body.public_allowlist.clone());
     });
-    call.show_database(200, id, "public access updated")
+    respond_with_database(call, 200, id, "public access updated")
 }
 
 fn rotate_owner_password(call: &mut Call<'_>) -> Reply {
-    let id = call.find_staying()?.id;
+    let id = find_undeleted_database(call)?.id;
     call.update::<Database>(id, |record| record.body.rotations += 1);
     let record = call.find_by_id::<Database>(id)?;
     Ok(success_response(200, "password changed", |fields| {
@@ -129,7 +128,7 @@ pub(in crate::emulator::world) fn owner_login(engine: &str) -> &'static str {
 }
 
 fn read_connection(call: &mut Call<'_>) -> Reply {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     Ok(success_response(200, "", |fields| {
         fields.write_object("data", |fields| {
             fields.write_object("private", |fields| {
@@ -164,7 +163,7 @@ fn write_endpoint(
 }
 
 fn list_parameters(call: &mut Call<'_>) -> Reply {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     let known: &[(&str, &str)] = match record.body.engine.as_str() {
         "postgres" => &[("max_connections", "200"), ("work_mem", "4MB"), ("statement_timeout", "0")],
         "mysql" => &[("max_connections", "200"), ("wait_timeout", "28800")],
@@ -181,6 +180,6 @@ fn list_parameters(call: &mut Call<'_>) -> Reply {
 }
 
 fn list_clients(call: &mut Call<'_>) -> Reply {
-    call.find_database()?;
+    find_database(call)?;
     call.list_of(&[], |_, (): &()| {})
 }

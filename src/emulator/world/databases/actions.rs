@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use super::access::read_allowlist;
-use super::database::backup_time;
+use super::access::{find_free_public_port, read_allowlist};
+use super::database::{
+    backup_time, find_database, find_undeleted_database, reject_taken_database_name, require_card_for_paid,
+    respond_with_database,
+};
 use crate::emulator::seeded_rng;
 use crate::emulator::world::Time;
 use crate::emulator::world::engine::billing::Billing;
@@ -52,17 +55,17 @@ fn create_database(call: &mut Call<'_>) -> Reply {
         call.find_by_id::<Vpc>(vpc)?;
     }
     let project = call.project_id();
-    call.free_name(Some(project), &database.name, None)?;
+    reject_taken_database_name(call, Some(project), &database.name, None)?;
     call.validate_billing()?;
-    call.needs_card(database.monthly_price())?;
+    require_card_for_paid(call, database.monthly_price())?;
     if database.public_access {
-        database.public_port = Some(call.public_port(&database)?);
+        database.public_port = Some(find_free_public_port(call, &database)?);
     }
     database.billing = call.begin_billing(billing_type, database.monthly_price())?;
     let timeline = database.coming_up(call.now, CREATING);
     let now = call.now;
     let id = call.world.create_record(Some(project), now, timeline, database);
-    call.show_database(201, id, "database created")
+    respond_with_database(call, 201, id, "database created")
 }
 
 /// Reads the body of a create request; the caller fills in port and billing.
@@ -176,7 +179,7 @@ fn delete_database(call: &mut Call<'_>) -> Reply {
 
 /// Finds the database that the path identifies; refuses it while a long operation is in progress.
 fn find_idle_database<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Database>, ErrorResponse> {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     match record.status(call.now) {
         "running" | "warning" | "suspended" | "failed" => Ok(record),
         status => Err(ErrorResponse::conflict(format!(
@@ -219,13 +222,13 @@ fn scale_database(call: &mut Call<'_>) -> Reply {
         record.body = new;
         record.timeline = timeline;
     });
-    call.show_database(200, old.id, "database scale accepted")
+    respond_with_database(call, 200, old.id, "database scale accepted")
 }
 
 /// Charges for a scale operation. A free database that moves to a paid plan becomes a monthly subscription.
 fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), ErrorResponse> {
     if old.is_free() && !new.is_free() {
-        call.needs_card(new.monthly_price())?;
+        require_card_for_paid(call, new.monthly_price())?;
         new.billing = call.begin_billing("subscription", new.monthly_price())?;
         return Ok(());
     }
@@ -233,7 +236,7 @@ fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<
 }
 
 fn resume_database(call: &mut Call<'_>) -> Reply {
-    let record = call.find_staying()?;
+    let record = find_undeleted_database(call)?;
     let (id, status) = (record.id, record.status(call.now));
     if status != "suspended" {
         return Err(ErrorResponse::conflict(format!(
@@ -242,7 +245,7 @@ fn resume_database(call: &mut Call<'_>) -> Reply {
     }
     let timeline = record.body.coming_up(call.now, &[(0, "deploying"), (60, "running")]);
     call.update::<Database>(id, |record| record.timeline = timeline);
-    call.show_database(200, id, "database is being resumed")
+    respond_with_database(call, 200, id, "database is being resumed")
 }
 
 /// Returns the numbers of the daily backups that exist, newest first: a free database has none.
@@ -259,7 +262,7 @@ fn backup_id(record: &TableRecord<Database>, number: i64) -> Uuid {
 }
 
 fn list_database_backups(call: &mut Call<'_>) -> Reply {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     let numbers = daily_backup_numbers(record, call.now);
     let start = numbers.last().map(|number| backup_time(record, *number));
     call.list_of(&numbers, |fields, number| {
@@ -279,16 +282,16 @@ fn restore_database(call: &mut Call<'_>) -> Reply {
     if in_place {
         let timeline = record.body.coming_up(now, &[(0, "restoring"), (30, "running")]);
         call.update::<Database>(record.id, |record| record.timeline = timeline);
-        return call.show_database(200, record.id, "database restore accepted");
+        return respond_with_database(call, 200, record.id, "database restore accepted");
     }
     call.validate_billing()?;
-    call.needs_card(record.body.monthly_price())?;
+    require_card_for_paid(call, record.body.monthly_price())?;
     let mut copy = record.body.clone();
     let mut number = record.body.restored;
     let free = loop {
         number += 1;
         let name = format!("{}-restored-{number}", record.body.name);
-        if call.free_name(record.project, &name, None).is_ok() {
+        if reject_taken_database_name(call, record.project, &name, None).is_ok() {
             break name;
         }
     };
@@ -296,13 +299,13 @@ fn restore_database(call: &mut Call<'_>) -> Reply {
     copy.restored = 0;
     copy.public_port = None;
     if copy.public_access {
-        copy.public_port = Some(call.public_port(&copy)?);
+        copy.public_port = Some(find_free_public_port(call, &copy)?);
     }
     copy.billing = call.begin_billing(record.body.billing.as_str(), copy.monthly_price())?;
     let timeline = copy.coming_up(now, CREATING);
     call.update::<Database>(record.id, |record| record.body.restored = number);
     let id = call.world.create_record(record.project, now, timeline, copy);
-    call.show_database(201, id, "database restore accepted")
+    respond_with_database(call, 201, id, "database restore accepted")
 }
 
 /// Refuses a restore from a backup or a time that does not exist.

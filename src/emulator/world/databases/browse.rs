@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::access::owner_login;
+use super::database::find_database;
 use super::sql::{self, QueryContext};
 use super::user::find_running_database;
 use crate::emulator::world::Time;
@@ -118,7 +119,7 @@ fn newest_messages(topic: &Topic, partition: usize) -> Vec<Value> {
 }
 
 fn list_consumers(call: &mut Call<'_>) -> Reply {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     if record.body.engine != "kafka" {
         return Err(ErrorResponse::new(501, "Not Implemented", "only kafka databases have consumers"));
     }

@@ -4,6 +4,7 @@ use rust_decimal::Decimal;
 use uuid::Uuid;
 
 use crate::emulator::world::Time;
+use crate::emulator::world::apps::database_link::remove_database_links;
 use crate::emulator::world::engine::catalog::HOST_DOMAIN;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -29,7 +30,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 impl Handlers for Database {
     fn happen(world: &mut World, id: Uuid, _at: Time, _until: Time) {
         world.databases.remove(id);
-        world.unlink_database(id);
+        remove_database_links(world, id);
     }
 
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
@@ -83,71 +84,77 @@ fn text_or_empty(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-impl Call<'_> {
-    /// Finds the database that the path identifies, by id or short id.
-    pub(in crate::emulator::world) fn find_database(
-        &self,
-    ) -> Result<&TableRecord<Database>, ErrorResponse> {
-        let table = self.world.table::<Database>();
-        let text = self.param(0);
-        let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
-        self.require_visible(id.and_then(|id| table.get(id)))
-    }
+/// Finds the database that the path identifies, by id or short id.
+pub(in crate::emulator::world) fn find_database<'c>(
+    call: &'c Call<'_>,
+) -> Result<&'c TableRecord<Database>, ErrorResponse> {
+    let table = call.world.table::<Database>();
+    let text = call.param(0);
+    let id = table.index().short.get(text).copied().or_else(|| Uuid::try_parse(text).ok());
+    call.require_visible(id.and_then(|id| table.get(id)))
+}
 
-    /// Finds the database that the path identifies; refuses one that is being deleted.
-    pub(in crate::emulator::world) fn find_staying(&self) -> Result<&TableRecord<Database>, ErrorResponse> {
-        let record = self.find_database()?;
-        match record.status(self.now) {
-            status @ ("deleting" | "deleted") => {
-                Err(ErrorResponse::conflict(format!("the database is {status}")))
-            }
-            _ => Ok(record),
+/// Finds the database that the path identifies; refuses one that is being deleted.
+pub(in crate::emulator::world) fn find_undeleted_database<'c>(
+    call: &'c Call<'_>,
+) -> Result<&'c TableRecord<Database>, ErrorResponse> {
+    let record = find_database(call)?;
+    match record.status(call.now) {
+        status @ ("deleting" | "deleted") => {
+            Err(ErrorResponse::conflict(format!("the database is {status}")))
         }
+        _ => Ok(record),
     }
+}
 
-    /// Returns a response with a database under the key `database`.
-    pub(in crate::emulator::world) fn show_database(&self, status: u16, id: Uuid, message: &str) -> Reply {
-        self.show_as::<Database>("database", status, id, message)
-    }
+/// Returns a response with a database under the key `database`.
+pub(in crate::emulator::world) fn respond_with_database(
+    call: &Call<'_>,
+    status: u16,
+    id: Uuid,
+    message: &str,
+) -> Reply {
+    call.show_as::<Database>("database", status, id, message)
+}
 
-    /// Refuses a name that another database of the project already has.
-    pub(in crate::emulator::world) fn free_name(
-        &self,
-        project: Option<Uuid>,
-        name: &str,
-        except: Option<Uuid>,
-    ) -> Result<(), ErrorResponse> {
-        if self.world.databases.index().is_name_taken(project, name, except) {
-            return Err(ErrorResponse::conflict(format!(
-                "the name {name} is already taken in this project"
-            )));
-        }
-        Ok(())
+/// Refuses a name that another database of the project already has.
+pub(in crate::emulator::world) fn reject_taken_database_name(
+    call: &Call<'_>,
+    project: Option<Uuid>,
+    name: &str,
+    except: Option<Uuid>,
+) -> Result<(), ErrorResponse> {
+    if call.world.databases.index().is_name_taken(project, name, except) {
+        return Err(ErrorResponse::conflict(format!("the name {name} is already taken in this project")));
     }
+    Ok(())
+}
 
-    /// Refuses a paid database if the account has no credit card.
-    pub(in crate::emulator::world) fn needs_card(&self, month: Decimal) -> Result<(), ErrorResponse> {
-        if self.world.account.card || month.is_zero() {
-            return Ok(());
-        }
-        Err(ErrorResponse::payment_required(format!(
-            "a paid database needs a card that can be charged automatically: add one at https://console.{HOST_DOMAIN}/billing/cards"
-        )))
+/// Refuses a paid database if the account has no credit card.
+pub(in crate::emulator::world) fn require_card_for_paid(
+    call: &Call<'_>,
+    month: Decimal,
+) -> Result<(), ErrorResponse> {
+    if call.world.account.card || month.is_zero() {
+        return Ok(());
     }
+    Err(ErrorResponse::payment_required(format!(
+        "a paid database needs a card that can be charged automatically: add one at https://console.{HOST_DOMAIN}/billing/cards"
+    )))
 }
 
 fn read_database(call: &mut Call<'_>) -> Reply {
-    let id = call.find_database()?.id;
-    call.show_database(200, id, "")
+    let id = find_database(call)?.id;
+    respond_with_database(call, 200, id, "")
 }
 
 fn rename_database(call: &mut Call<'_>) -> Reply {
-    let record = call.find_staying()?;
+    let record = find_undeleted_database(call)?;
     let (id, project) = (record.id, record.project);
     let name = call.body.required_field("name", BodyField::name)?;
-    call.free_name(project, &name, Some(id))?;
+    reject_taken_database_name(call, project, &name, Some(id))?;
     call.update::<Database>(id, |record| record.body.name = name);
-    call.show_database(200, id, "database renamed")
+    respond_with_database(call, 200, id, "database renamed")
 }
 
 /// Returns the time of a daily backup by its number, past or future.

@@ -1,5 +1,6 @@
 //! `saved_query`: named queries of a database, stored in its record. (Shapes assumed by the contract.)
 
+use super::database::find_database;
 use super::user::find_running_database;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -25,7 +26,7 @@ const MAX_QUERIES: usize = 100;
 const MAX_QUERY_CHARS: usize = 65_535;
 
 fn list_saved_queries(call: &mut Call<'_>) -> Reply {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     let mut queries: Vec<_> = record.body.saved_queries.iter().collect();
     queries.sort_by_key(|(name, saved)| std::cmp::Reverse((saved.created_at, *name)));
     call.list_of(&queries, |fields, (name, saved)| write_saved_query(fields, name, saved))

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::database::find_database;
 use crate::emulator::world::ApiResponse;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
@@ -39,7 +40,7 @@ const RESERVED_PREFIXES: &[&str] = &["app_", "fnb_"];
 pub(in crate::emulator::world) fn find_running_database<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<Database>, ErrorResponse> {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     match record.status(call.now) {
         "running" | "warning" => Ok(record),
         status => Err(ErrorResponse::conflict(format!("the database is {status}; it must be running"))),
@@ -47,7 +48,7 @@ pub(in crate::emulator::world) fn find_running_database<'c>(
 }
 
 fn list_database_users(call: &mut Call<'_>) -> Reply {
-    let record = call.find_database()?;
+    let record = find_database(call)?;
     let mut users: Vec<_> = record.body.users.iter().collect();
     users.sort_by_key(|(name, user)| std::cmp::Reverse((user.created_at, *name)));
     call.list_of(&users, |fields, (name, user)| write_database_user(fields, name, user))
@@ -83,7 +84,7 @@ fn create_database_user(call: &mut Call<'_>) -> Reply {
     }
     // The counter prevents a recreated login from getting its earlier password.
     call.world.account.counter += 1;
-    let (id, rotations) = (call.find_database()?.id, call.world.account.counter);
+    let (id, rotations) = (find_database(call)?.id, call.world.account.counter);
     let user = DatabaseUser { created_at: call.now, rotations };
     let made = user.clone();
     let key = name.clone();
@@ -127,7 +128,7 @@ fn rotate_user_password(call: &mut Call<'_>) -> Reply {
 }
 
 fn read_password(call: &mut Call<'_>) -> Reply {
-    let (id, name, user) = find_database_user(call, call.find_database()?)?;
+    let (id, name, user) = find_database_user(call, find_database(call)?)?;
     Ok(user_response(id, &name, &user, ""))
 }
 
