@@ -13,7 +13,7 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::Address;
 use crate::model::expression::Expression;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// The inputs of an apply besides the plan.
 pub struct ExecutionContext<'a, C, K, R, S> {

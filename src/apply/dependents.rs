@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::schema::Registry;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Addresses by the id of the object whose deletion deletes theirs, read from the ledger when the apply began.
 #[derive(Debug, Default)]
@@ -50,8 +50,8 @@ mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
     use crate::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
-    use crate::model::secret::FingerprintKey;
-    use crate::model::value::Attributes;
+    use crate::model::values::secret::FingerprintKey;
+    use crate::model::values::value::Attributes;
 
     fn entry(kind: &str, parent: Option<&str>, applied: &[(&str, &str)]) -> Entry {
         let parent = parent.map(Into::into);

@@ -9,9 +9,9 @@ use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
 use crate::model::expression::{AttributeLookup, Expression, Reference};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::Registry;
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Operation;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 pub use crate::cloud::error::ApiError;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, RuleCheck};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// A transition of an apply, for the progress display.
 #[derive(Debug, Clone, PartialEq)]

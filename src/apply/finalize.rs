@@ -14,7 +14,7 @@ use crate::ledger::state::entry::Intent;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared, and
 /// closes those that were watched long enough. Returns a message for each one that could not be checked.

@@ -15,17 +15,16 @@ use super::step_parts::StepParts;
 use super::steps::delete::{check_certificate, record_gone};
 use super::steps::perform_call::{LOST_CALL_REASON, completed_call_records};
 use super::steps::planned_call::{CallProgress, call_progress, prepared_from_intent};
-use super::steps::wait;
-use super::steps::wait::{read_when_stable, wait_until_gone};
+use super::steps::wait::{self, read_when_stable, wait_until_gone};
 use crate::cloud::http::message::Transport;
 use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, IntentAction, OwnedObject};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Kind;
-use crate::model::snapshot::ObjectKey;
-use crate::model::value::Attributes;
+use crate::model::values::value::Attributes;
 
 /// Why the user must resolve a request of a holder that lost the ledger: the request may still be sent, or be under
 /// way, whatever the object shows now.

@@ -5,8 +5,8 @@
 //! is not the planned one stops the step.
 
 use crate::model::expression::{CelExpression, Expression};
-use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
-use crate::model::value::Value;
+use crate::model::values::secret::{FingerprintKey, Secret, is_same_fingerprint};
+use crate::model::values::value::Value;
 
 /// Returns whether a configured attribute, and its present value, are what was planned.
 pub(super) fn is_planned(
@@ -105,7 +105,7 @@ mod tests {
     use crate::model::address::{Address, Name};
     use crate::model::evaluate::evaluate_expression;
     use crate::model::expression::{AttributeLookup, EvaluationError, Reference};
-    use crate::model::value::Attributes;
+    use crate::model::values::value::Attributes;
     use std::collections::BTreeMap;
 
     const KEY: FingerprintKey = FingerprintKey([3; 32]);

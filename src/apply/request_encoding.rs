@@ -10,12 +10,11 @@ use super::step::StepContext;
 use crate::cloud::http::message::JsonBody;
 use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
-use crate::model::meaning;
+use crate::model::live::snapshot::Object;
 use crate::model::redact::SentSecrets;
-use crate::model::schema::{ApiCall, Attribute, Kind, Literal, Presence, Type, UpdateStrategy};
-use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::schema::{ApiCall, Attribute, Kind, Literal, Presence, Type, UpdateStrategy, meaning};
+use crate::model::values::secret::{FingerprintKey, Secret, is_same_fingerprint};
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::step::LedgerMetadata;
 
 /// An attribute whose value must not be sent: a part of it is unknown, or is a secret without its text.

@@ -7,8 +7,8 @@ use super::event::StepError;
 use crate::cloud::error::ReadError;
 use crate::ledger::state::entry::{Intent, OwnedObject};
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Kind;
-use crate::model::snapshot::ObjectKey;
 
 /// A durable intent, with the time of its recording on the monotonic clock, which decides deadlines.
 pub(super) struct DurableIntent {

@@ -25,10 +25,10 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::Expression;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::Kind;
-use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::FingerprintKey;
+use crate::model::values::value::{Attributes, Value};
 
 /// What all steps of one apply, or of one recovery, share.
 pub(super) struct StepParts<'a, C, K, R, S> {

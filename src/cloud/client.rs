@@ -15,9 +15,8 @@ use super::http::send::SendPermit;
 use super::probe::{self, Observations};
 use super::read::account::{self, AccountInfo};
 use super::read::find_object::find_object;
-use super::read::object_project;
 use super::read::object_reader::ObjectReader;
-use super::read::{catalog, paging, refresh};
+use super::read::{catalog, object_project, paging, refresh};
 use super::wait::list_poll::WatchedObject;
 use super::wait::run_records::{self, ServiceRun};
 use super::wait::waiter::{WaitError, Waiter};
@@ -25,11 +24,11 @@ use super::write::action_request::{self, EndpointRequest};
 use super::write::mutation::MutationClient;
 use super::write::upload::{self, UploadError};
 use crate::model::address::Name;
-use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::catalog::Catalog;
+use crate::model::live::snapshot::{Object, ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::schema::{Kind, Registry, RunSchema};
-use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, RequestCount, Snapshot};
-use crate::model::value::Attributes;
+use crate::model::values::value::Attributes;
 
 /// A client for one account of the service.
 pub struct Client<C, K, R> {

@@ -2,8 +2,8 @@
 
 use thiserror::Error;
 
-use crate::model::secret::Secret;
-use crate::model::snapshot::Object;
+use crate::model::live::snapshot::Object;
+use crate::model::values::secret::Secret;
 
 /// The outcome of a mutating request.
 #[derive(Debug, Clone, PartialEq)]

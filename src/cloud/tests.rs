@@ -11,8 +11,8 @@ use super::fake::{self, answer, client, error, kind, raw, run};
 use super::http::message::{HttpRequest, HttpResponse, TransportError};
 use super::http::send::SendPermit;
 use crate::model::clock::Clock;
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Method;
-use crate::model::snapshot::ObjectKey;
 
 fn lost() -> Result<HttpResponse, TransportError> {
     Err(TransportError::Lost { host: "h".into(), reason: "reset".into() })

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::input::files::Files;
 use crate::model::address::Name;
-use crate::model::catalog::Catalog;
-use crate::model::secret::Secret;
+use crate::model::live::catalog::Catalog;
+use crate::model::values::secret::Secret;
 
 /// Inputs of a load besides the files.
 #[derive(Debug, Clone, Default)]

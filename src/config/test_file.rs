@@ -15,7 +15,7 @@ use super::types::scalar::infer_value;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Keywords for the actions of a plan that a test may expect.
 pub const ACTIONS: [&str; 8] = ["create", "update", "replace", "delete", "adopt", "move", "forget", "read"];

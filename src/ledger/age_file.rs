@@ -18,8 +18,8 @@ use thiserror::Error;
 use uuid::Uuid;
 
 use crate::model::address::Name;
-use crate::model::recipient::Recipient;
-use crate::model::secret::Secret;
+use crate::model::crypto::recipient::Recipient;
+use crate::model::values::secret::Secret;
 
 /// The plaintext is padded to a multiple of this length, in bytes.
 const PADDING_BYTES: usize = 256;

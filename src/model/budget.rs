@@ -8,8 +8,8 @@
 use std::cell::Cell;
 
 use super::address::Name;
-use super::secret::Secret;
-use super::value::Value;
+use super::values::secret::Secret;
+use super::values::value::Value;
 
 /// Bytes of text that the values of a stack may use in addition to the size of its files.
 pub const MAX_VALUE_TEXT_BYTES: usize = 64 << 20;

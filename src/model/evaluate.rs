@@ -6,10 +6,10 @@
 use super::address::{Address, Name};
 use super::budget::Budget;
 use super::cel::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path, evaluate_program};
-use super::derived::{Derivation, DerivedSecret};
 use super::expression::{AttributeLookup, CelExpression, EvaluationError, Expression};
-use super::secret::Secret;
-use super::value::Value;
+use super::values::derived::{Derivation, DerivedSecret};
+use super::values::secret::Secret;
+use super::values::value::Value;
 
 /// Computes the value from the live objects in `lookup`.
 ///

@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use super::address::{Address, Name};
 use super::budget::{Budget, BudgetExceeded, MAX_NESTING};
-use super::derived::Derivation;
-use super::value::{Attributes, Value};
+use super::values::derived::Derivation;
+use super::values::value::{Attributes, Value};
 
 /// A value, or a computation over the attributes of other resources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

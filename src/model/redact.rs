@@ -7,6 +7,7 @@
 
 mod address;
 mod forms;
+pub mod secret_heuristics;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

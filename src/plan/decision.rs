@@ -6,8 +6,8 @@ use crate::config::stack::model::AttributeSetting;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Revival, UpdateStrategy};
-use crate::model::secret::FingerprintKey;
-use crate::model::value::Value;
+use crate::model::values::secret::FingerprintKey;
+use crate::model::values::value::Value;
 
 use super::model::compare::{fingerprint_secrets, sealed_expression, to_canonical};
 

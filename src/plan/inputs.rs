@@ -8,10 +8,10 @@ use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::CurrentOrigin;
 use crate::model::address::{Address, Name};
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
+use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::schema::Registry;
-use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::{ObjectKey, Snapshot};
+use crate::model::values::secret::FingerprintKey;
 
 /// All inputs of a plan.
 #[derive(Clone, Copy)]

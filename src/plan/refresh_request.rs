@@ -13,9 +13,9 @@ use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::expression::{Expression, Reference};
+use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
 use crate::model::schema::{Kind, KindScope, Price, Registry, RuleCheck, Type, UpdateStrategy};
-use crate::model::snapshot::{ObjectKey, RefreshRequest};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Returns the objects to read from the service, and the catalog tables, before `make`.
 ///

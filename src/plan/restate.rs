@@ -18,8 +18,8 @@ use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use crate::model::address::Address;
 use crate::model::schema::Type;
-use crate::model::secret::{FingerprintKey, Secret, is_same_fingerprint};
-use crate::model::value::Value;
+use crate::model::values::secret::{FingerprintKey, Secret, is_same_fingerprint};
+use crate::model::values::value::Value;
 
 /// Why a new expression cannot be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// A decimal that serializes as a JSON number.
 #[derive(Debug, Clone, Copy, PartialEq)]

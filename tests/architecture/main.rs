@@ -51,12 +51,19 @@ const FIGURES: &[(&str, Figures)] = &[
     ("config", figures(0, 0, 2)),
     ("emulator", figures(0, 6, 0)),
     ("ledger", figures(0, 0, 1)),
-    ("model", figures(3, 0, 3)),
+    ("model", figures(0, 0, 3)),
     ("report", figures(0, 0, 1)),
 ];
 
+/// Folders whose modules are one recursion over types that contain each other, with the reason. They do not count as a
+/// cycle if the folder has no other modules and at most six.
+const RECURSIONS: &[(&str, &str)] = &[(
+    "model/values",
+    "a value may be a secret, a secret may be derived, and a derived secret is computed from values",
+)];
+
 /// Folders with more than 15 entries now.
-const CROWDED_FOLDERS: usize = 1;
+const CROWDED_FOLDERS: usize = 0;
 
 /// Folder, and its sub-folders and files in order, lower parts first: each may depend on those to its left only. A
 /// folder that is listed here lists all its entries.

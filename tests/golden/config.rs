@@ -3,7 +3,7 @@
 
 use stead::cli::process::profile::{HelperProgramConfig, Profile, Profiles};
 use stead::config::stack::lock_file;
-use stead::model::catalog::Catalog;
+use stead::model::live::catalog::Catalog;
 use stead::model::source::SourceId;
 
 use crate::coverage::Coverage;

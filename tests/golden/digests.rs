@@ -8,8 +8,8 @@ use std::fmt::Write;
 use serde_json::Value as Json;
 use stead::ledger::state::ledger::Ledger;
 use stead::model::cel::{CelProgram, CelValue, ExpressionScope, evaluate_program};
-use stead::model::secret::{FingerprintKey, Secret};
-use stead::model::value::Value;
+use stead::model::values::secret::{FingerprintKey, Secret};
+use stead::model::values::value::Value;
 use stead::plan::artifact::binding::ledger_digest;
 
 use crate::case::Case;

@@ -14,8 +14,8 @@ use stead::ledger::state::ledger::Ledger;
 use stead::ledger::state::run_history::{ActionOutcome, IncidentKind};
 use stead::ledger::stores::file::store::FileStore;
 use stead::ledger::stores::shared::lease::Lease;
-use stead::model::secret::Secret;
-use stead::model::value::{Attributes, Value};
+use stead::model::values::secret::Secret;
+use stead::model::values::value::{Attributes, Value};
 
 use crate::coverage::Coverage;
 use crate::files;

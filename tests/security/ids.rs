@@ -10,7 +10,7 @@ use stead::cloud::client::Client;
 use stead::cloud::http::message::{HttpRequest, HttpResponse, Transport, TransportError};
 use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::kinds::REGISTRY;
-use stead::model::snapshot::{ObjectKey, RefreshRequest};
+use stead::model::live::snapshot::{ObjectKey, RefreshRequest};
 
 /// Ids that no path should hold as they are.
 const HOSTILE: &[&str] = &[
@@ -89,7 +89,7 @@ async fn ask(service: &Hostile<'_>) {
     for kind in REGISTRY.kinds {
         for parent in [None, Some("db1".into()), Some(service.id.into())] {
             if let Ok(found) = client.list(kind, parent.as_ref(), None).await {
-                keys.extend(found.iter().map(stead::model::snapshot::Object::key));
+                keys.extend(found.iter().map(stead::model::live::snapshot::Object::key));
             }
             keys.insert(ObjectKey { kind: kind.name.into(), parent, id: service.id.into() });
         }

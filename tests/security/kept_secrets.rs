@@ -62,7 +62,7 @@ impl Keys {
         change(&mut document["ledger"]);
         let content = document.to_string();
         let content = content.strip_suffix('}').unwrap();
-        let digest = stead::model::hex::encode_hex(&Sha256::digest(content));
+        let digest = stead::model::crypto::hex::encode_hex(&Sha256::digest(content));
         self.0.write("forged", format!("{content},\"sha256\":\"{digest}\"}}\n"));
         self.0.ok("state push forged --yes --force");
     }

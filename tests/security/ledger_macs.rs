@@ -11,8 +11,8 @@ use stead::ledger::journal::record::Record;
 use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
 use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
 use stead::model::address::Address;
-use stead::model::secret::FingerprintKey;
-use stead::model::value::{Attributes, Value};
+use stead::model::values::secret::FingerprintKey;
+use stead::model::values::value::{Attributes, Value};
 use uuid::Uuid;
 
 use crate::case::{Case, Run};

@@ -16,7 +16,7 @@ use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
 use stead::ledger::state::ledger::Ledger;
 use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
 use stead::model::address::Address;
-use stead::model::value::Attributes;
+use stead::model::values::value::Attributes;
 
 use super::machine::SimRandom;
 

@@ -13,8 +13,8 @@ use rust_decimal::{Decimal, RoundingStrategy};
 use stead::emulator::world::mutate;
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::replay::load_ledger;
-use stead::model::snapshot::ObjectKey;
-use stead::model::value::Value;
+use stead::model::live::snapshot::ObjectKey;
+use stead::model::values::value::Value;
 use stead::plan::inputs::PlanningOptions;
 use stead::plan::join::prices::ObjectPrices;
 

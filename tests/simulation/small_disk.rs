@@ -11,7 +11,7 @@ use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use stead::model::address::{Address, Name};
-use stead::model::value::Attributes;
+use stead::model::values::value::Attributes;
 use uuid::Uuid;
 
 use super::disk::{now, open, read};

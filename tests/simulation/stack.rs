@@ -12,7 +12,7 @@ use stead::kinds::REGISTRY;
 use stead::model::address::Address;
 use stead::model::expression::{Expression, Reference};
 use stead::model::source::{Source, SourceId, Sources, Span};
-use stead::model::value::Value;
+use stead::model::values::value::Value;
 
 const NOWHERE: Span = Span { source: SourceId(0), start: 0, end: 1 };
 

@@ -10,7 +10,7 @@ use stead::cloud::http::message::HttpRequest;
 use stead::ledger::journal::replay::load_ledger;
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
-use stead::model::value::Value;
+use stead::model::values::value::Value;
 
 use super::converge;
 use super::disaster::Outside;

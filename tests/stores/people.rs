@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::state::holder::LeaseHolder;
 use stead::model::clock::Clock;
-use stead::model::secret::FingerprintKey;
+use stead::model::values::secret::FingerprintKey;
 use uuid::Uuid;
 
 /// A clock that stands still until someone waits.

@@ -13,8 +13,8 @@ use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::Address;
-use stead::model::secret::FingerprintKey;
-use stead::model::value::Attributes;
+use stead::model::values::secret::FingerprintKey;
+use stead::model::values::value::Attributes;
 use tempfile::TempDir;
 use uuid::Uuid;
 

@@ -30,9 +30,9 @@ use crate::cloud::http::message::Transport;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// How long a list may be reused.
 const LISTING_LIFETIME: Duration = Duration::from_mins(1);

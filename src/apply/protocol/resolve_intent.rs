@@ -10,8 +10,8 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{AmbiguousIntent, Intent, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
-use crate::model::snapshot::Object;
 
 /// The text of an intent that is ambiguous because its object's secret was shown once, in a lost answer.
 pub(in crate::apply) const LOST_SECRET_REASON: &str = "it was created, and its secret was shown once, in a response that was lost. Replace it (surplus: the next apply deletes it and creates another), or keep it without a delivery (adopt)";

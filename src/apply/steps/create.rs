@@ -29,9 +29,9 @@ use crate::ledger::state::kept_secrets::RotationStep;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
-use crate::model::snapshot::Object;
-use crate::model::value::Attributes;
+use crate::model::values::value::Attributes;
 use crate::plan::model::step::{LedgerMetadata, TargetProject};
 
 /// Maximum requests for one creation: the next only after the last is known or presumed to have had no effect.

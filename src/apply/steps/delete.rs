@@ -14,7 +14,7 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use crate::model::address::Address;
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::Object;
+use crate::model::live::snapshot::Object;
 
 /// The limit on requests for one deletion. Repeating is safe, as ids are never reused: it has at most one effect.
 const MAX_DELETE_ATTEMPTS: u32 = 3;
@@ -191,7 +191,7 @@ pub(in crate::apply) fn check_certificate(object: &OwnedObject, live: &Object) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::value::Attributes;
+    use crate::model::values::value::Attributes;
 
     #[test]
     fn an_object_is_deleted_only_if_id_project_and_creation_time_match() {

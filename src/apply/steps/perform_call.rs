@@ -21,9 +21,9 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Attribute, Kind, RunSchema};
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// The limit on requests for one call.
 const MAX_CALL_ATTEMPTS: usize = 3;

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use super::wait::is_in_use;
 use crate::apply::request_encoding;
 use crate::model::address::Name;
-use crate::model::reading::AttributeReading;
+use crate::model::live::reading::AttributeReading;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{ApiCall, Attribute, Kind, UpdateStrategy};
-use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::FingerprintKey;
+use crate::model::values::value::{Attributes, Value};
 
 /// One call with all values evaluated.
 pub(in crate::apply) struct PreparedCall {

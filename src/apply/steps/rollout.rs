@@ -15,8 +15,8 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::Entry;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Action, ActionCompletion, Effect, Kind, RunSchema};
-use crate::model::snapshot::Object;
 use crate::plan::model::step::PlannedCall;
 
 /// The longest time between two reads while waiting.

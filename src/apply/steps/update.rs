@@ -20,8 +20,8 @@ use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
-use crate::model::snapshot::ObjectKey;
-use crate::model::value::Attributes;
+use crate::model::live::snapshot::ObjectKey;
+use crate::model::values::value::Attributes;
 use crate::plan::model::step::{LedgerMetadata, PlannedCall};
 
 /// The plan's part of a change in place.

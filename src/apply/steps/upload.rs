@@ -23,10 +23,10 @@ use crate::cloud::write::upload::{UploadError, request_grant};
 use crate::ledger::journal::store::Store;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::meaning::is_unset;
+use crate::model::live::snapshot::Object;
+use crate::model::schema::meaning::is_unset;
 use crate::model::schema::{ApiCall, Attribute, Kind, RunSchema, UpdateStrategy};
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// The limit on grants and on uploads of one step.
 const MAX_UPLOAD_ATTEMPTS: usize = 3;

@@ -22,12 +22,12 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::verification::{ValueVerification, Verification};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::meaning::{self, part_type};
-use crate::model::reading::{AttributeReading, told_part};
+use crate::model::live::reading::{AttributeReading, told_part};
+use crate::model::live::snapshot::Object;
+use crate::model::schema::meaning::{self, part_type};
 use crate::model::schema::{Attribute, Kind, Type, UpdateStrategy};
-use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::FingerprintKey;
+use crate::model::values::value::{Attributes, Value};
 
 /// The written values, and which of them are compared.
 pub(in crate::apply) struct WrittenValues<'w> {

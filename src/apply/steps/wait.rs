@@ -9,8 +9,8 @@ use crate::cloud::http::message::Transport;
 use crate::cloud::wait::waiter::WaitError;
 use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
-use crate::model::snapshot::Object;
 
 /// Time between two reads of an object that should show a change at once.
 pub(in crate::apply) const POLL_INTERVAL: Duration = Duration::from_secs(1);

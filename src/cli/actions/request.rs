@@ -16,11 +16,11 @@ use crate::cloud::write::action_request::EndpointRequest;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{
     ActionRequest, Effect, Endpoint, Kind, KindScope, Literal, Parameter, ParameterLocation, Type,
 };
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// A complete request with its effects.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,8 +14,8 @@ use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Kind;
-use crate::model::snapshot::ObjectKey;
 
 /// Target as the user named it on the command line.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,8 +14,8 @@ use crate::cloud::write::action_request::EndpointRequest;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{ActionCompletion, Kind, ResponseShape, RunSchema, Type};
-use crate::model::snapshot::{Object, ObjectKey};
 use crate::report::views::action_output::ActionOutput;
 
 /// Longest interval between two polls of a list.

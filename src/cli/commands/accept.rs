@@ -16,7 +16,7 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Type;
 use crate::model::source::{Source, Sources};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::change::{Drift, DriftClass};
 
 /// Writes the live value of a path into the file that sets it.

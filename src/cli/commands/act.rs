@@ -18,9 +18,9 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals::{self, SignalOutcome};
 use crate::kinds::REGISTRY;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{ActionCompletion, Kind, ResponseShape, Type, UpdateStrategy};
-use crate::model::snapshot::Object;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::report::json::{self as documents, SCHEMA_VERSION};
 use crate::report::views::action_output::laid_out;
 

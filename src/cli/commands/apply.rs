@@ -46,7 +46,7 @@ use crate::ledger::journal::recovered_facts::records_to_replay;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 use crate::plan::artifact::recheck;
 use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs as PlanOrigin, SavedPlan};
 use crate::plan::model::block::Blocker;

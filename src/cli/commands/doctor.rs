@@ -16,7 +16,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::service::api_key;
 use crate::cli::service::connection::ServiceConnection;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 use crate::report::json;
 use crate::report::views::doctor::{self, DoctorCheck};
 

@@ -9,7 +9,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::model::address::Address;
 use crate::model::expression::Expression;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::report::json::{self, JsonValue};
 use crate::report::text::escape;
 

@@ -9,7 +9,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::redaction::redact_applied_and_live;
 use crate::cli::stack::lock_file::read_pinned_names;
-use crate::model::value::redact_attributes;
+use crate::model::values::value::redact_attributes;
 use crate::plan::join::prices::ObjectPrices;
 use crate::report::json;
 use crate::report::views::list;

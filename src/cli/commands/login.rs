@@ -15,7 +15,7 @@ use crate::cli::service::credentials::{self, CredentialScope, KeyStorage};
 use crate::cli::service::{api_key, connection, keychain};
 use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::read::account::AccountInfo;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 use crate::report::json;
 use crate::report::text::escape;
 

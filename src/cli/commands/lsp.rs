@@ -20,7 +20,7 @@ use crate::config::request::LoadRequest;
 use crate::config::syntax::decode;
 use crate::editor::lsp::{LanguageServer, WorkspaceDisk};
 use crate::kinds::REGISTRY;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 use crate::model::source::Source;
 use crate::plan::annotate::offline_policy;
 

@@ -10,9 +10,9 @@ use crate::config::stack::model::{AttributeSetting, Resource, Stack};
 use crate::model::address::{Address, Name, is_in};
 use crate::model::diagnostic::nearest_name;
 use crate::model::expression::Expression;
-use crate::model::secret::Secret;
 use crate::model::source::{SourceLocation, Span};
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 use crate::report::json;
 use crate::report::views::resolved::{self, ConfigValue};
 

@@ -18,7 +18,7 @@ use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::snapshot::ObjectKey;
+use crate::model::live::snapshot::ObjectKey;
 use crate::report::json::{self, AmbiguousIntentEntry};
 use crate::report::text::escape;
 

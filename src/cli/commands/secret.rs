@@ -17,8 +17,7 @@ use super::secret::rotate::SecretRotateArgs;
 use super::secret::same::SecretSameArgs;
 use crate::cli::args::values::parse_secret_address;
 use crate::cli::command_context::CommandContext;
-use crate::cli::files::stack_files;
-use crate::cli::files::write_files;
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -34,7 +33,7 @@ use crate::ledger::state::kept_secrets::{KeptSecret, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
-use crate::model::secret::{Secret, is_same_fingerprint};
+use crate::model::values::secret::{Secret, is_same_fingerprint};
 use crate::report::json;
 
 /// Command-line arguments of `stead secret`.

@@ -7,4 +7,4 @@ pub(super) mod output_path;
 pub(super) mod overlay_fs;
 pub(super) mod repository_walk;
 pub(super) mod stack_files;
-pub(in crate::cli) mod write_files;
+pub(super) mod write_files;

@@ -2,7 +2,7 @@
 
 use super::api::Forge;
 use crate::cli::process::env::EnvVariables;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// A CI job, with the properties that posting notes needs.
 #[derive(Debug, Clone, PartialEq)]

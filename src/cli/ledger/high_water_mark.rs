@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use crate::cli::files::stack_files;
-use crate::cli::files::write_files;
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::ledger::journal::mac::MacKey;
 use crate::ledger::journal::trail::HeadHistory;
@@ -18,7 +17,7 @@ use crate::ledger::state::run_history::Run;
 use crate::ledger::stores::any_store;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// State of a ledger when this machine last saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -25,9 +25,9 @@ use crate::ledger::stores::any_store::StoreOptions;
 use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
-use crate::model::catalog::Catalog;
 use crate::model::clock::{Clock, Random};
-use crate::model::value::Value;
+use crate::model::live::catalog::Catalog;
+use crate::model::values::value::Value;
 
 /// The journal type of all commands.
 pub(in crate::cli) type CommandJournal = Journal<CommandStore>;

@@ -20,7 +20,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::any_store;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::{Address, Name, is_legal_segment};
-use crate::model::snapshot::ObjectKey;
+use crate::model::live::snapshot::ObjectKey;
 
 /// Returns the objects of other ledgers, each with its owner: those of the stack's other environments, of the stacks
 /// that it reads, and of all ledgers in the same directory, database or bucket.

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::cli::files::stack_files;
-use crate::cli::files::write_files;
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::output::Ui;
 use crate::ledger::journal::record::Record;
 use crate::model::address::Address;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Location of the recovery files of one ledger.
 #[derive(Debug, Clone)]

@@ -18,8 +18,8 @@ use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
-use crate::model::snapshot::Snapshot;
-use crate::model::value::Attributes;
+use crate::model::live::snapshot::Snapshot;
+use crate::model::values::value::Attributes;
 
 /// Replaces lookups and remote stack outputs by their values.
 ///

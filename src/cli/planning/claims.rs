@@ -10,9 +10,9 @@ use crate::cloud::http::url_path::fill_all;
 use crate::cloud::write::action_request::EndpointRequest;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
+use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::schema::Method;
-use crate::model::snapshot::{ObjectKey, Snapshot};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns the objects that workloads inside other objects created, each with its owner. A list that the key
 /// may not read is skipped.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::env::EnvVariables;
 use super::settings_error::SettingsError;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Source of an age identity. Never a stack, and never an argument.
 #[derive(Debug, Clone, PartialEq)]

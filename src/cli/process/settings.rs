@@ -11,15 +11,11 @@ use super::helper_program::{self, HelperProgram};
 use super::identity_source::{IdentitySource, age_identity};
 use super::profile::{HelperProgramConfig, Profiles};
 use super::settings_error::SettingsError;
-use crate::cli::args::CloudChoice;
-use crate::cli::args::ColorChoice;
-use crate::cli::args::GlobalArgs;
-use crate::cli::args::OutputFormat;
-use crate::cli::args::global_flags;
+use crate::cli::args::{CloudChoice, ColorChoice, GlobalArgs, OutputFormat, global_flags};
 use crate::ledger::stores::location::without_password;
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// The stack's directory if none is configured.
 pub const DEFAULT_DIR: &str = ".";

@@ -16,7 +16,7 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::LedgerUpdate;
 

@@ -8,7 +8,7 @@ use crate::cli::process::settings::Settings;
 use crate::config::load::LoadFailure;
 use crate::model::address::Name;
 use crate::model::diagnostic::Severity;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Opens the stack; if only secrets are missing, prompts for them and opens it with their values.
 ///

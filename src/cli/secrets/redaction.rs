@@ -4,9 +4,9 @@ use crate::kinds::REGISTRY;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value};
+use crate::model::live::snapshot::Object;
+use crate::model::values::secret::FingerprintKey;
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::compare;
 
 /// Returns the last applied and the live attributes of an object, with every text redacted that the ledger records as a

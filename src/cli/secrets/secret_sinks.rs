@@ -22,7 +22,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::diagnostic::nearest_name;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Delivery of the secrets of one apply.
 #[derive(Clone, Copy)]

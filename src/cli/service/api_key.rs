@@ -7,7 +7,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cloud::http::https_transport::{SetupError, parse_origin};
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Source of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,11 +3,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::files::stack_files;
-use crate::cli::files::write_files;
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cloud::http::https_transport::parse_origin;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 
 /// Directory name in the user's state directory.
 const CATALOG_DIR: &str = "offers";

@@ -24,7 +24,7 @@ use crate::config::stack::model::Stack;
 use crate::emulator::server::EmulatorHandle;
 use crate::kinds::REGISTRY;
 use crate::ledger::stores::location::LedgerLocation;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// The transport type of all commands.
 pub(in crate::cli) type CommandTransport = HttpsTransport;

@@ -14,7 +14,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::profile::DEFAULT;
 use crate::ledger::stores::file::dir_handle::{DirHandle, read_bounded};
 use crate::model::address::Name;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// File name in the user's directory.
 const FILE: &str = "credentials.json";

@@ -20,7 +20,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cloud::http::https_transport::TransportOptions;
 use crate::emulator::server::{self, EmulatorHandle, ServeError};
 use crate::emulator::store::WorldStoreError;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Directory for stead's files, in a stack's directory or at a repository's root.
 const DATA_DIR_NAME: &str = ".stead";

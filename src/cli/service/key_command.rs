@@ -8,7 +8,7 @@ use crate::cli::process::env::EnvVariables;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::helper_program::{HELPER_TIMEOUT, HelperProgram};
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Runs a program and returns the key that it prints.
 ///

@@ -8,8 +8,8 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::helper_program::{HELPER_TIMEOUT, HelperProgram};
 use crate::cli::process::profile::DEFAULT;
-use crate::model::hex::encode_hex;
-use crate::model::secret::Secret;
+use crate::model::crypto::hex::encode_hex;
+use crate::model::values::secret::Secret;
 
 /// Program that accesses the keychain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

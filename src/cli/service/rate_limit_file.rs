@@ -17,7 +17,7 @@ use crate::cloud::http::https_transport::parse_origin;
 use crate::cloud::http::rate_limit::{RateLimitState, SharedRateLimit};
 use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::clock::Random;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Number of attempts to take a held file lock, and the delay between two of them.
 const LOCK_ATTEMPTS: u32 = 50;

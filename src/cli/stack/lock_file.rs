@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use crate::cli::files::stack_files;
-use crate::cli::files::write_files;
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::config::load::LoadFailure;
 use crate::config::stack::lock_file;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 use crate::model::source::{Source, Sources};
 
 /// Reads the catalog names that a stack has pinned.

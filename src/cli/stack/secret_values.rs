@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::address::Name;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 /// Values of secrets, by variable path.
 pub(in crate::cli) type SecretValues = BTreeMap<Name, Secret>;

@@ -14,8 +14,8 @@ use crate::config::test_file::{
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
-use crate::model::snapshot::Snapshot;
-use crate::model::value::Value;
+use crate::model::live::snapshot::Snapshot;
+use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyStatus};
 use crate::report::text::phrases;

@@ -29,7 +29,7 @@ use crate::ledger::state::run_history::RunOrigin;
 use crate::ledger::stores::memory::MemoryStore;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::Snapshot;
+use crate::model::live::snapshot::Snapshot;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;

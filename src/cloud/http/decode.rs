@@ -7,11 +7,11 @@ use serde_json::Value as Json;
 
 use super::url_path::{is_id, is_name};
 use crate::model::address::Name;
-use crate::model::meaning::as_written;
+use crate::model::live::snapshot::Object;
+use crate::model::schema::meaning::as_written;
 use crate::model::schema::{Attribute, Envelope, Kind, TextFormat, Type};
-use crate::model::secret::Secret;
-use crate::model::snapshot::Object;
-use crate::model::value::{Attributes, Value, parse_decimal};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value, parse_decimal};
 
 /// Maximum size of a body, after decompression.
 pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;

@@ -23,8 +23,8 @@ use super::certificate_errors;
 use super::decode::MAX_BODY_BYTES;
 use super::message::{HttpRequest, HttpResponse, SignedUpload, Transport, TransportError, is_public};
 use crate::model::address::Name;
+use crate::model::crypto::roots::{self, TrustRoots};
 use crate::model::redact::redact_address;
-use crate::model::roots::{self, TrustRoots};
 use crate::model::schema::{Method, Registry};
 
 /// The address of the service and the API key, from flags, the environment or the user's own settings,

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use super::rate_limiter::RateLimiter;
 use crate::cloud::capabilities::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ServiceCapabilities};
+use crate::model::live::snapshot::RequestCount;
 use crate::model::redact::Redactor;
-use crate::model::snapshot::RequestCount;
 
 /// A callback for waits.
 type WaitListener = Rc<dyn Fn(&RequestDelay)>;

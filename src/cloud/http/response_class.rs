@@ -9,8 +9,8 @@ use super::decode;
 use super::message::{HttpResponse, TransportError};
 use crate::cloud::error::{ApiError, MutationOutcome, OneTimeSecret};
 use crate::model::address::Name;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Endpoint, Kind};
-use crate::model::snapshot::{Object, ObjectKey};
 
 /// The outcome of a request, before its payload is decoded.
 #[derive(Debug, Clone, PartialEq)]

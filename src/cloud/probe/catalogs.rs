@@ -9,7 +9,7 @@ use super::finding::{ContractCheckResult, ProbeFinding};
 use super::observations::{Observation, Observations, ProbePurpose};
 use crate::cloud::http::decode;
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope, Price, PriceFactor, Registry, Type};
-use crate::model::value::parse_decimal;
+use crate::model::values::value::parse_decimal;
 
 /// Checks every table: its path, its structure, the ids and names of its records, and each field that a price
 /// or a growth rule uses.

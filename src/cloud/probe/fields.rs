@@ -10,7 +10,7 @@ use super::finding::{ContractCheckResult, ProbeFinding};
 use super::observations::Observations;
 use crate::cloud::http::decode;
 use crate::model::schema::{Attribute, Endpoint, Kind, Presence, Provenance, TextFormat, Type};
-use crate::model::value::parse_decimal;
+use crate::model::values::value::parse_decimal;
 
 /// Fields that every record may have without being in a table.
 const COMMON_FIELDS: &[&str] = &["id", "project_id", "account_id", "created_at", "updated_at"];

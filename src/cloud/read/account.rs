@@ -9,12 +9,11 @@ use super::object_project::project_kind;
 use super::object_reader::ObjectReader;
 use super::refresh::read_snapshot;
 use crate::cloud::error::ReadError;
-use crate::cloud::http::decode;
 use crate::cloud::http::message::Transport;
-use crate::cloud::http::send;
+use crate::cloud::http::{decode, send};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::snapshot::RefreshRequest;
+use crate::model::live::snapshot::RefreshRequest;
 
 /// The path of the list of keys.
 const API_KEYS_PATH: &str = "/api/v1/api-keys";

@@ -7,14 +7,13 @@ use serde_json::Value as Json;
 
 use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
-use crate::cloud::http::decode;
 use crate::cloud::http::message::Transport;
-use crate::cloud::http::send;
+use crate::cloud::http::{decode, send};
 use crate::model::address::Name;
-use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::clock::{Clock, Random};
+use crate::model::live::catalog::{Catalog, CatalogRecord};
 use crate::model::schema::{CatalogShape, CatalogTable, Envelope};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Maximum number of pages of one table.
 const MAX_CATALOG_PAGES: usize = 100;

@@ -13,11 +13,11 @@ use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Transport;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::model::meaning::{is_unset, same_of};
-use crate::model::reading::AttributeReading;
+use crate::model::live::reading::AttributeReading;
+use crate::model::live::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
+use crate::model::schema::meaning::{is_unset, same_of};
 use crate::model::schema::{Kind, Registry};
-use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Maximum number of objects of a kind that are read by id; for more, their list is read again.
 const MAX_INDIVIDUAL_READS: usize = 20;

@@ -5,8 +5,8 @@ use super::paging::{ListScope, list_consistently};
 use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Transport;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::Kind;
-use crate::model::snapshot::{Object, ObjectKey};
 
 /// Reads one object; `None` is a 404. A kind without a by-id read is looked up in its list. An object with
 /// several ids is identified by the same one of them, whichever id the request names.

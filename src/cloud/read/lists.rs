@@ -10,8 +10,8 @@ use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Transport;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::Kind;
-use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 
 /// A list to read: its kind, the parent, and the project to filter by.
 pub(super) type ListRequest = (&'static Kind, Option<Name>, Option<Name>);

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cloud::http::decode::is_uuid;
 use crate::model::address::Name;
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Kind, Registry, Type};
-use crate::model::snapshot::{Object, ObjectKey, Snapshot};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// The ids in all records that this client has read.
 #[derive(Default)]

@@ -11,9 +11,9 @@ use crate::cloud::error::ReadError;
 use crate::cloud::http::message::Transport;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::schema::{Kind, KindScope, Registry};
-use crate::model::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// The attribute that marks an account's default project, and so the kind of projects.
 pub(super) const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";

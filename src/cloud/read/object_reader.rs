@@ -15,9 +15,9 @@ use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Endpoint, Kind, Registry};
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Assumed time by which lists lag behind, unless the caller sets another one.
 const DEFAULT_LIST_LAG: Duration = Duration::from_secs(10);

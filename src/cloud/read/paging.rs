@@ -15,14 +15,13 @@ use jiff::Timestamp;
 
 use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
-use crate::cloud::http::decode;
 use crate::cloud::http::message::Transport;
-use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
+use crate::cloud::http::{decode, send};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
-use crate::model::snapshot::Object;
 
 /// Maximum number of concurrent page requests.
 const CONCURRENT_PAGES: usize = 32;

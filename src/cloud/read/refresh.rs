@@ -12,15 +12,14 @@ use super::object_project::{
 };
 use super::object_reader::ObjectReader;
 use crate::cloud::error::ReadError;
-use crate::cloud::http::decode;
 use crate::cloud::http::message::Transport;
-use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
+use crate::cloud::http::{decode, send};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::{ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::schema::{Kind, KindScope, Registry};
-use crate::model::snapshot::{ObjectKey, RefreshRequest, RequestCount, Snapshot};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Maximum number of child lists that are read under objects outside the stack.
 const MAX_UNOWNED_LISTS: usize = 100;

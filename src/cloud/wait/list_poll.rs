@@ -15,8 +15,8 @@ use crate::cloud::read::object_reader::ObjectReader;
 use crate::cloud::read::paging::{ListScope, list_consistently};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::Kind;
-use crate::model::snapshot::{Object, ObjectKey};
 
 /// Maximum number of objects that are read by id: a list costs at least one request, too.
 const MAX_INDIVIDUAL_READS: usize = 2;

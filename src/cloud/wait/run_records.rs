@@ -3,17 +3,16 @@
 use serde_json::Value as Json;
 
 use crate::cloud::error::{MutationOutcome, ReadError};
-use crate::cloud::http::decode;
 use crate::cloud::http::message::{JsonBody, Transport};
 use crate::cloud::http::requests::Requests;
 use crate::cloud::http::response_class::{ResponseClass, called_object};
-use crate::cloud::http::send;
 use crate::cloud::http::url_path::fill_path;
+use crate::cloud::http::{decode, send};
 use crate::cloud::write::mutation::MutationClient;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::{Action, ApiCall, Kind, RunSchema};
-use crate::model::snapshot::ObjectKey;
 
 /// Maximum length of a record's id.
 const MAX_ID_CHARS: usize = 128;

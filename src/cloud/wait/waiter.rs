@@ -18,9 +18,9 @@ use crate::cloud::read::object_reader::ObjectReader;
 use crate::cloud::read::paging::{ListScope, list_consistently, list_stable};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Kind, ReadinessRule};
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// First and minimum delay between two reads.
 const MIN_POLL_INTERVAL: Duration = Duration::from_millis(200);

@@ -14,10 +14,10 @@ use crate::cloud::read::object_reader::ObjectReader;
 use crate::cloud::read::paging::{ListScope, list_consistently};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::Object;
 use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
-use crate::model::snapshot::Object;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Maximum number of pages of one list.
 const MAX_ACTION_PAGES: usize = 1_000;

@@ -13,8 +13,8 @@ use crate::cloud::read::object_project::project_of;
 use crate::cloud::read::object_reader::ObjectReader;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::{ApiCall, Endpoint, Kind};
-use crate::model::snapshot::ObjectKey;
 
 /// Timeout of a mutating request, connecting included.
 pub(in crate::cloud) const MUTATION_DEADLINE: Duration = Duration::from_mins(1);

@@ -16,8 +16,8 @@ use crate::cloud::http::response_class::ResponseClass;
 use crate::cloud::http::url_path::fill_path;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::ApiCall;
-use crate::model::snapshot::ObjectKey;
 
 /// The reason why an upload did not succeed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Reads all declarations of the stack, and checks them and those of its modules against the blocks.
 pub(in crate::config) fn read_declarations<'d>(

@@ -19,7 +19,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{CelExpression, Expression};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Fields of `self` in a policy on a kind, besides the resource's attributes.
 pub const SELF_FIELDS: &[&str] = &["action", "address", "id", "key", "kind"];

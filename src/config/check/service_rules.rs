@@ -9,12 +9,12 @@ use rust_decimal::Decimal;
 use crate::config::diagnostics::collector::{DiagnosticCollector, InstanceContext};
 use crate::config::stack::model::{AttributeSetting, Resource};
 use crate::model::address::Address;
-use crate::model::catalog::{Catalog, CatalogRecord};
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::model::expression::Expression;
+use crate::model::live::catalog::{Catalog, CatalogRecord};
 use crate::model::schema::{Kind, Literal, Presence, Rule, RuleCheck, Type};
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Checks every rule of every kind.
 pub(in crate::config) fn check(

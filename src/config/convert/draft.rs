@@ -6,8 +6,8 @@ use super::unsupported_fields::omission_reason;
 use crate::config::edit::ConfigLiteral;
 use crate::config::resolve::template;
 use crate::model::address::{Name, is_legal_segment};
+use crate::model::redact::secret_heuristics::{is_secret_key, looks_secret};
 use crate::model::schema::{Kind, Registry};
-use crate::model::secret_look::{is_secret_key, looks_secret};
 use crate::model::source::Span;
 
 /// An engine, the names that others have for it, and a small plan.

@@ -5,7 +5,7 @@ use granit_parser::ScalarStyle;
 use crate::config::resolve::template;
 use crate::config::syntax::quoting;
 use crate::model::address::Name;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Maximum width of a line with properties.
 const MAX_LINE_WIDTH: usize = 100;

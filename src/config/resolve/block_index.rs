@@ -10,7 +10,7 @@ use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Above this number of names, no similar name is suggested, because the search would be too slow.
 const MAX_CANDIDATES: usize = 1000;

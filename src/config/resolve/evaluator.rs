@@ -29,9 +29,9 @@ use crate::model::cel::{CelProgram, SyntaxError};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{AttributeLookup, EvaluationError, Expression};
 use crate::model::schema::Registry;
-use crate::model::secret::Secret;
 use crate::model::source::{SourceId, Sources, Span};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value};
 
 /// Resolves a node to which no schema applies: a value of `for_each` is resolved where `each.value` is read, and may
 /// itself be any expression.

@@ -28,9 +28,9 @@ use crate::model::cel::{
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{CelExpression, EvaluationError, Expression, Reference};
 use crate::model::schema::Kind;
-use crate::model::secret::Secret;
 use crate::model::source::Span;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value};
 
 /// Targets of the paths in one expression.
 #[derive(Default)]

@@ -15,13 +15,13 @@ use crate::config::syntax::quoting;
 use crate::config::types::conform::conform_to_type;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
+use crate::model::crypto::digest::json_digest;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
-use crate::model::digest::json_digest;
 use crate::model::expression::{Expression, Reference};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Kind, Type};
-use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::source::Span;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Maximum number of objects that a message names.
 const MAX_NAMED_OBJECTS: usize = 10;

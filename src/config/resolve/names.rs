@@ -11,7 +11,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns the name prefix of a module's resources; in the stack itself there
 /// is none, which is reported.

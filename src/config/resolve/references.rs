@@ -16,7 +16,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Resolves a reference such as `$a.b.c`.
 pub(in crate::config) fn resolve_path<'d>(

@@ -12,7 +12,7 @@ use crate::model::address::Name;
 use crate::model::budget::BudgetCharge;
 use crate::model::expression::Expression;
 use crate::model::source::Span;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Value of a local, and what decided it.
 #[derive(Debug, Clone)]

@@ -13,7 +13,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::evaluate::evaluate_within;
 use crate::model::expression::Expression;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Resolves a text with its references and expressions. `None` when there was a problem.
 pub(in crate::config) fn resolve_text<'d>(

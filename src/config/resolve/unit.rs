@@ -30,7 +30,7 @@ use crate::model::budget::BudgetCharge;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Maximum nesting of modules.
 const MAX_MODULE_DEPTH: usize = 16;

@@ -12,7 +12,7 @@ use crate::config::types::scalar;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Charges a node without its parts, which are charged when they are resolved.
 pub(in crate::config) fn charge_node<'d>(

@@ -10,7 +10,7 @@ use super::model::{
     SecretOrigin, SecretSink,
 };
 use crate::model::address::{Address, Name};
-use crate::model::digest::JsonDigest;
+use crate::model::crypto::digest::JsonDigest;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
 

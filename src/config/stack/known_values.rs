@@ -9,7 +9,7 @@ use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::expression::{AttributeLookup, Expression};
 use crate::model::schema::Presence;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Maximum length of a chain of references that is followed.
 const MAX_STEPS: usize = 64;

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::model::Stack;
 use crate::config::diagnostics::codes;
 use crate::model::address::Name;
-use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
+use crate::model::live::catalog::Catalog;
 use crate::model::schema::{Price, Registry, Type};
 use crate::model::source::{SourceId, Span};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Version of the file format.
 const VERSION: u32 = 1;

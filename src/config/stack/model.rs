@@ -12,8 +12,8 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{CelExpression, Expression};
 use crate::model::schema::{Kind, ReplaceOrder};
-use crate::model::secret::Secret;
 use crate::model::source::{Sources, Span};
+use crate::model::values::secret::Secret;
 
 /// A whole configuration for one environment.
 #[derive(Debug, Clone)]

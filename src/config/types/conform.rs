@@ -3,8 +3,8 @@
 use super::mismatch::TypeMismatch;
 use super::scalar::{self, type_name};
 use crate::model::schema::Type;
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// Checks a computed value against a type, and converts it to the type's canonical form.
 pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Value, TypeMismatch> {

@@ -10,7 +10,7 @@ use crate::config::syntax::quoting::shorten_for_message;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::Type;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns the name of a kind with its article, as a sentence begins with it.
 pub(in crate::config) fn with_article(kind: &str) -> String {

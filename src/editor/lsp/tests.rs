@@ -15,7 +15,7 @@ use super::{LanguageServer, WorkspaceDisk};
 use crate::config::input::files::Files;
 use crate::config::request::LoadRequest;
 use crate::kinds::REGISTRY;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 
 const YAML: &str = "\
 stead: 1

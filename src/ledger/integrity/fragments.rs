@@ -9,7 +9,7 @@ use crate::ledger::journal::line::{self, LINE_PREFIX_CHARS};
 use crate::ledger::journal::mac::{self, MacKey, MacVerifier};
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::key_as_hex;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Number of matching characters from which a digest counts as a damaged copy of the right one.
 /// No other text comes near.

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
-use crate::model::snapshot::ObjectKey;
+use crate::model::live::snapshot::ObjectKey;
 
 /// Returns every contradiction in a ledger, each as a sentence.
 #[must_use]

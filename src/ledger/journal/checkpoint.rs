@@ -10,7 +10,7 @@ use super::chain::ChainHead;
 use super::mac::{MacKey, MacVerifier};
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Format version of a checkpoint.
 const CHECKPOINT_FORMAT: u32 = 1;

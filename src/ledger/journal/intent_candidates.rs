@@ -8,11 +8,10 @@ use jiff::Timestamp;
 use crate::ledger::state::entry::{Intent, IntentAction};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::meaning;
-use crate::model::reading::{AttributeReading, told_part};
-use crate::model::schema::{Attribute, Registry};
-use crate::model::snapshot::Object;
-use crate::model::value::Value;
+use crate::model::live::reading::{AttributeReading, told_part};
+use crate::model::live::snapshot::Object;
+use crate::model::schema::{Attribute, Registry, meaning};
+use crate::model::values::value::Value;
 
 /// The explanation for an object that appears after its request was given up.
 pub const LATE_EFFECT_REASON: &str =

@@ -7,7 +7,7 @@
 use super::chain::{ChainHead, line_digest};
 use super::mac::{self, MacKey, MacVerifier};
 use super::record::Record;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Number of characters before the JSON: length, space, digest, space.
 pub(in crate::ledger) const LINE_PREFIX_CHARS: usize = 8 + 1 + 64 + 1;

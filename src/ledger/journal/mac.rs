@@ -16,7 +16,7 @@ use super::error::{MacError, StoreError};
 use super::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Minimum length of a secret from which a key is made, in bytes.
 const MIN_SECRET_BYTES: usize = 32;

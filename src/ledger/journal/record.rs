@@ -15,7 +15,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::StackOrigin;
 use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
 use crate::model::address::{Address, Name};
-use crate::model::value::Attributes;
+use crate::model::values::value::Attributes;
 
 /// One fact about a stack's resources or about its ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -16,7 +16,7 @@ use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, RunEnd};
 use crate::model::address::{Address, Name};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// The time for which a deleted object is remembered: longer than any list may still show it.
 const TOMBSTONE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);

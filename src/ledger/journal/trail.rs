@@ -5,7 +5,7 @@
 use super::chain::ChainHead;
 use super::line::ParsedJournal;
 use super::record::Record;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Digests by the serial of the record after which they are valid, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

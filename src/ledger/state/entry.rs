@@ -8,9 +8,9 @@ use uuid::Uuid;
 use super::verification::{ValueVerification, Verification, attribute_of};
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
-use crate::model::secret::{FingerprintKey, Secret};
-use crate::model::snapshot::ObjectKey;
-use crate::model::value::Attributes;
+use crate::model::live::snapshot::ObjectKey;
+use crate::model::values::secret::{FingerprintKey, Secret};
+use crate::model::values::value::Attributes;
 
 /// An object that was forgotten and stayed live.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -307,8 +307,8 @@ fn fresh_key(random: &impl Random) -> FingerprintKey {
 pub mod key_as_hex {
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    use crate::model::hex::encode_hex;
-    use crate::model::secret::FingerprintKey;
+    use crate::model::crypto::hex::encode_hex;
+    use crate::model::values::secret::FingerprintKey;
 
     /// Returns the key as 64 hexadecimal digits.
     pub fn to_hex(key: &FingerprintKey) -> String {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::{Address, Name};
-use crate::model::recipient::MAX_RECIPIENTS;
+use crate::model::crypto::recipient::MAX_RECIPIENTS;
 
 /// The prefix of a variable's name in the address of a secret.
 pub const VARIABLE_PREFIX: &str = "vars.";

@@ -17,8 +17,8 @@ use super::run_history::{Incident, Run};
 use crate::ledger::age_file::{self, AgeFileError, SecretLocation, decrypt_value, encrypt_value};
 use crate::ledger::state::holder::LeaseHolder;
 use crate::model::address::{Address, Name};
-use crate::model::secret::Secret;
-use crate::model::value::Attributes;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Attributes;
 
 /// Maximum number of forgotten objects that are remembered.
 pub(in crate::ledger) const MAX_FORGOTTEN_OBJECTS: usize = 256;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::Name;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// The live values of an object's written attributes after the last write. An attribute in neither
 /// list had the sent value.

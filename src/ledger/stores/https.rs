@@ -9,7 +9,7 @@ use reqwest::{Client, Url, redirect, retry};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-use crate::model::roots;
+use crate::model::crypto::roots;
 
 /// Timeout for the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

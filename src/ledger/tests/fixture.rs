@@ -9,7 +9,7 @@ use super::journal::record::Record;
 use super::state::entry::{Entry, Intent, IntentAction, LedgerIdentity, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
-use crate::model::value::Attributes;
+use crate::model::values::value::Attributes;
 
 /// A random source that counts up, so that ids are predictable.
 #[derive(Default)]

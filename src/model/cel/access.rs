@@ -3,7 +3,7 @@
 use super::evaluation::{Evaluation, EvaluationResult, evaluation_failure};
 use super::item::CelValue;
 use crate::model::diagnostic::nearest_name;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Maximum number of map keys in one message.
 const MAX_LISTED_KEYS: usize = 10;

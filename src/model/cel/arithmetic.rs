@@ -5,7 +5,7 @@ use rust_decimal::Decimal;
 
 use super::evaluation::{EvaluationResult, evaluation_failure, is_text};
 use super::item::CelValue;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns a number as a decimal.
 pub(super) fn as_decimal(value: &Value) -> Option<Decimal> {

@@ -7,7 +7,7 @@ use super::evaluation::{Evaluation, EvaluationResult, evaluation_failure, is_tex
 use super::item::{CelValue, boolean_or_unknown};
 use crate::model::address::Address;
 use crate::model::expression::EvaluationError;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns whether two items are equal; `Err` has the resources on which the result depends.
 #[allow(clippy::type_complexity)]

@@ -15,9 +15,9 @@ use super::scope::{ExpressionScope, FILES_BINDING};
 use super::walk::evaluate_tree;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
-use crate::model::derived::Derivation;
 use crate::model::expression::EvaluationError;
-use crate::model::value::Value;
+use crate::model::values::derived::Derivation;
+use crate::model::values::value::Value;
 
 /// The reason why there is no derivation.
 pub(super) enum DerivationError {

@@ -10,10 +10,10 @@ use super::parse::CelProgram;
 use super::scope::ExpressionScope;
 use super::walk::evaluate_tree;
 use crate::model::budget::Budget;
-use crate::model::derived::DerivedSecret;
 use crate::model::expression::EvaluationError;
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::derived::DerivedSecret;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// Computes the value of a program.
 ///

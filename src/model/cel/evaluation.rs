@@ -8,8 +8,8 @@ use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::nearest_name;
 use crate::model::expression::EvaluationError;
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// Maximum number of steps of one evaluation: some tens of milliseconds.
 pub const MAX_STEPS: usize = 1_000_000;

@@ -11,10 +11,10 @@ use super::item::CelValue;
 use super::reference::FUNCTIONS;
 use super::scope::FILES_BINDING;
 use crate::model::address::Name;
+use crate::model::crypto::hex::encode_hex;
 use crate::model::diagnostic::nearest_name;
 use crate::model::expression::EvaluationError;
-use crate::model::hex::encode_hex;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Every function's name, for suggestions.
 pub(super) const FUNCTION_NAMES: &[&str] = &[

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, BudgetExceeded};
-use crate::model::secret::Secret;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value};
 
 /// The known state of a live object.
 #[derive(Debug, Clone)]

@@ -10,8 +10,8 @@ use rand::{RngExt, SeedableRng};
 use super::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path};
 use crate::model::address::{Address, Name};
 use crate::model::expression::EvaluationError;
-use crate::model::secret::{FingerprintKey, Secret};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::{FingerprintKey, Secret};
+use crate::model::values::value::{Attributes, Value};
 
 /// Texts that the generated expressions compare with, so that all branches are taken.
 const SAMPLE_TEXTS: &[&str] = &["Hunter2", "a", "", "7", "true", "Hu", "10.0.0.0/8"];

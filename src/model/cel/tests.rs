@@ -8,8 +8,8 @@ use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
 use crate::model::evaluate::{concatenate_parts, evaluate_cel, evaluate_expression};
 use crate::model::expression::{AttributeLookup, CelExpression, EvaluationError, Expression, Reference};
-use crate::model::secret::Secret;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value};
 
 fn vars() -> Attributes {
     Attributes::from([

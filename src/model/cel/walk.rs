@@ -17,7 +17,7 @@ use super::item::{CelValue, boolean_or_unknown, index_item};
 use super::scope::ExpressionScope;
 use crate::model::budget::Budget;
 use crate::model::expression::EvaluationError;
-use crate::model::value::{Value, parse_decimal};
+use crate::model::values::value::{Value, parse_decimal};
 
 /// What the walk over a whole tree gives.
 pub(super) struct EvaluationOutput {

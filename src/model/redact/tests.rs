@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 use super::*;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 const SECRET: &str = "Hunter2 \"quoted\" & <b> é\nsecond-line-of-it";
 

@@ -3,8 +3,8 @@
 use super::literal::Literal;
 use super::{ApiCall, Effect, Endpoint, Provenance, RunSchema};
 use crate::model::address::Name;
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// The notation that a text must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Action, ApiCall, Attribute, Effect, Endpoint, Literal, Method, Price, Revival, Rule, RunSchema, Type,
 };
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// The owner of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A constant of a kind's table: a default, or what a call always sends.
 
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// A value that can be written in a static table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

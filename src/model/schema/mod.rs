@@ -5,6 +5,7 @@ mod attribute;
 mod endpoint;
 mod kind;
 mod literal;
+pub mod meaning;
 mod price;
 mod registry;
 mod revival;

@@ -4,7 +4,7 @@ use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Type};
 use crate::model::source::{SourceLocation, Span};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::display_value;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 
-use crate::model::catalog::CatalogRecord;
+use crate::model::live::catalog::CatalogRecord;
 use crate::model::schema::{Kind, Price, PriceTerm};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::decide::final_snapshot;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::planned_values::value_after_apply;

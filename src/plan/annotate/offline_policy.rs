@@ -10,7 +10,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::AttributeLookup;
 use crate::model::schema::{Attribute, Type};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Returns a diagnostic for each policy that denies the configuration already.
 #[must_use]

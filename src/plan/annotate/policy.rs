@@ -8,7 +8,7 @@ use crate::config::stack::model::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::{CelProgram, CelValue, ExpressionScope, PathSegment, ReferencePath};
 use crate::model::schema::Type;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::plan_fingerprint;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;

@@ -3,7 +3,7 @@
 
 use crate::model::address::Name;
 use crate::model::schema::Type;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::{fingerprint_secrets, to_canonical};

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use crate::model::address::Address;
-use crate::model::meaning::is_unset;
-use crate::model::reading::AttributeReading;
+use crate::model::live::reading::AttributeReading;
 use crate::model::schema::Attribute;
+use crate::model::schema::meaning::is_unset;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 

@@ -12,8 +12,8 @@ use crate::config::stack::model::Stack;
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::digest::{JsonDigest, json_digest};
-use crate::model::secret::FingerprintKey;
+use crate::model::crypto::digest::{JsonDigest, json_digest};
+use crate::model::values::secret::FingerprintKey;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::compare::sealed_expression;
 

@@ -5,7 +5,7 @@
 use crate::model::address::path_prefixes;
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, Registry, Type};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Change, Plan};
 use crate::plan::model::compare::{part_type, to_canonical};
 use crate::plan::model::step::{Operation, PlannedCall, Step};

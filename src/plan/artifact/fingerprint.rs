@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::model::address::{Address, Name};
-use crate::model::digest::json_digest;
+use crate::model::crypto::digest::json_digest;
 use crate::model::expression::Expression;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::block::POLICY;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};

@@ -6,8 +6,8 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::saved_plan::StalePlan;
-use crate::model::digest::json_digest;
-use crate::model::snapshot::RequestCount;
+use crate::model::crypto::digest::json_digest;
+use crate::model::live::snapshot::RequestCount;
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::Plan;
 

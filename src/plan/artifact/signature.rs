@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};

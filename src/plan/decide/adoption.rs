@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::conflicts::name_conflicts::{object_home, planned_home, uniqueness_key};
 use crate::model::address::{Address, Name};
-use crate::model::snapshot::ObjectKey;
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::source::Span;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};

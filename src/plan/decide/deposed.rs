@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use super::conflicts::unique_index::UniqueIndex;
 use crate::model::address::Name;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::Kind;
-use crate::model::snapshot::{Object, ObjectKey};
 use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::{JoinedState, referenced_keys};
 

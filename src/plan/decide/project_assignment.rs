@@ -3,9 +3,9 @@
 use crate::model::address::Name;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{AttributeLookup, Expression, Reference};
+use crate::model::live::snapshot::Snapshot;
 use crate::model::schema::KindScope;
-use crate::model::snapshot::Snapshot;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::diff::planned_values::PlannedValues;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};

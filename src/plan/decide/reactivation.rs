@@ -2,7 +2,7 @@
 
 use crate::model::expression::Expression;
 use crate::model::schema::{Effect, Revival, RuleCheck};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::current_value::present_value;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};

@@ -4,7 +4,7 @@ use ipnet::Ipv4Net;
 
 use crate::model::address::Address;
 use crate::model::schema::{ReplaceOrder, RuleCheck};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};

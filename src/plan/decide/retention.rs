@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::checks::guards;
 use crate::model::address::Address;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::RuleCheck;
-use crate::model::snapshot::Object;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};

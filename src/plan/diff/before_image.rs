@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use super::attributes::returned_value;
 use crate::model::address::Name;
-use crate::model::meaning::to_comparable;
+use crate::model::live::snapshot::Object;
+use crate::model::schema::meaning::to_comparable;
 use crate::model::schema::{Attribute, Kind};
-use crate::model::secret::{FingerprintKey, Secret};
-use crate::model::snapshot::Object;
+use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::ResourceState;
 use crate::plan::model::change::BeforeImage;

@@ -6,12 +6,12 @@
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::verification::{ValueVerification, Verification};
 use crate::model::address::Address;
-use crate::model::meaning::in_words;
-use crate::model::reading::AttributeReading;
+use crate::model::live::reading::AttributeReading;
+use crate::model::live::snapshot::Object;
+use crate::model::schema::meaning::in_words;
 use crate::model::schema::{Attribute, Type, UpdateStrategy};
-use crate::model::snapshot::Object;
 use crate::model::source::SourceLocation;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{Cause, NoteCode, Plan, PlanNote};

@@ -1,9 +1,9 @@
 //! The current value of an attribute: the live value, or the last applied one where the service does not show it.
 
 use super::attributes::returned_value;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Attribute, Presence, Type};
-use crate::model::snapshot::Object;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::join::joined_state::ResourceState;
 
 /// Returns the current value of an attribute in the form of requests: the live value, else the last applied

@@ -8,12 +8,12 @@ use crate::config::edit::{ConfigLiteral, Edit, EditPath, EditableFile, apply_edi
 use crate::config::stack::model::AttributeSetting;
 use crate::ledger::state::verification::ValueVerification;
 use crate::model::address::Name;
-use crate::model::meaning::same_of;
-use crate::model::reading::told_part;
+use crate::model::live::reading::told_part;
 use crate::model::schema::Type;
-use crate::model::secret::Secret;
+use crate::model::schema::meaning::same_of;
 use crate::model::source::SourceLocation;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::live_state::LiveState;

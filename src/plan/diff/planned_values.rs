@@ -8,7 +8,7 @@ use crate::model::address::Address;
 use crate::model::budget::Budget;
 use crate::model::expression::AttributeLookup;
 use crate::model::schema::{Attribute, Effect, Kind, Presence};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;

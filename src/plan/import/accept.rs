@@ -18,7 +18,7 @@ use crate::ledger::state::entry::Entry as LedgerEntry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Severity;
-use crate::model::snapshot::ObjectKey;
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::{Action, Change, Plan};

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::model::address::{Address, Name, is_legal_segment};
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Kind, Presence, Type};
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::join::catalog_index::CatalogIndex;
 
 /// The limit on characters of an address segment that is made from a live name.

@@ -10,11 +10,11 @@ use super::draft_inputs::{
 use super::literal::LiteralWriter;
 use crate::config::format::blocks::{PrintedBlock, PrintedEntry, PrintedValue};
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::{Object, ObjectKey};
+use crate::model::redact::secret_heuristics::looks_secret;
 use crate::model::schema::{Attribute, Kind, KindScope, Presence, Type};
-use crate::model::secret::Secret;
-use crate::model::secret_look::looks_secret;
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// The attribute whose default is the block's own name.
 const NAME_ATTRIBUTE: &str = "name";

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::address::{Address, Name};
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Kind, KindScope, Registry};
-use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::plan::join::live_state::is_leaving;
 
 /// The attribute that marks an account's default project, and so identifies the kind that is a project.

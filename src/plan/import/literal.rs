@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use crate::config::format::blocks::{LineMarker, PrintedEntry, PrintedValue};
 use crate::model::address::{Address, Name};
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Attribute, Kind, Literal, Presence, Price, PriceFactor, Registry, Type};
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::diff::attributes::returned_value;
 use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::model::compare::{are_equivalent, is_unset, part_type};

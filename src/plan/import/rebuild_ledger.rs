@@ -10,9 +10,9 @@ use crate::config::stack::model::Stack;
 use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::{Object, RefreshRequest};
 use crate::model::schema::{Kind, Presence, Registry, RuleCheck};
-use crate::model::snapshot::{Object, RefreshRequest};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decide::classify::dependencies_first;
 use crate::plan::decide::conflicts::name_conflicts::{

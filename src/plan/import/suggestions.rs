@@ -5,9 +5,9 @@ use super::addresses::to_legal_name;
 use super::draft::ImportDraft;
 use super::draft_inputs::DraftInputs;
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Attribute, Presence, Type};
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// An id in a written block that a reference could replace.
 #[derive(Debug, Clone, PartialEq, Eq)]

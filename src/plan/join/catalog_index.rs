@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::model::address::Name;
-use crate::model::catalog::{Catalog, CatalogRecord};
+use crate::model::live::catalog::{Catalog, CatalogRecord};
 use crate::model::schema::{Attribute, Type};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// An index of a catalog: a lookup takes constant time, however many records there are.
 pub(in crate::plan) struct CatalogIndex<'a> {
@@ -92,7 +92,7 @@ fn value_text(value: &Value) -> Name {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::value::Attributes;
+    use crate::model::values::value::Attributes;
 
     #[test]
     fn a_version_prefix_resolves_to_the_live_version_or_the_newest() {

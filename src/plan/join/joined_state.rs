@@ -12,11 +12,11 @@ use crate::ledger::journal::intent_candidates;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
 use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::budget::Budget;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Kind, KindScope, Type};
-use crate::model::secret::{FingerprintKey, Secret};
-use crate::model::snapshot::{Object, ObjectKey};
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::secret::{FingerprintKey, Secret};
+use crate::model::values::value::Value;
 use crate::plan::inputs::PlanInputs;
 use crate::plan::moves::resolved::ResolvedDeclarations;
 

@@ -1,8 +1,8 @@
 //! The state of a resource's object: live, being deleted, proven gone, or not seen.
 
 use crate::ledger::state::entry::OwnedObject;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::Kind;
-use crate::model::snapshot::{Object, ObjectKey};
 use crate::plan::inputs::PlanInputs;
 
 /// The state of a resource's object.

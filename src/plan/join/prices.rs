@@ -3,9 +3,9 @@
 use rust_decimal::Decimal;
 
 use super::catalog_index::CatalogIndex;
-use crate::model::catalog::{Catalog, CatalogRecord};
+use crate::model::live::catalog::{Catalog, CatalogRecord};
 use crate::model::schema::{Kind, Price, PriceFactor, PriceTerm};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 
 /// Monthly prices of live objects over one catalog.
 pub struct ObjectPrices<'a> {

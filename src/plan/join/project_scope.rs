@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{KindScope, Registry};
-use crate::model::snapshot::{Object, ObjectKey, Snapshot};
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, TargetProject};
 

@@ -11,10 +11,10 @@ use super::block::{Blocker, POLICY};
 use super::step::{CriticalPath, LedgerUpdate, Step};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
+use crate::model::live::snapshot::{ObjectKey, RequestCount};
 use crate::model::schema::Effect;
-use crate::model::snapshot::{ObjectKey, RequestCount};
 use crate::model::source::SourceLocation;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// All planned changes and the steps that make them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

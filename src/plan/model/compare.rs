@@ -1,12 +1,14 @@
 //! Comparison of values that contain secrets: computed ones by expression and inputs, others by their fingerprints.
 //! Whether two plain values are equal, `model::meaning` decides.
 
-use crate::model::derived::comparable_text;
 use crate::model::expression::Expression;
-pub(in crate::plan) use crate::model::meaning::{are_equivalent, is_unset, part_type, to_canonical};
+pub(in crate::plan) use crate::model::schema::meaning::{
+    are_equivalent, is_unset, part_type, to_canonical,
+};
 use crate::model::schema::{Attribute, Type};
-use crate::model::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
-use crate::model::value::Value;
+use crate::model::values::derived::comparable_text;
+use crate::model::values::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
+use crate::model::values::value::Value;
 
 /// Returns a value without the text of its secrets, as a plan may contain and show it. Of a value that was computed
 /// from secrets it keeps the expression and inputs, but not the fingerprint of the result, also

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
-use crate::model::snapshot::ObjectKey;
-use crate::model::value::Value;
+use crate::model::live::snapshot::ObjectKey;
+use crate::model::values::value::Value;
 
 /// A unit of work for the executor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

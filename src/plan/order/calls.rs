@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::schema::{ApiCall, Attribute, Kind, Type, UpdateStrategy};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::decide::reactivation;
 use crate::plan::decision::{AttributeDiff, Decision};
 use crate::plan::diff::attributes::is_exclusive;

@@ -10,7 +10,7 @@ use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decide::conflicts::name_conflicts::unique_attributes;
 use crate::plan::decision::{Decision, DecisionKind};

@@ -3,7 +3,7 @@
 use super::ledger_metadata::build_remember;
 use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::Name;
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::AttributeDiffer;
 use crate::plan::diff::confirmation;

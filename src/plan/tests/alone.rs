@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Kind, RuleCheck};
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::decide::replacement_order::parse_network;
 
 /// Panics where another live object has what this one has and may not share.

@@ -7,9 +7,9 @@ use super::show;
 use super::world::World;
 use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Address;
-use crate::model::catalog::CatalogRecord;
+use crate::model::live::catalog::CatalogRecord;
 use crate::model::schema::ReplaceOrder;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::change::Plan;
 
 /// A network with a cluster in it, whose workers are in these pools.

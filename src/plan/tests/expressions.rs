@@ -8,7 +8,7 @@ use crate::config::stack::model::AttributeSetting;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::expression::{Expression, Reference};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 pub(super) fn setting(value: &Json) -> AttributeSetting {
     AttributeSetting {

@@ -7,9 +7,9 @@ use super::{shop, show};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
-use crate::model::secret::FingerprintKey;
-use crate::model::snapshot::RefreshRequest;
-use crate::model::value::Value;
+use crate::model::live::snapshot::RefreshRequest;
+use crate::model::values::secret::FingerprintKey;
+use crate::model::values::value::Value;
 use crate::plan::artifact::binding::{
     DEFAULT_LIFETIME, NewLedgerKey, PlanBinding, SavedPlanOptions, ledger_digest, secrets_digest,
 };

@@ -6,9 +6,9 @@ use super::World;
 use super::world::KEY;
 use crate::ledger::state::entry::GeneratedSecret;
 use crate::model::address::Name;
-use crate::model::secret::Secret;
-use crate::model::snapshot::RefreshRequest;
-use crate::model::value::Value;
+use crate::model::live::snapshot::RefreshRequest;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 use crate::plan::annotate::generated_secrets::{find_live_secrets, is_shown, look_for};
 
 const TEXT: &str = "Zt4Yq8Lw2Rk6Nm1B";

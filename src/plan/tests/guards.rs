@@ -11,7 +11,7 @@ use crate::ledger::state::entry::{AmbiguousIntent, Intent, IntentAction};
 use crate::model::address::Address;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::{Source, Sources};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 
 fn codes(world: &World) -> Vec<String> {

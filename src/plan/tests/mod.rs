@@ -31,7 +31,7 @@ use serde_json::json;
 use super::model::change::{Action, Change, NoteCode, Plan};
 use super::model::step::Operation;
 use crate::model::address::Address;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 pub use world::World;
 
 /// A plan in few words: a line for each change, one for each step, one for each block and drift.

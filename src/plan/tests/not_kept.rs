@@ -8,7 +8,7 @@ use super::{changes, show};
 use crate::config::stack::model::IgnoreDrift;
 use crate::ledger::state::verification::Verification;
 use crate::model::source::{SourceId, Span};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::change::{Cause, NoteCode, Plan};
 
 /// A gear whose shape was sent as `round`, and that showed `flat` after the last write.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
 
-use crate::model::catalog::{Catalog, CatalogRecord};
-use crate::model::value::Value;
+use crate::model::live::catalog::{Catalog, CatalogRecord};
+use crate::model::values::value::Value;
 
 /// Returns a catalog with prices for the tests.
 pub fn catalog() -> Catalog {

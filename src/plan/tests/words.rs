@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::invented::INVENTED;
 use super::world::World;
 use super::{Operation, changes, show};
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 use crate::plan::model::step::LedgerUpdate;
 
 fn gear(attributes: Json) -> World {
@@ -161,7 +161,7 @@ fn a_short_fingerprint_is_accepted_until_the_full_one_replaces_it() {
     world.settle();
     let shorten = |world: &mut World| {
         let applied = &mut world.ledger.entries.get_mut("vm.web").unwrap().applied;
-        let Some(crate::model::value::Value::Secret(Secret::Fingerprint(Some(print)))) =
+        let Some(crate::model::values::value::Value::Secret(Secret::Fingerprint(Some(print)))) =
             applied.get_mut("user_data")
         else {
             panic!("no fingerprint")

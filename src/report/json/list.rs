@@ -7,7 +7,7 @@ use serde::ser::{SerializeMap, Serializer};
 use super::plan::document::{DriftEntry, NoteEntry, PlanDocumentOptions};
 use super::writer::{SCHEMA_VERSION, to_pretty};
 use crate::model::address::{Address, Name};
-use crate::model::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value};
 use crate::report::json_value::JsonValue;
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::views::drift::{self, DriftReport};

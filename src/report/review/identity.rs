@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sha2::{Digest, Sha256};
 
 use super::finding::ReviewFinding;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// How many bytes of the digest an identity uses.
 const DIGEST_BYTES: usize = 16;

@@ -3,7 +3,7 @@
 use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::SourceLocation;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
     Action, AttributeChange, Change, ChangeEffect, Drift, DriftClass, NoteCode, Plan, PlanNote,

@@ -1,7 +1,7 @@
 //! The attributes of a change: `before → after` with location and cause, or a single
 //! wrapped line for a creation.
 
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::change::{AttributeChange, Cause, Change, UnchangedAttribute};
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole, TextStyle};

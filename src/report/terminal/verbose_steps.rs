@@ -1,7 +1,7 @@
 //! The verbose part below a plan: its steps in order with their requests, and the inputs of the plan.
 
+use crate::model::live::snapshot::RequestCount;
 use crate::model::schema::Registry;
-use crate::model::snapshot::RequestCount;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::Step;
 use crate::report::json::step_requests;

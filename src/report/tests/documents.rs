@@ -10,7 +10,7 @@ use crate::cloud::error::ApiError;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources, Span};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::import::rebuild_ledger::{AmbiguousMatch, MatchCandidate, RebuiltLedger};
 use crate::plan::model::change::{NoteCode, Plan, PlanNote};

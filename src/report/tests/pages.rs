@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
 use super::plans;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::{Action, Change, DriftClass, Plan};
 use crate::plan::model::step::LedgerUpdate;

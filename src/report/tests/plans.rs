@@ -6,11 +6,11 @@ use uuid::Uuid;
 
 use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Address;
+use crate::model::live::snapshot::RequestCount;
 use crate::model::schema::Effect;
-use crate::model::secret::Secret;
-use crate::model::snapshot::RequestCount;
 use crate::model::source::SourceLocation;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
     Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, Drift, DriftClass, IgnoreDriftMatch,

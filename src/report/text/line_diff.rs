@@ -8,7 +8,7 @@ use similar::{ChangeTag, DiffOp, group_diff_ops};
 use super::page::TextLine;
 use super::phrases;
 use super::style::{Symbol, TextRole, TextStyle};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Number of context lines around a difference.
 const CONTEXT_LINES: usize = 1;

@@ -7,8 +7,8 @@ use rust_decimal::Decimal;
 
 use super::style::{Symbol, TextStyle};
 use crate::model::address::Address;
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, ChangeCost, DriftClass};
 use crate::plan::model::step::Operation;
 

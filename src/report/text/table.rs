@@ -8,7 +8,7 @@ use super::page::{self, TextLine, TextPage};
 use super::phrases;
 use super::style::{TextRole, TextStyle};
 use crate::model::address::Name;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::report::json_value::{JsonDecimal, JsonValue};
 
 /// Limit on the width of each column except the last; a longer cell shifts its own row only.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::model::address::Name;
 use crate::model::schema::ResponseShape;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};

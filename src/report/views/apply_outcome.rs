@@ -350,8 +350,8 @@ fn next_step(outcome: &Outcome, ending: OutcomeFooter<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::secret::Secret;
-    use crate::model::value::Value;
+    use crate::model::values::secret::Secret;
+    use crate::model::values::value::Value;
 
     fn refusal(status: u16, reason: Option<&str>) -> StepError {
         StepError::Refused(ApiError {

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use crate::model::address::Name;
-use crate::model::catalog::CatalogRecord;
-use crate::model::value::{Attributes, Value};
+use crate::model::live::catalog::CatalogRecord;
+use crate::model::values::value::{Attributes, Value};
 use crate::report::text::phrases;
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 

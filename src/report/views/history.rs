@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{TextRole, TextStyle};

@@ -3,8 +3,8 @@
 use rust_decimal::Decimal;
 
 use crate::model::address::{Address, Name};
-use crate::model::snapshot::ObjectKey;
-use crate::model::value::{Attributes, Value};
+use crate::model::live::snapshot::ObjectKey;
+use crate::model::values::value::{Attributes, Value};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
 /// One object in the output of `ls` or `get`.

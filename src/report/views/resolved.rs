@@ -1,7 +1,7 @@
 //! The resolved configuration: each value with its location and its origin.
 
 use crate::model::source::SourceLocation;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};

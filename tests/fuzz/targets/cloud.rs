@@ -14,8 +14,8 @@ use stead::cloud::http::message::{HttpRequest, HttpResponse, Transport, Transpor
 use stead::cloud::http::url_path::{fill_path, is_segment};
 use stead::kinds::REGISTRY;
 use stead::model::clock::{Clock, Random};
+use stead::model::live::snapshot::{Object, ObjectKey, RefreshRequest};
 use stead::model::schema::{Envelope, Kind};
-use stead::model::snapshot::{Object, ObjectKey, RefreshRequest};
 use uuid::Uuid;
 
 const ENVELOPES: &[Envelope] = &[

@@ -6,9 +6,9 @@ use stead::kinds::REGISTRY;
 use stead::model::address::{Address, Name};
 use stead::model::cel::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path, evaluate_program};
 use stead::model::expression::EvaluationError;
-use stead::model::secret::Secret;
 use stead::model::source::{Source, Sources};
-use stead::model::value::{Attributes, Value};
+use stead::model::values::secret::Secret;
+use stead::model::values::value::{Attributes, Value};
 
 /// A text that no other value of the scope holds.
 const CANARY: &str = "Zq7-canary";

@@ -4,7 +4,7 @@ use serde_json::Value as Json;
 use stead::kinds::REGISTRY;
 use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::state::ledger::Ledger;
-use stead::model::snapshot::Snapshot;
+use stead::model::live::snapshot::Snapshot;
 use stead::plan::artifact::binding::{PlanBinding, ledger_digest};
 use stead::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs, SavedPlan};
 use stead::plan::model::change::Plan;

@@ -15,7 +15,7 @@ use stead::ledger::state::ledger::Ledger;
 use stead::model::address::{Address, Name};
 use stead::model::expression::Expression;
 use stead::model::schema::{Kind, Method};
-use stead::model::value::{Attributes, Value};
+use stead::model::values::value::{Attributes, Value};
 use stead::plan::model::change::Plan;
 use stead::plan::model::step::Operation;
 use uuid::Uuid;

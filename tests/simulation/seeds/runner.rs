@@ -14,7 +14,7 @@ use stead::cloud::client::Client;
 use stead::emulator::world::{RateTier, World, WorldSetup};
 use stead::kinds::REGISTRY;
 use stead::ledger::journal::record::Record;
-use stead::model::catalog::Catalog;
+use stead::model::live::catalog::Catalog;
 use stead::plan::inputs::PlanningOptions;
 use stead::plan::pipeline::refresh_request;
 

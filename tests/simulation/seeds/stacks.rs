@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use stead::config::stack::model::Stack;
 use stead::model::expression::Expression;
-use stead::model::secret::Secret;
-use stead::model::value::Value;
+use stead::model::values::secret::Secret;
+use stead::model::values::value::Value;
 
 use super::super::machine::SimRandom;
 use super::super::stack::{Builder, KEY, id, number, setting, text};

@@ -13,7 +13,7 @@ use stead::ledger::journal::intent_candidates::LATE_EFFECT_REASON;
 use stead::ledger::journal::record::{IntentResolution, Record};
 use stead::ledger::state::entry::{IntentAction, OwnedObject};
 use stead::model::address::{Address, Name};
-use stead::model::catalog::Catalog;
+use stead::model::live::catalog::Catalog;
 use stead::plan::model::block::Blocker;
 use uuid::Uuid;
 

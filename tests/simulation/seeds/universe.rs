@@ -16,10 +16,10 @@ use stead::ledger::journal::record::Record;
 use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::stores::shared::memory_backend::MemoryBackend;
 use stead::model::address::Address;
-use stead::model::catalog::Catalog;
+use stead::model::live::catalog::Catalog;
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
-use stead::model::secret::FingerprintKey;
+use stead::model::values::secret::FingerprintKey;
 use uuid::Uuid;
 
 use super::super::cloud::KEY;

@@ -9,7 +9,7 @@ use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::service::connection::ServiceConnection;
 use crate::cloud::read::account::{AccountInfo, ApiKeyRecord};
 use crate::model::clock::Clock;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 use crate::report::views::doctor::DoctorCheck;
 
 /// Remaining lifetime below which a key causes a warning.

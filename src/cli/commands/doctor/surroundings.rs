@@ -7,8 +7,8 @@ use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cli::service::api_key::ApiKeySource;
 use crate::cli::service::{capabilities, credentials};
 use crate::cloud::http::https_transport::{default_authorities, parse_origin};
+use crate::model::crypto::roots::{CA_VARIABLES, TrustRoots};
 use crate::model::redact::redact_address;
-use crate::model::roots::{CA_VARIABLES, TrustRoots};
 use crate::report::views::doctor::DoctorCheck;
 
 /// Permission bits of other users that the file of API keys must not have.

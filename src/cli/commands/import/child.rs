@@ -13,9 +13,9 @@ use crate::config::format::blocks::PrintedEntry;
 use crate::config::stack::model::Resource;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::Kind;
-use crate::model::snapshot::{Object, ObjectKey, Snapshot};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::import::ImportError;
 
 /// The block of the parent.

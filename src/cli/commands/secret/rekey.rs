@@ -17,7 +17,7 @@ use crate::ledger::age_file::AgeIdentity;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 use crate::report::json;
 
 /// Command-line arguments of `stead secret rekey`.

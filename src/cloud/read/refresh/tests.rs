@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::cloud::fake::{answer, client, error, page, run};
 use crate::cloud::http::message::{HttpRequest, HttpResponse, TransportError};
-use crate::model::value::Attributes;
+use crate::model::values::value::Attributes;
 
 /// Records by path of their list.
 type World = BTreeMap<&'static str, Vec<Json>>;

@@ -4,8 +4,8 @@ use super::*;
 use crate::config::load::load;
 use crate::config::request::LoadRequest;
 use crate::kinds::REGISTRY;
-use crate::model::secret::Secret;
 use crate::model::source::Sources;
+use crate::model::values::secret::Secret;
 
 const COMPOSE: &str = "services:\n  web:\n    build: .\n    ports: [\"80:8080\"]\n    command: [bin/web, \"--log level\"]\n    environment:\n      APP_ENV: prod\n      KEY: ${STRIPE_KEY}\n      URL: http://x/${PATH_OF:-a}\n    depends_on: [db, worker]\n    volumes: [.:/srv]\n    healthcheck: { test: curl -f http://localhost:8080/healthz }\n    restart: always\n  worker:\n    image: acme/worker:2\n    environment: [A=b]\n  db:\n    image: postgres:16.2-alpine\n    environment: { POSTGRES_PASSWORD: x }\nvolumes: { data: }\n";
 

@@ -3,7 +3,7 @@
 use sha2::{Digest as _, Sha256};
 
 use super::tree::{SourceEntry, SourceEntryKind, path_bytes};
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Incremental digest over entries.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What every mistake says, and that it is said once.
 
 use super::yaml;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 
 /// Each configuration with what it says.
 fn table(cases: &[&str]) -> String {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use super::{Config, expression, shown, yaml};
 use crate::config::resolve::late_binding::{LateBindingInputs, bind_lookups};
 use crate::model::address::{Address, Name};
-use crate::model::secret::Secret;
-use crate::model::snapshot::{Object, Snapshot};
-use crate::model::value::{Attributes, Value};
+use crate::model::live::snapshot::{Object, Snapshot};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Attributes, Value};
 
 const LOOKUPS: &str = "data: { yard: { far: { cidr: 10.9.0.0/16 }, named: { name: $locals.n } } }
 stacks: { net: ../net }

@@ -39,8 +39,8 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
 use crate::model::schema::Registry;
-use crate::model::secret::Secret;
 use crate::model::source::{Source, Sources};
+use crate::model::values::secret::Secret;
 
 /// What stands at the top of every test's file.
 const HEAD: &str = "stead: 1\nstack: test\n";

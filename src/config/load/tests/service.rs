@@ -4,7 +4,7 @@ use super::yaml;
 use crate::config::stack::lock_file;
 use crate::kinds::REGISTRY;
 use crate::model::address::Address;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 use crate::model::source::SourceId;
 
 const SHOP: &str = "

@@ -4,7 +4,7 @@ use super::{Config, Disk, yaml};
 use crate::config::input::source_dir::{self, SourceTree};
 use crate::kinds::REGISTRY;
 use crate::model::expression::Expression;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 fn kdl(text: &str) -> Config {
     let text = format!("stead 1\nstack test\n{text}");

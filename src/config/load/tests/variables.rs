@@ -3,7 +3,7 @@
 use super::yaml;
 use crate::config::stack::model::Stack;
 use crate::model::redact::SentSecrets;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 const ALL: &str = "
 environments: { dev: { default: true, vars: { size: env } }, prod: {} }

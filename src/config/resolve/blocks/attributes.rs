@@ -23,7 +23,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Resolves the value of an attribute. `None` after a problem.
 pub(in crate::config) fn resolve_attribute<'d>(

@@ -24,7 +24,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
 use crate::model::schema::Presence;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Budget charge of a block, and of each of its instances.
 const BLOCK_NODES: usize = 4;

@@ -7,7 +7,7 @@ use crate::model::address::{Address, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns the problem of a single value where a collection lists plain ones.
 pub(super) fn not_a_list(name: &str, node: &Node) -> Diagnostic {

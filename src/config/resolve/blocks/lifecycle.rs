@@ -24,7 +24,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Kind, KindScope, ReplaceOrder};
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns the diagnostic of an unknown keyword in `lifecycle`.
 fn no_lifecycle_word(entry: &DocumentEntry) -> Diagnostic {

@@ -10,7 +10,7 @@ use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::model::address::{Address, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Expression, Reference};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns the address of a child, that of a plain entry by its value; `None` while that is not known.
 pub(in crate::config) fn by_value<'d>(

@@ -26,8 +26,8 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, Kind, KindScope, Presence, Type};
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// Budget charge of a resource, and of each of its attributes besides the value.
 const RESOURCE_NODES: usize = 32;

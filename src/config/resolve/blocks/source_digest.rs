@@ -14,7 +14,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
 use crate::model::schema::{Attribute, TextFormat, Type};
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Replaces the path of a directory by the digest of its content, and returns the path as well. Any
 /// other value stays. After a problem the value is unknown but still counts as written, so that the

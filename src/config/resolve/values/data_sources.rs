@@ -22,7 +22,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, Type};
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Declares the lookups of a stack or module, so that references to them are known.
 pub(in crate::config) fn declare_data<'d>(evaluator: &mut Evaluator<'d>, data: &KindEntries<'d>) {

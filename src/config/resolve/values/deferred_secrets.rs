@@ -13,8 +13,8 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
 use crate::model::schema::Attribute;
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// Allowed length of a generated secret: shorter ones can be guessed, longer ones do not fit any field.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=128;

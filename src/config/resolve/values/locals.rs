@@ -14,7 +14,7 @@ use crate::model::address::Name;
 use crate::model::cel::PathSegment;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::graph::Graph;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Locals and module calls in dependency order.
 pub(in crate::config) struct LocalOrder<'d> {

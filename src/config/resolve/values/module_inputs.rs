@@ -19,9 +19,9 @@ use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
-use crate::model::secret::Secret;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// Input for one variable of a module.
 pub(in crate::config) struct ModuleInput {

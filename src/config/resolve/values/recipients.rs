@@ -16,9 +16,9 @@ use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::Recipients;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::address::Name;
+use crate::model::crypto::recipient::{MAX_RECIPIENTS, Recipient, RecipientError};
 use crate::model::diagnostic::Diagnostic;
-use crate::model::recipient::{MAX_RECIPIENTS, Recipient, RecipientError};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 const EXAMPLE: &str =
     "write `secrets: { recipients: [age1…, age1…] }`; `stead secret keygen --out FILE` makes a pair";

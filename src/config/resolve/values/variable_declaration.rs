@@ -13,7 +13,7 @@ use crate::config::syntax::quoting;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Checks that the keywords of a deferred secret's declaration are compatible.
 pub(in crate::config) fn soundly_awaited<'d>(

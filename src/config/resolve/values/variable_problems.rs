@@ -7,7 +7,7 @@ use crate::config::syntax::document::Node;
 use crate::config::syntax::quoting;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Ends the problem of a value that `one_of` does not list; `shown` is the value where it may be named.
 pub(super) fn none_of(

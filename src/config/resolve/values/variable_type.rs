@@ -7,8 +7,8 @@ use crate::config::types::scalar::{self};
 use crate::config::types::text_format;
 use crate::model::address::Name;
 use crate::model::schema::Type;
-use crate::model::secret::Secret;
-use crate::model::value::{Value, parse_decimal};
+use crate::model::values::secret::Secret;
+use crate::model::values::value::{Value, parse_decimal};
 
 /// The type of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]

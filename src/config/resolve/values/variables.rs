@@ -23,9 +23,9 @@ use crate::model::budget::BudgetExceeded;
 use crate::model::cel::{CelValue, ExpressionScope};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{EvaluationError, Expression};
-use crate::model::secret::Secret;
 use crate::model::source::Span;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 /// Value of a variable, and its source.
 struct SuppliedValue {

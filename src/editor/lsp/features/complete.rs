@@ -15,7 +15,7 @@ use crate::editor::lsp::protocol::{CompletionItem, MarkupContent, TextEdit};
 use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 use crate::editor::lsp::workspace::references::unfinished_reference;
 use crate::model::address::is_in;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Type};
 
 /// Limit on the items of a response; the editor asks again as the user types.

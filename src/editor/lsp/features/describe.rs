@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::config::keywords::Keyword;
 use crate::editor::facts;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 use crate::model::schema::{Attribute, Kind, Presence, Price, Registry, Type, UpdateStrategy};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 /// Returns the description of an attribute, as Markdown.
 pub(in crate::editor::lsp) fn describe_attribute(kind: &Kind, attribute: &Attribute) -> String {

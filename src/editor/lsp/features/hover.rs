@@ -8,7 +8,7 @@ use crate::config::keywords::{self, Keywords};
 use crate::editor::lsp::cursor::path_target::SchemaPosition;
 use crate::editor::lsp::cursor::types::CursorContext;
 use crate::editor::lsp::workspace::files::{TextFile, Workspace};
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 
 /// Returns the description of the item at a position, as Markdown.
 pub(in crate::editor::lsp) fn hover_text(

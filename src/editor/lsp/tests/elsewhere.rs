@@ -13,7 +13,7 @@ use crate::editor::lsp::text_change::apply_edits;
 use crate::editor::lsp::{LanguageServer, WorkspaceDisk};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
-use crate::model::catalog::Catalog;
+use crate::model::live::catalog::Catalog;
 
 const STACK: &str = "\
 stead: 1

@@ -17,8 +17,8 @@ use crate::editor::lsp::cursor::path_target::{self, SchemaPosition};
 use crate::editor::lsp::cursor::types::Cursor;
 use crate::editor::lsp::lines::LineIndex;
 use crate::editor::lsp::protocol::{ContentChange, Location, LspRange};
-use crate::model::catalog::Catalog;
 use crate::model::diagnostic::Diagnostic;
+use crate::model::live::catalog::Catalog;
 use crate::model::schema::Registry;
 use crate::model::source::Source;
 

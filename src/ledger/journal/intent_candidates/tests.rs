@@ -5,8 +5,8 @@ use crate::kinds::REGISTRY;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::apply_record;
-use crate::model::secret::Secret;
-use crate::model::value::Attributes;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Attributes;
 
 fn intent(expected: Attributes) -> Intent {
     let Record::Intent(mut intent) = create(1, 1, false) else { panic!() };

@@ -4,7 +4,7 @@ use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::AmbiguousIntent;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 
 fn ledger(records: &[Record]) -> Ledger {
     let mut ledger = Ledger::new(identity());

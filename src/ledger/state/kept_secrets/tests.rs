@@ -4,10 +4,9 @@ use super::*;
 use crate::ledger::age_file::{AgeFileError, AgeIdentity};
 use crate::ledger::fixture::{address, adopted, identity};
 use crate::ledger::journal::record::Record;
-use crate::ledger::journal::replay::apply_record;
-use crate::ledger::journal::replay::load_ledger;
+use crate::ledger::journal::replay::{apply_record, load_ledger};
 use crate::ledger::state::ledger::Ledger;
-use crate::model::secret::Secret;
+use crate::model::values::secret::Secret;
 
 fn names(of: &[&AgeIdentity]) -> BTreeSet<Name> {
     of.iter().map(|identity| identity.recipient()).collect()

@@ -15,7 +15,7 @@ use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 
 /// Format version of the data under that key.
 const DOCUMENT_FORMAT: u32 = 1;

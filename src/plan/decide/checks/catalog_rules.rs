@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::model::catalog::CatalogRecord;
 use crate::model::diagnostic::nearest_name;
+use crate::model::live::catalog::CatalogRecord;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Effect, EndingChange, Rule, RuleCheck, Type};
-use crate::model::snapshot::Object;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;

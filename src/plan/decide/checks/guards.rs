@@ -9,7 +9,7 @@ use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{ReplaceOrder, Type, UpdateStrategy};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decide::{adoption, reactivation};
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use crate::ledger::state::run_history::RunOrigin;
     use crate::model::address::Address;
-    use crate::model::value::Value;
+    use crate::model::values::value::Value;
 
     fn drift(path: Option<&str>, class: DriftClass) -> Drift {
         Drift {

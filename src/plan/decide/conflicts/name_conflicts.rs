@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::address::Name;
-use crate::model::meaning::to_comparable;
+use crate::model::live::snapshot::{Object, ObjectKey};
+use crate::model::schema::meaning::to_comparable;
 use crate::model::schema::{Kind, KindScope, Rule, RuleCheck};
-use crate::model::snapshot::{Object, ObjectKey};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decide::byproducts;
 use crate::plan::decide::replacement_order::parse_network;

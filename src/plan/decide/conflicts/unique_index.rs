@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use ipnet::Ipv4Net;
 
 use super::name_conflicts::{UniqueNameKey, object_home, planned_home, unique_attributes, uniqueness_key};
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Kind, RuleCheck};
-use crate::model::snapshot::Object;
 use crate::plan::decide::replacement_order::parse_network;
 use crate::plan::decision::{Decision, DesiredAttribute};
 use crate::plan::join::joined_state::JoinedState;

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::{Address, Name};
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::report::json::to_compact;
 use crate::report::json_value::JsonValue;
 
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::cloud::error::ApiError;
-    use crate::model::secret::Secret;
+    use crate::model::values::secret::Secret;
 
     fn now() -> Timestamp {
         Timestamp::from_second(1_792_000_000).unwrap()

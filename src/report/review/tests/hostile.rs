@@ -3,7 +3,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::reviewed;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
 use crate::report::review::ReviewFormat;
 use crate::report::tests::plans;

@@ -7,8 +7,8 @@ use futures_util::FutureExt;
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::handle::Journal;
-use crate::model::secret::Secret;
-use crate::model::value::Value;
+use crate::model::values::secret::Secret;
+use crate::model::values::value::Value;
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")

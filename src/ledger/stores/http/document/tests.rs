@@ -3,7 +3,7 @@
 use super::*;
 use crate::ledger::journal::replay::load_ledger;
 use crate::ledger::state::entry::LedgerIdentity;
-use crate::model::secret::FingerprintKey;
+use crate::model::values::secret::FingerprintKey;
 
 fn birth() -> Record {
     let identity = LedgerIdentity {

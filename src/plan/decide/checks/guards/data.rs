@@ -4,9 +4,9 @@
 use jiff::Timestamp;
 
 use crate::config::stack::declarations::RemovedAction;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
-use crate::model::snapshot::Object;
-use crate::model::value::Value;
+use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decide::{byproducts, final_snapshot};
 use crate::plan::decision::{Decision, DecisionKind};

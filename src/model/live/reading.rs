@@ -3,9 +3,9 @@
 //! field is `Null` and a field that the service does not show is missing. Out: one of four readings. Only a value and
 //! an empty one may be compared: a missing field proves nothing.
 
-use super::schema::{Attribute, Type};
 use super::snapshot::Object;
-use super::value::Value;
+use crate::model::schema::{Attribute, Type};
+use crate::model::values::value::Value;
 
 /// What a live object shows for one attribute.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +58,7 @@ impl AttributeReading {
 /// Returns whether a value only shows that a secret is set, because the service masks it.
 #[must_use]
 pub fn is_masked(value: &Value) -> bool {
-    matches!(value, Value::Secret(super::secret::Secret::Fingerprint(None)))
+    matches!(value, Value::Secret(crate::model::values::secret::Secret::Fingerprint(None)))
 }
 
 /// Returns the value of one key of a map or record that was read as `whole`. A key that a map lacks is not set; a key
@@ -80,7 +80,7 @@ pub fn told_part<'v>(ty: &Type, whole: &'v Value, key: &str) -> Option<&'v Value
 mod tests {
     use super::*;
     use crate::kinds::REGISTRY;
-    use crate::model::secret::Secret;
+    use crate::model::values::secret::Secret;
 
     fn object(kind: &str, pairs: &[(&str, Value)]) -> Object {
         Object {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::address::Name;
-use super::value::{Attributes, Value, redact_attributes};
+use crate::model::address::Name;
+use crate::model::values::value::{Attributes, Value, redact_attributes};
 
 /// A live object of the service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

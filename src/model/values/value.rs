@@ -8,10 +8,10 @@ use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::address::{Address, Name};
 use super::derived::comparable_text;
-use super::redact::SentSecrets;
 use super::secret::{COMPUTED_FORM, Secret, SecretMarker};
+use crate::model::address::{Address, Name};
+use crate::model::redact::SentSecrets;
 
 /// Attributes by name, under the language's names (`plan`, not `pricing_id`).
 pub type Attributes = BTreeMap<Name, Value>;

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 
-use super::address::Name;
-use super::value::{Attributes, Value};
+use crate::model::address::Name;
+use crate::model::values::value::{Attributes, Value};
 
 /// One record of a catalog table: a plan, a template, a price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

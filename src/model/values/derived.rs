@@ -12,11 +12,11 @@ use secrecy::{ExposeSecret, SecretString};
 use sha2::{Digest, Sha256};
 use smol_str::{SmolStr, format_smolstr};
 
-use super::hex::encode_hex;
 use super::secret::{
     COMPUTED_FORM, DERIVED_PLACEHOLDER, FingerprintKey, Secret, SecretMarker, is_same_fingerprint,
 };
 use super::value::Value;
+use crate::model::crypto::hex::encode_hex;
 
 /// The digest of an expression in canonical form: locals and module inputs inlined, known parts replaced by their
 /// values, secrets replaced by their names.
@@ -194,7 +194,7 @@ impl DerivedSecret {
     }
 
     /// Returns a copy that has the identity of the value and not the value itself.
-    pub(super) fn without_value(&self) -> Self {
+    pub(in crate::model) fn without_value(&self) -> Self {
         match &self.form {
             DerivedForm::InMemory { derivation, .. } => {
                 let content = DerivedContent::Placeholder(Box::default());
@@ -205,7 +205,7 @@ impl DerivedSecret {
     }
 
     /// Returns whether even the type of its value is unknown.
-    pub(super) fn is_undecided(&self) -> bool {
+    pub(in crate::model) fn is_undecided(&self) -> bool {
         matches!(&self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(value), .. } if value.as_text() == Some(DERIVED_PLACEHOLDER))
     }
 
@@ -220,7 +220,7 @@ impl DerivedSecret {
         }
     }
 
-    pub(super) const fn read(
+    pub(in crate::model) const fn read(
         id: SmolStr,
         fingerprint: Option<SmolStr>,
         inputs: BTreeMap<SmolStr, SmolStr>,
@@ -244,7 +244,7 @@ impl DerivedSecret {
     }
 
     /// Returns a value that is not a text, or its substitute.
-    pub(super) fn non_text_value(&self) -> Option<&Value> {
+    pub(in crate::model) fn non_text_value(&self) -> Option<&Value> {
         match &self.form {
             DerivedForm::InMemory {
                 content: DerivedContent::Other(value) | DerivedContent::Placeholder(value),
@@ -255,7 +255,7 @@ impl DerivedSecret {
     }
 
     /// Returns the text of a value that is a text.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(in crate::model) fn text(&self) -> Option<&str> {
         match &self.form {
             DerivedForm::InMemory { content: DerivedContent::Text(text), .. } => Some(text.expose_secret()),
             _ => None,
@@ -281,7 +281,7 @@ impl DerivedSecret {
         matches!(self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(_), .. })
     }
 
-    pub(super) fn inputs(&self) -> impl Iterator<Item = (&SmolStr, &Secret)> {
+    pub(in crate::model) fn inputs(&self) -> impl Iterator<Item = (&SmolStr, &Secret)> {
         let open = match &self.form {
             DerivedForm::InMemory { derivation, .. } => Some(&derivation.inputs),
             DerivedForm::Stored { .. } => None,
@@ -332,7 +332,7 @@ impl DerivedSecret {
     }
 
     /// Returns the fingerprint of the value itself.
-    pub(super) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
+    pub(in crate::model) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match &self.form {
             DerivedForm::Stored { fingerprint, .. } => fingerprint.clone(),
             DerivedForm::InMemory { .. } => Secret::new(comparable_text(&self.expose()?)).fingerprint(key),
@@ -353,7 +353,7 @@ impl DerivedSecret {
     }
 
     /// Returns the form for the ledger, with the fingerprints of the value and its inputs.
-    pub(super) fn to_recorded(&self, key: &FingerprintKey) -> Self {
+    pub(in crate::model) fn to_recorded(&self, key: &FingerprintKey) -> Self {
         match &self.form {
             DerivedForm::Stored { .. } => self.clone(),
             DerivedForm::InMemory { derivation, .. } => {
@@ -380,7 +380,7 @@ impl DerivedSecret {
         }
     }
 
-    pub(super) fn to_marker(&self) -> SecretMarker {
+    pub(in crate::model) fn to_marker(&self) -> SecretMarker {
         match &self.form {
             DerivedForm::InMemory { .. } => SecretMarker::default(),
             DerivedForm::Stored { id, fingerprint, inputs } => SecretMarker {

@@ -7,8 +7,8 @@ use core::net::Ipv4Addr;
 use ipnet::Ipv4Net;
 use jiff::Timestamp;
 
-use super::schema::{Attribute, Presence, TextFormat, Type};
-use super::value::Value;
+use super::{Attribute, Presence, TextFormat, Type};
+use crate::model::values::value::Value;
 
 /// Returns whether two values of a type mean the same. Null, an empty text and an empty collection are the same:
 /// services write an unset field in any of these ways.

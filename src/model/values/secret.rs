@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::derived::{Derivation, DerivedSecret};
 use super::value::Value;
-use crate::model::hex::encode_hex;
+use crate::model::crypto::hex::encode_hex;
 use hmac::{Hmac, KeyInit, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -21,7 +21,7 @@ impl FingerprintKey {
     pub const NONE: Self = Self([0; 32]);
 
     /// Returns the HMAC-SHA-256 of some bytes: 64 hexadecimal digits.
-    pub(super) fn mac(&self, bytes: &[u8]) -> String {
+    pub(in crate::model) fn mac(&self, bytes: &[u8]) -> String {
         // HMAC accepts a key of any length, so this cannot fail.
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).map(|mac| mac.chain_update(bytes));
         mac.map(|mac| encode_hex(&mac.finalize().into_bytes())).unwrap_or_default()
@@ -95,7 +95,7 @@ pub fn fingerprint_prefix(fingerprint: &str) -> &str {
 const WITHHELD_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.";
 
 /// The substitute text for a result computed from a withheld secret: it contains `WITHHELD_PLACEHOLDER`.
-pub(super) const DERIVED_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.?";
+pub(in crate::model) const DERIVED_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.?";
 
 impl Secret {
     /// Wraps a text as a secret.
@@ -114,7 +114,7 @@ impl Secret {
     /// Returns another resource's attribute as seen by an expression that refers to it: identified by
     /// its path, in every run.
     #[must_use]
-    pub(super) fn into_reference(self, path: &str) -> Self {
+    pub(in crate::model) fn into_reference(self, path: &str) -> Self {
         let name = Some(path.into());
         match self {
             Self::Plain(SecretText { chars, origin: None, .. }) => {
@@ -149,7 +149,7 @@ impl Secret {
 
     /// Returns the secret as an input of an expression: without the text where something else identifies it, so that a
     /// chain of values does not store each text again.
-    pub(super) fn as_input(&self) -> Self {
+    pub(in crate::model) fn as_input(&self) -> Self {
         match self {
             Self::Plain(SecretText { name, origin: Some(origin), .. }) => Self::Plain(SecretText {
                 chars: SecretString::default(),
@@ -161,7 +161,7 @@ impl Secret {
     }
 
     /// Returns the computed value behind another resource's attribute.
-    pub(super) fn origin(&self) -> Option<&DerivedSecret> {
+    pub(in crate::model) fn origin(&self) -> Option<&DerivedSecret> {
         match self {
             Self::Plain(SecretText { origin, .. }) => origin.as_deref(),
             _ => None,
@@ -329,24 +329,24 @@ impl PartialEq for Secret {
 }
 
 /// The `form` of a computed value in a ledger: larger than any whole number that earlier versions accept.
-pub(super) const COMPUTED_FORM: u64 = u64::MAX;
+pub(in crate::model) const COMPUTED_FORM: u64 = u64::MAX;
 
 /// The JSON representation of a secret.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct SecretMarker {
-    pub(super) secret: bool,
+pub(in crate::model) struct SecretMarker {
+    pub(in crate::model) secret: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) fingerprint: Option<SmolStr>,
+    pub(in crate::model) fingerprint: Option<SmolStr>,
     /// The id of a computed value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) derived: Option<SmolStr>,
+    pub(in crate::model) derived: Option<SmolStr>,
     /// A number that an earlier version cannot read: it then refuses a ledger with computed values instead
     /// of reading them as maps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) form: Option<u64>,
+    pub(in crate::model) form: Option<u64>,
     /// The fingerprints of a computed value's inputs, by variable name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) inputs: BTreeMap<SmolStr, SmolStr>,
+    pub(in crate::model) inputs: BTreeMap<SmolStr, SmolStr>,
 }
 
 impl From<SecretMarker> for Secret {

@@ -7,7 +7,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::address::Name;
+use crate::model::address::Name;
 
 /// Maximum number of recipients of a stack.
 pub const MAX_RECIPIENTS: usize = 16;
