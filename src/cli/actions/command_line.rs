@@ -49,6 +49,7 @@ pub struct DoArgs {
     /// Print only this field of the response.
     pub field: Option<String>,
     /// Kubeconfig to merge the document into; `Some(None)` is the default file.
+    #[expect(clippy::option_option, reason = "absent, without a value, or with one")]
     pub merge: Option<Option<PathBuf>>,
     /// Whether the merged context becomes the current one.
     pub use_context: bool,

@@ -178,6 +178,7 @@ pub struct CommandProperties {
 impl Command {
     /// Returns the properties of the command; the table has one row for each command.
     #[must_use]
+    #[expect(clippy::match_same_arms, reason = "a table with one row for each command")]
     pub const fn properties(&self) -> CommandProperties {
         use OutputSupport::{Document, Events, Text};
 

@@ -1,4 +1,5 @@
 //! Writing of files: atomically, with stated permissions, and never through a symbolic link.
+#![allow(clippy::disallowed_methods, reason = "this module is where the commands write files")]
 
 use std::fs;
 use std::io::Write;
