@@ -208,7 +208,7 @@ fn a_ciphertext_copied_from_another_secret_is_rejected() {
         ledger["secrets"]["values"]["vars.token"]["ciphertext"] = other;
     });
     keys.with("ada", 1, "secret get vars.token --show").says(&["created for another address"]);
-    keys.with("ada", 1, "plan").says(&["vars.token is not used", "someone changed it without stead"]);
+    keys.with("ada", 1, "plan").says(&["vars.token is not used", "someone replaced it without stead"]);
     restore();
     // Of another version.
     keys.ok("secret rotate vars.token --yes");
