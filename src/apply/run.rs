@@ -20,10 +20,10 @@ use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::Plan;
 
-/// Resolves every open intent of the ledger. Called before anything is planned or sent.
+/// Resolves every open intent of the ledger. Call it before anything is planned or sent.
 ///
 /// # Errors
-/// When the service cannot be read or the ledger not be written.
+/// When the service cannot be read, or the ledger cannot be written.
 pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     context: &ExecutionContext<'_, C, K, R, S>,
 ) -> Result<(), StepError> {

@@ -263,10 +263,10 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         request_encoding::fingerprint_secrets(kind, values, &self.secret_key())
     }
 
-    /// Tells whether anything may still be sent and recorded.
+    /// Checks that requests may still be sent and records written.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why no request may be sent.
     pub(super) fn check_may_send(&self) -> Result<(), StepError> {
         self.fence.check_may_send(self.writer)
     }

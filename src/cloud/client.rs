@@ -120,7 +120,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Reads catalog tables by name.
     ///
     /// # Errors
-    /// As `refresh`.
+    /// The errors of `refresh`.
     pub async fn catalog(&self, tables: &BTreeSet<&str>) -> Result<Catalog, ReadError> {
         catalog::read_catalog(&self.reader, tables).await
     }
@@ -165,7 +165,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// or the response has none.
     ///
     /// # Errors
-    /// As `refresh`.
+    /// The errors of `refresh`.
     pub async fn reveal_secret(
         &self,
         kind: &Kind,
@@ -257,7 +257,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Reads the status of a record of an object; `None` when its list does not show it.
     ///
     /// # Errors
-    /// As `refresh`.
+    /// The errors of `refresh`.
     pub async fn run_status(
         &self,
         kind: &'static Kind,
@@ -271,7 +271,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Reads the newest records of an object, newest first; none when the service has no such list.
     ///
     /// # Errors
-    /// As `refresh`.
+    /// The errors of `refresh`.
     pub async fn runs(
         &self,
         kind: &'static Kind,
@@ -284,7 +284,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Reads the last log lines of an object's records, oldest first.
     ///
     /// # Errors
-    /// As `refresh`.
+    /// The errors of `refresh`.
     pub async fn run_tail(
         &self,
         kind: &'static Kind,
@@ -321,7 +321,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Waits as `wait_until_ready`, after a request that sets an object in motion that was as `before`.
     ///
     /// # Errors
-    /// As `wait_until_ready`.
+    /// The errors of `wait_until_ready`.
     pub async fn settled_anew(
         &self,
         (kind, key): (&'static Kind, &ObjectKey),
@@ -354,7 +354,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// just read, and is not read again.
     ///
     /// # Errors
-    /// As `wait_until_ready`.
+    /// The errors of `wait_until_ready`.
     pub async fn settled_as_listed(
         &self,
         (kind, key): (&'static Kind, &ObjectKey),

@@ -291,7 +291,7 @@ pub const STACK: Keywords = &[
     word("source", "The stack's directory.").mark_required(),
 ];
 
-/// Keywords allowed in an entry of `ignore_drift`.
+/// Keywords allowed in an entry of `moved`.
 pub const MOVED: Keywords = &[
     word(
         "from",
@@ -302,14 +302,14 @@ pub const MOVED: Keywords = &[
     word("to", "The new address or name.").takes(KeywordValue::AddressOrModule).mark_required(),
 ];
 
-/// Keywords allowed in an entry of `ignore_drift`.
+/// Keywords allowed in an entry of `import`.
 pub const IMPORT: Keywords = &[
     word("to", "The address that adopts the object.").takes(KeywordValue::Address).mark_required(),
     word("id", "The live object's id.").mark_required(),
     word("when", "The object is adopted only when this is true.").takes(KeywordValue::Boolean),
 ];
 
-/// Keywords allowed in an entry of `ignore_drift`.
+/// Keywords allowed in an entry of `removed`.
 pub const REMOVED: Keywords = &[
     word("from", "The old address, or the old name of a module.")
         .takes(KeywordValue::AddressOrModule)

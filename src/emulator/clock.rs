@@ -32,10 +32,10 @@ pub struct VirtualClock {
 }
 
 impl VirtualClock {
-    /// Returns a clock that shows `real` now and runs at `speed`.
+    /// Returns a clock that shows `real` now and advances `speed` virtual seconds per real second.
     ///
     /// # Errors
-    /// When the speed is out of bounds.
+    /// When the speed is negative or above `MAX_SPEED`.
     pub fn new(real: Timestamp, speed: f64) -> Result<Self, ClockError> {
         Self { base_real: real, base_virtual: real, speed: 1.0 }.with_speed(real, speed)
     }

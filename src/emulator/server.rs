@@ -142,7 +142,7 @@ impl Drop for EmulatorHandle {
 /// Starts an emulator from asynchronous code, without blocking the executor.
 ///
 /// # Errors
-/// As `spawn`.
+/// The errors of `spawn_emulator`.
 pub async fn spawn_emulator_async(options: EmulatorOptions) -> Result<EmulatorHandle, ServeError> {
     let (done, started) = oneshot::channel();
     // Opening the data reads files, which must not block the executor's threads.

@@ -37,7 +37,8 @@ const MIN_PASSWORD_BYTES: usize = 3;
 /// Maximum number of nested encodings that are decoded.
 const MAX_ENCODING_DEPTH: usize = 3;
 
-/// Nested encodings of a secret itself that are decoded: a request may carry base64 and its response the text.
+/// Maximum number of nested encodings of the secret itself that are decoded: a request may send it as base64, and the
+/// response may show the decoded text.
 const MAX_SECRET_ENCODING_DEPTH: usize = 1;
 
 /// Maximum number of bytes compared for each byte of a text; beyond it the whole text counts as secret. The time stays

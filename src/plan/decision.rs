@@ -138,7 +138,7 @@ impl<'a> Decision<'a> {
         }
     }
 
-    /// Adds the reason to the verdict.
+    /// Returns the decision with a reason, which the plan shows as a clause.
     pub fn with_reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self

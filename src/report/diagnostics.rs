@@ -185,7 +185,8 @@ impl<'a> RedactedSource<'a> {
         !self.source.is_withheld() && lines.any(|line| line.len() > MAX_LINE_BYTES)
     }
 
-    /// Returns the whole lines around a range: start, end, and number of lines.
+    /// Returns the byte range of the whole lines that contain `start..end`, with `before` lines above and `after` lines
+    /// below, and the number of lines in it.
     fn line_range(&self, start: usize, end: usize, before: usize, after: usize) -> (usize, usize, usize) {
         let bytes = self.shown.as_bytes();
         let from = bytes[..start].iter().enumerate().rev().filter(|(_, byte)| **byte == b'\n').nth(before);

@@ -80,7 +80,7 @@ impl JournalWriter {
     /// Checks that records can still be made durable. Called before every mutating request.
     ///
     /// # Errors
-    /// The first failure.
+    /// The first failure of a write.
     pub(in crate::apply) fn check_writable(&self) -> Result<(), StepError> {
         match &*self.failure.borrow() {
             Some(error) => Err(error.clone()),

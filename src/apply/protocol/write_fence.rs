@@ -41,7 +41,7 @@ impl WriteFence {
     /// Checks that requests may still be sent and records written.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why no request may be sent.
     pub(in crate::apply) fn check_may_send(&self, scribe: &JournalWriter) -> Result<(), StepError> {
         scribe.check_writable()?;
         self.shut.borrow().clone().map_or(Ok(()), Err)
@@ -55,7 +55,7 @@ impl WriteFence {
     /// Records that the ledger's lease is lost.
     ///
     /// # Errors
-    /// Always: the loss.
+    /// Always: the error of the lost lease.
     pub(in crate::apply) fn cut_off(
         &self,
         scribe: &JournalWriter,

@@ -69,7 +69,7 @@ fn rolled_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
 /// Waits until the roll-out that a child began at its parent has ended. A parent that is not in use begins none.
 ///
 /// # Errors
-/// As `roll_out`.
+/// The errors of `roll_out`.
 pub(in crate::apply) async fn roll_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

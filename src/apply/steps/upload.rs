@@ -67,7 +67,7 @@ pub(in crate::apply) async fn to_send<C: Transport, K: Clock, R: Random, S: Stor
 /// gets one: only then is there anything to wait for.
 ///
 /// # Errors
-/// As `rested`.
+/// When the object cannot be read, or does not become ready in time.
 pub(in crate::apply) async fn rested_before<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

@@ -21,7 +21,7 @@ use crate::report::views::action_output::ActionOutput;
 /// Longest interval between two polls of a list.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Minimum timeout for an object.
+/// Lower bound of the default wait for an object; `--timeout` overrides it.
 const MIN_WAIT: Duration = Duration::from_mins(10);
 
 /// The timeout is this multiple of the kind's estimated duration.

@@ -28,7 +28,7 @@ pub struct PipelineParameters {
     pub image: Option<String>,
 }
 
-/// What runs where nobody said how stead gets there.
+/// Step that a pipeline runs if the user did not state how stead is installed.
 const CHECK_STEAD_INSTALLED: &str =
     "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
 

@@ -122,7 +122,7 @@ pub(in crate::cli) fn read_verified(
 /// Reads a saved plan for display only, without verifying its signature.
 ///
 /// # Errors
-/// When the file is not a plan, or was modified after it was written.
+/// When the file cannot be read, is not a saved plan, or was modified after it was written.
 pub(in crate::cli) fn read_unverified(path: &Path) -> Result<SavedPlan, CliFailure> {
     parse_saved_plan(path, &read_signed_text(path)?)
 }

@@ -79,7 +79,7 @@ mod tests {
         paths
     }
 
-    /// The same of a KDL document.
+    /// Returns the paths that a KDL document declares, in the form of `yaml_paths`.
     fn kdl_paths(text: &str) -> BTreeSet<String> {
         let document = kdl::KdlDocument::parse_v2(text).unwrap();
         let blocks = ["vars", "environments", "locals", "outputs"];

@@ -34,7 +34,7 @@ pub struct AdoptDirectoryArgs {
     /// All stacks of the repository, in all environments (or the one of -e), after it was renamed or copied
     #[arg(long)]
     pub all: bool,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

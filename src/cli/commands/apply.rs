@@ -136,7 +136,7 @@ async fn open_ledger(
     ledger_io::open_journal(project, connection, &session.who, expected).await
 }
 
-/// State of one apply: the stack, its open ledger, its connection and the reporter.
+/// Inputs of one apply: the stack, the connection, the open ledger, the command's options, and the recovery file.
 struct ApplyCommand<'a> {
     session: &'a CommandContext,
     project: &'a LoadedStack,

@@ -110,7 +110,8 @@ const fn origin_of(origin: SourceFormatChoice) -> convert::SourceFormat {
     }
 }
 
-/// Detects the tool that a file belongs to if the user did not name one, and prints it.
+/// Detects from its content which tool a YAML file belongs to, and prints a note with the result. `None` if the file is
+/// not YAML or no tool matches.
 fn guess_tool(session: &CommandContext, source: &Source) -> Option<convert::SourceFormat> {
     let is_yaml = syntax_of(&source.path) == Some(Syntax::Yaml);
     let origin = convert::guess_origin(source).filter(|_| is_yaml)?;

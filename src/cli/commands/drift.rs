@@ -54,7 +54,7 @@ pub struct DriftArgs {
     /// Write the live value of this path into the configuration; shows the change, and prompts
     #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
     pub accept: Option<Name>,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long, requires = "accept")]
     pub yes: bool,
 }

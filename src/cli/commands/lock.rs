@@ -47,7 +47,7 @@ pub struct LockBreakArgs {
     /// Reason; it is recorded in the history
     #[arg(long, value_name = "TEXT", value_parser = parse_reason)]
     pub reason: String,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

@@ -184,7 +184,8 @@ fn prompt_key(session: &CommandContext, origin: &str) -> Result<Secret, CliFailu
     Ok(Secret::new(text.trim()))
 }
 
-/// Prints what the service reports, and which details it does not report.
+/// Returns the account and the API key as text, one field per line, followed by a sentence that lists the fields the
+/// service does not report.
 fn as_text(
     session: &CommandContext,
     origin: &str,

@@ -28,7 +28,7 @@ pub struct StateMigrateArgs {
     /// Overwrite an older copy of this ledger that was never used
     #[arg(long)]
     pub force: bool,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

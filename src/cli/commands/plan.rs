@@ -140,7 +140,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
 /// Checks that the catalog names that a plan uses are pinned.
 ///
 /// # Errors
-/// As `ledger_io::check_lock`.
+/// The errors of `ledger_io::check_lock`.
 pub(super) fn check_lock(
     session: &CommandContext,
     connection: &StackConnection,

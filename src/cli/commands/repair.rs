@@ -24,7 +24,7 @@ use crate::report::views::ledger_check::{LedgerCheckReport, LedgerFlaw, LostReco
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  stead state repair\n\nDamaged files are kept aside, never deleted.")]
 pub struct StateRepairArgs {
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

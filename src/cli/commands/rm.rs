@@ -38,7 +38,7 @@ pub struct RmArgs {
     /// Delete the object in the next apply
     #[arg(long)]
     pub delete: bool,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

@@ -32,7 +32,7 @@ pub struct StateSealArgs {
     /// Key of the present MACs; they are replaced by MACs under STEAD_LEDGER_KEY
     #[arg(long, value_name = "FILE")]
     pub previous_key: Option<PathBuf>,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

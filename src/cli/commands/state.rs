@@ -83,7 +83,7 @@ pub struct StatePushArgs {
     /// Push although the ledger has new records since the document was pulled
     #[arg(long)]
     pub force: bool,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

@@ -30,7 +30,7 @@ pub struct ValidateArgs {
     /// Apply every correction that is unambiguous; shows the change, and prompts
     #[arg(long)]
     pub fix: bool,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long, requires = "fix")]
     pub yes: bool,
     /// Treat the stack as untrusted, as in pull requests from forks: reads no file outside of it, and takes every

@@ -46,7 +46,7 @@ pub(in crate::cli) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles>
 /// Reads a stack's files, except those with the given names.
 ///
 /// # Errors
-/// As `read_stack`.
+/// The errors of `read_stack`.
 pub(in crate::cli) fn read_stack_but(
     directory: &Path,
     but: &dyn Fn(&str) -> bool,

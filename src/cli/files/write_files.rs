@@ -92,7 +92,7 @@ pub(in crate::cli) fn rewrite_file(path: &Path, bytes: &[u8]) -> anyhow::Result<
 /// Rewrites a file that contains a secret from now on, and removes the permissions of other users.
 ///
 /// # Errors
-/// As `rewrite`.
+/// The errors of `rewrite_file`.
 pub(in crate::cli) fn rewrite_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     rewrite_with(path, bytes, 0o700)
 }

@@ -203,7 +203,7 @@ impl HighWaterMarkStore {
     /// Returns whether this machine has seen MACs in this ledger.
     ///
     /// # Errors
-    /// As `objection`.
+    /// The errors of `detect_rollback`.
     pub(in crate::cli) fn saw_macs(&self, ledger: Option<&Ledger>) -> anyhow::Result<bool> {
         let moved = ledger.map(|ledger| self.read_lineage(ledger)).transpose()?.flatten();
         Ok(self.read_filed()?.into_iter().chain(moved).any(|mark| mark.sealed.is_some()))
@@ -213,7 +213,7 @@ impl HighWaterMarkStore {
     /// belongs to this machine alone.
     ///
     /// # Errors
-    /// As `objection`.
+    /// The errors of `detect_rollback`.
     pub(in crate::cli) fn can_notice(&self, ledger: &Ledger) -> anyhow::Result<bool> {
         Ok(self.whose.is_none() || self.read_filed()?.is_some() || self.read_lineage(ledger)?.is_some())
     }

@@ -75,7 +75,7 @@ pub(in crate::cli) async fn read_and_plan(
 /// Reads the live state and passes all inputs of a plan to a function.
 ///
 /// # Errors
-/// As `plan`.
+/// The errors of `read_and_plan`.
 pub(in crate::cli) async fn with_inputs<T>(
     connection: &StackConnection,
     project: &LoadedStack,

@@ -91,7 +91,7 @@ impl HelperProgram {
     /// Runs the program with a text as its standard input; its output is discarded.
     ///
     /// # Errors
-    /// As `ask`.
+    /// The errors of `capture_output`.
     pub(in crate::cli) fn send_input(&self, text: &str, patience: Duration) -> Result<(), String> {
         if text.len() > MAX_INPUT_BYTES {
             return Err(format!("its input may have {MAX_INPUT_BYTES} bytes at most"));

@@ -32,7 +32,8 @@ const KEYS: &[&str] = &[
     "sources",
 ];
 
-/// The settings of one profile.
+/// One profile of the user's `settings.toml`: defaults for the service, the ledger backend, keys and secrets. A field
+/// is `None` if the profile does not set it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
     /// Name of the profile; `None` if none was named and there is no default one.

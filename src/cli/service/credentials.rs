@@ -131,7 +131,7 @@ pub(in crate::cli) fn store_key(
 /// Removes the stored key for an origin and profile; returns `false` if there was none.
 ///
 /// # Errors
-/// As `store`.
+/// The errors of `store_key`.
 pub(in crate::cli) fn forget_key(directory: &Path, place: CredentialScope<'_>) -> Result<bool, CliFailure> {
     let Some(mut stored) = load_keys(directory)? else { return Ok(false) };
     let before = stored.keys.len();
@@ -150,7 +150,7 @@ pub(in crate::cli) fn key_file_path(directory: &Path) -> PathBuf {
 /// Returns the origins with a stored key for this profile; none without a file.
 ///
 /// # Errors
-/// As `find`.
+/// The errors of `find_stored_key`.
 pub(in crate::cli) fn stored_origins(
     directory: &Path,
     profile: Option<&Name>,

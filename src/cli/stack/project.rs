@@ -84,7 +84,7 @@ impl LoadedStack {
     /// Resolves the stack of `-C` from the texts of its files, which can differ from those on disk.
     ///
     /// # Errors
-    /// As `open`.
+    /// The errors of `open`.
     pub(in crate::cli) fn from_files(settings: &Settings, files: StackFiles) -> Result<Self, CliFailure> {
         Self::resolve(settings, files, &evaluation_request(settings)?)
     }
@@ -106,7 +106,7 @@ impl LoadedStack {
     /// pinned names are not used.
     ///
     /// # Errors
-    /// As `open`.
+    /// The errors of `open`.
     pub(in crate::cli) fn open_with_vars(
         settings: &Settings,
         var_files: Vec<(String, String)>,
@@ -170,7 +170,7 @@ impl LoadedStack {
     /// Reads and resolves the stack of `-C`, and keeps the inputs.
     ///
     /// # Errors
-    /// As `open`.
+    /// The errors of `open`.
     pub(in crate::cli) fn open_begun(settings: &Settings) -> Result<StackSources, CliFailure> {
         let begun = Self::open_or_begin(settings, "none")?;
         if begun.files.iter().next().is_none() {

@@ -37,7 +37,7 @@ pub fn fill_path(
 /// Returns the path of an endpoint with all its placeholders filled.
 ///
 /// # Errors
-/// As `fill`.
+/// The errors of `fill_path`.
 pub fn fill_all<'a>(
     path: &'static str,
     named: impl Fn(&str) -> Option<&'a str>,

@@ -1,4 +1,4 @@
-//! `AccountInfo`: what the service tells of the key that a client uses, and of its own clock.
+//! `AccountInfo`: the permissions and the account of the key that a client uses, and the service's clock.
 //!
 //! The specification documents how keys are made, and what their records hold; that they can be listed
 //! is assumed. A service that does not tell is no error.
@@ -57,7 +57,7 @@ pub struct ApiKeyRecord {
     pub projects: Vec<(String, Option<String>)>,
 }
 
-/// Asks what the service tells of `key`, which this client uses.
+/// Reads the information on `key`, which this client uses.
 ///
 /// # Errors
 /// When the service refuses the key or does not answer.

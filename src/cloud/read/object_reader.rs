@@ -85,7 +85,7 @@ impl<C: Transport, K: Clock, R: Random> ObjectReader<C, K, R> {
     /// when the kind does not, or the answer holds none.
     ///
     /// # Errors
-    /// As `refresh`.
+    /// When the service cannot be read.
     pub async fn reveal_secret(
         &self,
         kind: &Kind,
@@ -114,11 +114,12 @@ impl<C: Transport, K: Clock, R: Random> ObjectReader<C, K, R> {
         Ok(Box::pin(self.read_by_id(kind, endpoint, &parent)).await?.is_none())
     }
 
-    /// Replaces references to objects with several ids by the main ids, and looks up those that no record has shown. A
-    /// reference that this credential cannot look up becomes not shown.
+    /// Replaces each reference to an object that has several ids by the object's main id, which is looked up if no
+    /// record has shown it. An attribute whose reference this credential cannot look up is removed:
+    /// it counts as not shown.
     ///
     /// # Errors
-    /// When a look-up has no usable answer.
+    /// When a look-up fails for another reason than a refusal.
     pub async fn resolve_references(
         &self,
         kind: &'static Kind,

@@ -69,7 +69,8 @@ struct ListPass {
     rows: Vec<Object>,
     seen: HashSet<Name>,
     total: Option<usize>,
-    /// The reported total is not a total.
+    /// Whether the list has no usable total: none is reported, or the reported number is smaller than the rows received
+    /// or counts a single page. Then only an empty page proves the end.
     no_total: bool,
     date: Option<Name>,
     /// Rows of a full page; zero before the first page.

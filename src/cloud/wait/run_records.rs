@@ -20,7 +20,7 @@ const MAX_ID_CHARS: usize = 128;
 /// Maximum number of characters of a record's text in a message.
 const MAX_ERROR_CHARS: usize = 500;
 
-/// Number of the last log lines that are shown.
+/// Maximum number of log lines in a message; the most recent ones are shown.
 const TAIL_WORDS: usize = 3;
 
 /// Number of records that are read from the list, newest first.
@@ -60,7 +60,7 @@ pub struct ServiceRun {
 /// Reads the status of a record of an object; `None` when its list does not show it.
 ///
 /// # Errors
-/// As `refresh`.
+/// When the service cannot be read.
 pub(in crate::cloud) async fn read_run_status<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     kind: &'static Kind,
@@ -75,7 +75,7 @@ pub(in crate::cloud) async fn read_run_status<C: Transport, K: Clock, R: Random>
 /// Reads the newest records of an object, newest first; none when the service keeps no such list.
 ///
 /// # Errors
-/// As `refresh`.
+/// When the service cannot be read.
 pub(in crate::cloud) async fn read_runs<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     kind: &'static Kind,
@@ -96,7 +96,7 @@ pub(in crate::cloud) async fn read_runs<C: Transport, K: Clock, R: Random>(
 /// Reads what was last told of an object's records, oldest first.
 ///
 /// # Errors
-/// As `refresh`.
+/// When the service cannot be read.
 pub(in crate::cloud) async fn read_run_tail<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     kind: &'static Kind,

@@ -130,7 +130,7 @@ impl Waiter {
     /// by which reads may lag.
     ///
     /// # Errors
-    /// As `settled`.
+    /// The errors of `until_settled`.
     pub async fn settled_anew<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -171,7 +171,7 @@ impl Waiter {
     /// request per object. The `known` state was just read, and is not read again.
     ///
     /// # Errors
-    /// As `settled`.
+    /// The errors of `until_settled`.
     pub async fn settled_as_listed<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,

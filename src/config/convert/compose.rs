@@ -365,7 +365,8 @@ fn read_environment(
     }
 }
 
-/// Returns the variables of an environment as key, value and span.
+/// Returns the entries of a Compose service's `environment` field (a mapping, or a list of `KEY=VALUE`) as key, value
+/// and span; the value is `None` for a key without one.
 fn environment_variables(fields: &FieldReader<'_>) -> Vec<(String, Option<String>, Span)> {
     let Some(node) = fields.get("environment") else { return Vec::new() };
     if let Some(entries) = node.entries() {

@@ -34,8 +34,8 @@ pub fn apply_edits(file: &EditableFile<'_>, edits: &[Edit]) -> Result<String, Ed
     Ok(text)
 }
 
-/// Applies all edits to the original text and parses the result once, because parsing dominates the cost.
-/// `None` if the edits interfere with each other; then each is applied to the result of the one before.
+/// Applies all edits to the original text and parses the result once, because parsing dominates the cost. `None` for
+/// fewer than two edits, or when they interfere with each other: the caller then applies them one after another.
 fn apply_at_once(file: &EditableFile<'_>, edits: &[Edit], says: &mut ComparableContent) -> Option<String> {
     let writes = edits.iter().position(|edit| matches!(edit, Edit::Set(..) | Edit::Append(..)));
     let leads = edits.iter().rposition(|edit| matches!(edit, Edit::Redirect(_)));

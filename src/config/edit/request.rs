@@ -84,7 +84,10 @@ impl EditPath {
         self.first_steps(self.0.len().saturating_sub(1))
     }
 
-    /// Returns its first steps.
+    /// Returns the path of the first `steps` steps.
+    ///
+    /// # Panics
+    /// When the path has fewer steps.
     #[must_use]
     pub fn first_steps(&self, steps: usize) -> Self {
         Self(self.0[..steps].to_vec())

@@ -46,7 +46,7 @@ impl ConfigPath {
         Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
     }
 
-    /// Returns its last part.
+    /// Returns the last segment of the path; empty for the root directory.
     pub(in crate::config) fn name(&self) -> &str {
         self.0.last().map_or("", Name::as_str)
     }

@@ -82,7 +82,7 @@ impl IncludedFiles {
             gatherer.problems.push(problem);
             return;
         }
-        // What is wrong with a file is told once.
+        // The problems of a file are reported once.
         if self.failed.contains(&place) {
             return;
         }

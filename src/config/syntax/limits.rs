@@ -84,7 +84,7 @@ pub const TYPE_ANNOTATION: &str = "S0138";
 pub const VALUE_AND_BLOCK: &str = "S0139";
 /// KDL: block without its one name.
 pub const BLOCK_NAME: &str = "S0140";
-/// KDL: text that is not closed, or a wrong escape.
+/// KDL: unterminated string, or invalid escape.
 pub const TEXT: &str = "S0141";
 /// KDL: brace without its pair.
 pub const BRACE: &str = "S0142";

@@ -51,7 +51,7 @@ pub(in crate::config) fn yaml_single(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Returns a text in YAML's double quotes.
+/// Returns the text as a double-quoted YAML scalar, with escapes where necessary.
 pub(in crate::config) fn yaml_double(text: &str) -> String {
     escape_text(text, |c| format!("\\U{:08X}", u32::from(c)))
 }

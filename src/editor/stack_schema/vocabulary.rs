@@ -11,7 +11,7 @@ use crate::model::schema::Registry;
 /// service may have more.
 pub type CatalogSlugs = BTreeMap<&'static str, Vec<String>>;
 
-/// The inputs of the schema.
+/// What the stack's JSON Schema is generated from: the resource kinds and the known catalog names.
 #[derive(Clone, Copy)]
 pub(super) struct SchemaInputs<'k> {
     pub(super) registry: &'k Registry,

@@ -17,9 +17,9 @@ use crate::model::values::value::Attributes;
 pub struct ForgottenObject {
     /// The name of the object's kind.
     pub kind: Name,
-    /// The id of the object.
+    /// The object's id in the service, under which it can be adopted again.
     pub id: Name,
-    /// The start of the apply that forgot it.
+    /// Start of the newest apply in the ledger when the object was forgotten; `None` if the ledger records no apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
 }
@@ -130,7 +130,7 @@ pub struct Entry {
 /// A live object that the program created or adopted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedObject {
-    /// The id of the object.
+    /// The object's id in the service.
     pub id: Name,
     /// The parent object's id, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -233,7 +233,7 @@ pub struct AmbiguousIntent {
     pub intent: Intent,
     /// Ids of objects that it may have created.
     pub candidates: Vec<Name>,
-    /// The question to the user, as a sentence.
+    /// What is ambiguous and why, for the user: the address, the reason, and the ids of the candidates.
     pub text: String,
 }
 

@@ -192,7 +192,8 @@ impl KeptSecrets {
         }
     }
 
-    /// Applies a step of a rotation.
+    /// Records a rotation step: `Begin` marks the rotation as open, `Done` makes the pending value current, `Drop`
+    /// discards the pending value.
     pub(in crate::ledger) fn rotate(&mut self, address: &Name, step: RotationStep) {
         if step == RotationStep::Begin {
             self.rotating.insert(address.clone());

@@ -244,7 +244,7 @@ impl Ledger {
     /// Encrypts a value to the pinned recipients. `object`: the object that showed it, where it is not bound yet.
     ///
     /// # Errors
-    /// When nobody is pinned, or the value is not at hand or too large.
+    /// When no recipient is pinned, the value is unknown, or it is too large.
     pub fn encrypt_secret(
         &self,
         address: &str,

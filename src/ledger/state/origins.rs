@@ -123,9 +123,9 @@ impl CurrentOrigin {
         }
     }
 
-    /// Returns the new origins of a ledger after an apply from here; `None` when they stay.
-    ///
-    /// The directory before a move is dropped: a copy made there later is another stack.
+    /// Returns the origins of the ledger after an apply from this directory; `None` if they do not change, or if this
+    /// directory's origin is unknown. After a move, the old directory is removed from them: a later copy
+    /// in it is another stack.
     #[must_use]
     pub fn after_apply(
         &self,

@@ -135,7 +135,7 @@ pub enum IncidentKind {
     },
 }
 
-/// The outcome of an action.
+/// How a one-off action (`stead do`) ended, as far as the ledger records it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionOutcome {

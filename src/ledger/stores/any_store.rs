@@ -37,7 +37,7 @@ pub struct StoreOptions<'a> {
     pub identity: &'a LedgerIdentity,
     /// The holder that opens it.
     pub holder: LeaseHolder,
-    /// The time of the opening.
+    /// The current time, recorded in the lock as the time when it was taken.
     pub now: Timestamp,
     /// The maximum time until a request of a displaced holder takes effect.
     pub effect: Duration,
@@ -153,7 +153,7 @@ impl<K: Clock> AnyStore<K> {
     /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
-    /// As `read`.
+    /// The errors of `read`.
     pub async fn read_with_trail(
         place: &LedgerLocation,
         stack: &str,

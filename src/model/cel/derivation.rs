@@ -176,7 +176,8 @@ impl<'s> Deriver<'s, '_> {
         }
     }
 
-    /// Includes a file by its content.
+    /// Returns the derivation of a file's text: it depends on the content, not on the path. Fails if the path is
+    /// computed from a secret or the file cannot be read.
     fn derive_file(&self, path: &'s Expr) -> Result<Derivation, DerivationError> {
         // The path may be computed, but not from a secret: it is then the same in every run.
         let tree = IdedExpr { id: 0, expr: path.clone() };

@@ -61,8 +61,8 @@ pub fn is_masked(value: &Value) -> bool {
     matches!(value, Value::Secret(crate::model::values::secret::Secret::Fingerprint(None)))
 }
 
-/// Returns the value of one key of a map or record that was read as `whole`. A key that a map lacks is not set; a key
-/// that a record lacks is not shown, unless the record is empty.
+/// Returns the value of one key of a map or record. `Some(Null)`: the key is not set, because a map or an empty record
+/// lacks it. `None`: the service does not show it, because a non-empty record lacks it or the value is masked.
 #[must_use]
 pub fn told_part<'v>(ty: &Type, whole: &'v Value, key: &str) -> Option<&'v Value> {
     const NONE: &Value = &Value::Null;

@@ -162,7 +162,8 @@ fn parse_percent(text: &[u8]) -> Option<(char, usize)> {
     Some((char::from_u32(parse_digits(rest.get(..2), 16)?)?, 3))
 }
 
-/// Decodes the form encoding, in which `+` is a blank.
+/// Decodes the first character of form-urlencoded text, in which `+` is a space. Returns it with the number of bytes
+/// read; `None` if the text begins with neither `+` nor `%XX`.
 fn form_field(text: &[u8]) -> Option<(char, usize)> {
     if text.starts_with(b"+") { Some((' ', 1)) } else { parse_percent(text) }
 }

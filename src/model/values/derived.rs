@@ -265,7 +265,7 @@ impl DerivedSecret {
     /// Returns the same expression with a converted value, such as the form that an attribute requires.
     ///
     /// # Errors
-    /// That of `convert`.
+    /// The error of `convert`.
     pub fn try_map<E>(self, convert: impl FnOnce(Value) -> Result<Value, E>) -> Result<Self, E> {
         match (self.to_computable(), self.form) {
             (Some(value), DerivedForm::InMemory { derivation, .. }) => {

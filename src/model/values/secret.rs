@@ -203,7 +203,8 @@ impl Secret {
         }
     }
 
-    /// Returns the text that expressions compute with: the secret's own or the substitute.
+    /// Returns the text with which expressions compute: the plaintext, or the substitute of a deferred secret. `None`
+    /// if only the fingerprint is known, or the value is not text.
     #[must_use]
     pub fn computable_text(&self) -> Option<&str> {
         match self {

@@ -64,8 +64,8 @@ pub enum SignatureError {
     },
 }
 
-/// The id of a key: the SHA-256 of the public key as DER, as printed by `openssl pkey
-/// -pubout -outform DER | sha256sum`.
+/// Id of a signing key: `sha256:` and the SHA-256 of its DER-encoded public key in hexadecimal, the digits that
+/// `openssl pkey -pubout -outform DER | sha256sum` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KeyId(String);

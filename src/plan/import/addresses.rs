@@ -12,7 +12,7 @@ use crate::plan::join::catalog_index::CatalogIndex;
 /// The limit on characters of an address segment that is made from a live name.
 const MAX_NAME_CHARS: usize = 48;
 
-/// Assigns addresses to objects.
+/// Allocator of addresses for imported objects: each new address is legal, and neither taken nor reserved.
 pub(super) struct AddressAllocator<'a> {
     names: CatalogIndex<'a>,
     taken: BTreeSet<Address>,

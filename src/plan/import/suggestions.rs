@@ -105,7 +105,7 @@ fn suggest_reference(
 /// An object or an attribute that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportOmission {
-    /// The key of the object.
+    /// The live object that was left out, or whose attribute was left out.
     pub key: ObjectKey,
     /// The attribute; `None` if the whole object was left out.
     pub attribute: Option<Name>,

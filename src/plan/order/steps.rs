@@ -39,7 +39,7 @@ pub(in crate::plan) struct StepOrder {
 
 /// A step of a dependency cycle.
 pub(in crate::plan) struct CycleStep {
-    /// The number of its resource.
+    /// Index of the step's resource in `JoinedState::subjects`.
     pub n: usize,
     /// Its operation as a gerund: `creating`.
     pub doing: &'static str,

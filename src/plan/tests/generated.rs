@@ -13,7 +13,7 @@ use crate::plan::annotate::generated_secrets::{find_live_secrets, is_shown, look
 
 const TEXT: &str = "Zt4Yq8Lw2Rk6Nm1B";
 
-/// A ledger and a world with a generated secret among a volume's labels.
+/// Returns a test world whose ledger records a generated secret among the labels of `volume.media`.
 fn world() -> World {
     let mut world = World::new();
     world.write("volume.media", json!({"size": 10}));

@@ -8,8 +8,8 @@ use crate::model::address::Address;
 use crate::model::expression::Expression;
 use crate::plan::import::rebuild_ledger::RebuiltLedger;
 
-/// Describes a rebuilt ledger: `address=id`, followed by the differing attributes; `?` marks an ambiguous match,
-/// `-` a missing object.
+/// Describes a rebuilt ledger, one line per address: `address=id attributes` for a match and the attributes that
+/// differ; `? address=id|id rivals` for an ambiguous match; `- address` for a missing object.
 fn words(recovery: &RebuiltLedger) -> Vec<String> {
     let found = recovery.found.iter().map(|found| {
         let differs = found.candidate.differs.join(",");

@@ -20,7 +20,8 @@ use crate::report::views::list::ObjectSummary;
 /// Size limit of a comment in bytes. GitHub's limit is 65,536 characters.
 const MAX_COMMENT_BYTES: usize = 65_000;
 
-/// Size in bytes up to which the table of changes grows; the rest is reserved for the attributes.
+/// Size limit of the table of changes, in bytes. What remains of `MAX_COMMENT_BYTES` is reserved for
+/// the attribute diffs below it.
 const MAX_TABLE_BYTES: usize = 24_000;
 
 /// Limit on the warnings above the table; `MAX_ALERT_BYTES` limits their size in bytes.
@@ -72,8 +73,8 @@ impl MarkdownPage {
     }
 }
 
-/// Returns the name of a stack's environment in the form of the comment's hidden first line: `<!--
-/// stead:shop/prod -->`.
+/// Returns a title such as `shop/prod` in the form for a comment's hidden first line (`<!-- stead:shop/prod -->`):
+/// characters that could end the HTML comment become `_`.
 #[must_use]
 pub fn comment_marker(title: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-./_".contains(c);

@@ -84,7 +84,8 @@ fn spot_location(spot: &FindingLocation) -> Json {
     json!({"physicalLocation": {"artifactLocation": {"uri": encode_uri(&spot.file)}, "region": region}})
 }
 
-/// Returns a path as a relative URI reference; other characters than plain ones are percent-encoded.
+/// Returns a path as a relative URI reference, without a leading `./`. Every byte except ASCII letters,
+/// digits and `-._~/+@,=` is percent-encoded.
 fn encode_uri(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+@,=".contains(&byte);
     let path = path.strip_prefix("./").unwrap_or(path);

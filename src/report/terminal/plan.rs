@@ -14,7 +14,8 @@ use crate::report::views::drift;
 /// Limit on the width of a page: longer lines are hard to read.
 const MAX_PAGE_WIDTH: usize = 120;
 
-/// Context of a plan that is not part of it. A saved plan has no context.
+/// Facts about the planning run, shown with a plan but not part of it. For a plan read from a
+/// file, only `saved` is set.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlanContext {
     /// Number of live objects that were read.

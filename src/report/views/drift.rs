@@ -41,7 +41,7 @@ pub struct DriftReport<'a> {
 /// Objects of the account outside the stack's projects; they are only counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OtherProjectCounts {
-    /// Number of other projects.
+    /// Number of projects outside the stack in which an object was read that this ledger does not own.
     pub projects: usize,
     /// Number of unmanaged objects that belong to the account rather than to a project.
     pub account: usize,

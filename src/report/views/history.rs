@@ -167,7 +167,8 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
     page.finish()
 }
 
-/// Returns the page for a lock.
+/// Returns the page on a ledger's lock: its holder, since when, and when it expires; `None` means
+/// that the lock is free.
 #[must_use]
 pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> String {
     let mut page = TextPage::new(style);

@@ -48,7 +48,7 @@ pub(super) async fn check_account(
     };
     let now = link.client.clock().now();
     let local = session.settings.cloud == CloudEndpoint::Local;
-    // An emulator's clock runs as fast as it is told.
+    // The speed of an emulator's clock is configurable.
     let here = local
         || matches!(&session.settings.cloud, CloudEndpoint::Remote(url) if url.starts_with("http://"));
     let clock = match link.client.skew().await {

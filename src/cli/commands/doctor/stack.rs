@@ -224,7 +224,7 @@ async fn check_lock_status(
 ) -> DoctorCheck {
     const NAME: &str = "lock";
     if matches!(place, LedgerLocation::Http(_)) {
-        // A state server tells only whoever tries to take it.
+        // A state server reports its lock only to a client that tries to take it.
         return DoctorCheck::new_skipped(
             NAME,
             "A state server reports its lock only to a process that tries to take it.",

@@ -37,7 +37,7 @@ pub struct ImportArgs {
     /// Syntax of the written files
     #[arg(long, default_value = "yaml")]
     pub format: FileSyntax,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

@@ -22,10 +22,11 @@ pub(super) enum ImportedSecrets {
 }
 
 impl ImportedSecrets {
-    /// Returns how the secrets are handled.
+    /// Chooses where the secrets are written: the variable file that `--secrets-to` names, or nowhere, so that the user
+    /// must supply the variables.
     ///
     /// # Errors
-    /// When the file for them exists already.
+    /// When that file already exists.
     pub(super) fn from_args(args: &ImportArgs, variables: &[SecretVariable]) -> Result<Self, CliFailure> {
         let Some(path) = args.secrets_to.as_ref().filter(|_| !variables.is_empty()) else {
             return Ok(if variables.is_empty() { Self::None } else { Self::External });

@@ -17,7 +17,7 @@ pub struct MvArgs {
     /// New address: only the name may differ; for an instance, another key or a separate block
     #[arg(value_parser = parse_module_or_resource)]
     pub to: Address,
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

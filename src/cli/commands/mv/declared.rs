@@ -31,11 +31,11 @@ pub(in crate::cli::commands) struct MovableDeclaration<'b> {
 }
 
 impl<'b> MovableDeclaration<'b> {
-    /// Finds a module, or a resource in one, by its address. `by_hand` returns the advice for one instance, given its
-    /// address in the file.
+    /// Finds the `use` block of a module, or the block of a resource that a module declares. For a single instance of a
+    /// block with `for_each`, the error shows the advice that `by_hand` returns for the address in the file.
     ///
     /// # Errors
-    /// When there is none, or it is one instance of several.
+    /// When nothing has the address, or it is a single instance of a block with `for_each`.
     pub(in crate::cli::commands) fn find(
         begun: &'b StackSources,
         address: &Address,

@@ -24,7 +24,7 @@ use crate::report::json;
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(after_help = "Example:\n  STEAD_AGE_IDENTITY=~/stead-identity stead secret rekey -e prod")]
 pub struct SecretRekeyArgs {
-    /// Do not prompt
+    /// Do not prompt for confirmation
     #[arg(long)]
     pub yes: bool,
 }

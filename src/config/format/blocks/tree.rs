@@ -12,7 +12,7 @@ pub struct PrintedBlock {
     pub name: String,
     /// Entries of the body, in the order to write them.
     pub entries: Vec<PrintedEntry>,
-    /// Mark of its lines.
+    /// Marker with which the caller finds the lines of this block in the printed text.
     pub mark: LineMarker,
 }
 
@@ -23,7 +23,7 @@ pub struct PrintedEntry {
     pub key: String,
     /// Value of the entry, not yet in any syntax.
     pub value: PrintedValue,
-    /// Mark of its lines.
+    /// Marker with which the caller finds the lines of this block in the printed text.
     pub mark: LineMarker,
 }
 

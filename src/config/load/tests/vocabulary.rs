@@ -181,7 +181,7 @@ pub const ENVIRONMENT: &[Word] = &[
 pub const POLICY: &[Word] =
     &[needed("deny", Takes::Expression), needed("message", Takes::Text), word("on", Takes::Kinds)];
 
-/// Words of a `use`.
+/// Keywords of a `use` block, with the values that each takes.
 pub const USE: &[Word] = &[
     word("for_each", Takes::Keys),
     word("name", Takes::Front),
@@ -193,17 +193,17 @@ pub const USE: &[Word] = &[
 /// Words of another stack.
 pub const STACK: &[Word] = &[word("env", Takes::Environment), needed("source", Takes::Path)];
 
-/// Words of an entry of `moved`.
+/// Keywords of an entry of `moved`.
 pub const MOVED: &[Word] = &[needed("from", Takes::Address), needed("to", Takes::Address)];
 
 /// Keywords allowed in the `secrets` block.
 pub const SECRETS: &[Word] = &[word("recipients", Takes::Recipients)];
 
-/// Keywords allowed in an entry of `moved`.
+/// Keywords of an entry of `import`.
 pub const IMPORT: &[Word] =
     &[needed("id", Takes::Id), needed("to", Takes::Address), word("when", Takes::Condition)];
 
-/// Keywords allowed in an entry of `moved`.
+/// Keywords of an entry of `removed`.
 pub const REMOVED: &[Word] =
     &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Place)];
 

@@ -233,7 +233,7 @@ fn find_given_value<'d>(
     }
     for (path, document) in givers.var_files {
         if let Some(entry) = document.root.iter().find(|entry| entry.key == *name) {
-            // Whoever gives a secret gives it is, whatever stands in it.
+            // The source of a secret gives its exact text: nothing in it is parsed.
             let literal = *ty == VariableType::Secret && entry.value.scalar().is_some();
             let value = if literal {
                 ty.read(&entry.value)

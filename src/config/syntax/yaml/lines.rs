@@ -64,8 +64,8 @@ fn value_start(text: &str, first: usize, end: usize) -> usize {
     }
 }
 
-/// Returns the offset after the `}` that closes the expression whose `${` is at an
-/// offset, on the same line.
+/// Returns the offset after the `}` that closes the expression whose `${` begins at `at`; `None` if it is not
+/// closed on the same line.
 pub(super) fn expression_end(text: &str, at: usize) -> Option<usize> {
     let line = text[at..].split('\n').next()?;
     let (mut depth, mut quote) = (0_usize, None);

@@ -39,7 +39,7 @@ pub(in crate::emulator::world) static SIZES: [AppSize; 5] = [
     app_size("app-xl", 4_000, 4_096, 4_800),
 ];
 
-/// Returns the size with a slug.
+/// Returns the app size with this slug, such as `app-xs`; `None` if there is none.
 pub(in crate::emulator::world) fn find_size(slug: &str) -> Option<&'static AppSize> {
     SIZES.iter().find(|size| size.slug == slug)
 }

@@ -53,7 +53,7 @@ impl Cluster {
         self.control_plane_count == 1
     }
 
-    /// Returns the monthly price of the control plane; workers are billed with their pools.
+    /// Returns the monthly price of the control plane in USD; workers are billed with their node pools.
     pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
         from_cents(if self.is_single() { CONTROL_PLANE.0 } else { CONTROL_PLANE.1 })
     }
@@ -132,7 +132,7 @@ impl RecordKind for Cluster {
 /// How many events to keep per cluster.
 pub(in crate::emulator::world) const MAX_EVENTS: usize = 200;
 
-/// One event. (Shape assumed: the specification shows none.)
+/// An event in a cluster's event log. Its structure is assumed: the specification does not show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct ClusterEvent {

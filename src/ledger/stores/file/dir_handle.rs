@@ -98,7 +98,7 @@ impl DirHandle {
     /// Does the same as `make_below`; new directories have the usual permissions.
     ///
     /// # Errors
-    /// As `make_below`.
+    /// The errors of `make_below`.
     pub fn make_shared_below(&self, relative: &Path) -> io::Result<Self> {
         self.make_all(relative, Mode::from_raw_mode(0o777))
     }

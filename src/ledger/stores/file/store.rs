@@ -68,7 +68,7 @@ pub struct FileStoreOptions<'a> {
     pub identity: &'a LedgerIdentity,
     /// The actor, as `user@host`.
     pub who: &'a str,
-    /// The time of the opening.
+    /// The current time, recorded in the lock as the time when it was taken.
     pub now: Timestamp,
     /// The MAC key of the ledger, if it has one.
     pub seal: Option<&'a MacKey>,
@@ -141,7 +141,7 @@ impl FileStore {
     /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
-    /// As `read`.
+    /// The errors of `read`.
     pub fn read_with_trail(
         directory: &Path,
         stack: &str,

@@ -230,7 +230,7 @@ impl<K: Clock> HttpStore<K> {
     /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
-    /// As `read`.
+    /// The errors of `read`.
     pub async fn read_with_trail(
         settings: &StateServerSettings,
         stack: &str,

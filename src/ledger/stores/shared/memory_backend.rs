@@ -29,7 +29,7 @@ pub struct MemoryContents {
     pub lines: RefCell<BTreeMap<u64, Vec<u8>>>,
     /// Checkpoints by their number.
     pub summaries: RefCell<BTreeMap<u64, Vec<u8>>>,
-    /// The condition that is not enforced.
+    /// Guarantee that the backend violates on purpose, for tests; `None` for a correct backend.
     pub lax: Cell<Option<BrokenGuarantee>>,
     /// The backend's own clock.
     pub now: Cell<Duration>,

@@ -257,7 +257,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     /// Does the same as `read`, and returns the digests of the lines.
     ///
     /// # Errors
-    /// As `read`.
+    /// The errors of `read`.
     pub async fn read_with_trail(
         shelf: &H,
         stack: &str,

@@ -13,7 +13,7 @@ use crate::model::source::SourceId;
 const YAML: &str = "stead: 1\nvars:\n  a: { type: int, default: [1, \"x\"] }\nbase: &b {k: \"${x ? 1 : 2}\", c: '*/5'}\nvm:\n  web:\n    <<: *b\n    size: 9.10\n    text: |\n      one\n      two\n    list:\n      - a\n      - b: c # d\n";
 const KDL: &str = "stead 1\nvars {\n  a type=int default=1 { one_of 1 0x2 \"x\\ty\" }\n}\n// c\nvm web k=\"${x ? 1 : 2}\" /-c=#true {\n  text \"\"\"\n    one\n    two\n    \"\"\"\n  list { - a; - b=c }\n  raw #\"x\"# /* d */ #null \\\n    9.10\n}\n";
 
-/// Pieces that mean something to one of the syntaxes.
+/// Fragments with a special meaning in YAML or KDL, from which the fuzz test assembles its inputs.
 const PIECES: [&str; 44] = [
     "{", "}", "[", "]", "(", ")", "\"", "'", "\"\"\"", "#", "# ", "=", " = ", ":", ": ", ",", ";", "\\",
     "/", "//", "/-", "/*", "*/", "-", "- ", "&a ", "*a", "<<", "!x ", "|", ">", "%", "@", "`", "${", "$",
