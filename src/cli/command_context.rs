@@ -120,14 +120,7 @@ impl CommandContext {
 
     /// Returns a command line with the global flags of this one, so that the user can copy it.
     pub(super) fn command_line(&self, command: &str) -> String {
-        let said = self.settings.said.iter().map(String::as_str);
-        let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
-        escape::escape_line(words.join(" ").trim_end()).into_owned()
-    }
-
-    /// Returns a text in which the command lines have the global flags of this one, so that the user can copy them.
-    pub(super) fn to_copy(&self, text: &str) -> String {
-        text.replace("stead resolve ", &format!("{} ", self.command_line("resolve")))
+        self.settings.command_line(command)
     }
 
     /// Returns the options of a plan that do not come from the stack.
@@ -167,28 +160,6 @@ impl CommandContext {
     /// When the configured backend is invalid, or none is configured and the stack requires one.
     pub(super) fn ledger_location(&self, project: &LoadedStack) -> Result<LedgerLocation, CliFailure> {
         ledger_settings::ledger_location(&self.settings, &project.stack, &project.directory)
-    }
-
-    /// Asks for confirmation, unless `yes` is set.
-    ///
-    /// # Errors
-    /// When there is no terminal to ask on.
-    pub(super) async fn confirm_action(&self, yes: bool, question: &str) -> Result<bool, CliFailure> {
-        if yes {
-            return Ok(true);
-        }
-        if !self.ui.interactive {
-            return Err(CliFailure::new(
-                Exit::Usage,
-                "confirmation is required, but this is not a terminal",
-            )
-            .help("Pass --yes. Nothing was changed."));
-        }
-        let agreed = self.ui.ask_approval(question, None).await?;
-        if !agreed {
-            self.ui.write_message("Nothing was changed.");
-        }
-        Ok(agreed)
     }
 
     /// Connects to the service, or starts the built-in cloud, as configured.

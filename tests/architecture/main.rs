@@ -69,6 +69,26 @@ const CROWDED_FOLDERS: usize = 0;
 /// folder that is listed here lists all its entries.
 const ORDER: &[(&str, &[&str])] = &[
     (
+        "cli",
+        &[
+            "args",
+            "process",
+            "files",
+            "service",
+            "stack",
+            "ledger",
+            "secrets",
+            "planning",
+            "forge",
+            "testing",
+            "command_context",
+            "actions",
+            "artifacts",
+            "commands",
+            "dispatch",
+        ],
+    ),
+    (
         "model",
         &[
             "address",

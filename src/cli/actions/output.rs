@@ -186,7 +186,7 @@ impl CompletedAction<'_> {
         let is_new = old.is_none();
         let new = connection.merge_into(&old.unwrap_or_default(), &name, args.use_context).map_err(left)?;
         let question = format!("Replace {name} in {}?", stack_files::display_path(path));
-        if new.replaces && !session.confirm_action(args.yes, &question).await? {
+        if new.replaces && !session.ui.confirm_action(args.yes, &question).await? {
             return Ok(true);
         }
         if is_new {

@@ -50,7 +50,7 @@ pub(super) async fn run(
         .map_err(|refusal| rewrite_files::edit_failure(&before, refusal))?;
     check_edited_stack(session, &stack.sources, &before, &after)?;
     let rewrite = FileRewrite { path: PathBuf::from(&before.path), before, after };
-    if rewrite_files::write_rewrites(session, &[rewrite], yes).await? {
+    if rewrite_files::write_rewrites(&session.ui, &[rewrite], yes).await? {
         session.ui.report_done(&format!("The configuration has the live value of {wanted} now."));
         session.next("plan", "shows that an apply no longer reverts it");
     }

@@ -148,7 +148,7 @@ async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFai
         .help("Pass --yes. Nothing was sent."));
     }
     session.ui.write_message(laid_out(&what).trim_end());
-    session.confirm_action(false, "Do it?").await
+    session.ui.confirm_action(false, "Do it?").await
 }
 
 /// Warns that the next apply reverts the action, if the configuration sets another value.

@@ -8,7 +8,6 @@ use clap::Args;
 use super::ledger_copy::missing_ledger;
 use crate::apply::context::TimingBounds;
 use crate::cli::command_context::CommandContext;
-use crate::cli::files::repository_walk;
 use crate::cli::files::stack_files::SharedRoot;
 use crate::cli::ledger::high_water_mark::HighWaterMarkStore;
 use crate::cli::ledger::ledger_io::{self, LedgerOpenOptions};
@@ -17,6 +16,7 @@ use crate::cli::ledger::stack_origin;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
+use crate::cli::stack::repository_walk;
 use crate::cloud::system_clock::SystemRandom;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::LedgerIdentity;
@@ -178,7 +178,7 @@ async fn adopt_units(
             join_origins(ledger)
         ));
     }
-    if !session.confirm_action(args.yes, "Adopt?").await? {
+    if !session.ui.confirm_action(args.yes, "Adopt?").await? {
         return Ok(Exit::Failed);
     }
     for unit in &units {

@@ -6,7 +6,6 @@ pub(in crate::cli) mod request;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::time::Duration;
 
 use super::apply::approval::{
     NO_LEDGER_EXPECT_NOTICE, ask_approval, check_confirmation, require_approval_flag,
@@ -57,9 +56,6 @@ use crate::report::review::ReviewSubject;
 use crate::report::run_report::RunReport;
 use crate::report::text::phrases;
 use crate::report::views::apply_outcome::{self, OutcomeFooter};
-
-/// Timeout for releasing the ledger's lock after the second stop signal.
-const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Applies a stack or a saved plan.
 ///
@@ -308,9 +304,10 @@ impl<'a> ApplyCommand<'a> {
 
     /// Resolves the intents that an earlier run left open.
     async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
+        let Self { session, journal, .. } = self;
         self.put_in_what_was_kept().await?;
-        ambiguous_intents::warn_ambiguous_intents(self.session, &self.journal.ledger());
-        if self.journal.ledger().intents.is_empty() {
+        ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &journal.ledger());
+        if journal.ledger().intents.is_empty() {
             return Ok(());
         }
         let telling = self.session.progress_reporter(self.connection, None);
@@ -349,7 +346,7 @@ impl<'a> ApplyCommand<'a> {
     /// Releases the ledger's lock within the time limit, because the user stopped the process.
     async fn release_ledger(&self) -> CliFailure {
         let released = self.journal.abandon();
-        let time = self.connection.client.clock().sleep(RELEASE_TIMEOUT);
+        let time = self.connection.client.clock().sleep(ledger_io::RELEASE_TIMEOUT);
         futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
         let again = format!("Continue with: {}", self.session.command_line("apply"));
         CliFailure::new(Exit::Interrupted, "stopped at once")
@@ -399,7 +396,10 @@ impl<'a> ApplyCommand<'a> {
             let destroys = plan.base.destroy;
             let stead = self.session.command_line("");
             let ending = OutcomeFooter { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
-            outcome.questions.iter_mut().for_each(|asked| *asked = self.session.to_copy(asked));
+            outcome
+                .questions
+                .iter_mut()
+                .for_each(|asked| *asked = self.session.settings.with_global_flags(asked));
             ui.write_result(&apply_outcome::outcome_page(&outcome, ending, ui.style));
             data_consent::report_data_loss(&self.session.ui, plan, &outcome);
         }

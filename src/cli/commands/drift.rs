@@ -68,7 +68,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     let options = session.read_only_options();
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    ambiguous_intents::warn_ambiguous_intents(session, &ledger);
+    ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &ledger);
     let pinned = read_pinned_names(&connection.lock_file)?;
     let (plan, mut world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;

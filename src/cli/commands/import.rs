@@ -315,12 +315,12 @@ impl ImportCommand<'_> {
         }
         let secrets = ImportedSecrets::from_args(args, &accepted.variables)?;
         if let Some(edits) = &edits {
-            if !edits.confirm_and_write(self.session, args.yes).await? {
+            if !edits.confirm_and_write((&self.session.ui, &self.session.settings.dir), args.yes).await? {
                 return Ok(Exit::Failed);
             }
         } else {
             let question = format!("Write {} files and import this?", accepted.files.len());
-            if !self.session.confirm_action(args.yes, &question).await? {
+            if !self.session.ui.confirm_action(args.yes, &question).await? {
                 return Ok(Exit::Failed);
             }
             secrets.write(self.session)?;
@@ -427,7 +427,7 @@ impl ImportCommand<'_> {
             return Ok(Exit::Done);
         };
         let question = if differs { "Adopt it? The next apply changes it as shown." } else { "Adopt it?" };
-        if !self.session.confirm_action(args.yes, question).await? {
+        if !self.session.ui.confirm_action(args.yes, question).await? {
             return Ok(Exit::Failed);
         }
         self.record_adoptions(vec![entry], &world).await?;
@@ -455,7 +455,7 @@ impl ImportCommand<'_> {
             ui.write_message("Nothing was written.");
             return Ok(exit);
         }
-        if !self.session.confirm_action(args.yes, "Adopt these?").await? {
+        if !self.session.ui.confirm_action(args.yes, "Adopt these?").await? {
             return Ok(Exit::Failed);
         }
         let count = recovery.found.len();

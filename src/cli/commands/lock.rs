@@ -103,7 +103,7 @@ async fn break_lock(
     session
         .ui
         .write_message("become ambiguous intents, and their resources are frozen until you resolve them.");
-    if !session.confirm_action(args.yes, "Break the lock?").await? {
+    if !session.ui.confirm_action(args.yes, "Break the lock?").await? {
         return Ok(Exit::Failed);
     }
     let effect = TimingBounds::default().effect;

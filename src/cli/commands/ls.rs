@@ -66,7 +66,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
-    ambiguous_intents::warn_ambiguous_intents(session, &ledger);
+    ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &ledger);
     let pinned = read_pinned_names(&connection.lock_file)?;
     let options = session.read_only_options();
     check_kinds(&args.kinds)?;

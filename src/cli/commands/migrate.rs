@@ -71,7 +71,7 @@ pub(super) async fn run(
     session.ui.write_message(&format!(
         "The ledger moves from {from} to {to}. It cannot be used at {from} afterwards."
     ));
-    if !session.confirm_action(args.yes, "Move it?").await? {
+    if !session.ui.confirm_action(args.yes, "Move it?").await? {
         return Ok(Exit::Failed);
     }
     let old = open_ledger_at(session, from, None, project).await?;

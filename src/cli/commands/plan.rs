@@ -95,7 +95,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
         // Only a warning here; an apply refuses such a ledger.
         session.ui.write_message(&format!("warning: {what}: {means}"));
     }
-    ambiguous_intents::warn_ambiguous_intents(session, &ledger);
+    ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &ledger);
     kept_secrets::warn_unauthenticated(&session.settings, &ledger);
     let pinned = read_pinned_names(&connection.lock_file)?;
     let clock = connection.client.clock();

@@ -86,7 +86,7 @@ impl RecoverCommand<'_> {
             ui.write_message("Nothing was written.");
             return Ok(exit);
         }
-        if !self.session.confirm_action(args.yes, "Write this ledger?").await? {
+        if !self.session.ui.confirm_action(args.yes, "Write this ledger?").await? {
             return Ok(Exit::Failed);
         }
         let count = recovery.found.len();

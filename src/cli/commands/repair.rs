@@ -167,7 +167,7 @@ pub(super) async fn run(
     } else {
         page::repair_page(kept, &losses, session.ui.style)
     });
-    if !session.confirm_action(args.yes, "Repair it so?").await? {
+    if !session.ui.confirm_action(args.yes, "Repair it so?").await? {
         return Ok(Exit::Failed);
     }
     let aside = repair.write()?;

@@ -48,14 +48,15 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ResolveArgs) ->
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     let lost = lost_secrets::find_lost_secrets(&project, &ledger);
     let Some(asked) = &args.operation else {
-        let page = || session.to_copy(&render_open_intents(&ledger, &lost));
+        let page = || session.settings.with_global_flags(&render_open_intents(&ledger, &lost));
         session.ui.write_result(&if session.ui.json { intents_document(&ledger, &lost) } else { page() });
         return Ok(Exit::Done);
     };
     if let Some(lost) = lost.iter().find(|lost| lost.address.as_str() == asked) {
         let Some(answer) = &args.answer else {
             let lost = std::slice::from_ref(lost);
-            let text = || session.to_copy(&lost.iter().map(told_lost).collect::<String>());
+            let text =
+                || session.settings.with_global_flags(&lost.iter().map(told_lost).collect::<String>());
             session.ui.write_result(&if session.ui.json {
                 intents_document(&ledger, lost)
             } else {
@@ -79,7 +80,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ResolveArgs) ->
         session.ui.write_result(&if session.ui.json {
             intents_document(&ledger, &[])
         } else {
-            session.to_copy(&render_intent(&ledger, op))
+            session.settings.with_global_flags(&render_intent(&ledger, op))
         });
         return Ok(Exit::Done);
     };

@@ -156,7 +156,7 @@ impl SealCommand<'_> {
         let ui = self.session.ui;
         ui.write_message(&self.summary(&journal.ledger(), was));
         let question = format!("Add MACs of the key {} to it?", self.key.id());
-        if !self.session.confirm_action(self.args.yes, &question).await? {
+        if !self.session.ui.confirm_action(self.args.yes, &question).await? {
             return Ok(Exit::Failed);
         }
         journal.enable_macs(&self.key, &self.session.who, SystemClock.now()).await?;

@@ -254,7 +254,7 @@ async fn replace_ledger(
     if !began
         && !ledger_io::while_kept(
             journal,
-            session.confirm_action(args.yes, "Replace the ledger by the copy?"),
+            session.ui.confirm_action(args.yes, "Replace the ledger by the copy?"),
         )
         .await?
     {

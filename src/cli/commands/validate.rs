@@ -211,7 +211,7 @@ async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<()
         session.ui.write_message("There are no safe fixes.");
         return Ok(());
     }
-    rewrite_files::write_rewrites(session, &rewrites, args.yes).await.map(drop)
+    rewrite_files::write_rewrites(&session.ui, &rewrites, args.yes).await.map(drop)
 }
 
 /// Returns the diagnostics of a stack with these texts.

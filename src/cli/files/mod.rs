@@ -5,6 +5,5 @@ pub(super) mod git_ignored;
 pub(super) mod git_origin;
 pub(super) mod output_path;
 pub(super) mod overlay_fs;
-pub(super) mod repository_walk;
 pub(super) mod stack_files;
 pub(super) mod write_files;

@@ -2,21 +2,22 @@
 
 use clap::Subcommand;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::process::output::Ui;
+use crate::cli::process::settings::Settings;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::report::text::escape;
 
 /// Prints each ambiguous intent on one line, with the ways to resolve it; also requests that may become ambiguous.
-pub(in crate::cli) fn warn_ambiguous_intents(session: &CommandContext, ledger: &Ledger) {
+pub(in crate::cli) fn warn_ambiguous_intents(ui: &Ui, settings: &Settings, ledger: &Ledger) {
     for text in
         ledger.questions.keys().filter_map(|op| ambiguous_intent::describe_ambiguous_intent(ledger, *op))
     {
-        session.ui.write_message(&format!("question: {}", session.to_copy(&escape::escape_line(&text))));
+        ui.write_message(&format!("question: {}", settings.with_global_flags(&escape::escape_line(&text))));
     }
     for text in ambiguous_intent::likely_ambiguous_intents(ledger) {
-        session.ui.write_message(&format!("note: {}", session.to_copy(&escape::escape_line(&text))));
+        ui.write_message(&format!("note: {}", settings.with_global_flags(&escape::escape_line(&text))));
     }
 }
 

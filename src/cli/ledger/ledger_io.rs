@@ -29,6 +29,9 @@ use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
 use crate::model::values::value::Value;
 
+/// Timeout for releasing the ledger's lock after the second stop signal.
+pub(in crate::cli) const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The journal type of all commands.
 pub(in crate::cli) type CommandJournal = Journal<CommandStore>;
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
 
+use super::exit_code::Exit;
 use super::failure::CliFailure;
 use crate::report::json;
 use crate::report::text::style::TextStyle;
@@ -73,6 +74,32 @@ impl Ui {
         if !self.json && !self.ndjson {
             self.hint(&format!("next: {text}"));
         }
+    }
+
+    /// Asks for confirmation, unless `yes` is set.
+    ///
+    /// # Errors
+    /// When there is no terminal to ask on.
+    pub(in crate::cli) async fn confirm_action(
+        &self,
+        yes: bool,
+        question: &str,
+    ) -> Result<bool, CliFailure> {
+        if yes {
+            return Ok(true);
+        }
+        if !self.interactive {
+            return Err(CliFailure::new(
+                Exit::Usage,
+                "confirmation is required, but this is not a terminal",
+            )
+            .help("Pass --yes. Nothing was changed."));
+        }
+        let agreed = self.ask_approval(question, None).await?;
+        if !agreed {
+            self.write_message("Nothing was changed.");
+        }
+        Ok(agreed)
     }
 
     /// Asks for confirmation: yes, or a text that must be typed. Enter alone means no, and so does

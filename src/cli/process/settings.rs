@@ -16,6 +16,7 @@ use crate::ledger::stores::location::without_password;
 use crate::model::address::Name;
 use crate::model::redact::redact_address;
 use crate::model::values::secret::Secret;
+use crate::report::text::escape;
 
 /// The stack's directory if none is configured.
 pub const DEFAULT_DIR: &str = ".";
@@ -124,6 +125,18 @@ pub enum CloudEndpoint {
 }
 
 impl Settings {
+    /// Returns a command line with the global flags of this one, so that the user can copy it.
+    pub(in crate::cli) fn command_line(&self, command: &str) -> String {
+        let said = self.said.iter().map(String::as_str);
+        let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
+        escape::escape_line(words.join(" ").trim_end()).into_owned()
+    }
+
+    /// Returns a text in which the command lines have the global flags of this one.
+    pub(in crate::cli) fn with_global_flags(&self, text: &str) -> String {
+        text.replace("stead resolve ", &format!("{} ", self.command_line("resolve")))
+    }
+
     /// Sets whether the stack is trusted. An untrusted stack gets no value from the environment,
     /// because it could print it.
     pub fn set_trust(&mut self, trusted: bool) {

@@ -7,4 +7,3 @@ pub(super) mod lost_secrets;
 pub(super) mod prompt;
 pub(super) mod redaction;
 pub(super) mod secret_sinks;
-pub(super) mod sink_checks;

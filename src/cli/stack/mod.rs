@@ -2,8 +2,10 @@
 
 pub(super) mod lock_file;
 pub(super) mod project;
+pub(super) mod repository_walk;
 pub(super) mod rewrite_files;
 pub(super) mod secret_values;
+pub(super) mod sink_checks;
 pub(super) mod source_archives;
 pub(super) mod source_edits;
 pub(super) mod unknown_addresses;

@@ -6,9 +6,9 @@ use crate::cli::files::stack_files::{self, ConfinedFiles, SharedRoot, StackFiles
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
-use crate::cli::secrets::sink_checks;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::secret_values::SecretValues;
+use crate::cli::stack::sink_checks;
 use crate::config::load::{self, LoadFailure, StackHeader};
 use crate::config::request::{LoadRequest, SecretAccess};
 use crate::config::stack::model::Stack;

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::output::Ui;
 use crate::config::edit::EditError;
 use crate::config::load::LoadFailure;
 use crate::config::syntax::decode;
@@ -69,16 +69,16 @@ pub(in crate::cli) fn edit_failure(source: &Source, refusal: EditError) -> CliFa
 /// # Errors
 /// When there is no terminal to ask on, or a file cannot be written.
 pub(in crate::cli) async fn write_rewrites(
-    session: &CommandContext,
+    ui: &Ui,
     rewrites: &[FileRewrite],
     yes: bool,
 ) -> Result<bool, CliFailure> {
     for rewrite in rewrites {
         let FileRewrite { before, after, .. } = rewrite;
-        let style = session.ui.message_style;
-        session.ui.write_message(edits::edit_page(&before.path, &before.text, after, style).trim_end());
+        let style = ui.message_style;
+        ui.write_message(edits::edit_page(&before.path, &before.text, after, style).trim_end());
     }
-    if !session.confirm_action(yes, "Write this?").await? {
+    if !ui.confirm_action(yes, "Write this?").await? {
         return Ok(false);
     }
     for rewrite in rewrites {

@@ -1,16 +1,17 @@
 //! Edits of the files of a stack and its modules: made in memory, resolved again, shown, confirmed, and written.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use super::project::StackSources;
-use crate::cli::command_context::CommandContext;
 use crate::cli::files::overlay_fs::OverlayFiles;
 use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::output::Ui;
 use crate::config::edit::{Edit, EditableFile, apply_edits};
 use crate::config::load::{self, LoadFailure};
 use crate::config::stack::model::Stack;
@@ -87,7 +88,7 @@ impl<'a> SourceEdits<'a> {
     /// When there is no terminal to ask on, or a file changed meanwhile or cannot be written.
     pub(in crate::cli) async fn confirm_and_write(
         &self,
-        session: &CommandContext,
+        (ui, directory): (&Ui, &Path),
         yes: bool,
     ) -> Result<bool, CliFailure> {
         let old = |id: SourceId| {
@@ -102,16 +103,16 @@ impl<'a> SourceEdits<'a> {
             .filter(|(_, old, new)| old.text != new.text)
             .collect();
         let diffs: Vec<(String, String)> = edited.iter().map(|(_, old, new)| file_diff(old, new)).collect();
-        if session.ui.json {
-            session.ui.write_result(&json::edits_document(&diffs));
+        if ui.json {
+            ui.write_result(&json::edits_document(&diffs));
         } else {
-            session.ui.write_result(&diffs.iter().map(|(_, diff)| diff.as_str()).collect::<String>());
+            ui.write_result(&diffs.iter().map(|(_, diff)| diff.as_str()).collect::<String>());
         }
-        if !session.confirm_action(yes, "Write this?").await? {
+        if !ui.confirm_action(yes, "Write this?").await? {
             return Ok(false);
         }
         for (id, old, new) in edited {
-            let path = session.settings.dir.join(&old.path);
+            let path = directory.join(&old.path);
             let own = !self.shared.contains_key(&id) && stack_files::path_exists(&path);
             let path = if own { path } else { old.path.clone().into() };
             if stack_files::read_optional(&path)?.as_deref() != Some(&*old.text) {

@@ -87,7 +87,7 @@ async fn under_lock(
         }
     }
     let question = format!("Encrypt {} kept secrets to these {} recipients?", opened.len(), declared.len());
-    if !ledger_io::while_kept(journal, session.confirm_action(args.yes, &question)).await? {
+    if !ledger_io::while_kept(journal, session.ui.confirm_action(args.yes, &question)).await? {
         return Ok(Exit::Failed);
     }
     if pinned != declared {

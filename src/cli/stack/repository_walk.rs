@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
-use super::git_ignored::IgnoreFiles;
+use crate::cli::files::git_ignored::IgnoreFiles;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project;
 use crate::config::input::discovery::is_stack_file;
