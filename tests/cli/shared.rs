@@ -74,7 +74,7 @@ impl Shared {
         fs::remove_dir_all(self.case.path(".stead")).unwrap_or_default();
         self.exits(0, "apply --yes").says(&["No changes"]);
         self.exits(0, "lock status").says(&["is free"]);
-        self.exits(0, "state verify").says(&["is whole"]);
+        self.exits(0, "state verify").says(&["is intact"]);
         self.exits(0, "history").says(&["done"]);
     }
 

@@ -217,7 +217,7 @@ fn a_ciphertext_copied_from_another_secret_is_rejected() {
         let old = good["secrets"]["values"]["vars.token"]["ciphertext"].clone();
         ledger["secrets"]["values"]["vars.token"]["ciphertext"] = old;
     });
-    keys.with("ada", 1, "secret get vars.token --show").says(&["made for another version"]);
+    keys.with("ada", 1, "secret get vars.token --show").says(&["created for another version"]);
     keys.forge(|ledger| ledger["secrets"]["values"] = secrets(&newer));
     // Of another environment or ledger.
     keys.forge(|ledger| {

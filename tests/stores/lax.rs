@@ -55,7 +55,11 @@ async fn a_database_that_ignores_a_condition_is_refused() {
     let anew = "delete from stead_leases where ledger = new.ledger;";
     for (name, sql, wanted) in [
         ("lax_lines", trigger("stead_lines", "insert", over), "it overwrote a line"),
-        ("lax_anew", trigger("stead_leases", "insert", anew), "it made anew what was there"),
+        (
+            "lax_anew",
+            trigger("stead_leases", "insert", anew),
+            "it accepted the creation of an object that existed already",
+        ),
         ("lax_stale", trigger("stead_leases", "update", stale), "it replaced an object that had changed"),
         ("lax_key", "alter table stead_lines drop constraint stead_lines_pkey".to_owned(), "(42P10)"),
     ] {

@@ -232,7 +232,7 @@ async fn a_role_without_create_privilege_uses_existing_tables() {
     let worker = address.replace("postgres@", "worker@");
     let refused = reason(shelf(&worker).put_lease(&lease(1), None).await);
     assert!(
-        refused.contains("permission denied for schema public (42501); let an administrator"),
+        refused.contains("permission denied for schema public (42501); an administrator must"),
         "{refused}"
     );
     administer(&address, &stead::ledger::stores::postgres::tables::setup_script(None, "worker")).await;
@@ -287,7 +287,7 @@ async fn malformed_tables_and_rows_are_rejected() {
         (
             "text",
             "alter table stead_lines alter line type text using 'x'",
-            "the column `line` is does not have the type that stead uses",
+            "the column `line` does not have the type that stead uses",
         ),
         ("broken", "update stead_leases set lease = '{'", "read the lease: its row is damaged"),
         ("forged", "update stead_leases set epoch = 7", "its row is damaged: two epochs"),

@@ -74,5 +74,5 @@ async fn only_a_server_with_a_trusted_certificate_is_used() {
     let stranger = tried(&format!("{name}?sslmode=require")).await;
     assert!(stranger.contains("invalid peer certificate"), "{stranger}");
     let none = tried(&format!("{name}?sslrootcert=/nowhere.pem")).await;
-    assert!(none.contains("the authorities in /nowhere.pem cannot be used"), "{none}");
+    assert!(none.contains("the certificate authorities in /nowhere.pem cannot be used"), "{none}");
 }
