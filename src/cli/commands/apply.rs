@@ -79,7 +79,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> R
     Box::pin(plan_and_apply(session, &order)).await
 }
 
-/// Plans, asks for approval, and runs the plan; has the errors of [`run`].
+/// Plans, asks for approval, and runs the plan; has the errors of `run`.
 pub(in crate::cli) async fn plan_and_apply(
     session: &CommandContext,
     order: &ApplyRequest<'_>,
