@@ -160,7 +160,7 @@ impl Dependencies {
         (file != self.file_of(type_id.0)).then(|| (self.file_of(from), file, format!(".{name}()")))
     }
 
-    /// Returns the type of a receiver, if expected one of ours.
+    /// Returns the type of a receiver, if it is one of ours.
     fn receiver_type(&self, from: usize, receiver: &Receiver) -> Option<TypeId> {
         let type_id = self.modules.resolve(from, &receiver.variable).item?;
         let Some(field) = &receiver.field else { return Some(type_id) };

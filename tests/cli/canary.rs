@@ -205,7 +205,7 @@ fn no_planted_secret_is_printed_or_written() {
     assert!(catch.looked > 60, "{}", catch.looked);
 }
 
-/// Answers everything with an error, and keeps the old state told.
+/// Answers every request with an error, and records the requests.
 fn listener() -> (String, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! How things end, and the notes and other descriptions: refusals, roll-outs, secrets on their way, lines to copy.
+//! How commands end, and what they print then: refusals, roll-outs, secrets in delivery, commands to copy.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use std::io::{BufRead, BufReader, Read};

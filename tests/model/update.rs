@@ -176,7 +176,7 @@ impl State {
         if at.is_over() { self.finish(worker, at) } else { self.go(worker, at) }
     }
 
-    /// The call of a step is known to have took effect: the next one is looked at.
+    /// The call of a step is known to have taken effect: the next one is checked.
     fn next_step(&mut self, worker: usize) {
         self.workers[worker].step += 1;
         self.close(worker, At::Check);
@@ -285,7 +285,7 @@ impl Update {
         self.has(Bug::NoLease) || state.lease.is_of(worker, state.workers[worker].epoch)
     }
 
-    /// Tells whether a call can be told to have took effect by a look at the object.
+    /// Returns whether reading the object shows that a call has taken effect.
     fn is_absolute(&self, field: u8) -> bool {
         !(self.once && field == 1)
     }

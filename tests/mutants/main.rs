@@ -41,7 +41,7 @@ struct Mutant {
     /// What the broken program does.
     name: String,
     file: String,
-    /// A piece of the file that stands there once, and what is put instead.
+    /// Text that occurs once in the file, and its replacement.
     find: String,
     replace: String,
     /// Arguments of `cargo test`: one of these runs must fail. The quickest comes first.

@@ -359,7 +359,7 @@ fn secrets_in_other_text_of_the_service_are_redacted() {
 fn a_status_that_repeats_a_secret_is_redacted() {
     for output in OUTPUTS {
         let mut harness = Harness::new();
-        // Not as soon as it lists what exists: once the request was sent.
+        // Not while it lists objects, but after the request was sent.
         harness.echo.set(Mode::Status { text: format!("waiting for {}", canary(1)), times: 4 });
         let run = harness.run(&format!("apply --yes -vv --output {output}"));
         assert!(*output != "ndjson" || run.all().contains("(secret)"), "{}", run.all());

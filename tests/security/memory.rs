@@ -26,7 +26,7 @@ struct Bomb {
     code: &'static str,
 }
 
-/// Locals of which each is made of the one before; `{}` occurs for that.
+/// Locals, each of which is computed from the previous one; `{}` is the placeholder of its name.
 fn chain(first: &str, next: &str, levels: usize) -> String {
     let mut text = format!("{HEAD}locals:\n  a0: {first}\n");
     for n in 1..=levels {
@@ -177,7 +177,7 @@ fn many_files() -> Vec<(String, String)> {
     files
 }
 
-/// Modules in modules, each of which gives the next one twice the old state given.
+/// Modules in modules, each of which passes the next one twice its own input.
 fn modules() -> Vec<(String, String)> {
     let call =
         |to: usize, value: &str| format!("use: {{ m: {{ source: ../m{to}, with: {{ v: {value} }} }} }}\n");

@@ -38,7 +38,7 @@ fn assert_frozen(outside: &Rc<Outside>, aim: &Aim, told: &str) -> AmbiguousInten
 
 #[test]
 fn an_update_by_a_holder_that_may_still_send_is_ambiguous() {
-    // It has took effect, or has none for a day.
+    // It has taken effect, or has no effect for a day.
     for lost in [true, false] {
         let (mut outside, aim) = grown();
         if lost {

@@ -168,7 +168,7 @@ fn rounds() -> usize {
     std::env::var("STEAD_RACES").ok().map_or(RACES, |text| text.parse().unwrap())
 }
 
-/// Two processes race for a ledger again and again: every other time for one that is does not exist yet.
+/// Two processes race for a ledger again and again: every other time for one that does not exist yet.
 pub async fn one_of_two_gets_it(place: &str, environment: &[(&str, String)]) {
     let folder = tempfile::tempdir().unwrap();
     let marker = folder.path().join("held");

@@ -263,7 +263,7 @@ fn a_value_over_the_budget_is_not_built() {
     assert_eq!(concatenate_parts(&[part.clone(), part], &budget), Err(EvaluationError::TooLarge));
 }
 
-/// vm.web.a exists, vm.web.b is on its way, vpc.main is does not exist yet.
+/// vm.web.a exists, vm.web.b is being created, vpc.main does not exist yet.
 struct World;
 
 impl AttributeLookup for World {

@@ -1,6 +1,6 @@
 //! `World`: a stack's inputs built by hand, and a pure model of apply: small enough to be believed.
 
-#![allow(clippy::needless_pass_by_value, reason = "`json!(…)` occurs in place, as a block does")]
+#![allow(clippy::needless_pass_by_value, reason = "`json!(…)` is written in place, as a block is")]
 
 mod apply;
 

@@ -1,4 +1,4 @@
-//! `Echo`: stands between the command and the emulator, and repeats in its answers the old state sent.
+//! `Echo`: a proxy between the command and the emulator, which repeats the request in its responses.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

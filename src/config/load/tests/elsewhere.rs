@@ -1,4 +1,4 @@
-//! What is looked up elsewhere: known offline by name and type, and put instead once it was read.
+//! Lookups and outputs of other stacks: known offline by name and type, and replaced by their values once read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -51,7 +51,7 @@ fn a_restored_volume_is_attached_where_it_was() {
     cloud.status_is(&path, "in_use");
     cloud.ok(&format!("POST {path}/detach"), Value::Null);
     cloud.ok(&format!("DELETE {path}"), Value::Null);
-    // It outlives the old state taken of.
+    // The snapshot outlives the volume that it was taken of.
     cloud.status_is(&format!("/snapshots/{id}"), "available");
     cloud.refuses(&restore, Value::Null, 409, "gone");
 }

@@ -265,7 +265,7 @@ fn adding_macs_is_atomic_when_killed() {
     fs::remove_file(folder.join(format!("journal-{}.log", sealed.serial))).unwrap();
     assert_eq!(read(root.path(), Some(&own)).unwrap(), sealed);
     assert_eq!(open(root.path(), Some(&own)).unwrap().ledger().sealed, sealed.sealed);
-    // Killed before it: the new file is not instead, whole or not.
+    // Killed before the rename: the new file has not replaced the old one, complete or not.
     let summary = folder.join(format!("ledger-{}.json", sealed.serial));
     let whole = fs::read(&summary).unwrap();
     fs::remove_file(&summary).unwrap();
