@@ -29,6 +29,11 @@ impl CliFailure {
         Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
     }
 
+    /// Returns the usage error of a command that would have to prompt, but has no terminal.
+    pub(in crate::cli) fn confirmation_required() -> Self {
+        Self::new(Exit::Usage, "confirmation is required, but this is not a terminal")
+    }
+
     /// Returns the failure for an output file that exists already.
     pub(in crate::cli) fn existing_file(shown: &str) -> Self {
         Self::new(Exit::Failed, format!("{shown} exists already; nothing was written"))

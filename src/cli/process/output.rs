@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
 
-use super::exit_code::Exit;
 use super::failure::CliFailure;
 use crate::report::json;
 use crate::report::text::style::TextStyle;
@@ -89,11 +88,7 @@ impl Ui {
             return Ok(true);
         }
         if !self.interactive {
-            return Err(CliFailure::new(
-                Exit::Usage,
-                "confirmation is required, but this is not a terminal",
-            )
-            .help("Pass --yes. Nothing was changed."));
+            return Err(CliFailure::confirmation_required().help("Pass --yes. Nothing was changed."));
         }
         let agreed = self.ask_approval(question, None).await?;
         if !agreed {

@@ -23,7 +23,7 @@ pub(super) fn require_approval_flag(
     order: &ApplyRequest<'_>,
 ) -> Result<(), CliFailure> {
     if order.yes.is_none() && !session.ui.interactive {
-        let failure = CliFailure::new(Exit::Usage, "confirmation is required, but this is not a terminal");
+        let failure = CliFailure::confirmation_required();
         return Err(if order.destroy {
             failure.help(approval_hint(session, &session.open()?))
         } else {
