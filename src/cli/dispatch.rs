@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
+use self::command_line::{Cli, Command, OutputSupport, command_overview};
 use super::args::{GlobalArgs, OutputFormat};
 use super::command_context::CommandContext;
 use super::commands;
-use super::dispatch::command_line::{Cli, Command, OutputSupport, command_overview};
 use super::files::stack_files;
 use super::process::env::EnvVariables;
 use super::process::exit_code::Exit;

@@ -1,17 +1,6 @@
 //! `load`: entry point of the configuration phase. In: file texts and the request. Out: a `Stack`, or every
 //! problem that was found.
 
-use crate::config::check::declarations::read_declarations;
-use crate::config::check::policies::read_policies;
-use crate::config::resolve::blocks::override_values::unused_overrides;
-use crate::config::resolve::blocks::resource::find_project;
-use crate::config::resolve::blocks::source_digest::check_secret_boundaries;
-use crate::config::resolve::text::resolve_text;
-use crate::config::resolve::unit::resolve_unit;
-use crate::config::resolve::untyped_values::resolve_untyped;
-use crate::config::resolve::values::data_sources::declare_stacks;
-use crate::config::resolve::values::recipients::resolve_recipients;
-use crate::config::resolve::values::variables::resolve_variables;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::check::{self, dependency_cycles, redact_sources, secret_sinks, service_rules, unused};
@@ -43,6 +32,17 @@ use super::stack::model::{
 use super::syntax::budget;
 use super::syntax::document::{Document, DocumentEntry};
 use super::syntax::parse_cache::ParseCache;
+use crate::config::check::declarations::read_declarations;
+use crate::config::check::policies::read_policies;
+use crate::config::resolve::blocks::override_values::unused_overrides;
+use crate::config::resolve::blocks::resource::find_project;
+use crate::config::resolve::blocks::source_digest::check_secret_boundaries;
+use crate::config::resolve::text::resolve_text;
+use crate::config::resolve::unit::resolve_unit;
+use crate::config::resolve::untyped_values::resolve_untyped;
+use crate::config::resolve::values::data_sources::declare_stacks;
+use crate::config::resolve::values::recipients::resolve_recipients;
+use crate::config::resolve::values::variables::resolve_variables;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::{Diagnostic, Severity};

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use self::operation::ApiOperation;
-use super::openapi::schema_names::{HEALTH, creation_schema_name, shown_once_schema_name};
+use self::schema_names::{HEALTH, creation_schema_name, shown_once_schema_name};
 use crate::model::schema::{CatalogShape, CatalogTable, Registry};
 
 /// Prefix of the paths that need no API key.

@@ -3,7 +3,6 @@
 
 mod shop;
 
-use crate::emulator::seeded_rng;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -15,6 +14,7 @@ use super::world::{
     ApiRequest, DATABASE_PLANS, KUBERNETES_VERSIONS, NODE_PLANS, TEMPLATES, Time, VM_PLANS, World,
     handle_request,
 };
+use crate::emulator::seeded_rng;
 use crate::model::schema::Method;
 
 pub use shop::seed_shop;

@@ -7,10 +7,8 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::apply::approval::{
-    NO_LEDGER_EXPECT_NOTICE, ask_approval, check_confirmation, require_approval_flag,
-};
-use super::apply::request::{ApplyArgs, ApplyRequest};
+use self::approval::{NO_LEDGER_EXPECT_NOTICE, ask_approval, check_confirmation, require_approval_flag};
+use self::request::{ApplyArgs, ApplyRequest};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;

@@ -9,7 +9,7 @@ mod surroundings;
 
 use clap::Args;
 
-use super::doctor::failure_text::failure_and_remedy;
+use self::failure_text::failure_and_remedy;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;

@@ -7,8 +7,8 @@ mod secrets;
 
 use std::collections::BTreeMap;
 
+use self::literals::block_literal;
 use self::secrets::ImportedSecrets;
-use super::import::literals::block_literal;
 use super::recover::read_and_match;
 use crate::cli::args::values::FileSyntax;
 use crate::cli::artifacts::templates;
@@ -315,7 +315,7 @@ impl ImportCommand<'_> {
         }
         let secrets = ImportedSecrets::from_args(args, &accepted.variables)?;
         if let Some(edits) = &edits {
-            if !edits.confirm_and_write((&self.session.ui, &self.session.settings.dir), args.yes).await? {
+            if !edits.confirm_and_write(&self.session.ui, &self.session.settings.dir, args.yes).await? {
                 return Ok(Exit::Failed);
             }
         } else {

@@ -7,10 +7,10 @@ pub(super) mod instance;
 mod module;
 mod rename;
 
-use super::mv::address::{
+use self::address::{
     NAME, VALUE_SECTIONS, check_new_address, find_block, help_in_syntax, list_entry_attribute,
 };
-use super::mv::rename::{redirect_edit, write_rename};
+use self::rename::{redirect_edit, write_rename};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::mv::arguments::MvArgs;
 use crate::cli::process::exit_code::Exit;

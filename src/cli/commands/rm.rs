@@ -194,7 +194,7 @@ async fn check_and_write(
         let help = "Nothing was written. Remove it by hand, and write a `removed` entry.";
         return Err(CliFailure::new(Exit::Failed, text).help(help));
     }
-    if !edits.confirm_and_write((&session.ui, &session.settings.dir), args.yes).await? {
+    if !edits.confirm_and_write(&session.ui, &session.settings.dir, args.yes).await? {
         return Ok(Exit::Failed);
     }
     session.next("plan", "shows what happens to its object");

@@ -11,10 +11,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::secret::lookup::{no_such_secret, open_existing_ledger, read_existing_ledger};
-use super::secret::rekey::SecretRekeyArgs;
-use super::secret::rotate::SecretRotateArgs;
-use super::secret::same::SecretSameArgs;
+use self::lookup::{no_such_secret, open_existing_ledger, read_existing_ledger};
+use self::rekey::SecretRekeyArgs;
+use self::rotate::SecretRotateArgs;
+use self::same::SecretSameArgs;
 use crate::cli::args::values::parse_secret_address;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::{stack_files, write_files};

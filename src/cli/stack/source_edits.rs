@@ -88,7 +88,8 @@ impl<'a> SourceEdits<'a> {
     /// When there is no terminal to ask on, or a file changed meanwhile or cannot be written.
     pub(in crate::cli) async fn confirm_and_write(
         &self,
-        (ui, directory): (&Ui, &Path),
+        ui: &Ui,
+        directory: &Path,
         yes: bool,
     ) -> Result<bool, CliFailure> {
         let old = |id: SourceId| {

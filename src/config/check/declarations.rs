@@ -3,8 +3,6 @@
 //! In: the lists of the stack and of its modules. Out: `Declarations` that are consistent with the blocks.
 //! The plan compares them with the ledger later.
 
-use crate::config::resolve::blocks::expand::resolve_known;
-use crate::config::resolve::blocks::expand::resolve_when;
 use std::collections::HashMap;
 
 use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
@@ -13,6 +11,8 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords::{self, Keyword, Keywords};
 use crate::config::merge::blocks::MergedDocuments;
+use crate::config::resolve::blocks::expand::resolve_known;
+use crate::config::resolve::blocks::expand::resolve_when;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::declarations::{

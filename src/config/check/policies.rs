@@ -1,8 +1,6 @@
 //! Policies: rules that a plan must pass, as a stack's files write them. They are checked here, and
 //! judged by the plan.
 
-use crate::config::resolve::expressions::syntax_problem;
-use crate::config::resolve::names::{is_late, local_value, variable_value};
 use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
@@ -10,6 +8,8 @@ use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::merge::blocks::{NamedEntries, not_a_block};
 use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::expressions::syntax_problem;
+use crate::config::resolve::names::{is_late, local_value, variable_value};
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::Policy;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};

@@ -1,8 +1,6 @@
 //! Evaluation context of the configuration's expressions: the values in scope, and the resolution of texts
 //! that refer to them.
 
-use crate::config::syntax::document::Node;
-use crate::model::evaluate::evaluate_within;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -23,10 +21,12 @@ use crate::config::merge::overrides::Overrides;
 use crate::config::request::{FilesRef, SecretAccess};
 use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
 use crate::config::stack::model::{AttributeSetting, DeferredSecret, Recipients, Resource};
+use crate::config::syntax::document::Node;
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, BudgetExceeded};
 use crate::model::cel::{CelProgram, SyntaxError};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::evaluate::evaluate_within;
 use crate::model::expression::{AttributeLookup, EvaluationError, Expression};
 use crate::model::schema::Registry;
 use crate::model::source::{SourceId, Sources, Span};

@@ -1,12 +1,5 @@
 //! Expressions: a `${…}` computed as far as everything that it names is known.
 
-use crate::config::resolve::external_references::resolve_external;
-use crate::config::resolve::names::{
-    absent_resource, dead_end, each_value, has_attribute, is_late, kind_of, local_value,
-    module_name_prefix, module_output, resolve_each, value_origin, variable_value,
-};
-use crate::model::cel::evaluate_program;
-use crate::model::evaluate::evaluate_within;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,13 +12,20 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::expression_syntax;
 use crate::config::diagnostics::messages::evaluation_problem;
 use crate::config::input::files;
+use crate::config::resolve::external_references::resolve_external;
+use crate::config::resolve::names::{
+    absent_resource, dead_end, each_value, has_attribute, is_late, kind_of, local_value,
+    module_name_prefix, module_output, resolve_each, value_origin, variable_value,
+};
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, BudgetExceeded};
+use crate::model::cel::evaluate_program;
 use crate::model::cel::{
     CelObject, CelProgram, CelValue, ExpressionScope, FILES_BINDING, PathSegment, ReferencePath,
     SyntaxError, bind_path,
 };
 use crate::model::diagnostic::Diagnostic;
+use crate::model::evaluate::evaluate_within;
 use crate::model::expression::{CelExpression, EvaluationError, Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::source::Span;

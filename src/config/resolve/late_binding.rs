@@ -1,7 +1,6 @@
 //! Late binding: replaces `$data…` and `$stacks…` by values after the live objects and the other stacks'
 //! ledgers were read. Pure.
 
-use crate::model::evaluate::evaluate_expression;
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,6 +16,7 @@ use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::crypto::digest::json_digest;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{Expression, Reference};
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::{Kind, Type};

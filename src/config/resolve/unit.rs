@@ -1,18 +1,10 @@
 //! `use`: a directory as a block. Each instance is resolved in a scope of its own, and leaves its
 //! resources, with its name in front of their addresses, and its outputs.
 
-use crate::config::check::declarations::declarations_here;
-use crate::config::resolve::blocks::expand::{
-    declare_blocks, declare_waiting, expand_block, resolve_known,
-};
-use crate::config::resolve::blocks::resource::resolve_blocks;
-use crate::config::resolve::untyped_values::resolve_untyped;
-use crate::config::resolve::values::data_sources::{declare_data, resolve_data};
-use crate::config::resolve::values::locals::{order_values, resolve_local};
-use crate::config::resolve::values::module_inputs::{module_variables, resolve_inputs};
 use std::collections::BTreeMap;
 
 use super::values::module_inputs::ModuleInput;
+use crate::config::check::declarations::declarations_here;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::messages::unknown_word;
@@ -20,9 +12,17 @@ use crate::config::input::gather::source_of;
 use crate::config::keywords;
 use crate::config::merge::blocks::{MergedDocuments, not_a_block};
 use crate::config::resolve::block_index::{BlockExpansion, Each, ModuleExpansion};
+use crate::config::resolve::blocks::expand::{
+    declare_blocks, declare_waiting, expand_block, resolve_known,
+};
+use crate::config::resolve::blocks::resource::resolve_blocks;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ModuleScope};
+use crate::config::resolve::untyped_values::resolve_untyped;
+use crate::config::resolve::values::data_sources::{declare_data, resolve_data};
 use crate::config::resolve::values::locals::LocalOrCall;
+use crate::config::resolve::values::locals::{order_values, resolve_local};
+use crate::config::resolve::values::module_inputs::{module_variables, resolve_inputs};
 use crate::config::stack::module_path::is_taken;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::model::address::Name;

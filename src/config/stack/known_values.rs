@@ -1,12 +1,12 @@
 //! Evaluation of expressions as far as the configuration alone allows: a reference to an attribute that
 //! another block writes has that value. Pure.
 
-use crate::model::evaluate::evaluate_expression;
 use std::cell::Cell;
 
 use super::model::Stack;
 use crate::model::address::Address;
 use crate::model::budget::Budget;
+use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{AttributeLookup, Expression};
 use crate::model::schema::Presence;
 use crate::model::values::value::{Attributes, Value};

@@ -1,11 +1,11 @@
 //! Evaluation of policies: those on a kind for each of its resources, the others once for the plan.
 
-use crate::model::cel::evaluate_program;
 use std::collections::BTreeSet;
 
 use crate::config::check::policies::SELF_FIELDS;
 use crate::config::stack::model::Policy;
 use crate::model::address::{Address, Name};
+use crate::model::cel::evaluate_program;
 use crate::model::cel::{CelProgram, CelValue, ExpressionScope, PathSegment, ReferencePath};
 use crate::model::schema::Type;
 use crate::model::values::value::{Attributes, Value};

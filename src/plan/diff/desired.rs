@@ -1,13 +1,13 @@
 //! `wants`: the evaluated attributes of a block, as far as live values allow: references resolved, catalog names as
 //! ids, `null` as the API's default.
 
-use crate::model::evaluate::evaluate_expression;
 use std::collections::BTreeMap;
 
 use super::planned_values::PlannedValues;
 use crate::config::stack::model::{AttributeSetting, Resource};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
+use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{EvaluationError, Expression};
 use crate::model::schema::{Attribute, Presence, Type, UpdateStrategy};
 use crate::model::values::secret::Secret;

@@ -1,7 +1,6 @@
 //! Children and their parent objects: a child that the service deletes with its parent has no deletion step, and
 //! minimum sums are kept within each parent object.
 
-use crate::plan::join::joined_state::JoinedState;
 use std::collections::BTreeMap;
 
 use super::nodes::ResourceNodes;
@@ -11,6 +10,7 @@ use crate::model::graph::NodeId;
 use crate::model::schema::{Kind, RuleCheck};
 use crate::plan::decide::reactivation;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
+use crate::plan::join::joined_state::JoinedState;
 use crate::plan::join::joined_state::is_adopted;
 
 /// The steps that affect a sum over the children of one object.

@@ -63,7 +63,7 @@ pub(super) async fn run(
         return Err(lost_resources_failure(stack, &after, from, &pairs));
     };
     edits.edit_file(declared.file, &change.moved_edits(&also))?;
-    if !edits.confirm_and_write((&session.ui, &session.settings.dir), args.yes).await? {
+    if !edits.confirm_and_write(&session.ui, &session.settings.dir, args.yes).await? {
         return Ok(Exit::Failed);
     }
     session.next("plan", "shows the move");

@@ -50,7 +50,7 @@ pub(super) async fn write_rename(
     };
     let carried: Vec<Edit> = carried.iter().map(|(from, to)| moved_edit(from, to)).collect();
     edits.edit_file(own, &carried)?;
-    if !edits.confirm_and_write((&session.ui, &session.settings.dir), args.yes).await? {
+    if !edits.confirm_and_write(&session.ui, &session.settings.dir, args.yes).await? {
         return Ok(Exit::Failed);
     }
     session.next("plan", "shows the move");

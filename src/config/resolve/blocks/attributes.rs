@@ -1,7 +1,5 @@
 //! Conversion of nodes to values: by the schema's type, or as written where no schema applies.
 
-use crate::config::resolve::names::kind_of;
-use crate::config::resolve::text::resolve_text;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -9,8 +7,10 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::{mismatch_diagnostic, unknown_key};
 use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::names::kind_of;
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::template;
+use crate::config::resolve::text::resolve_text;
 use crate::config::resolve::untyped_values::{charge_node, computed_key, listed_whole, map_from_parts};
 use crate::config::stack::model::{MapEntries, MapEntry};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};

@@ -1,8 +1,5 @@
 //! Expansion of `for_each` and `when`: the resources that each block declares.
 
-use crate::config::resolve::blocks::plain_entries::{by_value, is_new};
-use crate::config::resolve::references::resolve_path;
-use crate::config::resolve::untyped_values::resolve_untyped;
 use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
@@ -14,8 +11,11 @@ use crate::config::merge::blocks::{MergedDocuments, illegal_name, no_names, not_
 use crate::config::resolve::block_index::{
     BlockExpansion, DeclaredBlock, Each, EachValue, ParentInstance, PendingBlock,
 };
+use crate::config::resolve::blocks::plain_entries::{by_value, is_new};
 use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::references::resolve_path;
 use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;
 use crate::config::types::scalar;

@@ -1,10 +1,6 @@
 //! Keywords of a resource's block that are not
 //! attributes: `lifecycle`, `depends_on`, `project`, `deliver_secret`.
 
-use crate::config::resolve::blocks::lifecycle_lists::read_ignore_drift;
-use crate::config::resolve::names::kind_of;
-use crate::config::resolve::text::resolve_text;
-use crate::config::resolve::untyped_values::resolve_untyped;
 use std::time::Duration;
 
 use super::lifecycle_lists::lifecycle_problem;
@@ -15,8 +11,12 @@ use crate::config::diagnostics::messages::unknown_word;
 use crate::config::input::files;
 use crate::config::keywords;
 use crate::config::resolve::block_index::DeclaredBlock;
+use crate::config::resolve::blocks::lifecycle_lists::read_ignore_drift;
 use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::names::kind_of;
 use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::text::resolve_text;
+use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::stack::model::{Lifecycle, OnRemove, SecretSink, Timeouts};
 use crate::config::syntax::document::{DocumentEntry, Node, Scalar, named_entries};
 use crate::model::address::Name;

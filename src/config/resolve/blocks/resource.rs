@@ -1,12 +1,5 @@
 //! Resolution of declared blocks to `Resource`s: every attribute is typed, every keyword is read.
 
-use crate::config::resolve::blocks::attributes::resolve_attribute;
-use crate::config::resolve::blocks::lifecycle::{
-    deliver_secret, project_of, read_lifecycle, secret_has_a_place,
-};
-use crate::config::resolve::blocks::lifecycle_lists::{depends_on, ignored_for_nothing};
-use crate::config::resolve::blocks::override_values::{not_written, override_values, replaced_in};
-use crate::config::resolve::blocks::source_digest::replace_with_digest;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -17,6 +10,13 @@ use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::{codes, messages};
 use crate::config::keywords;
 use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock, Each};
+use crate::config::resolve::blocks::attributes::resolve_attribute;
+use crate::config::resolve::blocks::lifecycle::{
+    deliver_secret, project_of, read_lifecycle, secret_has_a_place,
+};
+use crate::config::resolve::blocks::lifecycle_lists::{depends_on, ignored_for_nothing};
+use crate::config::resolve::blocks::override_values::{not_written, override_values, replaced_in};
+use crate::config::resolve::blocks::source_digest::replace_with_digest;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::{AttributeSetting, Lifecycle, Resource};

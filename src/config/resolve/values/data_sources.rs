@@ -2,8 +2,6 @@
 //! of other stacks). Both are references whose values are known after the live
 //! objects and ledgers were read.
 
-use crate::config::resolve::blocks::attributes::resolve_typed;
-use crate::config::resolve::untyped_values::resolve_untyped;
 use std::collections::BTreeMap;
 
 use crate::config::diagnostics::collector::InstanceContext;
@@ -11,9 +9,11 @@ use crate::config::diagnostics::{codes, messages};
 use crate::config::input::config_path::{ConfigPath, ConfigPathError};
 use crate::config::keywords;
 use crate::config::merge::blocks::{KindEntries, NamedEntries, not_a_block};
+use crate::config::resolve::blocks::attributes::resolve_typed;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::external_references::{data_address, is_seen};
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
+use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::stack::model::{DataLookup, OtherStack};
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::config::types::scalar;

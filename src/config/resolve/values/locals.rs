@@ -1,7 +1,6 @@
 //! The locals and the calls of modules: named values that may use variables, each other and, once all
 //! blocks are declared, live objects.
 
-use crate::config::resolve::untyped_values::resolve_untyped;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::diagnostics::codes;
@@ -9,6 +8,7 @@ use crate::config::merge::blocks::NamedEntries;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue};
 use crate::config::resolve::template::{TemplatePart, TextTemplate};
+use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::address::Name;
 use crate::model::cel::PathSegment;

@@ -1,10 +1,6 @@
 //! Inputs of a module: values by the types of its variables, or expressions that are not known yet.
 
 use super::variable_declaration::has_default;
-use crate::config::resolve::text::resolve_text;
-use crate::config::resolve::untyped_values::charge_node;
-use crate::config::resolve::values::variable_declaration::read_declaration;
-use crate::config::resolve::values::variables::{by_itself, check_constraints};
 use std::collections::BTreeMap;
 
 use crate::config::diagnostics::codes;
@@ -12,8 +8,12 @@ use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::merge::blocks::NamedEntries;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
+use crate::config::resolve::text::resolve_text;
+use crate::config::resolve::untyped_values::charge_node;
 use crate::config::resolve::values::variable_declaration::VariableDeclaration;
+use crate::config::resolve::values::variable_declaration::read_declaration;
 use crate::config::resolve::values::variable_type::VariableType;
+use crate::config::resolve::values::variables::{by_itself, check_constraints};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::Name;

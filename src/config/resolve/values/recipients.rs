@@ -4,7 +4,6 @@
 //! wrong one. A plugin's recipient, an SSH key and a private key are refused; a private
 //! key's line is never shown.
 
-use crate::config::resolve::untyped_values::resolve_untyped;
 use std::collections::BTreeSet;
 
 use crate::config::diagnostics::codes;
@@ -13,6 +12,7 @@ use crate::config::keywords;
 use crate::config::merge::blocks::not_a_block;
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::stack::model::Recipients;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::address::Name;

@@ -1,8 +1,5 @@
 //! Variables: their declarations, and the sources of their values.
 
-use crate::config::resolve::values::deferred_secrets::{is_deferred_variable, resolve_deferred_secret};
-use crate::config::resolve::values::variable_declaration::variable_path;
-use crate::model::cel::evaluate_program;
 use std::collections::BTreeMap;
 
 use super::variable_declaration::{VariableDeclaration, read_declaration};
@@ -15,11 +12,14 @@ use crate::config::merge::blocks::NamedEntries;
 use crate::config::request::{LoadRequest, SecretAccess};
 use crate::config::resolve::evaluator::Evaluator;
 use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::values::deferred_secrets::{is_deferred_variable, resolve_deferred_secret};
+use crate::config::resolve::values::variable_declaration::variable_path;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, Scalar};
 use crate::config::syntax::quoting;
 use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::Name;
 use crate::model::budget::BudgetExceeded;
+use crate::model::cel::evaluate_program;
 use crate::model::cel::{CelValue, ExpressionScope};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{EvaluationError, Expression};

@@ -1,6 +1,5 @@
 //! Commits: legal or nothing, durable or poisoned.
 
-use crate::ledger::journal::record::IntentResolution;
 use std::rc::Rc;
 
 use futures_util::FutureExt;
@@ -9,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::error::IllegalRecord;
+use crate::ledger::journal::record::IntentResolution;
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::journal::replay::tests::any_record;
 use crate::ledger::stores::memory::{AppendFault, MemoryStore};

@@ -5,8 +5,6 @@
 //! afterwards; another writer could intervene between the two if the lock was broken. So the store is strict, and only
 //! the user can take over a lock.
 
-use crate::ledger::journal::replay::apply_record;
-use crate::ledger::stores::http::document;
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -26,6 +24,8 @@ use crate::model::clock::Clock;
 use super::document::{StateContents, StateDocument};
 use super::server::{LockInfo, LockResponse, StateServer};
 pub use super::settings::{StateServerSettings, http_variables};
+use crate::ledger::journal::replay::apply_record;
+use crate::ledger::stores::http::document;
 
 /// The parameters for opening a ledger on a state server.
 pub struct HttpStoreOptions<'a> {

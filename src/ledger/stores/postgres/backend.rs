@@ -4,7 +4,6 @@
 //! no lock and no setting outlives a statement, so a connection pooler may be used. The lease and the lines have one
 //! connection each, so that the transfer of a large checkpoint does not delay the renewal of the lease.
 
-use crate::ledger::stores::postgres::password;
 use std::time::Duration;
 
 use tokio_postgres::Row;
@@ -14,6 +13,7 @@ use super::address::PostgresAddress;
 use super::connection::{PgConnection, SqlParam};
 use super::error::StatementError;
 use super::tables::SqlStatements;
+use crate::ledger::stores::postgres::password;
 use crate::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use crate::ledger::stores::shared::lease::Lease;
 

@@ -5,8 +5,6 @@
 //! `Took` at the next number. From then on a displaced holder can write nothing: the number that it expects to be free
 //! is taken. The store verifies every time, before any plan, that the backend enforces both conditions.
 
-use crate::ledger::journal::replay::apply_record;
-use crate::ledger::stores::shared::contents;
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -20,12 +18,14 @@ use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{self, MacKey, check_readable};
 use crate::ledger::journal::record::Record;
+use crate::ledger::journal::replay::apply_record;
 use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
 use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::shared::contents;
 use crate::model::clock::Clock;
 
 /// Maximum number of attempts for a write that another process's write preceded.
