@@ -1,54 +1,34 @@
 //! `load`: entry point of the configuration phase. In: file texts and the request. Out: a `Stack`, or every
 //! problem that was found.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
-use super::check::{self, dependency_cycles, redact_sources, secret_sinks, service_rules, unused};
+use super::check::config::{CheckedParts, check_config};
+use super::check::{self, redact_sources, unused};
 use super::diagnostics::codes;
 use super::diagnostics::collector::DiagnosticCollector;
 use super::diagnostics::hints::suggestions::apply_suggestions;
-use super::diagnostics::variable_files::{self, VariableFileRedactor};
-use super::input::config_path::ConfigPath;
-use super::input::gather::{gather_units, read_own_files};
-use super::input::nested_children;
-use super::input::parse_file::parse_document;
-use super::input::source_loader::SourceUnits;
-use super::merge::blocks::{
-    MergedDocuments, NamedEntries, merge_documents, merge_environments, merge_module,
-};
+use super::diagnostics::variable_files::VariableFileRedactor;
+use super::input::gather::read_own_files;
+use super::merge::blocks::{merge_documents, merge_environments};
+use super::merge::config::{MergedConfig, merge_config};
 use super::merge::header::{self, choose_environment, resolve_header};
 use super::merge::overrides::{self, AppliedOverrides, Overrides};
+use super::parse::{ParsedFiles, parse_files};
 use super::request::{FilesRef, LoadRequest};
-use super::resolve::evaluator::Evaluator;
-use super::resolve::scope::EvaluationSite;
-use super::resolve::values::deferred_secrets;
+use super::resolve::evaluator::ConfigContext;
+use super::resolve::resolved::ResolvedConfig;
+use super::resolve::stack::resolve_config;
+use super::resolve::untyped_values::resolve_untyped;
 use super::resolve::values::variables::VariableSources;
-use super::stack::declarations::Declarations;
 use super::stack::digest;
-use super::stack::model::{
-    AttributeSetting, DataLookup, DeferredSecret, Environment, ExclusionReason, OtherStack, Output, Policy,
-    Recipients, Resource, SinkUse, Stack,
-};
-use super::syntax::budget;
-use super::syntax::document::{Document, DocumentEntry};
+use super::stack::model::Stack;
 use super::syntax::parse_cache::ParseCache;
-use crate::config::check::declarations::read_declarations;
-use crate::config::check::policies::read_policies;
-use crate::config::resolve::blocks::override_values::unused_overrides;
-use crate::config::resolve::blocks::resource::find_project;
-use crate::config::resolve::blocks::source_digest::check_secret_boundaries;
-use crate::config::resolve::text::resolve_text;
-use crate::config::resolve::unit::resolve_unit;
-use crate::config::resolve::untyped_values::resolve_untyped;
-use crate::config::resolve::values::data_sources::declare_stacks;
-use crate::config::resolve::values::recipients::resolve_recipients;
-use crate::config::resolve::values::variables::resolve_variables;
-use crate::model::address::{Address, Name};
-use crate::model::budget::Budget;
+use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity};
-use crate::model::expression::Expression;
 use crate::model::schema::Registry;
-use crate::model::source::{Source, SourceId, Sources, Span};
+use crate::model::source::{Source, Sources, Span};
 
 /// Diagnostics of a configuration with errors; it yields no stack.
 #[derive(Debug)]
@@ -59,59 +39,48 @@ pub struct LoadFailure {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Parsed files and inputs of one load.
-struct ParsedConfig {
-    /// Documents of the stack, followed by those of its modules.
-    units: Vec<Vec<Document>>,
-    /// Directories of the units, in the same order.
-    places: Vec<ConfigPath>,
-    /// Index of the unit for each module call, by the span of its `source`.
-    calls: BTreeMap<Span, usize>,
-    /// Variable files, highest precedence first.
-    vars: Vec<(Name, Document)>,
-    /// Span of the expression to evaluate (`stead eval`).
-    expression: Option<Span>,
-    /// Name of the requested environment; `None` chooses the default.
-    environment: Option<Name>,
-    /// Budget for all values of the stack.
-    budget: Budget,
-}
+/// A stack without its sources and its digest. It is a `Stack` once `locate` added them.
+struct UnlocatedStack(Stack);
 
-/// Result of resolving: a `Stack` without its files.
-struct ResolvedConfig {
-    name: Name,
-    environment: Environment,
-    environments: Vec<Name>,
-    backend_required: bool,
-    resources: Vec<Resource>,
-    project: Option<Address>,
-    outputs: BTreeMap<Name, Output>,
-    data: BTreeMap<Address, DataLookup>,
-    stacks: BTreeMap<Name, OtherStack>,
-    modules: BTreeMap<Name, Span>,
-    left_out: BTreeMap<Address, ExclusionReason>,
-    awaited: BTreeMap<Name, DeferredSecret>,
-    sinks: Vec<SinkUse>,
-    recipients: Option<Recipients>,
-    evaluated: Option<Expression>,
-    named: BTreeMap<Name, AttributeSetting>,
-    declarations: Declarations,
-    policies: Vec<Policy>,
+/// Output of all phases: what was resolved, and the problems. The stack may be used only if no problem is an error.
+struct LoadOutcome {
+    stack: UnlocatedStack,
     problems: DiagnosticCollector,
     withheld: VariableFileRedactor,
 }
 
-impl ResolvedConfig {
+impl LoadOutcome {
     /// Returns the diagnostics with confidential text redacted.
-    fn diagnostics(
-        problems: DiagnosticCollector,
-        withheld: &VariableFileRedactor,
-        sources: &Sources,
-    ) -> Vec<Diagnostic> {
-        let mut found = problems.into_diagnostics();
-        withheld.redact(&mut found, sources);
+    fn into_diagnostics(self, sources: &Sources) -> Vec<Diagnostic> {
+        let mut found = self.problems.into_diagnostics();
+        self.withheld.redact(&mut found, sources);
         found
     }
+
+    /// Returns the stack with its sources and its digest, and the diagnostics.
+    fn into_stack(self, sources: Sources) -> (Stack, Vec<Diagnostic>) {
+        let UnlocatedStack(mut stack) = self.stack;
+        stack.digest = stack_digest(&stack, &self.problems);
+        let mut found = self.problems.into_diagnostics();
+        self.withheld.redact(&mut found, &sources);
+        stack.sources = sources;
+        (stack, found)
+    }
+}
+
+fn stack_digest(stack: &Stack, problems: &DiagnosticCollector) -> String {
+    let input = digest::StackDigestInput {
+        name: &stack.name,
+        environment: &stack.environment,
+        outputs: &stack.outputs,
+        policies: &stack.policies,
+        awaited: &stack.awaited,
+    };
+    digest::stack_digest(&input, stack.resources.values()).unwrap_or_else(|error| {
+        let problem = Diagnostic::error(codes::DIGEST, "the configuration has no digest");
+        problems.push(problem.detail(error.to_string()));
+        String::new()
+    })
 }
 
 /// Resolves a stack. On success the diagnostics are warnings only.
@@ -125,15 +94,14 @@ pub fn load(
     read: FilesRef<'_>,
 ) -> Result<(Stack, Vec<Diagnostic>), Box<LoadFailure>> {
     let outcome = match parse_files(registry, &mut sources, request, read, None) {
-        Ok(mut files) => resolve_stack(registry, &mut sources, &mut files, request, read),
+        Ok(mut files) => load_parsed(registry, &mut sources, &mut files, request, read),
         Err(diagnostics) => return Err(Box::new(LoadFailure { sources, diagnostics })),
     };
     if outcome.problems.any_error() {
-        let found = ResolvedConfig::diagnostics(outcome.problems, &outcome.withheld, &sources);
-        let diagnostics = apply_suggestions(&registry, &sources, found);
+        let diagnostics = apply_suggestions(&registry, &sources, outcome.into_diagnostics(&sources));
         return Err(Box::new(LoadFailure { sources, diagnostics }));
     }
-    let (stack, warnings) = build_stack(outcome, sources);
+    let (stack, warnings) = outcome.into_stack(sources);
     let warnings = apply_suggestions(&registry, &stack.sources, warnings);
     if warnings.iter().any(|found| found.severity == Severity::Error) {
         return Err(Box::new(LoadFailure { sources: stack.sources, diagnostics: warnings }));
@@ -192,11 +160,11 @@ pub fn check(
     }
     checked.environment.clone_from(&chosen);
     files.environment = Some(chosen);
-    let outcome = resolve_stack(registry, &mut sources, &mut files, request, read);
-    let found = if outcome.policies.is_empty() || outcome.problems.any_error() {
-        ResolvedConfig::diagnostics(outcome.problems, &outcome.withheld, &sources)
+    let outcome = load_parsed(registry, &mut sources, &mut files, request, read);
+    let found = if outcome.stack.0.policies.is_empty() || outcome.problems.any_error() {
+        outcome.into_diagnostics(&sources)
     } else {
-        let (stack, found) = build_stack(outcome, sources.clone());
+        let (stack, found) = outcome.into_stack(sources.clone());
         checked.stack = Some(Box::new(stack));
         found
     };
@@ -208,7 +176,7 @@ pub fn check(
 /// Replaces values by those of the environment's `set`.
 fn apply_overrides(
     registry: &Registry,
-    files: &mut ParsedConfig,
+    files: &mut ParsedFiles,
     problems: &DiagnosticCollector,
 ) -> AppliedOverrides {
     let Some(documents) = files.units.first_mut() else { return AppliedOverrides::default() };
@@ -222,234 +190,114 @@ fn apply_overrides(
     overrides::replace_overridden_values(registry, documents, &set, problems)
 }
 
-fn resolve_stack(
+/// Runs the phases after `parse` in order, each on the result of the one before.
+fn load_parsed(
     registry: Registry,
     sources: &mut Sources,
-    files: &mut ParsedConfig,
+    files: &mut ParsedFiles,
     request: &LoadRequest,
     read: FilesRef<'_>,
-) -> ResolvedConfig {
-    if let Some(text) = &request.expression {
-        let id = sources.add(Source::new("expression", text.as_str()));
-        files.expression = Some(Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) });
-    }
+) -> LoadOutcome {
+    let expression = request.expression.as_deref().map(|text| {
+        let id = sources.add(Source::new("expression", text));
+        (text, Span { source: id, start: 0, end: u32::try_from(text.len()).unwrap_or(0) })
+    });
     let problems = DiagnosticCollector::default();
-    let replaced = apply_overrides(&registry, files, &problems);
-    let outcome = run_phases(registry, sources, files, request, read, (problems, replaced));
-    if !outcome.problems.any_error() {
-        for unit in &files.units {
-            for problem in unused::find_unused(&registry, unit) {
-                outcome.problems.push(problem);
-            }
-        }
+    let applied = apply_overrides(&registry, files, &problems);
+    let merged = merge_config(&registry, &files.units, files.environment.as_ref(), &problems);
+    let environment = &merged.environment;
+    let context = ConfigContext {
+        registry,
+        sources,
+        problems,
+        resolve_written: resolve_untyped,
+        budget: &files.budget,
+        read,
+        stack: merged.header.name.clone(),
+        env: environment.environment.name.clone(),
+        modules: &merged.modules,
+        places: &files.places,
+        calls: &files.calls,
+        replaced: &applied.spans,
+        overrides: Overrides::new(&applied.later),
+        at_hand: &request.at_hand,
+        var_files: files.vars.iter().map(|(_, document)| document.source).collect(),
+        pretend: request.pretend,
+        secrets: request.secrets,
+        keeps_secrets: merged.stack.secrets.is_some(),
+        awaited: RefCell::default(),
+        sink_spans: RefCell::default(),
+        programs: RefCell::default(),
+        directories: RefCell::default(),
+    };
+    let others = header::other_environment_vars(&merged.stack.environments, &environment.environment.name);
+    let variables =
+        VariableSources { request, var_files: &files.vars, environment: environment.vars, others };
+    let resolved = resolve_config(&context, &merged.stack, &variables, expression);
+    let checked = check_config(&context, &merged.stack, &resolved, request.pinned.as_ref());
+    let stack = finish(&merged, resolved, checked, &context.problems);
+    let problems = context.problems;
+    report_unused(&registry, files, &problems);
+    problems.correct_once(&files.units);
+    redact_parsed(sources, files);
+    let secret_names = redact_sources::secret_names(files.units.first().map_or(&[], Vec::as_slice));
+    let withheld = VariableFileRedactor::new(&files.vars, &secret_names);
+    LoadOutcome { stack, problems, withheld }
+}
+
+/// Warns about declarations that are not used. A reference in an attribute with an error is unknown, so after an error
+/// nothing is called unused.
+fn report_unused(registry: &Registry, files: &ParsedFiles, problems: &DiagnosticCollector) {
+    if problems.any_error() {
+        return;
     }
-    outcome.problems.correct_once(&files.units);
+    for problem in files.units.iter().flat_map(|unit| unused::find_unused(registry, unit)) {
+        problems.push(problem);
+    }
+}
+
+/// Hides the secrets that the sources contain: from here on, every snippet may be shown.
+fn redact_parsed(sources: &mut Sources, files: &ParsedFiles) {
     sources.hide(&redact_sources::secret_spans(&files.units, &files.calls));
     for (_, document) in &files.vars {
         sources.blank_source(document.source);
     }
-    outcome
 }
 
-fn build_stack(outcome: ResolvedConfig, sources: Sources) -> (Stack, Vec<Diagnostic>) {
-    let parts = digest::StackDigestInput {
-        name: &outcome.name,
-        environment: &outcome.environment,
-        outputs: &outcome.outputs,
-        policies: &outcome.policies,
-        awaited: &outcome.awaited,
-    };
-    let digest = digest::stack_digest(&parts, outcome.resources.iter()).unwrap_or_else(|error| {
-        let problem = Diagnostic::error(codes::DIGEST, "the configuration has no digest");
-        outcome.problems.push(problem.detail(error.to_string()));
-        String::new()
-    });
-    let found = ResolvedConfig::diagnostics(outcome.problems, &outcome.withheld, &sources);
-    let resources = outcome.resources.into_iter();
-    let stack = Stack {
-        name: outcome.name,
-        environment: outcome.environment,
-        environments: outcome.environments,
+/// Builds the stack from the results of the phases.
+fn finish(
+    merged: &MergedConfig<'_>,
+    resolved: ResolvedConfig<'_>,
+    checked: CheckedParts,
+    problems: &DiagnosticCollector,
+) -> UnlocatedStack {
+    let units = resolved.units;
+    let left_out = units.blocks.left_out();
+    let (data, stacks) = units.data.into_parts();
+    let resources = units.resources.into_iter();
+    UnlocatedStack(Stack {
+        name: merged.header.name.clone(),
+        environment: merged.environment.environment.clone(),
+        environments: merged.stack.environments.keys().cloned().collect(),
         resources: resources.map(|resource| (resource.address.clone(), resource)).collect(),
-        outputs: outcome.outputs,
-        project: outcome.project,
-        declarations: outcome.declarations,
-        policies: outcome.policies,
-        backend_required: outcome.backend_required,
-        digest,
-        data: outcome.data,
-        stacks: outcome.stacks,
-        modules: outcome.modules,
-        left_out: outcome.left_out,
-        awaited: outcome.awaited,
-        sinks: outcome.sinks,
-        recipients: outcome.recipients,
-        reads: String::new(),
-        evaluated: outcome.evaluated,
-        named: outcome.named,
-        sources,
-    };
-    (stack, found)
-}
-
-/// Returns the sinks of a stack's secrets, checked.
-fn check_sinks(
-    resolver: &Evaluator<'_>,
-    resources: &[Resource],
-    awaited: &BTreeMap<Name, DeferredSecret>,
-) -> Vec<SinkUse> {
-    let sinks = secret_sinks::sink_uses(resources, awaited, &resolver.sink_spans.take());
-    check_secret_boundaries(resolver, resources, &sinks);
-    if !resolver.keeps_secrets {
-        deferred_secrets::check_readable(awaited.iter(), resources, &resolver.problems);
-    }
-    for problem in secret_sinks::check(&sinks, resolver.sources) {
-        resolver.problems.push(problem);
-    }
-    sinks
-}
-
-/// Runs the phases in order, each on the result of the one before.
-fn run_phases(
-    registry: Registry,
-    sources: &Sources,
-    files: &ParsedConfig,
-    request: &LoadRequest,
-    read: FilesRef<'_>,
-    (problems, replaced): (DiagnosticCollector, AppliedOverrides),
-) -> ResolvedConfig {
-    let (own, others) = files.units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
-    let merged: MergedDocuments<'_> = merge_documents(&registry, own, &problems);
-    // Module calls hold unit numbers, in which the stack itself is 0: a
-    // placeholder keeps the indices aligned.
-    let mut modules = vec![MergedDocuments::default()];
-    modules.extend(others.iter().map(|documents| merge_module(&registry, documents, &problems)));
-    let header = resolve_header(&merged, &problems);
-    let chosen = choose_environment(&merged.environments, files.environment.as_ref(), &problems);
-    let mut resolver =
-        Evaluator::new(registry, sources, read, problems, (&files.calls, &files.budget), resolve_untyped);
-    (resolver.modules, resolver.places, resolver.replaced) = (&modules, &files.places, replaced.spans);
-    (resolver.overrides, resolver.scope.spoken) = (Overrides::new(&replaced.later), vec![Name::default()]);
-    resolver.stack.clone_from(&header.name);
-    resolver.env.clone_from(&chosen.environment.name);
-    (resolver.at_hand, resolver.pretend) = (request.at_hand.clone(), request.pretend);
-    resolver.secrets = request.secrets;
-    let others = header::other_environment_vars(&merged.environments, &chosen.environment.name);
-    resolver.var_files = files.vars.iter().map(|(_, document)| document.source).collect();
-    let givers = VariableSources { request, var_files: &files.vars, environment: chosen.vars, others };
-    resolve_variables(&mut resolver, &merged.vars, &givers);
-    // Resolved first, because the recipients decide whether a secret needs a sink.
-    resolver.recipients = resolve_recipients(&resolver, merged.secrets);
-    resolver.keeps_secrets = merged.secrets.is_some();
-    declare_stacks(&mut resolver, &merged.stacks);
-    resolve_unit(&mut resolver, &merged);
-    unused_overrides(&resolver);
-    let mut resources = std::mem::take(&mut resolver.made);
-    resources.sort_by(|a, b| a.address.cmp(&b.address));
-    let outputs = resolve_outputs(&resolver, &merged.outputs);
-    let evaluated = evaluate_requested(&resolver, request, files.expression);
-    let named = resolver.values_by_name(&merged);
-    let project = find_project(&resolver, &resources);
-    let declarations = read_declarations(&resolver, &merged, &resources);
-    let policies = read_policies(&resolver, &merged.policies);
-    for circle in dependency_cycles::dependency_cycles(&resources) {
-        resolver.problems.push(circle);
-    }
-    let awaited = resolver.awaited.take();
-    let sinks = check_sinks(&resolver, &resources, &awaited);
-    service_rules::check(&resources, request.pinned.as_ref(), &resolver.problems);
-    let data = std::mem::take(&mut resolver.externals.data);
-    ResolvedConfig {
-        name: header.name,
-        environment: chosen.environment,
-        environments: merged.environments.keys().cloned().collect(),
-        backend_required: header.backend_required,
-        resources,
-        project,
-        outputs,
+        outputs: resolved.outputs,
+        project: resolved.project,
+        declarations: checked.declarations,
+        policies: checked.policies,
+        backend_required: merged.header.backend_required,
+        digest: String::new(),
         data,
-        stacks: resolver.externals.into_stacks(),
-        modules: resolver.problems.call_spans(),
-        left_out: resolver.index.left_out(),
-        awaited,
-        sinks,
-        recipients: resolver.recipients,
-        evaluated,
-        named,
-        declarations,
-        policies,
-        withheld: VariableFileRedactor::new(&files.vars, &redact_sources::secret_names(own)),
-        problems: resolver.problems,
-    }
-}
-
-/// Resolves the requested expression: `$path`, `${…}`, or bare CEL.
-fn evaluate_requested(
-    resolver: &Evaluator<'_>,
-    request: &LoadRequest,
-    span: Option<Span>,
-) -> Option<Expression> {
-    let (text, span) = (request.expression.as_ref()?, span?);
-    let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
-    resolve_text(resolver, &text, span, EvaluationSite::top_level(None)).map(|resolved| resolved.expression)
-}
-
-fn resolve_outputs<'d>(resolver: &Evaluator<'d>, entries: &NamedEntries<'d>) -> BTreeMap<Name, Output> {
-    let output = |(name, entry): (&Name, &&'d DocumentEntry)| {
-        let resolved = resolve_untyped(resolver, &entry.value, EvaluationSite::top_level(None))?;
-        Some((name.clone(), Output { expression: resolved.expression, span: entry.value.span }))
-    };
-    entries.iter().filter_map(output).collect()
-}
-
-/// Parses all files: the stack's, those that it includes and uses, and the variable files.
-fn parse_files(
-    registry: Registry,
-    sources: &mut Sources,
-    request: &LoadRequest,
-    read: FilesRef<'_>,
-    trees: Option<&ParseCache>,
-) -> Result<ParsedConfig, Vec<Diagnostic>> {
-    let (mut gathered, mut problems) = match gather_units(registry, sources, read, trees) {
-        Ok(gathered) => (gathered, Vec::new()),
-        Err(problems) => (SourceUnits::default(), problems),
-    };
-    let first_of_vars = sources.next();
-    let mut vars = Vec::new();
-    for (path, text) in request.var_files.iter().rev() {
-        let source = Source::new(path.clone(), text.as_str());
-        let id = sources.add(source.clone());
-        match parse_document(&registry, id, &source, None) {
-            Ok(document) => match budget::charge_repeated(&gathered.budget, &source, &document) {
-                Ok(()) => vars.push((Name::new(path), document)),
-                Err(problem) => problems.push(*problem),
-            },
-            Err(found) => problems.extend(variable_files::redact_parse_errors(&source, &found)),
-        }
-    }
-    for unit in &mut gathered.units {
-        problems.extend(nested_children::expand_nested_children(
-            &mut unit.documents,
-            &registry,
-            &gathered.budget,
-        ));
-    }
-    // A file that does not parse hides its declarations: continuing would report them as missing.
-    if !problems.is_empty() {
-        let units: Vec<_> = gathered.units.into_iter().map(|unit| unit.documents).collect();
-        sources.hide(&redact_sources::secret_spans(&units, &gathered.calls));
-        let files: Vec<SourceId> = (first_of_vars.0..sources.next().0).map(SourceId).collect();
-        VariableFileRedactor::of_files(&files).redact(&mut problems, sources);
-        for file in files {
-            sources.blank_source(file);
-        }
-        return Err(problems);
-    }
-    let units = std::mem::take(&mut gathered.units);
-    let (places, units) = units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
-    let environment = request.environment.clone();
-    let SourceUnits { calls, budget, .. } = gathered;
-    Ok(ParsedConfig { units, places, calls, vars, expression: None, environment, budget })
+        stacks,
+        modules: problems.call_spans(),
+        left_out,
+        awaited: checked.deferred_secrets,
+        sinks: checked.sinks,
+        recipients: resolved.recipients,
+        reads: String::new(),
+        evaluated: resolved.evaluated,
+        named: resolved.named,
+        sources: Sources::default(),
+    })
 }
 
 /// Returns the header of a stack without resolving it: its name, environments and default environment. In:

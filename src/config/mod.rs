@@ -11,6 +11,7 @@ pub mod format;
 pub mod input;
 pub mod keywords;
 mod merge;
+mod parse;
 pub mod request;
 pub mod resolve;
 pub mod stack;

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::config::diagnostics::codes;
 use crate::config::resolve::block_index::{BlockExpansion, ModuleExpansion};
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::ConfigContext;
+use crate::config::resolve::resolved::ResolvedUnits;
 use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{Address, Name};
@@ -32,27 +33,28 @@ pub(in crate::config) enum AddressStatus {
 
 /// Index of all resources by address, for queries about the status of an address.
 pub(in crate::config) struct AddressIndex<'g, 'd> {
-    pub(in crate::config) resolver: &'g Evaluator<'d>,
+    pub(in crate::config) context: &'g ConfigContext<'d>,
+    units: &'g ResolvedUnits<'d>,
     resources: HashMap<&'g Address, &'g Resource>,
 }
 
 impl<'g, 'd> AddressIndex<'g, 'd> {
     /// Builds the index over all resources.
-    pub(in crate::config) fn new(resolver: &'g Evaluator<'d>, resources: &'g [Resource]) -> Self {
-        let resources = resources.iter().map(|resource| (&resource.address, resource)).collect();
-        Self { resolver, resources }
+    pub(in crate::config) fn new(context: &'g ConfigContext<'d>, units: &'g ResolvedUnits<'d>) -> Self {
+        let resources = units.resources.iter().map(|resource| (&resource.address, resource)).collect();
+        Self { context, units, resources }
     }
 
     /// Returns the status of the address of a resource or of a module.
     pub(in crate::config) fn address_status(&self, address: &Address) -> AddressStatus {
-        let (module, rest) = module_of(&self.resolver.registry, address.as_str());
+        let (module, rest) = module_of(&self.context.registry, address.as_str());
         if rest.is_empty() {
             return self.module_status(module);
         }
         if self.resources.contains_key(address) {
             return AddressStatus::One;
         }
-        let index = &self.resolver.index;
+        let index = &self.units.blocks;
         let mut end = Some(address.as_str().len());
         // Everything inside a block that is left out is left out with it.
         while let Some(at) = end {
@@ -84,7 +86,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         let mut end = Some(place.len());
         while let Some(at) = end {
             let part = &place[..at];
-            if let Some(used) = self.resolver.used.get(part) {
+            if let Some(used) = self.units.module_expansions.get(part) {
                 let rest = place[at..].trim_start_matches('.');
                 let key = rest.split('.').next().unwrap_or_default();
                 return match used {
@@ -108,17 +110,17 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
     /// Returns whether an address ends with a key of `for_each`, whether or not that key exists.
     pub(in crate::config) fn is_key(&self, address: &Address) -> bool {
         let Some((above, _)) = address.as_str().rsplit_once('.') else { return false };
-        let block = self.resolver.index.get(above);
+        let block = self.units.blocks.get(above);
         block.is_some_and(|block| matches!(block.state, BlockExpansion::Keyed(_)))
-            || matches!(self.resolver.used.get(above), Some(ModuleExpansion::Keyed(_)))
+            || matches!(self.units.module_expansions.get(above), Some(ModuleExpansion::Keyed(_)))
     }
 
     /// Reports an address that no block declares.
     pub(in crate::config) fn report_undeclared(&self, address: &Address, span: Span, help: &str) {
-        let (_, rest) = module_of(&self.resolver.registry, address.as_str());
+        let (_, rest) = module_of(&self.context.registry, address.as_str());
         let is_module = rest.is_empty();
         let mut known: Vec<&str> = if is_module {
-            self.resolver.used.keys().map(Name::as_str).take(MAX_CANDIDATES).collect()
+            self.units.module_expansions.keys().map(Name::as_str).take(MAX_CANDIDATES).collect()
         } else {
             self.resources.keys().map(|known| known.as_str()).take(MAX_CANDIDATES).collect()
         };
@@ -127,10 +129,10 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         let problem = Diagnostic::error(codes::NOT_DECLARED, "a declaration names an unknown address")
             .with_label(span, "")
             .detail(format!("No {what} declares {address}."));
-        let kinds = self.resolver.registry.top_level().map(|kind| kind.name);
+        let kinds = self.context.registry.top_level().map(|kind| kind.name);
         let near_kind = nearest_name(address.root(), kinds).filter(|_| is_module);
         let misspelt = near_kind.zip(address.as_str().split_once('.'));
-        self.resolver.problems.push(match (nearest_name(address.as_str(), known), misspelt) {
+        self.context.problems.push(match (nearest_name(address.as_str(), known), misspelt) {
             (Some(near), _) => problem.help(format!("did you mean `{near}`? If not, {help}")),
             (None, Some((kind, (_, rest)))) => problem.help(format!("did you mean `{kind}.{rest}`?")),
             (None, None) => problem.help(help),
@@ -139,14 +141,14 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
 
     /// Reports an address that a declaration calls gone, although its block still exists.
     pub(in crate::config) fn still_declared(&self, address: &Address, span: Span, help: &str) {
-        let (module, rest) = module_of(&self.resolver.registry, address.as_str());
+        let (module, rest) = module_of(&self.context.registry, address.as_str());
         let what = if rest.is_empty() { "`use` block" } else { "block" };
         let problem = Diagnostic::error(codes::STILL_DECLARED, "an address still has its block")
             .with_label(span, "")
             .detail(format!("The entry moves or removes {address}, but a {what} still declares it."))
             .help(help);
-        let call = || self.resolver.problems.call_span(module).filter(|_| rest.is_empty());
-        self.resolver.problems.push(match (self.resolver.index.of_instance(address), call()) {
+        let call = || self.context.problems.call_span(module).filter(|_| rest.is_empty());
+        self.context.problems.push(match (self.units.blocks.of_instance(address), call()) {
             (Some(block), _) => {
                 problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
             }

@@ -13,12 +13,12 @@ use crate::config::keywords::{self, Keyword, Keywords};
 use crate::config::merge::blocks::MergedDocuments;
 use crate::config::resolve::blocks::expand::resolve_known;
 use crate::config::resolve::blocks::expand::resolve_when;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::resolved::ResolvedConfig;
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::declarations::{
     Declarations, ImportDeclaration, MovedDeclaration, RemovedAction, RemovedDeclaration,
 };
-use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::{kind_at, module_of};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::model::address::{Address, Name, is_legal_segment};
@@ -29,17 +29,18 @@ use crate::model::values::value::Value;
 
 /// Reads all declarations of the stack, and checks them and those of its modules against the blocks.
 pub(in crate::config) fn read_declarations<'d>(
-    evaluator: &Evaluator<'d>,
+    context: &ConfigContext<'d>,
     merged: &MergedDocuments<'d>,
-    resources: &[Resource],
+    resolved: &ResolvedConfig<'d>,
 ) -> Declarations {
-    let ground = AddressIndex::new(evaluator, resources);
+    let evaluator = &resolved.units.evaluator(context, &resolved.scope);
+    let ground = AddressIndex::new(context, &resolved.units);
     let imports = read_list_items(evaluator, &merged.imports, keywords::IMPORT);
     let imports = imports.into_iter().filter_map(|item| read_import(evaluator, &item, &ground)).collect();
-    let removed = drop_overridden_removals(evaluator.removed.clone()).into_iter();
+    let removed = drop_overridden_removals(resolved.units.removed.clone()).into_iter();
     let removed: Vec<RemovedDeclaration> = removed.filter(|removed| is_gone(&ground, removed)).collect();
     let mut removed = each_once(evaluator, removed, |removed| (&removed.from, removed.span), "removed");
-    let (moved, left) = resolve_moves(&ground, evaluator.moved.clone(), &removed);
+    let (moved, left) = resolve_moves(&ground, resolved.units.moved.clone(), &removed);
     removed.extend(left);
     Declarations {
         moved,
@@ -48,23 +49,27 @@ pub(in crate::config) fn read_declarations<'d>(
     }
 }
 
-/// Reads the moves and removals of the stack or the instance of a module that is being resolved.
-pub(in crate::config) fn declarations_here<'d>(
-    evaluator: &mut Evaluator<'d>,
+/// Returns the `moved` entries of a stack or of one module instance, with their addresses in the stack.
+pub(in crate::config) fn read_moves<'d>(
+    evaluator: &Evaluator<'_, 'd>,
     merged: &MergedDocuments<'d>,
-) {
+) -> Vec<MovedDeclaration> {
     let items = read_list_items(evaluator, &merged.moved, keywords::MOVED);
-    let moved: Vec<MovedDeclaration> = items.iter().filter_map(|item| read_move(evaluator, item)).collect();
-    evaluator.moved.extend(moved);
+    items.iter().filter_map(|item| read_move(evaluator, item)).collect()
+}
+
+/// Returns the `removed` entries of a stack or of one module instance, with their addresses in the stack.
+pub(in crate::config) fn read_removals<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    merged: &MergedDocuments<'d>,
+) -> Vec<RemovedDeclaration> {
     let items = read_list_items(evaluator, &merged.removed, keywords::REMOVED);
-    let removed: Vec<RemovedDeclaration> =
-        items.iter().filter_map(|item| read_removal(evaluator, item)).collect();
-    evaluator.removed.extend(removed);
+    items.iter().filter_map(|item| read_removal(evaluator, item)).collect()
 }
 
 /// Returns the entries of all lists of one keyword, and reports unknown and missing keys.
 fn read_list_items<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     lists: &[&'d DocumentEntry],
     words: Keywords,
 ) -> Vec<DeclarationItem<'d>> {
@@ -90,7 +95,7 @@ fn read_list_items<'d>(
 }
 
 fn read_list_item<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     word: &str,
     node: &'d Node,
     words: Keywords,
@@ -107,7 +112,7 @@ fn read_list_item<'d>(
     };
     let mut good = true;
     for entry in entries.iter().filter(|entry| keywords::find_word(words, &entry.key).is_none()) {
-        evaluator.problems.push(unknown_word(entry, words));
+        evaluator.context.problems.push(unknown_word(entry, words));
         good = false;
     }
     let is_missing = |word: &&Keyword| word.needed && !entries.iter().any(|entry| entry.key == word.name);
@@ -124,13 +129,13 @@ fn read_list_item<'d>(
     good.then_some(DeclarationItem { entries, span: node.span })
 }
 
-fn report_invalid_declaration(evaluator: &Evaluator<'_>, span: Span, detail: String, help: String) {
+fn report_invalid_declaration(evaluator: &Evaluator<'_, '_>, span: Span, detail: String, help: String) {
     let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong").with_label(span, "");
-    evaluator.problems.push(problem.detail(detail).help(help));
+    evaluator.context.problems.push(problem.detail(detail).help(help));
 }
 
 /// Reads the address of a resource or a module, with its kind if it is a resource.
-fn parse_address(evaluator: &Evaluator<'_>, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
+fn parse_address(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
     let written = node.scalar().map(|scalar| scalar.text.as_str());
     let Some(written) = written else {
         let help = "write an address, such as `vm.web`".to_owned();
@@ -142,10 +147,10 @@ fn parse_address(evaluator: &Evaluator<'_>, node: &Node) -> Option<(Address, Opt
             .with_label(node.span, "")
             .detail("It takes an address, not a reference, so it has no `$`.")
             .help(format!("write `{bare}`"));
-        evaluator.problems.push(problem.fix(node.span, bare));
+        evaluator.context.problems.push(problem.fix(node.span, bare));
         return None;
     }
-    let is_kind = evaluator.registry.top_level().any(|kind| kind.name == written);
+    let is_kind = evaluator.context.registry.top_level().any(|kind| kind.name == written);
     let is_name = is_legal_segment(written) && !is_kind;
     let address = match if is_name { Address::parse_path(written) } else { Address::parse(written) } {
         Ok(address) => address,
@@ -159,8 +164,8 @@ fn parse_address(evaluator: &Evaluator<'_>, node: &Node) -> Option<(Address, Opt
             return None;
         }
     };
-    let kind = kind_at(&evaluator.registry, &address);
-    if kind.is_none() && !module_of(&evaluator.registry, written).1.is_empty() {
+    let kind = kind_at(&evaluator.context.registry, &address);
+    if kind.is_none() && !module_of(&evaluator.context.registry, written).1.is_empty() {
         no_kind(evaluator, node.span, &address);
         return None;
     }
@@ -168,7 +173,7 @@ fn parse_address(evaluator: &Evaluator<'_>, node: &Node) -> Option<(Address, Opt
 }
 
 /// Reads the address of a resource or of several.
-fn resource_at(evaluator: &Evaluator<'_>, node: &Node) -> Option<Address> {
+fn resource_at(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<Address> {
     let (address, kind) = parse_address(evaluator, node)?;
     if kind.is_none() {
         no_kind(evaluator, node.span, &address);
@@ -177,8 +182,8 @@ fn resource_at(evaluator: &Evaluator<'_>, node: &Node) -> Option<Address> {
     Some(address)
 }
 
-fn no_kind(evaluator: &Evaluator<'_>, span: Span, address: &Address) {
-    let known = evaluator.registry.top_level().map(|kind| kind.name);
+fn no_kind(evaluator: &Evaluator<'_, '_>, span: Span, address: &Address) {
+    let known = evaluator.context.registry.top_level().map(|kind| kind.name);
     let help = nearest_name(address.root(), known).map_or_else(
         || "an address begins with a kind: `vm.web`".to_owned(),
         |near| {
@@ -194,7 +199,7 @@ fn no_kind(evaluator: &Evaluator<'_>, span: Span, address: &Address) {
     );
 }
 
-fn read_move<'d>(evaluator: &Evaluator<'d>, item: &DeclarationItem<'d>) -> Option<MovedDeclaration> {
+fn read_move<'d>(evaluator: &Evaluator<'_, 'd>, item: &DeclarationItem<'d>) -> Option<MovedDeclaration> {
     let (there, here) = (item.get("from")?, item.get("to")?);
     let ((from, kind), (to, other)) =
         parse_address(evaluator, there).zip(parse_address(evaluator, here))?;
@@ -234,7 +239,7 @@ fn read_move<'d>(evaluator: &Evaluator<'d>, item: &DeclarationItem<'d>) -> Optio
 }
 
 fn read_import<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     item: &DeclarationItem<'d>,
     ground: &AddressIndex<'_, 'd>,
 ) -> Option<ImportDeclaration> {
@@ -280,7 +285,10 @@ fn read_import<'d>(
     }
 }
 
-fn read_removal<'d>(evaluator: &Evaluator<'d>, item: &DeclarationItem<'d>) -> Option<RemovedDeclaration> {
+fn read_removal<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    item: &DeclarationItem<'d>,
+) -> Option<RemovedDeclaration> {
     let (from, _) = parse_address(evaluator, item.get("from")?)?;
     let node = item.get("action")?;
     let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
@@ -303,7 +311,7 @@ fn read_removal<'d>(evaluator: &Evaluator<'d>, item: &DeclarationItem<'d>) -> Op
 
 /// Reports the second and every later entry for the same address, and keeps the first.
 fn each_once<T>(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     all: Vec<T>,
     of: impl Fn(&T) -> (&Address, Span),
     what: &str,
@@ -312,7 +320,7 @@ fn each_once<T>(
     for item in &all {
         let (address, span) = of(item);
         if let Some(before) = first.insert(address, span) {
-            evaluator.problems.push(duplicate_declaration(
+            evaluator.context.problems.push(duplicate_declaration(
                 &format!("{address} is {what} twice."),
                 before,
                 span,
@@ -328,7 +336,7 @@ fn is_gone(addresses: &AddressIndex<'_, '_>, removed: &RemovedDeclaration) -> bo
     if !is_gone {
         let told =
             || addresses.still_declared(&removed.from, removed.span, "remove the block, or this entry");
-        addresses.resolver.problems.in_instance(&removed.module, told);
+        addresses.context.problems.in_instance(&removed.module, told);
     }
     is_gone
 }

@@ -1,10 +1,12 @@
 //! Checks of a resolved stack that need no network: rules of the service, dependency cycles, declarations and policies.
 
 pub(super) mod address_status;
+pub(super) mod config;
 pub mod declarations;
 pub(super) mod dependency_cycles;
 pub mod environments;
 pub(super) mod moves;
+pub(super) mod overrides;
 pub mod policies;
 pub(super) mod redact_sources;
 pub mod secret_sinks;

@@ -134,7 +134,7 @@ fn report_contradiction(
     first: &MovedDeclaration,
     text: &str,
 ) {
-    let problems = &addresses.resolver.problems;
+    let problems = &addresses.context.problems;
     problems.in_instance(&step.module, || {
         problems.push(duplicate_declaration(text, first.span, step.span));
     });
@@ -143,7 +143,7 @@ fn report_contradiction(
 /// Returns whether a move is kept, and whether it leads to a whole block with `for_each`.
 fn check_move(addresses: &AddressIndex<'_, '_>, step: &MovedDeclaration, end: MoveEnd) -> Option<bool> {
     let (end, is_last) = end?;
-    let problems = &addresses.resolver.problems;
+    let problems = &addresses.context.problems;
     let into_itself = step.to.is_within(&step.from);
     let standing = addresses.address_status(&step.from);
     // The caller decides which keys exist, so an entry inside the module about a key of
@@ -223,7 +223,7 @@ fn report_move_cycle(addresses: &AddressIndex<'_, '_>, moved: &[MovedDeclaration
         problem = problem.with_label(*span, format!("{from} moves to {to}"));
     }
     let help = "remove one of the entries; to swap two resources, apply a move to a third address first";
-    addresses.resolver.problems.push(problem.help(help));
+    addresses.context.problems.push(problem.help(help));
 }
 
 /// Returns the entry that continues the chain from the address that the object

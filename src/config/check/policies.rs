@@ -44,15 +44,15 @@ pub const PLAN_FIELDS: &[&str] = &[
 
 /// Reads all policies and reports those that are wrong.
 pub(in crate::config) fn read_policies<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     entries: &NamedEntries<'d>,
 ) -> Vec<Policy> {
     entries.values().filter_map(|entry| read_policy(evaluator, entry)).collect()
 }
 
-fn read_policy<'d>(evaluator: &Evaluator<'d>, entry: &'d DocumentEntry) -> Option<Policy> {
+fn read_policy<'d>(evaluator: &Evaluator<'_, 'd>, entry: &'d DocumentEntry) -> Option<Policy> {
     let Some(body) = named_entries(&entry.value) else {
-        evaluator.problems.push(not_a_block(&entry.key, &entry.value));
+        evaluator.context.problems.push(not_a_block(&entry.key, &entry.value));
         return None;
     };
     let (mut on, mut deny, mut message) = (Vec::new(), None, None);
@@ -62,7 +62,7 @@ fn read_policy<'d>(evaluator: &Evaluator<'d>, entry: &'d DocumentEntry) -> Optio
             "deny" => deny = Some(&key.value),
             "message" => message = Some(read_message(evaluator, &key.value)?),
             _ => {
-                evaluator.problems.push(unknown_word(key, keywords::POLICY));
+                evaluator.context.problems.push(unknown_word(key, keywords::POLICY));
                 return None;
             }
         }
@@ -76,27 +76,27 @@ fn read_policy<'d>(evaluator: &Evaluator<'d>, entry: &'d DocumentEntry) -> Optio
     Some(Policy { name: entry.key.clone(), on, deny, message, span: entry.key_span })
 }
 
-fn no_policy<T>(evaluator: &Evaluator<'_>, span: Span, detail: String) -> Option<T> {
+fn no_policy<T>(evaluator: &Evaluator<'_, '_>, span: Span, detail: String) -> Option<T> {
     let help = "write `deny: \"${…}\"`, over `self` with `on: KIND`, or over `plan`";
     let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(span, "");
-    evaluator.problems.push(problem.detail(detail).help(help));
+    evaluator.context.problems.push(problem.detail(detail).help(help));
     None
 }
 
-fn policy_kinds(evaluator: &Evaluator<'_>, node: &Node) -> Option<Vec<&'static Kind>> {
+fn policy_kinds(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<Vec<&'static Kind>> {
     let nodes = match &node.value {
         NodeValue::Sequence(nodes) => nodes.as_slice(),
         _ => std::slice::from_ref(node),
     };
     let kind = |node: &Node| {
         let word = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-        if let Some(kind) = evaluator.registry.kind(word) {
+        if let Some(kind) = evaluator.context.registry.kind(word) {
             return Some(kind);
         }
         let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(node.span, "");
         let problem = problem.detail("`on` names kinds of resources.");
-        let known = evaluator.registry.kinds.iter().map(|kind| kind.name);
-        evaluator.problems.push(match nearest_name(word, known) {
+        let known = evaluator.context.registry.kinds.iter().map(|kind| kind.name);
+        evaluator.context.problems.push(match nearest_name(word, known) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
             None => problem.help("write `on: KIND`, or leave it out for a rule over the whole plan"),
         });
@@ -114,7 +114,7 @@ fn policy_kinds(evaluator: &Evaluator<'_>, node: &Node) -> Option<Vec<&'static K
     Some(kinds)
 }
 
-fn read_message(evaluator: &Evaluator<'_>, node: &Node) -> Option<String> {
+fn read_message(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<String> {
     match node.scalar() {
         Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
         _ => no_policy(evaluator, node.span, "A `message` is a text.".to_owned()),
@@ -122,16 +122,16 @@ fn read_message(evaluator: &Evaluator<'_>, node: &Node) -> Option<String> {
 }
 
 /// Reads the `deny` condition of a policy, and binds all values that are known now.
-fn read_denial(evaluator: &Evaluator<'_>, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
+fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
     let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
     let Some(source) = source else {
         return no_policy(evaluator, node.span, "`deny` is one expression.".to_owned());
     };
-    let program = match evaluator.parse_program(source) {
+    let program = match evaluator.context.parse_program(source) {
         Ok(program) => program,
         Err(error) => {
-            evaluator.problems.push(syntax_problem(evaluator, &error, source, node.span));
+            evaluator.context.problems.push(syntax_problem(evaluator, &error, source, node.span));
             return None;
         }
     };
@@ -146,7 +146,7 @@ fn read_denial(evaluator: &Evaluator<'_>, node: &Node, on: &[&'static Kind]) -> 
 
 /// Checks one path of a `deny` condition, and binds the value that it names.
 fn check_denial_path(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     path: &ReferencePath,
     on: &[&'static Kind],
     span: Span,
@@ -158,8 +158,10 @@ fn check_denial_path(
     };
     let top = EvaluationSite::top_level(Some("a policy"));
     match (path.root.as_str(), first) {
-        ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.env.clone()))),
-        ("stack", _) => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.stack.clone()))),
+        ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.env.clone()))),
+        ("stack", _) => {
+            drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())))
+        }
         ("vars" | "locals", Some(name)) => {
             let value = match path.root.as_str() {
                 "vars" => variable_value(evaluator, name, span, top)?,
@@ -169,8 +171,8 @@ fn check_denial_path(
                 is_late(evaluator, top, "resource that the local names", span);
                 return None;
             };
-            evaluator.report_exceeded(
-                evaluator.budget.charge_value(value),
+            evaluator.context.report_exceeded(
+                evaluator.context.budget.charge_value(value),
                 span,
                 EvaluationSite::top_level(None),
             )?;
@@ -194,14 +196,14 @@ fn check_denial_path(
         ("plan" | "self", None) => {}
         (root, _) => {
             let text = format!("`{root}` is not available in a policy.");
-            return no_policy(evaluator, evaluator.span_within(span, root), text);
+            return no_policy(evaluator, evaluator.context.span_within(span, root), text);
         }
     }
     Some(())
 }
 
 fn one_of<'n>(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     name: &str,
     known: impl Iterator<Item = &'n str> + Clone,
     what: &str,
@@ -210,13 +212,13 @@ fn one_of<'n>(
     if known.clone().any(|known| known == name) {
         return Some(());
     }
-    let place = evaluator.part_within(span, name);
+    let place = evaluator.context.part_within(span, name);
     let problem =
         Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
             .with_label(place, "")
             .detail(format!("{what} has no `{name}`."));
     let near = nearest_name(name, known.clone());
-    evaluator.problems.push(match near {
+    evaluator.context.problems.push(match near {
         Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
         Some(near) => problem.help(format!("did you mean `{near}`?")),
         None => problem.help(format!("it has {}", known.collect::<Vec<_>>().join(", "))),

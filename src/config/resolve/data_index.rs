@@ -19,13 +19,15 @@ pub(in crate::config) struct DataSources {
 }
 
 impl DataSources {
-    /// Returns the other stacks with the outputs that are read.
-    pub(in crate::config) fn into_stacks(self) -> BTreeMap<Name, OtherStack> {
+    /// Returns the lookups, and the other stacks with the outputs that are read.
+    pub(in crate::config) fn into_parts(
+        self,
+    ) -> (BTreeMap<Address, DataLookup>, BTreeMap<Name, OtherStack>) {
         let mut reads = self.reads.into_inner();
         let with = |(name, other): (Name, OtherStack)| {
             let reads = reads.remove(&name).unwrap_or_default();
             (name, OtherStack { reads, ..other })
         };
-        self.stacks.into_iter().map(with).collect()
+        (self.data, self.stacks.into_iter().map(with).collect())
     }
 }

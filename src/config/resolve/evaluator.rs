@@ -1,13 +1,13 @@
-//! Evaluation context of the configuration's expressions: the values in scope, and the resolution of texts
-//! that refer to them.
+//! What resolving reads: the inputs that all steps share (`ConfigContext`), and the names that an expression can refer
+//! to at one point (`Evaluator`).
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use super::block_index::{BlockIndex, ModuleExpansion};
+use super::block_index::BlockIndex;
 use super::data_index::DataSources;
-use super::scope::{EvaluationSite, LocalValue, ModuleScope, ResolvedValue};
+use super::scope::{EvaluationSite, ModuleScope, ResolvedValue};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::diagnostics::hints::other_tools;
@@ -19,8 +19,7 @@ use crate::config::keywords;
 use crate::config::merge::blocks::MergedDocuments;
 use crate::config::merge::overrides::Overrides;
 use crate::config::request::{FilesRef, SecretAccess};
-use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
-use crate::config::stack::model::{AttributeSetting, DeferredSecret, Recipients, Resource};
+use crate::config::stack::model::DeferredSecret;
 use crate::config::syntax::document::Node;
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, BudgetExceeded};
@@ -36,15 +35,16 @@ use crate::model::values::value::{Attributes, Value};
 /// Resolves a node to which no schema applies: a value of `for_each` is resolved where `each.value` is read, and may
 /// itself be any expression.
 pub(in crate::config) type ResolveNode<'d> =
-    for<'e, 'f> fn(&'e Evaluator<'d>, &'e Node, EvaluationSite<'f, 'd>) -> Option<ResolvedValue>;
+    for<'e, 'f> fn(&Evaluator<'e, 'd>, &'e Node, EvaluationSite<'f, 'd>) -> Option<ResolvedValue>;
 
-/// Context in which expressions are resolved: values in scope, file access, budget,
-/// and the collector of problems.
-pub(in crate::config) struct Evaluator<'d> {
+/// Inputs that every step of `resolve` and of `check` reads: the schemas, the sources, the parsed files, the request,
+/// and the collector of problems. No step changes an input; the caches and the records behind `RefCell` only grow.
+pub(in crate::config) struct ConfigContext<'d> {
     pub(in crate::config) registry: Registry,
     pub(in crate::config) sources: &'d Sources,
     pub(in crate::config) problems: DiagnosticCollector,
-    /// Resolves the values that a `for_each` writes out.
+    /// Resolves the values that a `for_each` writes out. A function pointer, because the resolution of a node is
+    /// recursive over files that stand above this one.
     pub(in crate::config) resolve_written: ResolveNode<'d>,
     /// Budget to which every value is charged before it is built.
     pub(in crate::config) budget: &'d Budget,
@@ -54,56 +54,47 @@ pub(in crate::config) struct Evaluator<'d> {
     pub(in crate::config) stack: Name,
     /// Name of the environment.
     pub(in crate::config) env: Name,
-    /// Scope of the unit that is being resolved.
-    pub(in crate::config) scope: ModuleScope,
     /// Merged documents of the modules, by unit number.
     pub(in crate::config) modules: &'d [MergedDocuments<'d>],
     /// Directories of the modules, by unit number.
     pub(in crate::config) places: &'d [ConfigPath],
     /// Unit number of each module call, by the span of its `source`.
     pub(in crate::config) calls: &'d BTreeMap<Span, usize>,
-    /// Number of module instances so far.
-    pub(in crate::config) instances: usize,
-    /// Whether the limit of module instances was exceeded and reported.
-    pub(in crate::config) exhausted: bool,
     /// Spans of the values that the environment's `set` replaced.
-    pub(in crate::config) replaced: BTreeSet<Span>,
+    pub(in crate::config) replaced: &'d BTreeSet<Span>,
     /// Overrides of values in instances and modules.
     pub(in crate::config) overrides: Overrides<'d>,
-    /// Address prefixes of the modules that this environment leaves out.
-    pub(in crate::config) left_out: Vec<Name>,
-    /// Instances of each `use` block, by the block's address prefix.
-    pub(in crate::config) used: BTreeMap<Name, ModuleExpansion>,
-    /// The moves of the stack and of its modules.
-    pub(in crate::config) moved: Vec<MovedDeclaration>,
-    /// `removed` entries of the stack and of its modules.
-    pub(in crate::config) removed: Vec<RemovedDeclaration>,
-    /// Index of the declared blocks.
-    pub(in crate::config) index: BlockIndex<'d>,
-    /// Data lookups and other stacks.
-    pub(in crate::config) externals: DataSources,
-    /// Resources that are already resolved.
-    pub(in crate::config) made: Vec<Resource>,
     /// Deferred secrets whose values this run has, by the paths of their variables.
-    pub(in crate::config) at_hand: BTreeMap<Name, Secret>,
+    pub(in crate::config) at_hand: &'d BTreeMap<Name, Secret>,
     /// Variable files, whose content must not be shown.
     pub(in crate::config) var_files: Vec<SourceId>,
     /// Whether a placeholder is used as if it were the secret.
     pub(in crate::config) pretend: bool,
     /// Access of this run to secrets.
     pub(in crate::config) secrets: SecretAccess,
-    /// Variables that are deferred secrets.
+    /// Whether the stack has a `secrets` block, valid or not.
+    pub(in crate::config) keeps_secrets: bool,
+    /// Variables that are deferred secrets; every declaration that is read adds its own.
     pub(in crate::config) awaited: RefCell<BTreeMap<Name, DeferredSecret>>,
     /// Where sinks were written, by the addresses of their secrets.
     pub(in crate::config) sink_spans: RefCell<BTreeMap<Name, Span>>,
-    /// To whom kept secrets are encrypted.
-    pub(in crate::config) recipients: Option<Recipients>,
-    /// Whether the stack has a `secrets` block, valid or not.
-    pub(in crate::config) keeps_secrets: bool,
     /// Cache of parsed expressions, by source text.
-    programs: RefCell<HashMap<String, Result<Rc<CelProgram>, SyntaxError>>>,
+    pub(in crate::config) programs: RefCell<HashMap<String, Result<Rc<CelProgram>, SyntaxError>>>,
     /// Digests of directories: instances of one block often share theirs.
     pub(in crate::config) directories: RefCell<BTreeMap<Name, Result<Name, SourceError>>>,
+}
+
+/// What an expression can refer to at one point of the resolution. It only reads: the steps that use it return what
+/// they add, and `resolve_unit` adds it.
+#[derive(Clone, Copy)]
+pub(in crate::config) struct Evaluator<'e, 'd> {
+    pub(in crate::config) context: &'e ConfigContext<'d>,
+    /// Scope of the unit that is being resolved.
+    pub(in crate::config) scope: &'e ModuleScope,
+    /// Blocks that are declared so far.
+    pub(in crate::config) blocks: &'e BlockIndex<'d>,
+    /// Data lookups and other stacks that are declared so far.
+    pub(in crate::config) data: &'e DataSources,
 }
 
 /// Source of live values before anything is read: every value is unknown.
@@ -119,53 +110,7 @@ impl AttributeLookup for NoLiveValues {
     }
 }
 
-impl<'d> Evaluator<'d> {
-    /// Returns a resolver that knows the stack's name and environment only.
-    pub(in crate::config) fn new(
-        registry: Registry,
-        sources: &'d Sources,
-        read: FilesRef<'d>,
-        problems: DiagnosticCollector,
-        (calls, budget): (&'d BTreeMap<Span, usize>, &'d Budget),
-        resolve_written: ResolveNode<'d>,
-    ) -> Self {
-        Self {
-            registry,
-            sources,
-            resolve_written,
-            budget,
-            problems,
-            read,
-            stack: Name::default(),
-            env: Name::default(),
-            scope: ModuleScope::default(),
-            modules: &[],
-            places: &[],
-            calls,
-            instances: 0,
-            exhausted: false,
-            replaced: BTreeSet::new(),
-            overrides: Overrides::default(),
-            left_out: Vec::new(),
-            used: BTreeMap::new(),
-            moved: Vec::new(),
-            removed: Vec::new(),
-            index: BlockIndex::default(),
-            externals: DataSources::default(),
-            made: Vec::new(),
-            at_hand: BTreeMap::new(),
-            var_files: Vec::new(),
-            pretend: false,
-            secrets: SecretAccess::Required,
-            awaited: RefCell::default(),
-            sink_spans: RefCell::default(),
-            recipients: None,
-            keeps_secrets: false,
-            programs: RefCell::default(),
-            directories: RefCell::default(),
-        }
-    }
-
+impl<'d> ConfigContext<'d> {
     /// Adds a problem in the name of the frame's instance.
     pub(in crate::config) fn report_problem(&self, frame: EvaluationSite<'_, 'd>, diagnostic: Diagnostic) {
         self.problems.push_in(frame.instance, diagnostic);
@@ -195,50 +140,10 @@ impl<'d> Evaluator<'d> {
         }
     }
 
-    /// Returns the address of a block of the stack or module that is being resolved.
-    pub(in crate::config) fn scoped_address(&self, kind: &str, name: &str) -> Address {
-        Address::new(kind, name).in_module(&self.scope.prefix)
-    }
-
-    /// Returns the files of the stack or module that is being resolved.
-    pub(in crate::config) fn files(&self) -> &dyn Files {
-        self.scope.files.as_deref().unwrap_or(self.read)
-    }
-
     /// Returns whether a name is a valid root after a `$`.
     pub(in crate::config) fn is_root(&self, name: &str) -> bool {
         keywords::find_word(keywords::ROOTS, name).is_some()
             || self.registry.top_level().any(|kind| kind.name == name)
-    }
-
-    /// Returns the variables and locals that have a value, by their paths.
-    pub(in crate::config) fn values_by_name(
-        &self,
-        merged: &MergedDocuments<'d>,
-    ) -> BTreeMap<Name, AttributeSetting> {
-        let setting = |expression: &Expression, span: Span, set_by: Option<&Name>| AttributeSetting {
-            expression: expression.clone(),
-            span,
-            set_by: set_by.cloned(),
-            parts: None,
-            directory: None,
-            exclusive: false,
-        };
-        let vars = self.scope.vars.iter().filter_map(|(name, value)| {
-            let declared = merged.vars.get(name)?.key_span;
-            let span = self.scope.var_places.get(name).copied().unwrap_or(declared);
-            let set_by = self.scope.var_origins.get(name);
-            let value = value.as_ref()?;
-            self.report_exceeded(value.charge(self.budget), span, EvaluationSite::top_level(None))?;
-            Some((Name::new(format!("vars.{name}")), setting(value, span, set_by)))
-        });
-        let locals = self.scope.locals.iter().filter_map(|(name, local)| {
-            let LocalValue::Ready(value) = &local.value else { return None };
-            let span = merged.locals.get(name)?.value.span;
-            self.report_exceeded(value.charge(self.budget), span, EvaluationSite::top_level(None))?;
-            Some((Name::new(format!("locals.{name}")), setting(value, span, local.origin.as_ref())))
-        });
-        vars.chain(locals).collect()
     }
 
     /// Parses an expression, each distinct one once.
@@ -273,11 +178,27 @@ impl<'d> Evaluator<'d> {
         let start = span.start + u32::try_from(find(text)?).ok()?;
         Some(Span { source: span.source, start, end: start + u32::try_from(words.len()).ok()? })
     }
+}
+
+impl Evaluator<'_, '_> {
+    /// Returns the address of a block of the stack or module that is being resolved.
+    pub(in crate::config) fn scoped_address(&self, kind: &str, name: &str) -> Address {
+        Address::new(kind, name).in_module(&self.scope.prefix)
+    }
+
+    /// Returns the files of the stack or module that is being resolved.
+    pub(in crate::config) fn files(&self) -> &dyn Files {
+        self.scope.files.as_deref().unwrap_or(self.context.read)
+    }
 
     /// Returns the problem of a name that means nothing after a `$`.
     pub(in crate::config) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
-        let known =
-            self.registry.top_level().map(|kind| kind.name).chain(keywords::word_names(keywords::ROOTS));
+        let known = self
+            .context
+            .registry
+            .top_level()
+            .map(|kind| kind.name)
+            .chain(keywords::word_names(keywords::ROOTS));
         let problem =
             Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here").with_label(span, "");
         // `module.shop.url`, as other tools have it: it is a name, and leads no further.
@@ -289,7 +210,7 @@ impl<'d> Evaluator<'d> {
             return problem.help(format!("read an output of the module: `$use.{root}.OUTPUT`"));
         }
         let declared = [
-            ("vars", self.scope.vars.contains_key(root)),
+            ("vars", self.scope.variables.expressions.contains_key(root)),
             ("locals", self.scope.locals.contains_key(root)),
         ];
         if let Some((of, _)) = declared.into_iter().find(|(_, is_declared)| *is_declared) {

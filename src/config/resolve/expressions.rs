@@ -44,14 +44,14 @@ struct ExpressionPaths<'p> {
 }
 
 pub(in crate::config) fn syntax_problem(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     error: &SyntaxError,
     source: &str,
     span: Span,
 ) -> Diagnostic {
     let slip = expression_syntax::explain_syntax_error(error, source);
     let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
-    let place = evaluator.span_within(span, source);
+    let place = evaluator.context.span_within(span, source);
     if place == span {
         // The file contains the expression with escapes or over several lines, so the offset
         // is given in the message.
@@ -72,18 +72,18 @@ pub(in crate::config) fn syntax_problem(
 
 /// Computes a path that continues inside a value that only CEL can index.
 pub(in crate::config) fn deep_path<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     path: &[Name],
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let source = as_cel(path);
-    let program = evaluator.parse_program(&source).ok()?;
+    let program = evaluator.context.parse_program(&source).ok()?;
     compute_program(evaluator, &program, &source, span, frame)
 }
 
 pub(in crate::config) fn compute_program<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     program: &CelProgram,
     source: &str,
     span: Span,
@@ -97,7 +97,11 @@ pub(in crate::config) fn compute_program<'d>(
         files.borrow_mut().insert(Name::new(path), Value::text(&text));
         Ok(text)
     };
-    evaluator.report_exceeded(evaluator.budget.charge_nodes(2 * named.objects.len()), span, frame)?;
+    evaluator.context.report_exceeded(
+        evaluator.context.budget.charge_nodes(2 * named.objects.len()),
+        span,
+        frame,
+    )?;
     let waiting = unknown_parts(evaluator, &named, span, frame)?;
     let outcome = evaluate_in_scope(evaluator, program, (&named, &waiting), span, frame, &read);
     let origin = named.origin.clone();
@@ -105,7 +109,7 @@ pub(in crate::config) fn compute_program<'d>(
         Ok(value) if !value.is_unknown() => Some(ResolvedValue::new(Expression::Value(value), origin)),
         Ok(_) => {
             let bindings = bind_known_values(evaluator, &named, span, frame);
-            let mut bindings = evaluator.report_exceeded(bindings, span, frame)?;
+            let mut bindings = evaluator.context.report_exceeded(bindings, span, frame)?;
             let files = files.into_inner();
             if !files.is_empty() {
                 bindings.insert(Name::new_static(FILES_BINDING), Value::Map(files));
@@ -120,7 +124,7 @@ pub(in crate::config) fn compute_program<'d>(
             Some(ResolvedValue::new(Expression::Cel(Arc::new(cel)), origin))
         }
         Err(error @ EvaluationError::Sensitive) => {
-            evaluator.problems.push(evaluation_problem(&error, span, None));
+            evaluator.context.problems.push(evaluation_problem(&error, span, None));
             // Later uses continue with this value, so that the failure has no other observable effect.
             Some(ResolvedValue::new(Expression::Value(Value::Secret(Secret::new_undecided())), origin))
         }
@@ -129,7 +133,7 @@ pub(in crate::config) fn compute_program<'d>(
                 (EvaluationError::Failed(_), Some(address)) => absent_resource(evaluator, address, span),
                 _ => evaluation_problem(&error, span, Some(source)),
             };
-            evaluator.report_problem(frame, problem);
+            evaluator.context.report_problem(frame, problem);
             None
         }
     }
@@ -137,7 +141,7 @@ pub(in crate::config) fn compute_program<'d>(
 
 /// Follows every path of an expression. `None` when one of them is a problem.
 fn resolve_named_paths<'d, 'p>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     paths: &'p [ReferencePath],
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -172,11 +176,11 @@ fn resolve_named_paths<'d, 'p>(
                 good &= check_base_path(evaluator, base.as_ref(), path, span, frame, &mut named);
             }
             (root, _) => {
-                if let Some(kind) = evaluator.registry.top_level().find(|kind| kind.name == root) {
+                if let Some(kind) = evaluator.context.registry.top_level().find(|kind| kind.name == root) {
                     good &= check_live_path(evaluator, kind, path, span, frame, &mut named);
                 } else {
                     let written = format!("{{{root}}}");
-                    evaluator.report_problem(frame, evaluator.unknown_root(root, &written, span));
+                    evaluator.context.report_problem(frame, evaluator.unknown_root(root, &written, span));
                     good = false;
                 }
             }
@@ -193,7 +197,7 @@ fn resolve_named_paths<'d, 'p>(
 
 /// Checks a path through a local or `each.value`, which may itself be a resource.
 fn check_base_path<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     base: Option<&Expression>,
     path: &ReferencePath,
     span: Span,
@@ -212,7 +216,7 @@ fn check_base_path<'d>(
 }
 
 fn check_live_path<'d, 'p>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     path: &'p ReferencePath,
     span: Span,
@@ -225,7 +229,7 @@ fn check_live_path<'d, 'p>(
     let steps: Vec<PathStep> =
         path.segments.iter().map(|segment| segment_name(evaluator, segment, span, frame)).collect();
     named.places.push(kind.name.to_owned());
-    match evaluator.index.follow_path(&evaluator.registry, kind, &steps) {
+    match evaluator.blocks.follow_path(&evaluator.context.registry, kind, &steps) {
         PathTarget::Objects { addresses, all, kind: found, rest } => {
             if all {
                 let block: Vec<&str> = steps.iter().flatten().map(Name::as_str).collect();
@@ -254,7 +258,7 @@ fn check_live_path<'d, 'p>(
 
 /// Returns the name of a segment; a computed key is computed, when it names no live object.
 fn segment_name<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     segment: &PathSegment,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -275,7 +279,7 @@ fn segment_name<'d>(
 
 /// Returns the parts of the roots that wait for live objects themselves.
 fn unknown_parts<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -314,14 +318,14 @@ fn unknown_parts<'d>(
                 place.push_str(name);
             }
         }
-        evaluator.report_exceeded(part.charge(evaluator.budget), span, frame)?;
+        evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, frame)?;
         waiting.insert(Name::new(place), part.clone());
     }
     Some(waiting)
 }
 
 fn evaluate_in_scope<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     program: &CelProgram,
     (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
     span: Span,
@@ -330,7 +334,7 @@ fn evaluate_in_scope<'d>(
 ) -> Result<Value, EvaluationError> {
     let values: Vec<(&Name, Value)> = waiting
         .iter()
-        .map(|(path, part)| Ok((path, evaluate_within(part, &NoLiveValues, evaluator.budget)?)))
+        .map(|(path, part)| Ok((path, evaluate_within(part, &NoLiveValues, evaluator.context.budget)?)))
         .collect::<Result<_, EvaluationError>>()?;
     let objects: Vec<CelObject> = named
         .objects
@@ -342,14 +346,17 @@ fn evaluate_in_scope<'d>(
         })
         .collect();
     let written = written_each(evaluator, named, span, frame);
-    let mut scope =
-        ExpressionScope { read: Some(read), budget: Some(evaluator.budget), ..ExpressionScope::default() };
+    let mut scope = ExpressionScope {
+        read: Some(read),
+        budget: Some(evaluator.context.budget),
+        ..ExpressionScope::default()
+    };
     let text = |text: &Name| CelValue::Scalar(Value::Text(text.clone()));
-    scope.roots.insert("vars".into(), CelValue::of_map(&evaluator.scope.var_values));
+    scope.roots.insert("vars".into(), CelValue::of_map(&evaluator.scope.variables.values));
     scope.roots.insert("locals".into(), CelValue::of_map(&evaluator.scope.local_values));
     scope.roots.insert("use".into(), CelValue::of_map(&evaluator.scope.use_values));
-    scope.roots.insert("env".into(), text(&evaluator.env));
-    scope.roots.insert("stack".into(), text(&evaluator.stack));
+    scope.roots.insert("env".into(), text(&evaluator.context.env));
+    scope.roots.insert("stack".into(), text(&evaluator.context.stack));
     scope.roots.insert("module".into(), text(&evaluator.scope.front));
     for place in &named.places {
         if !scope.roots.contains_key(place.as_str()) {
@@ -381,7 +388,7 @@ fn evaluate_in_scope<'d>(
 
 /// Returns the literal `each.value` if it is known and the expression refers to it.
 fn written_each<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -398,7 +405,7 @@ fn written_each<'d>(
 
 /// Returns the known values that an expression names, and no more.
 fn bind_known_values<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -418,9 +425,9 @@ fn bind_known_values<'d>(
                 copy_known_part(
                     &mut bindings,
                     &path.root,
-                    &evaluator.scope.var_values,
+                    &evaluator.scope.variables.values,
                     &names,
-                    evaluator.budget,
+                    evaluator.context.budget,
                 )?;
             }
             "locals" => {
@@ -429,7 +436,7 @@ fn bind_known_values<'d>(
                     &path.root,
                     &evaluator.scope.local_values,
                     &names,
-                    evaluator.budget,
+                    evaluator.context.budget,
                 )?;
             }
             "use" => {
@@ -438,11 +445,13 @@ fn bind_known_values<'d>(
                     &path.root,
                     &evaluator.scope.use_values,
                     &names,
-                    evaluator.budget,
+                    evaluator.context.budget,
                 )?;
             }
-            "env" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.env.clone()))),
-            "stack" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.stack.clone()))),
+            "env" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.env.clone()))),
+            "stack" => {
+                drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())))
+            }
             "module" => {
                 bindings.insert(path.root.clone(), Value::Text(evaluator.scope.front.clone()));
             }
@@ -452,7 +461,7 @@ fn bind_known_values<'d>(
                 if let Some(Expression::Value(value)) = each_value(evaluator, each, span, frame) {
                     values.insert("value".into(), value);
                 }
-                copy_known_part(&mut bindings, &path.root, &values, &names, evaluator.budget)?;
+                copy_known_part(&mut bindings, &path.root, &values, &names, evaluator.context.budget)?;
             }
             _ => {}
         }

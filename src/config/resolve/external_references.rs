@@ -2,7 +2,7 @@
 
 use super::evaluator::Evaluator;
 use super::names::{has_attribute, is_late};
-use super::scope::EvaluationSite;
+use super::scope::{EvaluationSite, ModuleScope};
 use crate::config::diagnostics::codes;
 use crate::model::address::{Address, Name};
 use crate::model::cel::{PathSegment, ReferencePath};
@@ -11,13 +11,14 @@ use crate::model::expression::Reference;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Span;
 
-pub(in crate::config) fn data_address(evaluator: &Evaluator<'_>, kind: &str, name: &str) -> Address {
-    Address::new("data", kind).join(name).in_module(&evaluator.scope.prefix)
+/// Returns the address of a lookup in a unit.
+pub(in crate::config) fn data_address(scope: &ModuleScope, kind: &str, name: &str) -> Address {
+    Address::new("data", kind).join(name).in_module(&scope.prefix)
 }
 
 /// Returns the reference for a path in an expression, and the path at which its value is bound.
 pub(in crate::config) fn resolve_external<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     path: &ReferencePath,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -37,7 +38,7 @@ pub(in crate::config) fn resolve_external<'d>(
 
 /// Returns the reference, and how many steps of the path it uses.
 pub(in crate::config) fn external_reference<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     root: &Name,
     steps: &[Name],
     span: Span,
@@ -57,10 +58,10 @@ pub(in crate::config) fn external_reference<'d>(
                 frame,
             );
         };
-        let address = data_address(evaluator, kind, name);
+        let address = data_address(evaluator.scope, kind, name);
         let prefix = &evaluator.scope.prefix;
-        let Some(lookup) = evaluator.externals.data.get(&address) else {
-            let known = evaluator.externals.data.keys().filter_map(|address| address.strip_module(prefix));
+        let Some(lookup) = evaluator.data.data.get(&address) else {
+            let known = evaluator.data.data.keys().filter_map(|address| address.strip_module(prefix));
             let written = address.strip_module(prefix).unwrap_or_default();
             undeclared_external(evaluator, written, known, span, frame);
             return None;
@@ -71,7 +72,7 @@ pub(in crate::config) fn external_reference<'d>(
                 return None;
             }
             if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
-                evaluator.report_problem(frame, not_seen(lookup.kind, name, span));
+                evaluator.context.report_problem(frame, not_seen(lookup.kind, name, span));
                 return None;
             }
         }
@@ -88,28 +89,28 @@ pub(in crate::config) fn external_reference<'d>(
             frame,
         );
     };
-    if !evaluator.externals.stacks.contains_key(name) {
+    if !evaluator.data.stacks.contains_key(name) {
         let known: Vec<String> =
-            evaluator.externals.stacks.keys().map(|name| format!("stacks.{name}")).collect();
+            evaluator.data.stacks.keys().map(|name| format!("stacks.{name}")).collect();
         let written = format!("stacks.{name}");
         undeclared_external(evaluator, &written, known.iter().map(String::as_str), span, frame);
         return None;
     }
-    let mut reads = evaluator.externals.reads.borrow_mut();
+    let mut reads = evaluator.data.reads.borrow_mut();
     reads.entry(name.clone()).or_default().entry(output.clone()).or_insert(span);
     let address = Address::new("stacks", name);
     Some((Reference { address, attribute: Some(output.clone()) }, 2))
 }
 
 fn report_incomplete_reference<'d, T>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     code: &'static str,
     what: &str,
     form: &str,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         Diagnostic::error(code, "a reference is incomplete")
             .with_label(span, "")
@@ -119,7 +120,7 @@ fn report_incomplete_reference<'d, T>(
 }
 
 fn undeclared_external<'d, 'n>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     written: &str,
     known: impl Iterator<Item = &'n str>,
     span: Span,
@@ -128,7 +129,7 @@ fn undeclared_external<'d, 'n>(
     let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no lookup of this name")
         .with_label(span, "")
         .detail(format!("No block declares {written}."));
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         match nearest_name(written, known) {
             Some(near) => problem.help(format!("did you mean `${near}`?")),

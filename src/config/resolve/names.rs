@@ -16,14 +16,14 @@ use crate::model::values::value::Value;
 /// Returns the name prefix of a module's resources; in the stack itself there
 /// is none, which is reported.
 pub(in crate::config) fn module_name_prefix<'e, 'd>(
-    evaluator: &'e Evaluator<'d>,
+    evaluator: &Evaluator<'e, 'd>,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Name> {
     if evaluator.scope.depth > 0 {
         return Some(&evaluator.scope.front);
     }
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here")
             .with_label(span, "")
@@ -37,13 +37,13 @@ pub(in crate::config) fn module_name_prefix<'e, 'd>(
 
 /// Returns whether live objects can be referenced here; reports it otherwise.
 pub(in crate::config) fn is_late<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     frame: EvaluationSite<'_, 'd>,
     kind: &str,
     span: Span,
 ) -> bool {
     let Some(place) = frame.early else { return true };
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
             .with_label(span, "")
@@ -57,7 +57,7 @@ pub(in crate::config) fn is_late<'d>(
 
 /// Reports a path that does not resolve.
 pub(in crate::config) fn dead_end<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     frame: EvaluationSite<'_, 'd>,
     mut problem: Diagnostic,
     path: &[Name],
@@ -66,7 +66,7 @@ pub(in crate::config) fn dead_end<'d>(
     // A wrong instance key follows the block's name in the path.
     let detail = problem.detail.as_deref().unwrap_or_default();
     let key = path.iter().find(|name| detail.contains(&format!(" has no key `{name}`")));
-    let place = key.or(path.first()).map_or(span, |name| evaluator.part_within(span, name));
+    let place = key.or(path.first()).map_or(span, |name| evaluator.context.part_within(span, name));
     problem = problem.first_at(place);
     if let (Some(help), true) = (&problem.help, place != span) {
         // The hint "did you mean `$kind.near`?" contains the right name.
@@ -76,23 +76,23 @@ pub(in crate::config) fn dead_end<'d>(
             problem = problem.clone().fix(place, near);
         }
     }
-    evaluator.report_problem(frame, problem);
+    evaluator.context.report_problem(frame, problem);
 }
 
 /// Returns the problem of a resource that this environment leaves out.
 pub(in crate::config) fn absent_resource(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     address: &Address,
     span: Span,
 ) -> Diagnostic {
     let problem = Diagnostic::error(codes::ABSENT_RESOURCE, "this environment does not have the resource")
         .with_label(span, "")
-        .detail(format!("The `when` of {address} is false in the environment {}.", evaluator.env))
+        .detail(format!("The `when` of {address} is false in the environment {}.", evaluator.context.env))
         .help(format!(
             "guard it: `${{has({}) ? … : …}}`, or give this block the same `when`",
             address.as_str()
         ));
-    match evaluator.index.of_instance(address) {
+    match evaluator.blocks.of_instance(address) {
         Some(block) => {
             problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
         }
@@ -102,23 +102,23 @@ pub(in crate::config) fn absent_resource(
 
 /// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise.
 pub(in crate::config) fn has_attribute<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &Kind,
     name: &Name,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> bool {
-    let child = evaluator.registry.child(kind.name, name).is_some();
+    let child = evaluator.context.registry.child(kind.name, name).is_some();
     if name == "id" || kind.attribute(name).is_some() || child {
         return true;
     }
-    let place = evaluator.part_within(span, name);
+    let place = evaluator.context.part_within(span, name);
     let problem =
         Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
             .with_label(place, "")
             .detail(format!("{} has no `{name}`.", scalar::with_article(kind.name)));
     let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         match nearest_name(name, known) {
             Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
@@ -131,14 +131,14 @@ pub(in crate::config) fn has_attribute<'d>(
 
 /// Returns the value of a variable; reports one that is not declared.
 pub(in crate::config) fn variable_value<'e, 'd>(
-    evaluator: &'e Evaluator<'d>,
+    evaluator: &Evaluator<'e, 'd>,
     name: &Name,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Expression> {
-    let Some(value) = evaluator.scope.vars.get(name) else {
-        let known = evaluator.scope.vars.keys().map(Name::as_str);
-        evaluator.report_problem(
+    let Some(value) = evaluator.scope.variables.expressions.get(name) else {
+        let known = evaluator.scope.variables.expressions.keys().map(Name::as_str);
+        evaluator.context.report_problem(
             frame,
             undeclared_name(evaluator, codes::UNKNOWN_VARIABLE, "variable", name, known, span),
         );
@@ -149,14 +149,14 @@ pub(in crate::config) fn variable_value<'e, 'd>(
 
 /// Returns the value of a local; reports one that is not declared.
 pub(in crate::config) fn local_value<'e, 'd>(
-    evaluator: &'e Evaluator<'d>,
+    evaluator: &Evaluator<'e, 'd>,
     name: &Name,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Expression> {
     let Some(local) = evaluator.scope.locals.get(name) else {
         let known = evaluator.scope.locals.keys().map(Name::as_str);
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             undeclared_name(evaluator, codes::UNKNOWN_LOCAL, "local", name, known, span),
         );
@@ -167,7 +167,7 @@ pub(in crate::config) fn local_value<'e, 'd>(
 
 /// Returns a value that is available now; reports one that is only available later.
 pub(in crate::config) fn ready_value<'d, 'v>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     value: &'v LocalValue,
     what: &str,
     span: Span,
@@ -185,14 +185,14 @@ pub(in crate::config) fn ready_value<'d, 'v>(
 }
 
 fn undeclared_name<'n>(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     code: &'static str,
     what: &str,
     name: &str,
     known: impl Iterator<Item = &'n str>,
     span: Span,
 ) -> Diagnostic {
-    let place = evaluator.part_within(span, name);
+    let place = evaluator.context.part_within(span, name);
     let problem = Diagnostic::error(code, format!("this {what} is not declared"))
         .with_label(place, "")
         .detail(format!("There is no {what} `{name}`."));
@@ -205,13 +205,13 @@ fn undeclared_name<'n>(
 
 /// Returns `each.key` or `each.value`.
 pub(in crate::config) fn resolve_each<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &str,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<Expression> {
     let Some(each) = frame.each else {
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             Diagnostic::error(codes::NO_EACH, "`each` is used outside of `for_each`")
                 .with_label(span, "")
@@ -223,7 +223,7 @@ pub(in crate::config) fn resolve_each<'d>(
         "key" => Some(Value::Text(each.key.clone()).into()),
         "value" => each_value(evaluator, each, span, frame),
         _ => {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only")
                     .with_label(span, "")
@@ -236,36 +236,43 @@ pub(in crate::config) fn resolve_each<'d>(
 
 /// Returns the value of `each.value` as an expression.
 pub(in crate::config) fn each_value<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     each: &Each<'d>,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<Expression> {
     match &each.value {
         EachValue::Known(value) => {
-            evaluator.report_exceeded(evaluator.budget.charge_value(value), span, frame)?;
+            evaluator.context.report_exceeded(evaluator.context.budget.charge_value(value), span, frame)?;
             Some(Expression::Value(value.clone()))
         }
         EachValue::Instance(address) => {
             Some(Expression::Reference(Reference { address: address.clone(), attribute: None }))
         }
         EachValue::Written(node) => {
-            (evaluator.resolve_written)(evaluator, node, EvaluationSite { each: None, ..frame })
+            (evaluator.context.resolve_written)(evaluator, node, EvaluationSite { each: None, ..frame })
                 .map(|resolved| resolved.expression)
         }
     }
 }
 
 /// Returns the kind of a reference's target.
-pub(in crate::config) fn kind_of(evaluator: &Evaluator<'_>, address: &Address) -> Option<&'static Kind> {
-    let looked_up = || evaluator.externals.data.get(address).map(|lookup| lookup.kind);
-    evaluator.index.of_instance(address).map(|block| block.kind).or_else(looked_up)
+pub(in crate::config) fn kind_of(
+    evaluator: &Evaluator<'_, '_>,
+    address: &Address,
+) -> Option<&'static Kind> {
+    let looked_up = || evaluator.data.data.get(address).map(|lookup| lookup.kind);
+    evaluator.blocks.of_instance(address).map(|block| block.kind).or_else(looked_up)
 }
 
 /// Returns what decided the value of a variable or local, if that was not its own declaration.
-pub(in crate::config) fn value_origin(evaluator: &Evaluator<'_>, root: &str, name: &Name) -> Option<Name> {
+pub(in crate::config) fn value_origin(
+    evaluator: &Evaluator<'_, '_>,
+    root: &str,
+    name: &Name,
+) -> Option<Name> {
     match root {
-        "vars" => evaluator.scope.var_origins.get(name).cloned(),
+        "vars" => evaluator.scope.variables.origins.get(name).cloned(),
         "locals" => evaluator.scope.locals.get(name)?.origin.clone(),
         _ => None,
     }
@@ -273,7 +280,7 @@ pub(in crate::config) fn value_origin(evaluator: &Evaluator<'_>, root: &str, nam
 
 /// Returns an output of a module; reports an output or instance that does not exist.
 pub(in crate::config) fn module_output<'e, 'd>(
-    evaluator: &'e Evaluator<'d>,
+    evaluator: &Evaluator<'e, 'd>,
     name: &Name,
     steps: &[Option<&Name>],
     span: Span,
@@ -282,7 +289,7 @@ pub(in crate::config) fn module_output<'e, 'd>(
     let Some(call) = evaluator.scope.uses.get(name) else {
         let known = evaluator.scope.uses.keys();
         let detail = format!("No `use` block declares `{name}`.");
-        evaluator.report_problem(frame, not_given(evaluator, name, "module", detail, known, span));
+        evaluator.context.report_problem(frame, not_given(evaluator, name, "module", detail, known, span));
         return None;
     };
     let outputs = ready_value(evaluator, &call.value, "resource of a module", span, frame)?;
@@ -299,7 +306,9 @@ pub(in crate::config) fn module_output<'e, 'd>(
             } else {
                 format!("The module `{name}` has no {what} `{step}`.")
             };
-            evaluator.report_problem(frame, not_given(evaluator, step, what, detail, map.keys(), span));
+            evaluator
+                .context
+                .report_problem(frame, not_given(evaluator, step, what, detail, map.keys(), span));
             return None;
         };
         here = next;
@@ -308,14 +317,14 @@ pub(in crate::config) fn module_output<'e, 'd>(
 }
 
 fn not_given<'n>(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     name: &Name,
     what: &str,
     detail: String,
     known: impl Iterator<Item = &'n Name>,
     span: Span,
 ) -> Diagnostic {
-    let place = evaluator.part_within(span, name);
+    let place = evaluator.context.part_within(span, name);
     let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
     let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
         .with_label(place, "")

@@ -20,15 +20,15 @@ use crate::model::values::value::Value;
 
 /// Resolves a reference such as `$a.b.c`.
 pub(in crate::config) fn resolve_path<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     path: &[Name],
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let (root, steps) = path.split_first()?;
     match (root.as_str(), steps) {
-        ("env", []) => Some(Value::Text(evaluator.env.clone()).into()),
-        ("stack", []) => Some(Value::Text(evaluator.stack.clone()).into()),
+        ("env", []) => Some(Value::Text(evaluator.context.env.clone()).into()),
+        ("stack", []) => Some(Value::Text(evaluator.context.stack.clone()).into()),
         ("module", []) => Some(Value::Text(module_name_prefix(evaluator, span, frame)?.clone()).into()),
         ("vars", [name, rest @ ..]) => {
             let resolved = resolve_inside(
@@ -68,7 +68,7 @@ pub(in crate::config) fn resolve_path<'d>(
             resolve_inside(evaluator, &resolve_each(evaluator, name, span, frame)?, path, rest, span, frame)
         }
         ("vars" | "locals" | "each" | "env" | "stack" | "use", _) => {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::UNKNOWN_ROOT, "a reference has too few or too many parts")
                     .with_label(span, "")
@@ -77,8 +77,10 @@ pub(in crate::config) fn resolve_path<'d>(
             None
         }
         (root, _) => {
-            let Some(kind) = evaluator.registry.top_level().find(|kind| kind.name == root) else {
-                evaluator.report_problem(frame, evaluator.unknown_root(root, &path.join("."), span));
+            let Some(kind) = evaluator.context.registry.top_level().find(|kind| kind.name == root) else {
+                evaluator
+                    .context
+                    .report_problem(frame, evaluator.unknown_root(root, &path.join("."), span));
                 return None;
             };
             live_path(evaluator, kind, path, span, frame)
@@ -88,7 +90,7 @@ pub(in crate::config) fn resolve_path<'d>(
 
 /// Follows the rest of a path inside of a local or of `each.value`.
 fn resolve_inside<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     base: &Expression,
     path: &[Name],
     rest: &[Name],
@@ -104,11 +106,11 @@ fn resolve_inside<'d>(
     }
     match follow_expression(base, rest) {
         Some(PathValue::Expression(part)) => {
-            evaluator.report_exceeded(part.charge(evaluator.budget), span, frame)?;
+            evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, frame)?;
             Some(part.clone().into())
         }
         Some(PathValue::Value(part)) => {
-            evaluator.report_exceeded(evaluator.budget.charge_value(part), span, frame)?;
+            evaluator.context.report_exceeded(evaluator.context.budget.charge_value(part), span, frame)?;
             Some(part.clone().into())
         }
         None => deep_path(evaluator, path, span, frame),
@@ -116,7 +118,7 @@ fn resolve_inside<'d>(
 }
 
 fn live_path<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     path: &[Name],
     span: Span,
@@ -126,21 +128,21 @@ fn live_path<'d>(
     if !is_late(evaluator, frame, kind.name, span) {
         return None;
     }
-    let (addresses, all, kind, rest) = match evaluator.index.follow_path(&evaluator.registry, kind, &steps)
-    {
-        PathTarget::Objects { addresses, all, kind, rest } => {
-            (addresses, all, kind, &path[1 + rest.min(steps.len())..])
-        }
-        PathTarget::Broken => return None,
-        PathTarget::Absent(address) => {
-            evaluator.report_problem(frame, absent_resource(evaluator, &address, span));
-            return None;
-        }
-        PathTarget::NotFound(problem) => {
-            dead_end(evaluator, frame, *problem, &path[1..], span);
-            return None;
-        }
-    };
+    let (addresses, all, kind, rest) =
+        match evaluator.blocks.follow_path(&evaluator.context.registry, kind, &steps) {
+            PathTarget::Objects { addresses, all, kind, rest } => {
+                (addresses, all, kind, &path[1 + rest.min(steps.len())..])
+            }
+            PathTarget::Broken => return None,
+            PathTarget::Absent(address) => {
+                evaluator.context.report_problem(frame, absent_resource(evaluator, &address, span));
+                return None;
+            }
+            PathTarget::NotFound(problem) => {
+                dead_end(evaluator, frame, *problem, &path[1..], span);
+                return None;
+            }
+        };
     if all {
         let all = addresses.into_iter().map(|address| Reference { address, attribute: None });
         return Some(Expression::List(all.map(Expression::Reference).collect()).into());
@@ -184,7 +186,7 @@ fn drill_value<'v>(base: &'v Value, path: &[Name]) -> Option<&'v Value> {
 
 /// Resolves `$data.KIND.NAME…` and `$stacks.NAME.OUTPUT…`.
 pub(in crate::config) fn external_path<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     root: &Name,
     steps: &[Name],
     path: &[Name],

@@ -48,16 +48,8 @@ pub(in crate::config) struct ModuleScope {
     pub(in crate::config) files: Option<Rc<dyn Files>>,
     /// Number of modules that contain it.
     pub(in crate::config) depth: usize,
-    /// The number of its first block.
-    pub(in crate::config) first_block: usize,
-    /// Values of the variables; `None` after a problem.
-    pub(in crate::config) vars: BTreeMap<Name, Option<Expression>>,
-    /// Values of the variables as expressions see them.
-    pub(in crate::config) var_values: Attributes,
-    /// What set each variable that does not have its default.
-    pub(in crate::config) var_origins: BTreeMap<Name, Name>,
-    /// Span of each variable's value, if it is in a file.
-    pub(in crate::config) var_places: BTreeMap<Name, Span>,
+    /// Its variables.
+    pub(in crate::config) variables: BoundVariables,
     /// Locals; one that reads live objects is there once all blocks are declared.
     pub(in crate::config) locals: BTreeMap<Name, LocalBinding>,
     /// The same values as expressions see them now.
@@ -68,7 +60,50 @@ pub(in crate::config) struct ModuleScope {
     pub(in crate::config) use_values: Attributes,
     /// Those of its modules that have a `for_each`.
     pub(in crate::config) keyed: BTreeSet<Name>,
-    /// Budget charge of its variables and locals, returned when the module is left.
+    /// Budget charge of its inputs, variables and locals, returned when the module is left.
+    pub(in crate::config) cost: BudgetCharge,
+}
+
+impl ModuleScope {
+    /// Adds a local or a module call that has no value yet, or never gets one.
+    pub(in crate::config) fn bind_unresolved(
+        &mut self,
+        (root, name): (&'static str, Name),
+        value: LocalValue,
+    ) {
+        let bindings = if root == "use" { &mut self.uses } else { &mut self.locals };
+        bindings.insert(name, LocalBinding { value, origin: None });
+    }
+
+    /// Adds a local with its value.
+    pub(in crate::config) fn bind_local(&mut self, name: &Name, local: ResolvedLocal) {
+        self.cost = self.cost + local.cost;
+        self.local_values.insert(name.clone(), local.known);
+        self.locals.insert(name.clone(), local.binding);
+    }
+}
+
+/// Values of the variables of a stack or of one module instance, by name.
+#[derive(Default)]
+pub(in crate::config) struct BoundVariables {
+    /// The values; `None` after a problem that was reported.
+    pub(in crate::config) expressions: BTreeMap<Name, Option<Expression>>,
+    /// The same values as expressions see them; one that is not known yet is null.
+    pub(in crate::config) values: Attributes,
+    /// What set each variable that does not have its default.
+    pub(in crate::config) origins: BTreeMap<Name, Name>,
+    /// Span of each variable's value, if it is in a file.
+    pub(in crate::config) spans: BTreeMap<Name, Span>,
+    /// Budget charge of a module's variables; those of the stack are never refunded.
+    pub(in crate::config) cost: BudgetCharge,
+}
+
+/// A local after its resolution.
+pub(in crate::config) struct ResolvedLocal {
+    pub(in crate::config) binding: LocalBinding,
+    /// Its value as expressions see it now; null if it is not known yet.
+    pub(in crate::config) known: Value,
+    /// Budget charge of the value.
     pub(in crate::config) cost: BudgetCharge,
 }
 

@@ -17,33 +17,33 @@ use crate::model::values::value::Value;
 
 /// Resolves a text with its references and expressions. `None` when there was a problem.
 pub(in crate::config) fn resolve_text<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     text: &Name,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    if evaluator.problems.are_closed() {
+    if evaluator.context.problems.are_closed() {
         return None;
     }
-    let before = evaluator.budget.mark();
+    let before = evaluator.context.budget.mark();
     let resolved = filled_in(evaluator, text, span, frame);
-    evaluator.budget.release(before);
+    evaluator.context.budget.release(before);
     let resolved = resolved?;
-    evaluator.report_exceeded(resolved.expression.charge(evaluator.budget), span, frame)?;
+    evaluator.context.report_exceeded(resolved.expression.charge(evaluator.context.budget), span, frame)?;
     Some(resolved)
 }
 
 fn filled_in<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     text: &Name,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    let template = match TextTemplate::parse(text, |name| evaluator.is_root(name)) {
+    let template = match TextTemplate::parse(text, |name| evaluator.context.is_root(name)) {
         Ok(Some(template)) => template,
         Ok(None) => return Some(Value::Text(text.clone()).into()),
         Err(error) => {
-            evaluator.report_problem(frame, template_problem(&error, text, span));
+            evaluator.context.report_problem(frame, template_problem(&error, text, span));
             return None;
         }
     };
@@ -56,7 +56,7 @@ fn filled_in<'d>(
 }
 
 fn interpolate<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     parts: &[TemplatePart],
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -74,11 +74,11 @@ fn interpolate<'d>(
     }
     let expression = Expression::Text(resolved);
     // Evaluated even if parts are unknown: a list inside a text is wrong in any case.
-    match evaluate_within(&expression, &NoLiveValues, evaluator.budget) {
+    match evaluate_within(&expression, &NoLiveValues, evaluator.context.budget) {
         Ok(value) if value.is_unknown() => Some(ResolvedValue::new(expression, origin)),
         Ok(value) => Some(ResolvedValue::new(Expression::Value(value), origin)),
         Err(error) => {
-            evaluator.report_problem(frame, evaluation_problem(&error, span, None));
+            evaluator.context.report_problem(frame, evaluation_problem(&error, span, None));
             None
         }
     }
@@ -120,15 +120,15 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
 /// Resolves `${…}`: computed now if all its values are known, else kept with only the
 /// values that it refers to.
 pub(in crate::config) fn resolve_expression<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     source: &str,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    let program = match evaluator.parse_program(source) {
+    let program = match evaluator.context.parse_program(source) {
         Ok(program) => program,
         Err(error) => {
-            evaluator.report_problem(frame, syntax_problem(evaluator, &error, source, span));
+            evaluator.context.report_problem(frame, syntax_problem(evaluator, &error, source, span));
             return None;
         }
     };
@@ -140,8 +140,9 @@ pub(in crate::config) fn resolve_expression<'d>(
             }))
             .collect();
         let goes_too_far = path.root == "module" && !path.segments.is_empty();
-        if goes_too_far || !evaluator.is_root(&path.root) {
+        if goes_too_far || !evaluator.context.is_root(&path.root) {
             evaluator
+                .context
                 .report_problem(frame, evaluator.unknown_root(&path.root, &format!("{{{source}}}"), span));
             return None;
         }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::values::module_inputs::ModuleInput;
-use crate::config::check::declarations::declarations_here;
+use crate::config::check::declarations::{read_moves, read_removals};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::messages::unknown_word;
@@ -13,13 +13,14 @@ use crate::config::keywords;
 use crate::config::merge::blocks::{MergedDocuments, not_a_block};
 use crate::config::resolve::block_index::{BlockExpansion, Each, ModuleExpansion};
 use crate::config::resolve::blocks::expand::{
-    declare_blocks, declare_waiting, expand_block, resolve_known,
+    BlockDeclarer, declare_blocks, declare_waiting, expand_block, resolve_known,
 };
 use crate::config::resolve::blocks::resource::resolve_blocks;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::resolved::ResolvedUnits;
 use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ModuleScope};
 use crate::config::resolve::untyped_values::resolve_untyped;
-use crate::config::resolve::values::data_sources::{declare_data, resolve_data};
+use crate::config::resolve::values::data_sources::{declared_lookups, resolve_lookups};
 use crate::config::resolve::values::locals::LocalOrCall;
 use crate::config::resolve::values::locals::{order_values, resolve_local};
 use crate::config::resolve::values::module_inputs::{module_variables, resolve_inputs};
@@ -39,7 +40,7 @@ const MAX_INSTANCES: usize = 10_000;
 /// Maximum number of blocks in a stack, including those of its modules.
 const MAX_BLOCKS: usize = 1_000_000;
 
-/// Module instance that is being resolved.
+/// Module instance that is to be resolved.
 struct ModuleInstance<'d> {
     module: usize,
     prefix: Name,
@@ -51,109 +52,168 @@ struct ModuleInstance<'d> {
     call: &'d DocumentEntry,
 }
 
-/// Resolves a stack or a module: its locals, its blocks, the modules that it uses, its resources.
-pub(in crate::config) fn resolve_unit<'d>(evaluator: &mut Evaluator<'d>, merged: &MergedDocuments<'d>) {
-    let ordered = order_values(evaluator, &merged.locals, &merged.uses);
-    for step in ordered.early {
-        resolve_step(evaluator, step);
+/// Resolves a stack or a module: its locals, its blocks, the modules that it uses, its resources. Adds its names to
+/// `scope`, and what it declares to `units`.
+pub(in crate::config) fn resolve_unit<'d>(
+    context: &ConfigContext<'d>,
+    merged: &MergedDocuments<'d>,
+    scope: &mut ModuleScope,
+    units: &mut ResolvedUnits<'d>,
+) {
+    let ordered = order_values(context, &merged.locals, &merged.uses);
+    for (name, value) in ordered.unresolved {
+        scope.bind_unresolved(name, value);
     }
-    evaluator.scope.first_block = evaluator.index.blocks().len();
-    declare_data(evaluator, &merged.data);
-    let waiting = declare_blocks(evaluator, merged);
-    let own = evaluator.scope.first_block..evaluator.index.blocks().len();
+    for step in ordered.early {
+        resolve_step(context, step, scope, units);
+    }
+    let own = units.blocks.blocks().len();
+    units.data.data.extend(declared_lookups(scope, &merged.data));
+    let waiting = declare_blocks(&mut block_declarer(context, scope, units), merged);
+    let own = own..units.blocks.blocks().len();
     for step in ordered.late {
-        resolve_step(evaluator, step);
+        resolve_step(context, step, scope, units);
     }
     // The blocks of the modules come in between, so there are two ranges.
-    let first = evaluator.index.blocks().len();
-    declare_waiting(evaluator, waiting);
-    for blocks in [own, first..evaluator.index.blocks().len()] {
-        let resources = resolve_blocks(evaluator, blocks);
-        evaluator.made.extend(resources);
+    let first = units.blocks.blocks().len();
+    declare_waiting(&mut block_declarer(context, scope, units), waiting);
+    for blocks in [own, first..units.blocks.blocks().len()] {
+        let resources = resolve_blocks(&units.evaluator(context, scope), blocks);
+        units.resources.extend(resources);
     }
-    resolve_data(evaluator, &merged.data);
-    declarations_here(evaluator, merged);
+    let lookups = resolve_lookups(&units.evaluator(context, scope), &merged.data);
+    units.data.data.extend(lookups);
+    let moved = read_moves(&units.evaluator(context, scope), merged);
+    units.moved.extend(moved);
+    let removed = read_removals(&units.evaluator(context, scope), merged);
+    units.removed.extend(removed);
 }
 
-fn resolve_step<'d>(evaluator: &mut Evaluator<'d>, step: LocalOrCall<'d>) {
+const fn block_declarer<'e, 'd>(
+    context: &'e ConfigContext<'d>,
+    scope: &'e ModuleScope,
+    units: &'e mut ResolvedUnits<'d>,
+) -> BlockDeclarer<'e, 'd> {
+    BlockDeclarer { context, scope, data: &units.data, index: &mut units.blocks }
+}
+
+fn resolve_step<'d>(
+    context: &ConfigContext<'d>,
+    step: LocalOrCall<'d>,
+    scope: &mut ModuleScope,
+    units: &mut ResolvedUnits<'d>,
+) {
     match step {
-        LocalOrCall::Local(entry) => resolve_local(evaluator, entry),
-        LocalOrCall::Call(entry) => resolve_use(evaluator, entry),
+        LocalOrCall::Local(entry) => {
+            let local = resolve_local(&units.evaluator(context, scope), entry);
+            scope.bind_local(&entry.key, local);
+        }
+        LocalOrCall::Call(entry) => resolve_use(context, entry, scope, units),
     }
 }
 
-fn resolve_use<'d>(evaluator: &mut Evaluator<'d>, entry: &'d DocumentEntry) {
-    let value = if let Some(outputs) = resolve_call(evaluator, entry) {
-        let known = evaluator.known_now(&outputs, entry.key_span).unwrap_or_default();
-        evaluator.scope.use_values.insert(entry.key.clone(), known);
+fn resolve_use<'d>(
+    context: &ConfigContext<'d>,
+    entry: &'d DocumentEntry,
+    scope: &mut ModuleScope,
+    units: &mut ResolvedUnits<'d>,
+) {
+    let value = if let Some(outputs) = resolve_call(context, entry, scope, units) {
+        let known = context.known_now(&outputs, entry.key_span).unwrap_or_default();
+        scope.use_values.insert(entry.key.clone(), known);
         LocalValue::Ready(outputs)
     } else {
-        evaluator.used.insert(prefix_of(evaluator, &entry.key, None), ModuleExpansion::Broken);
+        units.module_expansions.insert(prefix_of(scope, &entry.key, None), ModuleExpansion::Broken);
         LocalValue::Broken
     };
-    evaluator.scope.uses.insert(entry.key.clone(), LocalBinding { value, origin: None });
+    scope.uses.insert(entry.key.clone(), LocalBinding { value, origin: None });
 }
 
-fn resolve_call<'d>(evaluator: &mut Evaluator<'d>, entry: &'d DocumentEntry) -> Option<Expression> {
+/// Resolves all instances of a module call. Returns its outputs: one map, or one for each key; `None` after a problem
+/// that was reported.
+fn resolve_call<'d>(
+    context: &ConfigContext<'d>,
+    entry: &'d DocumentEntry,
+    scope: &mut ModuleScope,
+    units: &mut ResolvedUnits<'d>,
+) -> Option<Expression> {
     let Some(body) = named_entries(&entry.value) else {
-        evaluator.problems.push(not_a_block(&entry.key, &entry.value));
+        context.problems.push(not_a_block(&entry.key, &entry.value));
         return None;
     };
-    let (module, with) = read_call(evaluator, entry, body)?;
-    let address = evaluator.scoped_address("use", &entry.key);
-    let state = expand_block(evaluator, &address, None, body);
-    evaluator
-        .used
-        .insert(prefix_of(evaluator, &entry.key, None), ModuleExpansion::from_state(state.as_ref()));
-    let state = state?;
-    let instances: Vec<(Option<Name>, Option<Each<'d>>)> = match state {
-        BlockExpansion::Broken => return None,
+    let (module, with) = read_call(context, entry, body)?;
+    let evaluator = units.evaluator(context, scope);
+    let state = expand_block(&evaluator, &evaluator.scoped_address("use", &entry.key), None, body);
+    let expansion = ModuleExpansion::from_state(state.as_ref());
+    units.module_expansions.insert(prefix_of(scope, &entry.key, None), expansion);
+    let call = ModuleCall { module, entry, body, with };
+    match state? {
+        BlockExpansion::Broken => None,
         BlockExpansion::Absent => {
-            evaluator.left_out.push(prefix_of(evaluator, &entry.key, None));
-            Vec::new()
+            units.absent_modules.push(prefix_of(scope, &entry.key, None));
+            Some(Expression::Map(BTreeMap::new()))
         }
-        BlockExpansion::One => vec![(None, None)],
+        BlockExpansion::One => {
+            let instance = bind_instance(&units.evaluator(context, scope), &call, None)?;
+            resolve_instance(context, instance, scope.depth, units)
+        }
         BlockExpansion::Keyed(keys) => {
-            evaluator.scope.keyed.insert(entry.key.clone());
-            keys.into_iter().filter_map(|(key, each)| Some((Some(key), Some(each?)))).collect()
-        }
-    };
-    let keyed = evaluator.scope.keyed.contains(&entry.key);
-    let mut found = BTreeMap::new();
-    for (key, each) in instances {
-        if let Some(key) = key.as_ref().filter(|key| is_taken(&evaluator.registry, key)) {
-            evaluator.problems.push(reserved_module_name(key, entry.key_span));
-            return None;
-        }
-        let place = key.as_ref().map_or_else(|| address.clone(), |key| address.join(key));
-        let instance = InstanceContext { address: &place, key: key.as_ref() };
-        let frame = EvaluationSite { each: each.as_ref(), instance: Some(instance), early: None };
-        let before = evaluator.budget.mark();
-        let inputs = resolve_inputs(evaluator, module, with, &entry.key, frame);
-        let cost = evaluator.budget.cost_since(before);
-        let front = name_prefix(evaluator, entry, body, key.as_ref(), frame)?;
-        let prefix = prefix_of(evaluator, &entry.key, key.as_ref());
-        let spoken = evaluator.overrides.instance_names(&evaluator.scope.spoken, &entry.key, key.as_ref());
-        let instance = ModuleInstance { module, prefix, front, spoken, inputs, cost, call: entry };
-        let outputs = resolve_instance(evaluator, instance)?;
-        match key {
-            Some(key) => drop(found.insert(key, outputs)),
-            None => return Some(outputs),
+            scope.keyed.insert(entry.key.clone());
+            let mut outputs = BTreeMap::new();
+            for (key, each) in keys {
+                let Some(each) = each else { continue };
+                if is_taken(&context.registry, &key) {
+                    context.problems.push(reserved_module_name(&key, entry.key_span));
+                    return None;
+                }
+                let instance = bind_instance(&units.evaluator(context, scope), &call, Some((&key, &each)))?;
+                outputs.insert(key, resolve_instance(context, instance, scope.depth, units)?);
+            }
+            Some(Expression::Map(outputs))
         }
     }
-    debug_assert!(keyed || found.is_empty());
-    Some(Expression::Map(found))
 }
 
-fn prefix_of(evaluator: &Evaluator<'_>, name: &Name, key: Option<&Name>) -> Name {
-    let parts = [evaluator.scope.prefix.as_str(), name, key.map_or("", Name::as_str)];
+/// Call of a module (`use`) that was read.
+struct ModuleCall<'d> {
+    /// Unit number of the module.
+    module: usize,
+    entry: &'d DocumentEntry,
+    body: &'d [DocumentEntry],
+    /// Entries of `with`: the inputs.
+    with: &'d [DocumentEntry],
+}
+
+/// Resolves the inputs and the names of one instance in the caller's scope; `None` after a problem.
+fn bind_instance<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    call: &ModuleCall<'d>,
+    each: Option<(&Name, &Each<'d>)>,
+) -> Option<ModuleInstance<'d>> {
+    let ModuleCall { module, entry, body, with } = *call;
+    let (key, each) = each.unzip();
+    let address = evaluator.scoped_address("use", &entry.key);
+    let place = key.map_or_else(|| address.clone(), |key| address.join(key));
+    let instance = InstanceContext { address: &place, key };
+    let frame = EvaluationSite { each, instance: Some(instance), early: None };
+    let before = evaluator.context.budget.mark();
+    let inputs = resolve_inputs(evaluator, module, with, &entry.key, frame);
+    let cost = evaluator.context.budget.cost_since(before);
+    let front = name_prefix(evaluator, entry, body, key, frame)?;
+    let prefix = prefix_of(evaluator.scope, &entry.key, key);
+    let spoken = evaluator.context.overrides.instance_names(&evaluator.scope.spoken, &entry.key, key);
+    Some(ModuleInstance { module, prefix, front, spoken, inputs, cost, call: entry })
+}
+
+fn prefix_of(scope: &ModuleScope, name: &Name, key: Option<&Name>) -> Name {
+    let parts = [scope.prefix.as_str(), name, key.map_or("", Name::as_str)];
     Name::new(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."))
 }
 
 /// Returns the name prefix of an instance's resources: its `name`, else the instance's own name and
 /// key, prefixed with those of the enclosing modules.
 fn name_prefix<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
     body: &'d [DocumentEntry],
     key: Option<&Name>,
@@ -171,12 +231,16 @@ fn name_prefix<'d>(
     Some(Name::new(parts.collect::<Vec<_>>().join("-")))
 }
 
-fn module_name<'d>(evaluator: &Evaluator<'d>, node: &Node, frame: EvaluationSite<'_, 'd>) -> Option<Name> {
+fn module_name<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Name> {
     match resolve_known(evaluator, node, frame)? {
         Value::Text(name) => Some(name),
         Value::Integer(name) => Some(Name::new(name.to_string())),
         other => {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::MODULE, "the `name` of a module is one text")
                     .with_label(node.span, "")
@@ -190,49 +254,54 @@ fn module_name<'d>(evaluator: &Evaluator<'d>, node: &Node, frame: EvaluationSite
 
 /// Returns the unit of a module call, and the inputs.
 fn read_call<'d>(
-    evaluator: &Evaluator<'d>,
+    context: &ConfigContext<'d>,
     entry: &'d DocumentEntry,
     body: &'d [DocumentEntry],
 ) -> Option<(usize, &'d [DocumentEntry])> {
     for key in body.iter().filter(|key| keywords::find_word(keywords::USE, &key.key).is_none()) {
-        evaluator.problems.push(unknown_word(key, keywords::USE));
+        context.problems.push(unknown_word(key, keywords::USE));
     }
-    if is_taken(&evaluator.registry, &entry.key) {
-        evaluator.problems.push(reserved_module_name(&entry.key, entry.key_span));
+    if is_taken(&context.registry, &entry.key) {
+        context.problems.push(reserved_module_name(&entry.key, entry.key_span));
         return None;
     }
     let Some(source) = source_of(entry) else {
-        evaluator.problems.push(
+        context.problems.push(
             Diagnostic::error(codes::MODULE, "a `use` entry does not name its module")
                 .with_label(entry.key_span, "")
                 .help("add `source: ../modules/NAME`, a directory"),
         );
         return None;
     };
-    let module = *evaluator.calls.get(&source.span)?;
+    let module = *context.calls.get(&source.span)?;
     let with = match body.iter().find(|key| key.key == "with") {
         Some(with) => {
             let entries = named_entries(&with.value);
             if entries.is_none() {
-                evaluator.problems.push(not_a_block("with", &with.value));
+                context.problems.push(not_a_block("with", &with.value));
             }
             entries?
         }
         None => &[],
     };
-    unknown_inputs(evaluator, module, with, source);
+    unknown_inputs(context, module, with, source);
     Some((module, with))
 }
 
-fn unknown_inputs<'d>(evaluator: &Evaluator<'d>, module: usize, with: &'d [DocumentEntry], source: &Node) {
-    let Some(merged) = evaluator.modules.get(module) else { return };
+fn unknown_inputs<'d>(
+    context: &ConfigContext<'d>,
+    module: usize,
+    with: &'d [DocumentEntry],
+    source: &Node,
+) {
+    let Some(merged) = context.modules.get(module) else { return };
     for entry in with.iter().filter(|entry| !merged.vars.contains_key(&entry.key)) {
         let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
             .with_label(entry.key_span, "")
             .with_label(source.span, "by this module")
             .detail(format!("The module declares no variable `{}`.", entry.key));
         let known = merged.vars.keys().map(Name::as_str);
-        evaluator.problems.push(match nearest_name(&entry.key, known.clone()) {
+        context.problems.push(match nearest_name(&entry.key, known.clone()) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(entry.key_span, near),
             None => problem.help(match known.collect::<Vec<_>>().as_slice() {
                 [] => "it takes none: remove the line".to_owned(),
@@ -242,28 +311,34 @@ fn unknown_inputs<'d>(evaluator: &Evaluator<'d>, module: usize, with: &'d [Docum
     }
 }
 
-/// Resolves one instance. Returns its outputs.
-fn resolve_instance<'d>(evaluator: &mut Evaluator<'d>, instance: ModuleInstance<'d>) -> Option<Expression> {
+/// Resolves one instance of a module that is used in a unit of this depth. Returns its outputs; `None` if a limit is
+/// exceeded.
+fn resolve_instance<'d>(
+    context: &ConfigContext<'d>,
+    instance: ModuleInstance<'d>,
+    caller_depth: usize,
+    units: &mut ResolvedUnits<'d>,
+) -> Option<Expression> {
     let ModuleInstance { module, prefix, front, spoken, inputs, cost, call } = instance;
-    let depth = evaluator.scope.depth + 1;
-    if evaluator.exhausted || evaluator.problems.are_closed() {
+    let depth = caller_depth + 1;
+    if units.exhausted || context.problems.are_closed() {
         return None;
     }
-    evaluator.instances += 1;
+    units.instances += 1;
     if depth > MAX_MODULE_DEPTH
-        || evaluator.instances > MAX_INSTANCES
-        || evaluator.index.blocks().len() > MAX_BLOCKS
+        || units.instances > MAX_INSTANCES
+        || units.blocks.blocks().len() > MAX_BLOCKS
     {
         // Reported once: otherwise each further instance would report it.
-        if !std::mem::replace(&mut evaluator.exhausted, true) {
-            evaluator.problems.push(too_much(depth, evaluator.instances, call.key_span));
+        if !std::mem::replace(&mut units.exhausted, true) {
+            context.problems.push(too_much(depth, units.instances, call.key_span));
         }
         return None;
     }
-    let merged = evaluator.modules.get(module)?;
-    let place = evaluator.places.get(module).cloned().unwrap_or_default();
-    let files = evaluator.read.in_dir(&place.path());
-    let scope = ModuleScope {
+    let merged = context.modules.get(module)?;
+    let place = context.places.get(module).cloned().unwrap_or_default();
+    let files = context.read.in_dir(&place.path());
+    let mut scope = ModuleScope {
         prefix: prefix.clone(),
         front,
         spoken,
@@ -273,22 +348,21 @@ fn resolve_instance<'d>(evaluator: &mut Evaluator<'d>, instance: ModuleInstance<
         cost,
         ..ModuleScope::default()
     };
-    let caller = std::mem::replace(&mut evaluator.scope, scope);
-    let names = evaluator.index.enter_module(prefix.clone());
-    evaluator.problems.enter_instance(prefix, call.key_span);
-    module_variables(evaluator, &merged.vars, inputs, call);
-    resolve_unit(evaluator, merged);
+    let names = units.blocks.enter_module(prefix.clone());
+    context.problems.enter_instance(prefix, call.key_span);
+    scope.variables = module_variables(&units.evaluator(context, &scope), &merged.vars, inputs, call);
+    resolve_unit(context, merged, &mut scope, units);
     let mut outputs = BTreeMap::new();
     for (name, entry) in &merged.outputs {
-        let resolved = resolve_untyped(evaluator, &entry.value, EvaluationSite::top_level(None));
+        let evaluator = units.evaluator(context, &scope);
+        let resolved = resolve_untyped(&evaluator, &entry.value, EvaluationSite::top_level(None));
         // The problem was reported: an unknown value causes no further ones.
         let broken = || Expression::Value(Value::Unknown(Vec::new()));
         outputs.insert(name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression));
     }
-    evaluator.problems.leave_instance();
-    evaluator.index.leave_module(names);
-    evaluator.budget.refund(evaluator.scope.cost);
-    evaluator.scope = caller;
+    context.problems.leave_instance();
+    units.blocks.leave_module(names);
+    context.budget.refund(scope.cost + scope.variables.cost);
     Some(Expression::Map(outputs))
 }
 

@@ -16,30 +16,33 @@ use crate::model::values::value::Value;
 
 /// Charges a node without its parts, which are charged when they are resolved.
 pub(in crate::config) fn charge_node<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<()> {
-    if evaluator.problems.are_closed() {
+    if evaluator.context.problems.are_closed() {
         return None;
     }
     let charged = match &node.value {
         // An attribute that is a map keeps the span of each entry.
         NodeValue::Mapping(entries) => evaluator
+            .context
             .budget
             .charge_map(entries.len())
-            .and_then(|()| evaluator.budget.charge_nodes(2 * entries.len())),
-        NodeValue::Scalar(scalar) if !scalar.text.contains('$') => {
-            evaluator.budget.charge_nodes(1).and_then(|()| evaluator.budget.charge_text(scalar.text.len()))
-        }
-        _ => evaluator.budget.charge_nodes(1),
+            .and_then(|()| evaluator.context.budget.charge_nodes(2 * entries.len())),
+        NodeValue::Scalar(scalar) if !scalar.text.contains('$') => evaluator
+            .context
+            .budget
+            .charge_nodes(1)
+            .and_then(|()| evaluator.context.budget.charge_text(scalar.text.len())),
+        _ => evaluator.context.budget.charge_nodes(1),
     };
-    evaluator.report_exceeded(charged, node.span, frame)
+    evaluator.context.report_exceeded(charged, node.span, frame)
 }
 
 /// Resolves a node to which no schema applies.
 pub(in crate::config) fn resolve_untyped<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
@@ -62,7 +65,7 @@ pub(in crate::config) fn resolve_untyped<'d>(
         NodeValue::Mapping(entries) => {
             let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
             for entry in &computed {
-                evaluator.report_problem(frame, computed_key(entry));
+                evaluator.context.report_problem(frame, computed_key(entry));
             }
             if !computed.is_empty() {
                 return None;

@@ -27,7 +27,7 @@ use crate::model::values::value::Value;
 
 /// Resolves the value of an attribute. `None` after a problem.
 pub(in crate::config) fn resolve_attribute<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     attribute: &Attribute,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -35,7 +35,7 @@ pub(in crate::config) fn resolve_attribute<'d>(
     let resolved = resolve_typed(evaluator, &attribute.ty, node, frame)?;
     let null = matches!(resolved.expression, Expression::Value(Value::Null));
     if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             Diagnostic::error(codes::NO_NULL, "`null` is used where there is no default")
                 .with_label(node.span, "")
@@ -57,7 +57,7 @@ pub(in crate::config) fn resolve_attribute<'d>(
 
 /// Resolves a node to a value of a type. `null` is always accepted.
 pub(in crate::config) fn resolve_typed<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -124,7 +124,7 @@ pub(in crate::config) fn resolve_typed<'d>(
 }
 
 fn resolve_list<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     of: &Type,
     items: &[Node],
@@ -157,7 +157,7 @@ fn resolve_list<'d>(
 /// Builds a list or set from its parts. It is known if all parts are; a set is
 /// sorted and has no duplicates.
 fn build_list<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     mut parts: Vec<Expression>,
     span: Span,
@@ -167,7 +167,7 @@ fn build_list<'d>(
         parts.sort_by_cached_key(sort_key);
         parts.dedup();
         if parts.len() > *max {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::TOO_MANY, "there are too many entries")
                     .with_label(span, "")
@@ -180,7 +180,7 @@ fn build_list<'d>(
 }
 
 fn resolve_map<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     entries: &[DocumentEntry],
     frame: EvaluationSite<'_, 'd>,
@@ -190,7 +190,7 @@ fn resolve_map<'d>(
     let mut good = true;
     for entry in entries {
         if entry.key.contains("${") {
-            evaluator.report_problem(frame, computed_key(entry));
+            evaluator.context.report_problem(frame, computed_key(entry));
             good = false;
             continue;
         }
@@ -204,7 +204,7 @@ fn resolve_map<'d>(
                 Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
                 _ => Vec::new(),
             };
-            evaluator.report_problem(frame, unknown_key(entry, &known));
+            evaluator.context.report_problem(frame, unknown_key(entry, &known));
             good = false;
             continue;
         };
@@ -225,7 +225,7 @@ fn resolve_map<'d>(
 
 /// Checks the result of a reference or an expression against the expected type.
 fn check_resolved<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     resolved: ResolvedValue,
     span: Span,
@@ -264,11 +264,11 @@ fn check_resolved<'d>(
             // A whole block with `for_each` where a single resource is expected.
             Type::Reference(_) => {
                 let first = parts.first().and_then(|part| part.addresses().into_iter().next());
-                let block = first.and_then(|address| evaluator.index.of_instance(address));
-                evaluator.report_problem(
+                let block = first.and_then(|address| evaluator.blocks.of_instance(address));
+                evaluator.context.report_problem(
                     frame,
                     match block {
-                        Some(block) => evaluator.index.which_instance(block, None).first_at(span),
+                        Some(block) => evaluator.blocks.which_instance(block, None).first_at(span),
                         None => mismatch_diagnostic(&wrong("a list"), span),
                     },
                 );
@@ -286,7 +286,7 @@ fn check_resolved<'d>(
 
 /// Checks that the target of a reference fits the type.
 fn check_reference_type<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     reference: &Reference,
     span: Span,
@@ -309,7 +309,7 @@ fn check_reference_type<'d>(
     let fits = match (&of, &found) {
         (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
         (Type::Catalog(table), Type::Reference(found)) if whole => {
-            evaluator.registry.catalog(table).is_some_and(|table| table.of_kind == Some(found))
+            evaluator.context.registry.catalog(table).is_some_and(|table| table.of_kind == Some(found))
         }
         (Type::Boolean, found) => matches!(found, Type::Boolean),
         (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
@@ -333,7 +333,7 @@ fn check_reference_type<'d>(
     let problem = Diagnostic::error(code, "a reference has the wrong kind or type")
         .with_label(span, "")
         .detail(format!("It takes {}, and {what}.", type_name(&of)));
-    let problem = match evaluator.index.of_instance(&reference.address) {
+    let problem = match evaluator.blocks.of_instance(&reference.address) {
         Some(block) => {
             problem.with_label(block.entry.key_span, format!("{} is declared here", block.address))
         }
@@ -344,14 +344,14 @@ fn check_reference_type<'d>(
     } else {
         problem
     };
-    evaluator.report_problem(frame, problem);
+    evaluator.context.report_problem(frame, problem);
     None
 }
 
 /// Returns the correct form of a reference without its `$`, or of a `file(…)`
 /// call outside of an expression.
 fn suggested_expression<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     text: &str,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<String> {
@@ -367,7 +367,7 @@ fn suggested_expression<'d>(
     let (root, rest) = text.split_once('.')?;
     let name = rest.split('.').next()?;
     let right = match root {
-        "vars" | "var" if evaluator.scope.vars.contains_key(name) => "vars",
+        "vars" | "var" if evaluator.scope.variables.expressions.contains_key(name) => "vars",
         "locals" | "local" if evaluator.scope.locals.contains_key(name) => "locals",
         "each" if frame.each.is_some() && matches!(name, "key" | "value") => "each",
         _ => return None,
@@ -379,7 +379,7 @@ fn suggested_expression<'d>(
 /// Adds the reference that the user probably meant, if the text is the name or
 /// address of a declared block.
 fn with_reference_hint(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     slip: TypeMismatch,
     text: &str,
     ty: &Type,
@@ -387,7 +387,7 @@ fn with_reference_hint(
     let Type::Reference(kind) = ty else { return slip };
     let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
     let name = name.strip_suffix(".id").unwrap_or(name);
-    if evaluator.index.get(evaluator.scoped_address(kind, name).as_str()).is_none() {
+    if evaluator.blocks.get(evaluator.scoped_address(kind, name).as_str()).is_none() {
         return slip;
     }
     let right = format!("${kind}.{name}");
@@ -396,12 +396,12 @@ fn with_reference_hint(
 
 /// Reports a mismatch; always returns `None`.
 pub(in crate::config) fn report_mismatch<'d, T>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     slip: &TypeMismatch,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
-    evaluator.report_problem(frame, mismatch_diagnostic(slip, span));
+    evaluator.context.report_problem(frame, mismatch_diagnostic(slip, span));
     None
 }
 
@@ -473,6 +473,10 @@ fn sort_key(part: &Expression) -> String {
 }
 
 /// Returns the override that replaced the value at a span: `environments.X.set`.
-pub(in crate::config) fn replaced_by(evaluator: &Evaluator<'_>, span: Span) -> Option<Name> {
-    evaluator.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", evaluator.env)))
+pub(in crate::config) fn replaced_by(evaluator: &Evaluator<'_, '_>, span: Span) -> Option<Name> {
+    evaluator
+        .context
+        .replaced
+        .contains(&span)
+        .then(|| Name::new(format!("environments.{}.set", evaluator.context.env)))
 }

@@ -9,12 +9,13 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::merge::blocks::{MergedDocuments, illegal_name, no_names, not_a_block};
 use crate::config::resolve::block_index::{
-    BlockExpansion, DeclaredBlock, Each, EachValue, ParentInstance, PendingBlock,
+    BlockExpansion, BlockIndex, DeclaredBlock, Each, EachValue, ParentInstance, PendingBlock,
 };
 use crate::config::resolve::blocks::plain_entries::{by_value, is_new};
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::data_index::DataSources;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::references::resolve_path;
-use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::scope::{EvaluationSite, ModuleScope};
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;
@@ -30,29 +31,45 @@ use crate::model::values::value::Value;
 const BLOCK_NODES: usize = 4;
 const INSTANCE_NODES: usize = 2;
 
-/// Declares every block and child of the configuration. Returns the children whose keys depend on
+/// Declares the blocks of one unit: expands each over the blocks that are declared before it, and adds it to the index.
+pub(in crate::config) struct BlockDeclarer<'e, 'd> {
+    pub(in crate::config) context: &'e ConfigContext<'d>,
+    pub(in crate::config) scope: &'e ModuleScope,
+    pub(in crate::config) data: &'e DataSources,
+    pub(in crate::config) index: &'e mut BlockIndex<'d>,
+}
+
+impl<'d> BlockDeclarer<'_, 'd> {
+    /// Returns the evaluator over the blocks that are declared so far.
+    const fn evaluator(&self) -> Evaluator<'_, 'd> {
+        Evaluator { context: self.context, scope: self.scope, blocks: self.index, data: self.data }
+    }
+}
+
+/// Declares every block and child of a unit. Returns the children whose keys depend on
 /// values that are only known after all other blocks are declared.
 pub(in crate::config) fn declare_blocks<'d>(
-    evaluator: &mut Evaluator<'d>,
+    declarer: &mut BlockDeclarer<'_, 'd>,
     merged: &MergedDocuments<'d>,
 ) -> Vec<PendingBlock<'d>> {
+    let mut next = declarer.index.blocks().len();
     let blocks = merged.blocks.values().flat_map(|(kind, entries)| {
         entries.values().map(|entry| PendingBlock {
             kind,
-            address: evaluator.scoped_address(kind.name, &entry.key),
+            address: declarer.evaluator().scoped_address(kind.name, &entry.key),
             entry,
             parent: None,
         })
     });
-    declare_in_turn(evaluator, blocks.collect());
-    let mut next = evaluator.scope.first_block;
+    let blocks = blocks.collect();
+    declare_in_turn(declarer, blocks);
     let mut waiting = Vec::new();
-    while next < evaluator.index.blocks().len() {
-        let children = instance_children(evaluator, next);
+    while next < declarer.index.blocks().len() {
+        let children = instance_children(&declarer.evaluator(), next);
         next += 1;
         for child in children {
-            match by_value(evaluator, &child) {
-                Some(address) => declare_child(evaluator, PendingBlock { address, ..child }),
+            match by_value(&declarer.evaluator(), &child) {
+                Some(address) => declare_child(declarer, PendingBlock { address, ..child }),
                 None => waiting.push(child),
             }
         }
@@ -62,28 +79,30 @@ pub(in crate::config) fn declare_blocks<'d>(
 
 /// Declares the children that waited for all others.
 pub(in crate::config) fn declare_waiting<'d>(
-    evaluator: &mut Evaluator<'d>,
+    declarer: &mut BlockDeclarer<'_, 'd>,
     waiting: Vec<PendingBlock<'d>>,
 ) {
     for child in waiting {
-        let address = by_value(evaluator, &child).unwrap_or_else(|| child.address.clone());
-        declare_child(evaluator, PendingBlock { address, ..child });
+        let address = by_value(&declarer.evaluator(), &child).unwrap_or_else(|| child.address.clone());
+        declare_child(declarer, PendingBlock { address, ..child });
     }
 }
 
-fn declare_child<'d>(evaluator: &mut Evaluator<'d>, child: PendingBlock<'d>) {
-    if is_new(evaluator, &child) {
-        declare_block(evaluator, child);
+fn declare_child<'d>(declarer: &mut BlockDeclarer<'_, 'd>, child: PendingBlock<'d>) {
+    if is_new(&declarer.evaluator(), &child) {
+        declare_block(declarer, child);
     }
 }
 
 /// Declares top-level blocks, each after the block over whose instances it iterates.
-fn declare_in_turn<'d>(evaluator: &mut Evaluator<'d>, blocks: Vec<PendingBlock<'d>>) {
+fn declare_in_turn<'d>(declarer: &mut BlockDeclarer<'_, 'd>, blocks: Vec<PendingBlock<'d>>) {
     let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
     let mut ready = Vec::new();
     let declared: HashSet<Address> = blocks.iter().map(|block| block.address.clone()).collect();
     for block in blocks {
-        if let Some(other) = goes_through(evaluator, &block).filter(|other| declared.contains(other)) {
+        if let Some(other) =
+            goes_through(&declarer.evaluator(), &block).filter(|other| declared.contains(other))
+        {
             waiting.entry(other).or_default().push(block);
         } else {
             ready.push(block);
@@ -91,12 +110,12 @@ fn declare_in_turn<'d>(evaluator: &mut Evaluator<'d>, blocks: Vec<PendingBlock<'
     }
     while let Some(block) = ready.pop() {
         let address = block.address.clone();
-        declare_block(evaluator, block);
+        declare_block(declarer, block);
         ready.extend(waiting.remove(&address).unwrap_or_default());
     }
     // The blocks that remain are in a dependency cycle, or depend on one.
     for block in waiting.into_values().flatten() {
-        evaluator.problems.push(
+        declarer.context.problems.push(
             Diagnostic::error(codes::DEPENDENCY_CYCLE, "blocks iterate over each other's instances")
                 .with_label(
                     block.entry.key_span,
@@ -104,54 +123,60 @@ fn declare_in_turn<'d>(evaluator: &mut Evaluator<'d>, blocks: Vec<PendingBlock<'
                 )
                 .help("give one of the blocks keys of its own"),
         );
-        insert_block(evaluator, block, BlockExpansion::Broken);
+        insert_block(declarer, block, BlockExpansion::Broken);
     }
 }
 
 /// Returns the block over whose instances a block iterates: `for_each: $vm.web`.
-fn goes_through<'d>(evaluator: &Evaluator<'d>, block: &PendingBlock<'d>) -> Option<Address> {
+fn goes_through<'d>(evaluator: &Evaluator<'_, 'd>, block: &PendingBlock<'d>) -> Option<Address> {
     let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
     let path = node.value.scalar()?.text.strip_prefix('$')?;
     let (root, name) = path.split_once('.')?;
-    let known = evaluator.registry.top_level().any(|kind| kind.name == root);
+    let known = evaluator.context.registry.top_level().any(|kind| kind.name == root);
     (known && is_legal_segment(name)).then(|| evaluator.scoped_address(root, name))
 }
 
-fn insert_block<'d>(evaluator: &mut Evaluator<'d>, block: PendingBlock<'d>, state: BlockExpansion<'d>) {
+fn insert_block<'d>(
+    declarer: &mut BlockDeclarer<'_, 'd>,
+    block: PendingBlock<'d>,
+    state: BlockExpansion<'d>,
+) {
+    let context = declarer.context;
     let PendingBlock { kind, address, entry, parent } = block;
     // Once the budget is exhausted, the block counts as broken.
-    let charged = evaluator
+    let charged = context
         .budget
         .charge_nodes(BLOCK_NODES)
-        .and_then(|()| evaluator.budget.charge_text(address.as_str().len()));
-    let state = evaluator
+        .and_then(|()| context.budget.charge_text(address.as_str().len()));
+    let state = context
         .report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None))
         .map_or(BlockExpansion::Broken, |()| state);
-    evaluator.index.insert(DeclaredBlock { kind, address, entry, parent, state });
+    declarer.index.insert(DeclaredBlock { kind, address, entry, parent, state });
 }
 
-fn declare_block<'d>(evaluator: &mut Evaluator<'d>, block: PendingBlock<'d>) {
+fn declare_block<'d>(declarer: &mut BlockDeclarer<'_, 'd>, block: PendingBlock<'d>) {
     let state = if let Some(body) = named_entries(&block.entry.value) {
         {
             let each = block.parent.as_ref().and_then(|parent| parent.each.as_ref());
-            expand_block(evaluator, &block.address, each, body).unwrap_or(BlockExpansion::Broken)
+            expand_block(&declarer.evaluator(), &block.address, each, body)
+                .unwrap_or(BlockExpansion::Broken)
         }
     } else {
-        evaluator.problems.push(no_body(&block));
+        declarer.context.problems.push(no_body(&block));
         BlockExpansion::Broken
     };
-    insert_block(evaluator, block, state);
+    insert_block(declarer, block, state);
 }
 
 /// Returns the children in the instances of block number `n`.
-fn instance_children<'d>(evaluator: &Evaluator<'d>, n: usize) -> Vec<PendingBlock<'d>> {
-    let Some(block) = evaluator.index.block_at(n) else { return Vec::new() };
+fn instance_children<'d>(evaluator: &Evaluator<'_, 'd>, n: usize) -> Vec<PendingBlock<'d>> {
+    let Some(block) = evaluator.blocks.block_at(n) else { return Vec::new() };
     let mut children = Vec::new();
-    for kind in evaluator.registry.children(block.kind.name) {
+    for kind in evaluator.context.registry.children(block.kind.name) {
         let Some((_, collection)) = kind.child_of() else { continue };
         let Some(entry) = block.get(collection) else { continue };
         let Some(entries) = named_entries(&entry.value) else {
-            evaluator.problems.push(match kind.plain_entry {
+            evaluator.context.problems.push(match kind.plain_entry {
                 Some(_) => not_a_list(&entry.key, &entry.value),
                 None => no_names(&entry.key, &entry.value),
             });
@@ -160,7 +185,7 @@ fn instance_children<'d>(evaluator: &Evaluator<'d>, n: usize) -> Vec<PendingBloc
         let (good, bad): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| is_legal_segment(&entry.key));
         for entry in bad {
             let problem = illegal_name(entry);
-            evaluator.problems.push(match kind.plain_entry {
+            evaluator.context.problems.push(match kind.plain_entry {
                 Some(attribute) => not_plain(problem, entry, collection, attribute),
                 None => problem,
             });
@@ -168,10 +193,13 @@ fn instance_children<'d>(evaluator: &Evaluator<'d>, n: usize) -> Vec<PendingBloc
         for (address, _, each) in block.instances() {
             let each_value = each.map(|each| &each.value);
             let charged = good.iter().try_for_each(|_| match each_value {
-                Some(EachValue::Known(value)) => evaluator.budget.charge_value(value),
+                Some(EachValue::Known(value)) => evaluator.context.budget.charge_value(value),
                 _ => Ok(()),
             });
-            if evaluator.report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None)).is_none()
+            if evaluator
+                .context
+                .report_exceeded(charged, entry.key_span, EvaluationSite::top_level(None))
+                .is_none()
             {
                 return children;
             }
@@ -188,7 +216,7 @@ fn instance_children<'d>(evaluator: &Evaluator<'d>, n: usize) -> Vec<PendingBloc
 
 /// Returns the resources, or module instances, that a block declares; `None` after a problem.
 pub(in crate::config) fn expand_block<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     address: &Address,
     outer: Option<&Each<'d>>,
     body: &'d [DocumentEntry],
@@ -206,8 +234,8 @@ pub(in crate::config) fn expand_block<'d>(
         return Some(if when { BlockExpansion::One } else { BlockExpansion::Absent });
     };
     let keys = for_each_keys(evaluator, &for_each.value, frame)?;
-    evaluator.report_exceeded(
-        evaluator.budget.charge_nodes(INSTANCE_NODES * keys.len()),
+    evaluator.context.report_exceeded(
+        evaluator.context.budget.charge_nodes(INSTANCE_NODES * keys.len()),
         for_each.value.span,
         frame,
     )?;
@@ -215,7 +243,7 @@ pub(in crate::config) fn expand_block<'d>(
     let mut good = true;
     for (each, span) in keys {
         if !is_legal_segment(&each.key) {
-            evaluator.problems.push(illegal_key(&each.key, span));
+            evaluator.context.problems.push(illegal_key(&each.key, span));
             good = false;
             continue;
         }
@@ -235,7 +263,7 @@ pub(in crate::config) fn expand_block<'d>(
             None => true,
         };
         if members.insert(key.clone(), present.then_some(each)).is_some() {
-            evaluator.problems.push(
+            evaluator.context.problems.push(
                 Diagnostic::error(codes::INSTANCE_KEY, "a key occurs twice in `for_each`")
                     .with_label(span, "")
                     .detail(format!("The key `{key}` names two instances of {address}.")),
@@ -248,12 +276,12 @@ pub(in crate::config) fn expand_block<'d>(
 
 /// Returns the keys of a `for_each` with their values and spans.
 fn for_each_keys<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     node: &'d Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<Vec<(Each<'d>, Span)>> {
     if node.value == NodeValue::Bare {
-        evaluator.report_problem(frame, for_each_problem(&Value::Null, node.span));
+        evaluator.context.report_problem(frame, for_each_problem(&Value::Null, node.span));
         return None;
     }
     if let NodeValue::Mapping(entries) = &node.value {
@@ -264,7 +292,7 @@ fn for_each_keys<'d>(
     }
     if let Some(path) = node.scalar().and_then(|scalar| scalar.text.strip_prefix('$')) {
         let root = path.split('.').next().unwrap_or_default();
-        if evaluator.registry.top_level().any(|kind| kind.name == root) {
+        if evaluator.context.registry.top_level().any(|kind| kind.name == root) {
             let frame = EvaluationSite { early: None, ..frame };
             return each_instance(evaluator, path, node, frame);
         }
@@ -291,14 +319,14 @@ fn for_each_keys<'d>(
             Some(vec![(each_text(evaluator, Value::Text(text), node.span, frame)?, node.span)])
         }
         other => {
-            evaluator.report_problem(frame, for_each_problem(&other, node.span));
+            evaluator.context.report_problem(frame, for_each_problem(&other, node.span));
             None
         }
     }
 }
 
 fn each_text<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     value: Value,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -309,7 +337,7 @@ fn each_text<'d>(
             Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
         }
         other => {
-            evaluator.report_problem(frame, for_each_problem(&other, span));
+            evaluator.context.report_problem(frame, for_each_problem(&other, span));
             None
         }
     }
@@ -317,14 +345,14 @@ fn each_text<'d>(
 
 /// Returns the keys of another block's instances; each value is the instance.
 fn each_instance<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     path: &str,
     node: &'d Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<Vec<(Each<'d>, Span)>> {
     let names: Vec<Name> = path.split('.').map(Name::new).collect();
     let Expression::List(parts) = resolve_path(evaluator, &names, node.span, frame)?.expression else {
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             Diagnostic::error(codes::FOR_EACH, "`for_each` needs a collection to iterate over")
                 .with_label(node.span, "")
@@ -345,14 +373,14 @@ fn each_instance<'d>(
 
 /// Resolves a node that must be known now.
 pub(in crate::config) fn resolve_known<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<Value> {
     let expression = resolve_untyped(evaluator, node, frame)?.expression;
     match expression {
         Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::SECRET_DECIDES, "a secret determines which resources exist")
                     .with_label(node.span, "")
@@ -363,7 +391,7 @@ pub(in crate::config) fn resolve_known<'d>(
         }
         Expression::Value(value) if !value.is_unknown() => Some(value),
         expression => {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
                     .with_label(node.span, "")
@@ -376,7 +404,7 @@ pub(in crate::config) fn resolve_known<'d>(
 }
 
 pub(in crate::config) fn resolve_when<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     node: &'d Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<bool> {
@@ -389,12 +417,12 @@ pub(in crate::config) fn resolve_when<'d>(
     let condition = match &value {
         Value::Text(text) if !text.contains(['\\', '$']) && text.contains([' ', '=']) => {
             let text = text.replace('"', "'");
-            evaluator.parse_program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
+            evaluator.context.parse_program(&text).is_ok().then(|| format!("\"${{{text}}}\""))
         }
         Value::Text(text) if matches!(text.as_str(), "true" | "false") => Some(text.to_string()),
         _ => None,
     };
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         match condition {
             Some(right) => problem.help(format!("write `{right}`")).fix(node.span, right),

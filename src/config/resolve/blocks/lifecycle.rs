@@ -42,7 +42,7 @@ fn no_lifecycle_word(entry: &DocumentEntry) -> Diagnostic {
 
 /// Reads a `lifecycle` block.
 pub(in crate::config) fn read_lifecycle<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -86,7 +86,7 @@ pub(in crate::config) fn read_lifecycle<'d>(
             "final_snapshot" => {
                 lifecycle.final_snapshot = read_condition(evaluator, &entry.key, value, frame);
             }
-            _ => evaluator.report_problem(frame, no_lifecycle_word(entry)),
+            _ => evaluator.context.report_problem(frame, no_lifecycle_word(entry)),
         }
     }
     lifecycle
@@ -94,7 +94,7 @@ pub(in crate::config) fn read_lifecycle<'d>(
 
 /// Reads a boolean keyword that may be an expression; a wrong value counts as true.
 fn read_condition<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     word: &str,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -111,7 +111,7 @@ fn read_condition<'d>(
 }
 
 fn read_choice<'d, T: Copy>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     node: &Node,
     words: &[(&str, T)],
     frame: EvaluationSite<'_, 'd>,
@@ -135,7 +135,11 @@ fn read_choice<'d, T: Copy>(
     None
 }
 
-fn read_timeouts<'d>(evaluator: &Evaluator<'d>, node: &Node, frame: EvaluationSite<'_, 'd>) -> Timeouts {
+fn read_timeouts<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    node: &Node,
+    frame: EvaluationSite<'_, 'd>,
+) -> Timeouts {
     let mut timeouts = Timeouts::default();
     let Some(entries) = named_entries(node) else {
         lifecycle_problem(
@@ -153,13 +157,13 @@ fn read_timeouts<'d>(evaluator: &Evaluator<'d>, node: &Node, frame: EvaluationSi
             "update" => &mut timeouts.update,
             "delete" => &mut timeouts.delete,
             _ => {
-                evaluator.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
+                evaluator.context.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
                 continue;
             }
         };
         *place = entry.value.scalar().and_then(|scalar| parse_duration(&scalar.text));
         if place.is_none() {
-            evaluator.report_problem(frame, no_duration(&entry.value));
+            evaluator.context.report_problem(frame, no_duration(&entry.value));
         }
     }
     timeouts
@@ -167,13 +171,13 @@ fn read_timeouts<'d>(evaluator: &Evaluator<'d>, node: &Node, frame: EvaluationSi
 
 /// Reads `project`: a reference to a project of this stack, or the name or id of another.
 pub(in crate::config) fn project_of<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'_>,
     entry: &DocumentEntry,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<Expression> {
     let wrong = |detail: String| {
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             Diagnostic::error(codes::PROJECT, "this is not a project")
                 .with_label(entry.value.span, "")
@@ -207,7 +211,7 @@ pub(in crate::config) fn project_of<'d>(
 
 /// Reads the `deliver_secret` entry of a resource whose secret the service shows only once.
 pub(in crate::config) fn deliver_secret<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &Kind,
     entry: &DocumentEntry,
     frame: EvaluationSite<'_, 'd>,
@@ -226,17 +230,17 @@ pub(in crate::config) fn deliver_secret<'d>(
 /// Reports a resource whose secret would be lost: the service shows it only once, and
 /// nothing delivers or keeps it.
 pub(in crate::config) fn secret_has_a_place<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
     frame: EvaluationSite<'_, 'd>,
 ) {
     let kind = block.kind;
-    if kind.shown_once.is_none() || kind.reveal().is_some() || evaluator.keeps_secrets {
+    if kind.shown_once.is_none() || kind.reveal().is_some() || evaluator.context.keeps_secrets {
         return;
     }
     let detail =
         format!("The service shows the secret of an {} once, in the response to its creation.", kind.name);
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         Diagnostic::error(codes::DELIVER_SECRET, "the target of its secret is not declared")
             .with_label(block.entry.key_span, "")
@@ -246,12 +250,12 @@ pub(in crate::config) fn secret_has_a_place<'d>(
 }
 
 fn no_sink<'d, T>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     span: Span,
     detail: String,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
             .with_label(span, "")
@@ -263,7 +267,7 @@ fn no_sink<'d, T>(
 
 /// Reads a secret sink.
 pub(in crate::config) fn read_sink<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     entry: &DocumentEntry,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<SecretSink> {
@@ -281,7 +285,7 @@ pub(in crate::config) fn read_sink<'d>(
             "variable" => &mut variable,
             "sink" => &mut sink,
             _ => {
-                evaluator.report_problem(frame, unknown_word(entry, keywords::DELIVER));
+                evaluator.context.report_problem(frame, unknown_word(entry, keywords::DELIVER));
                 return None;
             }
         };
@@ -291,7 +295,7 @@ pub(in crate::config) fn read_sink<'d>(
             files::path_refusal(path).map(str::to_owned).or_else(|| secret_sinks::sink_path_refusal(path))
         });
         if let Some(why) = why {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
                     .with_label(entry.value.span, "")

@@ -28,7 +28,7 @@ fn list_entries(node: &Node) -> Option<&[Node]> {
 
 /// Reads the entries of a block's `ignore_drift` list.
 pub(in crate::config) fn read_ignore_drift<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -56,7 +56,7 @@ pub(in crate::config) fn read_ignore_drift<'d>(
 }
 
 fn ignored_one<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -88,7 +88,7 @@ fn ignored_one<'d>(
                 ignored.until = Some(date);
             }
             _ => {
-                evaluator.report_problem(frame, unknown_word(entry, keywords::IGNORED));
+                evaluator.context.report_problem(frame, unknown_word(entry, keywords::IGNORED));
                 return None;
             }
         }
@@ -114,14 +114,14 @@ fn ignored_one<'d>(
 /// Warns about entries of `ignore_drift` without effect: an attribute that the block does
 /// not write has no drift.
 pub(in crate::config) fn ignored_for_nothing<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     resource: &Resource,
     frame: EvaluationSite<'_, 'd>,
 ) {
     let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
     for one in resource.lifecycle.ignore_drift.iter().filter(written) {
         let name = &one.attribute;
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             Diagnostic::warning(codes::LIFECYCLE, "`ignore_drift` names an attribute that is not managed")
                 .with_label(one.span, "")
@@ -134,7 +134,7 @@ pub(in crate::config) fn ignored_for_nothing<'d>(
 /// Reads `depends_on`: all instances of the named blocks, without those
 /// that this environment leaves out.
 pub(in crate::config) fn depends_on<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Vec<Address> {
@@ -144,7 +144,7 @@ pub(in crate::config) fn depends_on<'d>(
         let help = format!("write `depends_on: [{named}]`");
         let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource");
         let problem = problem.with_label(node.span, "").detail("`depends_on` is a list of addresses.");
-        evaluator.report_problem(frame, problem.help(help));
+        evaluator.context.report_problem(frame, problem.help(help));
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -159,7 +159,7 @@ pub(in crate::config) fn depends_on<'d>(
             let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
                 .with_label(item.span, "")
                 .detail(format!("`{}` is in the list already.", quoting::shorten_for_message(text)));
-            evaluator.report_problem(frame, problem.help("name each block once"));
+            evaluator.context.report_problem(frame, problem.help("name each block once"));
             continue;
         }
         named.push(text);
@@ -172,14 +172,14 @@ pub(in crate::config) fn depends_on<'d>(
 
 /// Returns the resources at an address of this stack or module.
 fn dependency_addresses<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     text: &str,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Vec<Address> {
     let mut steps = text.split('.').map(|step| Some(Name::new(step)));
     let root = steps.next().flatten().unwrap_or_default();
-    let kinds = || evaluator.registry.top_level();
+    let kinds = || evaluator.context.registry.top_level();
     let Some(kind) = kinds().find(|kind| kind.name == root) else {
         let near = nearest_name(&root, kinds().map(|kind| kind.name));
         let near = near.and_then(|near| Some(format!("{near}.{}", text.split_once('.')?.1)));
@@ -192,7 +192,7 @@ fn dependency_addresses<'d>(
         return Vec::new();
     };
     let steps: Vec<PathStep> = steps.collect();
-    match evaluator.index.follow_path(&evaluator.registry, kind, &steps) {
+    match evaluator.blocks.follow_path(&evaluator.context.registry, kind, &steps) {
         PathTarget::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
         PathTarget::Absent(_) | PathTarget::Broken => {}
         PathTarget::Objects { .. } => depends_problem(evaluator, span, None, frame),
@@ -202,7 +202,7 @@ fn dependency_addresses<'d>(
 }
 
 fn depends_problem<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     span: Span,
     why: Option<Diagnostic>,
     frame: EvaluationSite<'_, 'd>,
@@ -220,17 +220,17 @@ fn depends_problem<'d>(
                 .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
         }
     }
-    evaluator.report_problem(frame, problem);
+    evaluator.context.report_problem(frame, problem);
 }
 
 pub(in crate::config) fn lifecycle_problem<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     span: Span,
     detail: &str,
     help: &str,
     frame: EvaluationSite<'_, 'd>,
 ) {
-    evaluator.report_problem(
+    evaluator.context.report_problem(
         frame,
         Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
             .with_label(span, "")

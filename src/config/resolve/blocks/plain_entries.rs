@@ -14,7 +14,7 @@ use crate::model::values::value::Value;
 
 /// Returns the address of a child, that of a plain entry by its value; `None` while that is not known.
 pub(in crate::config) fn by_value<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     child: &PendingBlock<'d>,
 ) -> Option<Address> {
     let Some((node, attribute)) = shorthand_value(child.entry, child.kind) else {
@@ -30,8 +30,8 @@ pub(in crate::config) fn by_value<'d>(
 
 /// Returns whether no earlier child has this address. The same value again is ignored, as in any set; a
 /// different value would be lost, so it is a problem.
-pub(in crate::config) fn is_new<'d>(evaluator: &Evaluator<'d>, child: &PendingBlock<'d>) -> bool {
-    let Some(first) = evaluator.index.get(child.address.as_str()) else { return true };
+pub(in crate::config) fn is_new<'d>(evaluator: &Evaluator<'_, 'd>, child: &PendingBlock<'d>) -> bool {
+    let Some(first) = evaluator.blocks.get(child.address.as_str()) else { return true };
     let earlier = PendingBlock {
         kind: first.kind,
         address: first.address.clone(),
@@ -41,7 +41,7 @@ pub(in crate::config) fn is_new<'d>(evaluator: &Evaluator<'d>, child: &PendingBl
     if plain_value(evaluator, &earlier) != plain_value(evaluator, child) {
         let collection = child.kind.child_of().map_or("", |(_, collection)| collection);
         let attribute = child.kind.plain_entry.unwrap_or("name");
-        evaluator.problems.push(
+        evaluator.context.problems.push(
             Diagnostic::error(codes::DECLARED_TWICE, "two entries have the same address")
                 .with_label(child.entry.key_span, "")
                 .with_label(first.entry.key_span, "this entry has the same address")
@@ -54,18 +54,18 @@ pub(in crate::config) fn is_new<'d>(evaluator: &Evaluator<'d>, child: &PendingBl
     false
 }
 
-fn plain_value<'d>(evaluator: &Evaluator<'d>, child: &PendingBlock<'d>) -> Option<Expression> {
+fn plain_value<'d>(evaluator: &Evaluator<'_, 'd>, child: &PendingBlock<'d>) -> Option<Expression> {
     let (node, _) = shorthand_value(child.entry, child.kind)?;
     let parent = child.parent.as_ref()?;
     let instance = InstanceContext { address: &parent.address, key: None };
     let frame = EvaluationSite { each: parent.each.as_ref(), instance: Some(instance), early: None };
-    let resolved = evaluator.problems.without_reporting(|| resolve_untyped(evaluator, node, frame));
+    let resolved = evaluator.context.problems.without_reporting(|| resolve_untyped(evaluator, node, frame));
     resolved.map(|resolved| resolved.expression)
 }
 
 /// Returns the text from which a computed entry's key derives: its value, or the reference that it
 /// waits for. `None` for a secret, which must not appear in an address.
-fn named_by(evaluator: &Evaluator<'_>, expression: &Expression) -> Option<String> {
+fn named_by(evaluator: &Evaluator<'_, '_>, expression: &Expression) -> Option<String> {
     match expression {
         Expression::Value(value @ (Value::Text(_) | Value::Integer(_))) => Some(value.to_string()),
         Expression::Reference(Reference { address, attribute }) => {

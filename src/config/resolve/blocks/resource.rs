@@ -37,16 +37,21 @@ const ATTRIBUTE_NODES: usize = 2;
 const EXCLUSIVE: &str = keywords::MAP[0].name;
 
 /// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
-pub(in crate::config) fn resolve_blocks(evaluator: &Evaluator<'_>, blocks: Range<usize>) -> Vec<Resource> {
+pub(in crate::config) fn resolve_blocks(
+    evaluator: &Evaluator<'_, '_>,
+    blocks: Range<usize>,
+) -> Vec<Resource> {
     let mut resources = Vec::with_capacity(blocks.len());
-    for block in blocks.filter_map(|n| evaluator.index.block_at(n)) {
+    for block in blocks.filter_map(|n| evaluator.blocks.block_at(n)) {
         for (address, key, each) in block.instances() {
             let cost = RESOURCE_NODES + ATTRIBUTE_NODES * block.body().len();
             let charged = evaluator
+                .context
                 .budget
                 .charge_nodes(cost)
-                .and_then(|()| evaluator.budget.charge_text(address.as_str().len()));
+                .and_then(|()| evaluator.context.budget.charge_text(address.as_str().len()));
             if evaluator
+                .context
                 .report_exceeded(charged, block.entry.key_span, EvaluationSite::top_level(None))
                 .is_none()
             {
@@ -59,7 +64,7 @@ pub(in crate::config) fn resolve_blocks(evaluator: &Evaluator<'_>, blocks: Range
 }
 
 fn resolve_resource<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
     address: Address,
     key: Option<Name>,
@@ -98,7 +103,7 @@ fn resolve_resource<'d>(
 }
 
 fn resolve_entry<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
     entry: &DocumentEntry,
     frame: EvaluationSite<'_, 'd>,
@@ -107,7 +112,7 @@ fn resolve_entry<'d>(
     let kind = block.kind;
     if let Some(attribute) = kind.attribute(&entry.key) {
         if !attribute.is_writable() {
-            evaluator.report_problem(frame, computed_attribute_problem(kind, entry));
+            evaluator.context.report_problem(frame, computed_attribute_problem(kind, entry));
             return;
         }
         let rest = without_exclusive(attribute, &entry.value);
@@ -138,17 +143,17 @@ fn resolve_entry<'d>(
         "project" => resource.project = project_of(evaluator, block, entry, frame),
         "deliver_secret" => {
             let address = Name::new(resource.address.as_str());
-            evaluator.sink_spans.borrow_mut().insert(address, entry.value.span);
+            evaluator.context.sink_spans.borrow_mut().insert(address, entry.value.span);
             resource.deliver_secret = deliver_secret(evaluator, kind, entry, frame);
         }
-        other if evaluator.registry.child(kind.name, other).is_some() => {}
-        _ => evaluator.report_problem(frame, unknown_attribute(evaluator, kind, entry)),
+        other if evaluator.context.registry.child(kind.name, other).is_some() => {}
+        _ => evaluator.context.report_problem(frame, unknown_attribute(evaluator, kind, entry)),
     }
 }
 
 /// Sets the default name, and reports missing attributes.
 fn complete_resource<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
     written: &[&str],
     frame: EvaluationSite<'_, 'd>,
@@ -165,7 +170,7 @@ fn complete_resource<'d>(
         }
         // The attribute exists as a block with too little indentation, which is reported there.
         let beside =
-            || evaluator.index.get(evaluator.scoped_address(block.kind.name, attribute.name).as_str());
+            || evaluator.blocks.get(evaluator.scoped_address(block.kind.name, attribute.name).as_str());
         if block.body().is_empty()
             && beside().is_some_and(|other| matches!(other.state, BlockExpansion::Broken))
         {
@@ -189,11 +194,11 @@ fn complete_resource<'d>(
                     let mut problem = messages::mismatch_diagnostic(&slip, block.entry.key_span);
                     problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
                     problem.fix = None;
-                    evaluator.report_problem(frame, problem.help("write a `name`"));
+                    evaluator.context.report_problem(frame, problem.help("write a `name`"));
                 }
             }
         } else if attribute.presence == Presence::Required {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
                     .with_label(block.entry.key_span, "")
@@ -212,16 +217,16 @@ fn complete_resource<'d>(
 
 /// Returns the default name of a resource: the block's name, prefixed with the names of its modules
 /// (two instances of a module would otherwise have equal names), followed by its key.
-fn default_name(evaluator: &Evaluator<'_>, name: &Name, key: Option<&Name>) -> String {
+fn default_name(evaluator: &Evaluator<'_, '_>, name: &Name, key: Option<&Name>) -> String {
     let front = Some(&evaluator.scope.front).filter(|front| !front.is_empty());
     let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
     parts.collect::<Vec<_>>().join("-")
 }
 
-fn unknown_attribute(evaluator: &Evaluator<'_>, kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
+fn unknown_attribute(evaluator: &Evaluator<'_, '_>, kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
     let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
     let collections =
-        evaluator.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
+        evaluator.context.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
     let mut known: Vec<&str> =
         attributes.chain(collections).chain(keywords::word_names(keywords::BODY)).collect();
     known.sort_unstable();
@@ -251,7 +256,7 @@ fn unknown_attribute(evaluator: &Evaluator<'_>, kind: &Kind, entry: &DocumentEnt
 
 /// Returns the project to which project-scoped resources belong, and reports those without one.
 pub(in crate::config) fn find_project(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     resources: &[Resource],
 ) -> Option<Address> {
     let projects: Vec<&Resource> =
@@ -264,13 +269,13 @@ pub(in crate::config) fn find_project(
             resources.iter().filter(|one| one.kind.scope == KindScope::Project && one.project.is_none())
         {
             let said = evaluator
-                .index
+                .blocks
                 .of_instance(&resource.address)
                 .is_some_and(|block| block.get("project").is_some());
             if said {
                 continue;
             }
-            evaluator.problems.push_in(
+            evaluator.context.problems.push_in(
                 Some(InstanceContext { address: &resource.address, key: resource.key.as_ref() }),
                 Diagnostic::error(codes::PROJECT, "a resource does not name its project")
                     .with_label(resource.span, "")

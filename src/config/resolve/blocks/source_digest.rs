@@ -6,7 +6,7 @@ use crate::config::diagnostics::codes;
 use crate::config::input::config_path::ConfigPath;
 use crate::config::input::files;
 use crate::config::input::source_dir::{self, SourceError, SourceTree};
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::stack::model::{Resource, SecretSink, SinkUse};
 use crate::model::address::Name;
@@ -20,7 +20,7 @@ use crate::model::values::value::Value;
 /// other value stays. After a problem the value is unknown but still counts as written, so that the
 /// mistake is reported once.
 pub(in crate::config) fn replace_with_digest<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     attribute: &Attribute,
     resolved: ResolvedValue,
     span: Span,
@@ -30,7 +30,7 @@ pub(in crate::config) fn replace_with_digest<'d>(
         return (resolved, None);
     }
     let Expression::Value(Value::Text(path)) = resolved.expression else {
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             Diagnostic::error(
                 codes::NOT_KNOWN_YET,
@@ -48,7 +48,7 @@ pub(in crate::config) fn replace_with_digest<'d>(
     let path = match path_of(evaluator, &path) {
         Ok(path) => path,
         Err(outside) => {
-            evaluator.report_problem(frame, (*outside).first_at(span));
+            evaluator.context.report_problem(frame, (*outside).first_at(span));
             return (placeholder_value(), None);
         }
     };
@@ -65,7 +65,7 @@ pub(in crate::config) fn replace_with_digest<'d>(
                 Some(help) => problem.help(help),
                 None => problem,
             };
-            evaluator.report_problem(frame, problem);
+            evaluator.context.report_problem(frame, problem);
             (placeholder_value(), None)
         }
     }
@@ -74,7 +74,7 @@ pub(in crate::config) fn replace_with_digest<'d>(
 /// Reports secret sinks inside of uploaded source directories: the service would receive the secret,
 /// and everyone with access to the sources there could read it.
 pub(in crate::config) fn check_secret_boundaries(
-    evaluator: &Evaluator<'_>,
+    context: &ConfigContext<'_>,
     resources: &[Resource],
     sinks: &[SinkUse],
 ) {
@@ -95,9 +95,9 @@ pub(in crate::config) fn check_secret_boundaries(
             continue;
         }
         // An unreadable directory was already reported.
-        let holds = |path| SourceTree::would_hold(evaluator.read, directory, path).unwrap_or(false);
+        let holds = |path| SourceTree::would_hold(context.read, directory, path).unwrap_or(false);
         for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
-            evaluator.problems.push(
+            context.problems.push(
                 Diagnostic::error(codes::SOURCE_DIR, "these sources would contain a secret")
                     .with_label(setting.span, "")
                     .detail(format!(
@@ -112,11 +112,11 @@ pub(in crate::config) fn check_secret_boundaries(
 
 /// Returns a directory's path relative to the stack's directory: a module's
 /// sources are below the module.
-fn path_of(evaluator: &Evaluator<'_>, path: &Name) -> Result<Name, Box<Diagnostic>> {
+fn path_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, Box<Diagnostic>> {
     if evaluator.scope.files.is_none() || files::path_refusal(path).is_some() {
         return Ok(path.clone());
     }
-    let here = ConfigPath::new(evaluator.read.path_from_root());
+    let here = ConfigPath::new(evaluator.context.read.path_from_root());
     let way = evaluator.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
     if way.is_empty() || way.starts_with("..") {
         let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
@@ -129,14 +129,14 @@ fn path_of(evaluator: &Evaluator<'_>, path: &Name) -> Result<Name, Box<Diagnosti
     Ok(Name::new(way))
 }
 
-fn digest_of(evaluator: &Evaluator<'_>, path: &Name) -> Result<Name, SourceError> {
-    if let Some(known) = evaluator.directories.borrow().get(path) {
+fn digest_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, SourceError> {
+    if let Some(known) = evaluator.context.directories.borrow().get(path) {
         return known.clone();
     }
-    let digest = SourceTree::read(evaluator.read, path)
-        .and_then(|tree| source_dir::directory_digest(evaluator.read, tree));
+    let digest = SourceTree::read(evaluator.context.read, path)
+        .and_then(|tree| source_dir::directory_digest(evaluator.context.read, tree));
     let digest = digest.map(Name::from);
-    evaluator.directories.borrow_mut().insert(path.clone(), digest.clone());
+    evaluator.context.directories.borrow_mut().insert(path.clone(), digest.clone());
     digest
 }
 

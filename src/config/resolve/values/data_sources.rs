@@ -10,9 +10,9 @@ use crate::config::input::config_path::{ConfigPath, ConfigPathError};
 use crate::config::keywords;
 use crate::config::merge::blocks::{KindEntries, NamedEntries, not_a_block};
 use crate::config::resolve::blocks::attributes::resolve_typed;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::external_references::{data_address, is_seen};
-use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
+use crate::config::resolve::scope::{EvaluationSite, ModuleScope, ResolvedValue};
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::stack::model::{DataLookup, OtherStack};
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
@@ -24,39 +24,46 @@ use crate::model::schema::{Kind, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Declares the lookups of a stack or module, so that references to them are known.
-pub(in crate::config) fn declare_data<'d>(evaluator: &mut Evaluator<'d>, data: &KindEntries<'d>) {
+/// Returns the lookups of a stack or module without their attributes, so that references to them are known.
+pub(in crate::config) fn declared_lookups(
+    scope: &ModuleScope,
+    data: &KindEntries<'_>,
+) -> BTreeMap<Address, DataLookup> {
+    let mut lookups = BTreeMap::new();
     for (kind, entries) in data.values() {
         for (name, entry) in entries {
-            let address = data_address(evaluator, kind.name, name);
             let lookup = DataLookup { kind, fields: BTreeMap::new(), span: entry.key_span };
-            evaluator.externals.data.insert(address, lookup);
+            lookups.insert(data_address(scope, kind.name, name), lookup);
         }
     }
+    lookups
 }
 
-/// Resolves the attributes by which the lookups find objects.
-pub(in crate::config) fn resolve_data<'d>(evaluator: &mut Evaluator<'d>, data: &KindEntries<'d>) {
+/// Returns the lookups of a stack or module with the attributes by which they find objects.
+pub(in crate::config) fn resolve_lookups<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    data: &KindEntries<'d>,
+) -> BTreeMap<Address, DataLookup> {
+    let mut lookups = BTreeMap::new();
     for (kind, entries) in data.values() {
         for (name, entry) in entries {
-            let address = data_address(evaluator, kind.name, name);
+            let address = data_address(evaluator.scope, kind.name, name);
             let fields = resolve_lookup_fields(evaluator, kind, &address, entry);
-            if let Some(lookup) = evaluator.externals.data.get_mut(&address) {
-                lookup.fields = fields;
-            }
+            lookups.insert(address, DataLookup { kind, fields, span: entry.key_span });
         }
     }
+    lookups
 }
 
 fn resolve_lookup_fields<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     address: &Address,
     entry: &'d DocumentEntry,
 ) -> BTreeMap<Name, Expression> {
     let mut fields = BTreeMap::new();
     let Some(entries) = named_entries(&entry.value) else {
-        evaluator.problems.push(not_a_block(&entry.key, &entry.value));
+        evaluator.context.problems.push(not_a_block(&entry.key, &entry.value));
         return fields;
     };
     let instance = InstanceContext { address, key: None };
@@ -65,7 +72,7 @@ fn resolve_lookup_fields<'d>(
         let Some(value) = resolve_lookup_field(evaluator, kind, field, frame) else { continue };
         let plain = |value: &Value| !value.is_secret() && *value != Value::Null;
         if !value.expression.known_value().is_some_and(plain) {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 frame,
                 Diagnostic::error(
                     codes::DATA,
@@ -79,7 +86,7 @@ fn resolve_lookup_fields<'d>(
         fields.insert(field.key.clone(), value.expression);
     }
     if entries.is_empty() {
-        evaluator.report_problem(
+        evaluator.context.report_problem(
             frame,
             Diagnostic::error(codes::DATA, "a lookup has no attributes to search by")
                 .with_label(entry.key_span, "")
@@ -91,7 +98,7 @@ fn resolve_lookup_fields<'d>(
 
 /// Resolves one attribute that an object is found by.
 fn resolve_lookup_field<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     field: &'d DocumentEntry,
     frame: EvaluationSite<'_, 'd>,
@@ -101,7 +108,7 @@ fn resolve_lookup_field<'d>(
     }
     let attribute = kind.attribute(&field.key);
     let Some(attribute) = attribute.filter(|attribute| is_seen(attribute) && !attribute.secret) else {
-        evaluator.report_problem(frame, no_field(kind, field));
+        evaluator.context.report_problem(frame, no_field(kind, field));
         return None;
     };
     match &attribute.ty {
@@ -111,18 +118,19 @@ fn resolve_lookup_field<'d>(
     }
 }
 
-/// Declares the other stacks whose outputs are referenced.
-pub(in crate::config) fn declare_stacks<'d>(evaluator: &mut Evaluator<'d>, stacks: &NamedEntries<'d>) {
-    for (name, entry) in stacks {
-        if let Some(other) = other_stack(evaluator, entry) {
-            evaluator.externals.stacks.insert(name.clone(), other);
-        }
-    }
+/// Returns the other stacks whose outputs are referenced; one with a problem is reported, and absent.
+pub(in crate::config) fn declared_stacks<'d>(
+    context: &ConfigContext<'d>,
+    stacks: &NamedEntries<'d>,
+) -> BTreeMap<Name, OtherStack> {
+    let declared =
+        |(name, entry): (&Name, &&'d DocumentEntry)| Some((name.clone(), other_stack(context, entry)?));
+    stacks.iter().filter_map(declared).collect()
 }
 
-fn other_stack<'d>(evaluator: &Evaluator<'d>, entry: &'d DocumentEntry) -> Option<OtherStack> {
+fn other_stack<'d>(context: &ConfigContext<'d>, entry: &'d DocumentEntry) -> Option<OtherStack> {
     let wrong = |span: Span, detail: &str| {
-        evaluator.problems.push(
+        context.problems.push(
             Diagnostic::error(codes::STACKS, "this does not name another stack")
                 .with_label(span, "")
                 .detail(detail)
@@ -145,14 +153,14 @@ fn other_stack<'d>(evaluator: &Evaluator<'d>, entry: &'d DocumentEntry) -> Optio
                     return None;
                 }
             }
-            _ => evaluator.problems.push(messages::unknown_word(key, keywords::STACK)),
+            _ => context.problems.push(messages::unknown_word(key, keywords::STACK)),
         }
     }
     let Some(directory) = directory else {
         wrong(entry.value.span, "It takes the directory of a stack, as a literal.");
         return None;
     };
-    match ConfigPath::new(evaluator.read.path_from_root()).join(&directory) {
+    match ConfigPath::new(context.read.path_from_root()).join(&directory) {
         Ok(place) => Some(OtherStack {
             directory: Name::new(place.path().to_string_lossy()),
             shown: directory,

@@ -21,7 +21,7 @@ const LENGTHS: std::ops::RangeInclusive<usize> = 16..=128;
 
 /// Returns a deferred secret: its value if this run has it, else its placeholder.
 pub(in crate::config) fn resolve_deferred_secret<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     entry: &DocumentEntry,
@@ -35,24 +35,25 @@ pub(in crate::config) fn resolve_deferred_secret<'d>(
     };
     let path = variable_path(evaluator, name);
     let stand_in = stand_in(&path, &origin);
-    let secret = match evaluator.at_hand.get(&path) {
+    let secret = match evaluator.context.at_hand.get(&path) {
         Some(secret) => secret.clone(),
-        None if evaluator.pretend => Secret::new(stand_in),
+        None if evaluator.context.pretend => Secret::new(stand_in),
         None => Secret::new_deferred(stand_in),
     };
     let secret = secret.named_after(&format!("vars.{path}"));
     let awaited = DeferredSecret { origin, value: secret.clone(), span: entry.key_span };
-    evaluator.awaited.borrow_mut().insert(path, awaited);
+    evaluator.context.awaited.borrow_mut().insert(path, awaited);
     Ok(Value::Secret(secret))
 }
 
 /// Returns whether a variable's secret is deferred, and therefore in no file.
 pub(in crate::config) fn is_deferred_variable(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     name: &Name,
     secret: &Secret,
 ) -> bool {
     evaluator
+        .context
         .awaited
         .borrow()
         .get(&variable_path(evaluator, name))

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::diagnostics::codes;
 use crate::config::merge::blocks::NamedEntries;
-use crate::config::resolve::evaluator::Evaluator;
-use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue};
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ResolvedLocal};
 use crate::config::resolve::template::{TemplatePart, TextTemplate};
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
@@ -22,6 +22,8 @@ pub(in crate::config) struct LocalOrder<'d> {
     pub(in crate::config) early: Vec<LocalOrCall<'d>>,
     /// Steps that depend on live objects, directly or indirectly; computed once all blocks are declared.
     pub(in crate::config) late: Vec<LocalOrCall<'d>>,
+    /// Names without a value for now: the late ones, or all of them after a dependency cycle.
+    pub(in crate::config) unresolved: Vec<(LocalName, LocalValue)>,
 }
 
 /// One local or module call to resolve.
@@ -33,7 +35,7 @@ pub(in crate::config) enum LocalOrCall<'d> {
 }
 
 /// Root and name: `locals.NAME` or `use.NAME`.
-type LocalName = (&'static str, Name);
+pub(in crate::config) type LocalName = (&'static str, Name);
 
 /// Names to which a local or a module call refers.
 #[derive(Default)]
@@ -45,7 +47,7 @@ struct LocalDependencies {
 /// Sorts locals and module calls by dependency. Reports dependency cycles; then all of
 /// their members count as broken.
 pub(in crate::config) fn order_values<'d>(
-    evaluator: &mut Evaluator<'d>,
+    context: &ConfigContext<'d>,
     locals: &NamedEntries<'d>,
     calls: &NamedEntries<'d>,
 ) -> LocalOrder<'d> {
@@ -55,7 +57,7 @@ pub(in crate::config) fn order_values<'d>(
     let entries: BTreeMap<LocalName, &'d DocumentEntry> =
         named("locals", locals).into_iter().chain(named("use", calls)).collect();
     let uses: BTreeMap<&LocalName, LocalDependencies> =
-        entries.iter().map(|(name, entry)| (name, collect_uses(evaluator, &entry.value))).collect();
+        entries.iter().map(|(name, entry)| (name, collect_uses(context, &entry.value))).collect();
     let mut graph = Graph::default();
     let nodes: BTreeMap<&LocalName, _> = entries.keys().map(|name| (name, graph.add(name))).collect();
     for (name, uses) in &uses {
@@ -70,22 +72,20 @@ pub(in crate::config) fn order_values<'d>(
         Err(knots) => {
             for knot in knots {
                 let names: Vec<&LocalName> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
-                evaluator.problems.push(local_cycle_problem(&names, &entries, &uses));
+                context.problems.push(local_cycle_problem(&names, &entries, &uses));
             }
-            for name in entries.keys() {
-                insert_local(evaluator, name, LocalValue::Broken);
-            }
-            return LocalOrder { early: Vec::new(), late: Vec::new() };
+            let unresolved = entries.into_keys().map(|name| (name, LocalValue::Broken)).collect();
+            return LocalOrder { early: Vec::new(), late: Vec::new(), unresolved };
         }
     };
     let mut late = BTreeSet::new();
-    let mut ordered = LocalOrder { early: Vec::new(), late: Vec::new() };
+    let mut ordered = LocalOrder { early: Vec::new(), late: Vec::new(), unresolved: Vec::new() };
     for name in order.into_iter().filter_map(|id| graph.get(id).copied()) {
         let (Some(uses), Some(entry)) = (uses.get(name), entries.get(name)) else { continue };
         let step = if name.0 == "use" { LocalOrCall::Call(entry) } else { LocalOrCall::Local(entry) };
         if uses.live || uses.named.iter().any(|used| late.contains(used)) {
             late.insert(name.clone());
-            insert_local(evaluator, name, LocalValue::Deferred);
+            ordered.unresolved.push((name.clone(), LocalValue::Deferred));
             ordered.late.push(step);
         } else {
             ordered.early.push(step);
@@ -94,30 +94,27 @@ pub(in crate::config) fn order_values<'d>(
     ordered
 }
 
-fn insert_local(evaluator: &mut Evaluator<'_>, (root, name): &LocalName, value: LocalValue) {
-    let scope = &mut evaluator.scope;
-    let place = if *root == "use" { &mut scope.uses } else { &mut scope.locals };
-    place.insert(name.clone(), LocalBinding { value, origin: None });
-}
-
 /// Computes the value of a local.
-pub(in crate::config) fn resolve_local<'d>(evaluator: &mut Evaluator<'d>, entry: &'d DocumentEntry) {
-    let before = evaluator.budget.mark();
+pub(in crate::config) fn resolve_local<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    entry: &'d DocumentEntry,
+) -> ResolvedLocal {
+    let before = evaluator.context.budget.mark();
     let resolved = resolve_untyped(evaluator, &entry.value, EvaluationSite::top_level(None));
-    let known =
-        resolved.as_ref().and_then(|resolved| evaluator.known_now(&resolved.expression, entry.value.span));
-    evaluator.scope.cost = evaluator.scope.cost + evaluator.budget.cost_since(before);
-    evaluator.scope.local_values.insert(entry.key.clone(), known.unwrap_or(Value::Null));
-    let local = match resolved {
+    let known = resolved
+        .as_ref()
+        .and_then(|resolved| evaluator.context.known_now(&resolved.expression, entry.value.span));
+    let cost = evaluator.context.budget.cost_since(before);
+    let binding = match resolved {
         Some(resolved) => {
             LocalBinding { value: LocalValue::Ready(resolved.expression), origin: resolved.origin }
         }
         None => LocalBinding { value: LocalValue::Broken, origin: None },
     };
-    evaluator.scope.locals.insert(entry.key.clone(), local);
+    ResolvedLocal { binding, known: known.unwrap_or(Value::Null), cost }
 }
 
-fn collect_uses(evaluator: &Evaluator<'_>, node: &Node) -> LocalDependencies {
+fn collect_uses(context: &ConfigContext<'_>, node: &Node) -> LocalDependencies {
     let mut uses = LocalDependencies::default();
     let mut open = vec![node];
     while let Some(node) = open.pop() {
@@ -125,19 +122,19 @@ fn collect_uses(evaluator: &Evaluator<'_>, node: &Node) -> LocalDependencies {
             NodeValue::Null | NodeValue::Bare => {}
             NodeValue::Sequence(items) => open.extend(items),
             NodeValue::Mapping(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
-            NodeValue::Scalar(scalar) => text_uses(evaluator, &scalar.text, &mut uses),
+            NodeValue::Scalar(scalar) => text_uses(context, &scalar.text, &mut uses),
         }
     }
     uses
 }
 
-fn text_uses(evaluator: &Evaluator<'_>, text: &str, uses: &mut LocalDependencies) {
+fn text_uses(context: &ConfigContext<'_>, text: &str, uses: &mut LocalDependencies) {
     let Ok(Some(template)) = TextTemplate::parse(text, |_| false) else { return };
     let mut name = |root: &Name, first: Option<&Name>| match (root.as_str(), first) {
         ("locals", Some(first)) => drop(uses.named.insert(("locals", first.clone()))),
         ("use", Some(first)) => drop(uses.named.insert(("use", first.clone()))),
         ("data" | "stacks", _) => uses.live = true,
-        (root, _) => uses.live |= evaluator.registry.top_level().any(|kind| kind.name == root),
+        (root, _) => uses.live |= context.registry.top_level().any(|kind| kind.name == root),
     };
     for part in &template.parts {
         match part {
@@ -148,7 +145,7 @@ fn text_uses(evaluator: &Evaluator<'_>, text: &str, uses: &mut LocalDependencies
                 }
             }
             TemplatePart::Cel(source) => {
-                let Ok(program) = evaluator.parse_program(source) else { continue };
+                let Ok(program) = context.parse_program(source) else { continue };
                 for path in program.paths() {
                     let first = match path.segments.first() {
                         Some(PathSegment::Name(first)) => Some(first),

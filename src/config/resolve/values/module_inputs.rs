@@ -7,7 +7,7 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::merge::blocks::NamedEntries;
 use crate::config::resolve::evaluator::Evaluator;
-use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
+use crate::config::resolve::scope::{BoundVariables, EvaluationSite, ResolvedValue};
 use crate::config::resolve::text::resolve_text;
 use crate::config::resolve::untyped_values::charge_node;
 use crate::config::resolve::values::variable_declaration::VariableDeclaration;
@@ -37,13 +37,13 @@ pub(in crate::config) struct ModuleInput {
 
 /// Resolves the inputs of a module call in the caller's scope.
 pub(in crate::config) fn resolve_inputs<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     module: usize,
     with: &'d [DocumentEntry],
     call: &Name,
     frame: EvaluationSite<'_, 'd>,
 ) -> BTreeMap<Name, ModuleInput> {
-    let Some(merged) = evaluator.modules.get(module) else { return BTreeMap::new() };
+    let Some(merged) = evaluator.context.modules.get(module) else { return BTreeMap::new() };
     let by = Name::new(format!("use.{call}"));
     let mut inputs = BTreeMap::new();
     for entry in with {
@@ -63,21 +63,25 @@ pub(in crate::config) fn resolve_inputs<'d>(
     inputs
 }
 
-/// Assigns values to the variables of the module that is being resolved.
+/// Returns the values of a module's variables. Each input is taken; a missing one without a default is reported.
 pub(in crate::config) fn module_variables<'d>(
-    evaluator: &mut Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     declared: &NamedEntries<'d>,
     mut inputs: BTreeMap<Name, ModuleInput>,
     call: &'d DocumentEntry,
-) {
+) -> BoundVariables {
+    let mut bound = BoundVariables::default();
     let mut missing = Vec::new();
     for (name, &entry) in declared {
         let Some(declaration) = read_declaration(evaluator, entry) else {
-            evaluator.scope.vars.insert(name.clone(), None);
+            bound.expressions.insert(name.clone(), None);
             continue;
         };
         let value = match inputs.remove(name) {
-            Some(input) => module_variable(evaluator, name, &declaration, input),
+            Some(input) => {
+                bound.origins.insert(name.clone(), input_origin(name, &input));
+                module_variable(evaluator, name, &declaration, input)
+            }
             None if has_default(&declaration) => {
                 by_itself(evaluator, name, &declaration).map(Expression::Value)
             }
@@ -86,18 +90,19 @@ pub(in crate::config) fn module_variables<'d>(
                 None
             }
         };
-        let before = evaluator.budget.mark();
-        let known = value.as_ref().and_then(|value| evaluator.known_now(value, entry.key_span));
-        evaluator.scope.cost = evaluator.scope.cost + evaluator.budget.cost_since(before);
-        evaluator.scope.var_values.insert(name.clone(), known.unwrap_or_default());
-        evaluator.scope.vars.insert(name.clone(), value);
+        let before = evaluator.context.budget.mark();
+        let known = value.as_ref().and_then(|value| evaluator.context.known_now(value, entry.key_span));
+        bound.cost = bound.cost + evaluator.context.budget.cost_since(before);
+        bound.values.insert(name.clone(), known.unwrap_or_default());
+        bound.expressions.insert(name.clone(), value);
     }
     missing.retain(|(entry, _)| !is_misspelled(&entry.key, call));
     missing_inputs(evaluator, &missing, call);
+    bound
 }
 
 fn missing_inputs<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     missing: &[(&'d DocumentEntry, String)],
     call: &'d DocumentEntry,
 ) {
@@ -111,7 +116,7 @@ fn missing_inputs<'d>(
         .detail(takes.join(" "))
         .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));
     let declared = "declared here without a default";
-    evaluator.problems.push(
+    evaluator.context.problems.push(
         missing
             .iter()
             .take(5)
@@ -119,17 +124,20 @@ fn missing_inputs<'d>(
     );
 }
 
+/// Returns what set a variable, for messages.
+fn input_origin(name: &Name, input: &ModuleInput) -> Name {
+    Name::new(match &input.origin {
+        Some(origin) => format!("vars.{name}, given by {} ({origin})", input.by),
+        None => format!("vars.{name}, given by {}", input.by),
+    })
+}
+
 fn module_variable<'d>(
-    evaluator: &mut Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     input: ModuleInput,
 ) -> Option<Expression> {
-    let given = match &input.origin {
-        Some(origin) => format!("vars.{name}, given by {} ({origin})", input.by),
-        None => format!("vars.{name}, given by {}", input.by),
-    };
-    evaluator.scope.var_origins.insert(name.clone(), Name::new(given));
     match input.value? {
         Expression::Value(value) if !value.is_unknown() => {
             check_constraints(evaluator, name, declaration, value, &input.by, input.span)
@@ -141,7 +149,7 @@ fn module_variable<'d>(
 
 /// Resolves a node by a variable's type: a literal from its text, an expression from its value.
 fn given_to<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     ty: &VariableType,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -190,7 +198,7 @@ fn given_to<'d>(
 }
 
 fn value_or_report<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     value: Result<Value, TypeMismatch>,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -201,7 +209,7 @@ fn value_or_report<'d>(
             let mut problem = mismatch_diagnostic(&slip, span);
             problem.code = codes::VARIABLE_TYPE;
             problem.summary = "a variable's value has the wrong type".into();
-            evaluator.report_problem(frame, problem);
+            evaluator.context.report_problem(frame, problem);
             None
         }
     }

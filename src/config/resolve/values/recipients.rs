@@ -25,19 +25,19 @@ const EXAMPLE: &str =
 
 /// Resolves the `secrets` block; `None` without a block.
 pub(in crate::config) fn resolve_recipients<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     block: Option<&'d DocumentEntry>,
 ) -> Option<Recipients> {
     let block = block?;
     let Some(entries) = named_entries(&block.value) else {
-        evaluator.problems.push(not_a_block(&block.key, &block.value).help(EXAMPLE));
+        evaluator.context.problems.push(not_a_block(&block.key, &block.value).help(EXAMPLE));
         return None;
     };
     let mut list = None;
     for entry in entries {
         match entry.key.as_str() {
             "recipients" => list = Some(entry),
-            _ => evaluator.problems.push(unknown_word(entry, keywords::SECRETS)),
+            _ => evaluator.context.problems.push(unknown_word(entry, keywords::SECRETS)),
         }
     }
     let list = list?;
@@ -54,7 +54,7 @@ pub(in crate::config) fn resolve_recipients<'d>(
             "Secrets in the ledger have 1 to {MAX_RECIPIENTS} recipients; this list has {}.",
             names.len()
         );
-        evaluator.problems.push(
+        evaluator.context.problems.push(
             Diagnostic::error(codes::RECIPIENTS, "this is not a list of recipients")
                 .with_label(list.value.span, "")
                 .detail(detail)
@@ -63,7 +63,7 @@ pub(in crate::config) fn resolve_recipients<'d>(
         return None;
     }
     if names.len() == 1 {
-        evaluator.problems.push(
+        evaluator.context.problems.push(
             Diagnostic::warning(
                 codes::RECIPIENTS,
                 "the secrets in the ledger have one recipient, and no backup",
@@ -77,7 +77,7 @@ pub(in crate::config) fn resolve_recipients<'d>(
 }
 
 /// Resolves one item: a recipient, or a variable that contains one or a list of them.
-fn resolve_recipient<'d>(evaluator: &Evaluator<'d>, item: &'d Node) -> Option<Vec<Recipient>> {
+fn resolve_recipient<'d>(evaluator: &Evaluator<'_, 'd>, item: &'d Node) -> Option<Vec<Recipient>> {
     let early = Some("the list of recipients");
     let resolved = resolve_untyped(evaluator, item, EvaluationSite::top_level(early))?;
     let values = match resolved.expression.known_value() {
@@ -86,7 +86,7 @@ fn resolve_recipient<'d>(evaluator: &Evaluator<'d>, item: &'d Node) -> Option<Ve
         None => Vec::new(),
     };
     if values.is_empty() {
-        evaluator.problems.push(
+        evaluator.context.problems.push(
             recipients_problem("a recipient must be known while the configuration is loaded")
                 .with_label(item.span, ""),
         );
@@ -113,7 +113,7 @@ fn resolve_recipient<'d>(evaluator: &Evaluator<'d>, item: &'d Node) -> Option<Ve
     match parsed.collect::<Result<Vec<_>, _>>() {
         Ok(recipients) => Some(recipients),
         Err(problem) => {
-            evaluator.problems.push(*problem);
+            evaluator.context.problems.push(*problem);
             None
         }
     }

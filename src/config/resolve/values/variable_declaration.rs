@@ -17,7 +17,7 @@ use crate::model::values::value::Value;
 
 /// Checks that the keywords of a deferred secret's declaration are compatible.
 pub(in crate::config) fn soundly_awaited<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     declaration: &VariableDeclaration<'d>,
 ) -> Option<()> {
     if let Some(entry) = declaration.awaited {
@@ -50,7 +50,7 @@ pub(in crate::config) struct VariableDeclaration<'d> {
 
 /// Parses a variable's declaration, and reports what is wrong.
 pub(in crate::config) fn read_declaration<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
 ) -> Option<VariableDeclaration<'d>> {
     let Some(keys) = named_entries(&entry.value) else {
@@ -75,7 +75,7 @@ pub(in crate::config) fn read_declaration<'d>(
             "type" => {
                 let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
                 let Some(ty) = ty else {
-                    evaluator.problems.push(no_type(&key.value));
+                    evaluator.context.problems.push(no_type(&key.value));
                     return None;
                 };
                 declaration.ty = ty;
@@ -88,11 +88,15 @@ pub(in crate::config) fn read_declaration<'d>(
             "generate" | "source" => declaration.awaited = Some(key),
             "deliver_secret" => {
                 let address = Address::new("vars", &variable_path(evaluator, &entry.key));
-                evaluator.sink_spans.borrow_mut().insert(Name::new(address.as_str()), key.value.span);
+                evaluator
+                    .context
+                    .sink_spans
+                    .borrow_mut()
+                    .insert(Name::new(address.as_str()), key.value.span);
                 declaration.deliver = Some(read_sink(evaluator, key, EvaluationSite::top_level(None))?);
             }
             _ => {
-                evaluator.problems.push(messages::unknown_word(key, keywords::VARIABLE));
+                evaluator.context.problems.push(messages::unknown_word(key, keywords::VARIABLE));
                 return None;
             }
         }
@@ -108,7 +112,7 @@ pub(in crate::config) fn read_declaration<'d>(
     Some(declaration)
 }
 
-fn check_description(evaluator: &Evaluator<'_>, node: &Node) -> Option<()> {
+fn check_description(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<()> {
     if node.scalar().is_some() {
         return Some(());
     }
@@ -118,12 +122,12 @@ fn check_description(evaluator: &Evaluator<'_>, node: &Node) -> Option<()> {
 
 /// Reports a wrong declaration.
 pub(in crate::config) fn wrong_declaration<T>(
-    evaluator: &Evaluator<'_>,
+    evaluator: &Evaluator<'_, '_>,
     span: Span,
     detail: &str,
     help: &str,
 ) -> Option<T> {
-    evaluator.problems.push(
+    evaluator.context.problems.push(
         Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
             .with_label(span, "")
             .detail(detail)
@@ -133,7 +137,7 @@ pub(in crate::config) fn wrong_declaration<T>(
 }
 
 /// Reads the values of `one_of`.
-fn read_one_of(evaluator: &Evaluator<'_>, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
+fn read_one_of(evaluator: &Evaluator<'_, '_>, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
     match VariableType::List(Box::new(ty.clone())).read(node) {
         Ok(Value::List(words)) => {
             let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
@@ -155,7 +159,7 @@ fn read_one_of(evaluator: &Evaluator<'_>, ty: &VariableType, node: &Node) -> Opt
         }
         Ok(_) => Some(Vec::new()),
         Err(slip) => {
-            evaluator.problems.push(messages::mismatch_diagnostic(&slip, node.span));
+            evaluator.context.problems.push(messages::mismatch_diagnostic(&slip, node.span));
             None
         }
     }
@@ -167,7 +171,7 @@ pub(in crate::config) fn has_default(declaration: &VariableDeclaration<'_>) -> b
 }
 
 /// Returns the path of a variable across modules.
-pub(in crate::config) fn variable_path(evaluator: &Evaluator<'_>, name: &Name) -> Name {
+pub(in crate::config) fn variable_path(evaluator: &Evaluator<'_, '_>, name: &Name) -> Name {
     match evaluator.scope.prefix.as_str() {
         "" => name.clone(),
         prefix => Name::new(format!("{prefix}.{name}")),

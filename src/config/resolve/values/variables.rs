@@ -11,7 +11,7 @@ use crate::config::input::files;
 use crate::config::merge::blocks::NamedEntries;
 use crate::config::request::{LoadRequest, SecretAccess};
 use crate::config::resolve::evaluator::Evaluator;
-use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::scope::{BoundVariables, EvaluationSite};
 use crate::config::resolve::values::deferred_secrets::{is_deferred_variable, resolve_deferred_secret};
 use crate::config::resolve::values::variable_declaration::variable_path;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, Scalar};
@@ -54,40 +54,43 @@ const FLAG: &str = "--var";
 /// Source name of a secret that is withheld from a run, or that a command does not use.
 const NO_SUPPLIER: &str = "a source that this command does not read";
 
-/// Assigns a value to every variable.
+/// Returns the value of every variable of the stack. The evaluator's scope has none yet: a variable refers to no other.
 pub(in crate::config) fn resolve_variables<'d>(
-    evaluator: &mut Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     declared: &NamedEntries<'d>,
     givers: &VariableSources<'d, '_>,
-) {
+) -> BoundVariables {
     undeclared_values(evaluator, declared, givers);
+    let mut bound = BoundVariables::default();
     let mut declarations = BTreeMap::new();
     for (name, entry) in declared {
         match read_declaration(evaluator, entry) {
             Some(declaration) => drop(declarations.insert(name, declaration)),
-            None => drop(evaluator.scope.vars.insert(name.clone(), None)),
+            None => drop(bound.expressions.insert(name.clone(), None)),
         }
     }
     for (name, declaration) in declarations {
-        let value = resolve_variable(evaluator, name, &declaration, givers);
+        let value = resolve_variable(evaluator, name, &declaration, givers, &mut bound);
         // The value is stored in two forms, so it is charged twice.
         let span = declaration.entry.key_span;
         let fits = |value: &Value| {
             evaluator
+                .context
                 .report_exceeded(charge_twice(evaluator, value), span, EvaluationSite::top_level(None))
                 .is_some()
         };
         let value = value.filter(fits);
         if let Some(value) = &value {
-            evaluator.scope.var_values.insert(name.clone(), value.clone());
+            bound.values.insert(name.clone(), value.clone());
         }
-        evaluator.scope.vars.insert(name.clone(), value.map(Expression::Value));
+        bound.expressions.insert(name.clone(), value.map(Expression::Value));
     }
+    bound
 }
 
-fn charge_twice(evaluator: &Evaluator<'_>, value: &Value) -> Result<(), BudgetExceeded> {
-    evaluator.budget.charge_value(value)?;
-    evaluator.budget.charge_value(value)
+fn charge_twice(evaluator: &Evaluator<'_, '_>, value: &Value) -> Result<(), BudgetExceeded> {
+    evaluator.context.budget.charge_value(value)?;
+    evaluator.context.budget.charge_value(value)
 }
 
 /// Returns the warning about a secret that is an argument of the command.
@@ -103,21 +106,23 @@ fn secret_argument(name: &Name, place: Span) -> Diagnostic {
                 ))
 }
 
+/// Returns the value of a variable, and adds its span and what set it to `bound`.
 fn resolve_variable<'d>(
-    evaluator: &mut Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     givers: &VariableSources<'d, '_>,
+    bound: &mut BoundVariables,
 ) -> Option<Value> {
     let Some(given) = find_given_value(evaluator, name, declaration, givers) else {
-        evaluator.problems.push(missing_variable(name, declaration));
+        evaluator.context.problems.push(missing_variable(name, declaration));
         return None;
     };
     let place = given.span.unwrap_or(declaration.entry.key_span);
     let value = match given.value {
         Ok(value) => value,
         Err(slip) => {
-            let slip = if evaluator.var_files.contains(&place.source) {
+            let slip = if evaluator.context.var_files.contains(&place.source) {
                 let detail = format!("It takes {}.", declaration.ty.name());
                 TypeMismatch::new(slip.code, slip.summary, detail)
             } else {
@@ -130,16 +135,16 @@ fn resolve_variable<'d>(
             if given.span.is_none() {
                 problem.fix = None;
             }
-            evaluator.problems.push(problem);
+            evaluator.context.problems.push(problem);
             return None;
         }
     };
     if let Some(span) = given.span {
-        evaluator.scope.var_places.insert(name.clone(), span);
+        bound.spans.insert(name.clone(), span);
     }
     if given.by != "default" {
         let origin = Name::new(format!("vars.{name}, set by {}", given.by));
-        evaluator.scope.var_origins.insert(name.clone(), origin);
+        bound.origins.insert(name.clone(), origin);
     }
     // A `{ from_file: … }` contains the name of a file, not the secret itself.
     let nodes = declaration.default.into_iter().chain(givers.environment.iter().map(|e| &e.value));
@@ -148,8 +153,11 @@ fn resolve_variable<'d>(
     let tells_nothing =
         |secret: &Secret| is_deferred_variable(evaluator, name, secret) || secret.expose() == Some("");
     let written = in_files && !matches!(&value, Value::Secret(secret) if tells_nothing(secret));
-    if declaration.ty == VariableType::Secret && written && !evaluator.var_files.contains(&place.source) {
-        evaluator.problems.push(
+    if declaration.ty == VariableType::Secret
+        && written
+        && !evaluator.context.var_files.contains(&place.source)
+    {
+        evaluator.context.problems.push(
             Diagnostic::warning(codes::SECRET_IN_FILE, "a secret is written in a file of the stack")
                 .with_label(place, "")
                 .detail("Everyone who can read the files, or their history, can read it.")
@@ -160,14 +168,14 @@ fn resolve_variable<'d>(
         );
     }
     if declaration.ty == VariableType::Secret && given.by == FLAG {
-        evaluator.problems.push(secret_argument(name, place));
+        evaluator.context.problems.push(secret_argument(name, place));
     }
     let value = check_constraints(evaluator, name, declaration, value, &given.by, place)?;
     Some(with_name(evaluator, name, value))
 }
 
 /// Names a secret after its variable, because plans identify expressions over it by that name.
-fn with_name(evaluator: &Evaluator<'_>, name: &Name, value: Value) -> Value {
+fn with_name(evaluator: &Evaluator<'_, '_>, name: &Name, value: Value) -> Value {
     match value {
         Value::Secret(secret) => {
             Value::Secret(secret.named_after(&format!("vars.{}", variable_path(evaluator, name))))
@@ -178,12 +186,15 @@ fn with_name(evaluator: &Evaluator<'_>, name: &Name, value: Value) -> Value {
 
 /// Returns the value of a variable for which no source has a value.
 pub(in crate::config) fn by_itself<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
 ) -> Option<Value> {
     let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
-    if evaluator.secrets == SecretAccess::Denied && elsewhere && declaration.ty == VariableType::Secret {
+    if evaluator.context.secrets == SecretAccess::Denied
+        && elsewhere
+        && declaration.ty == VariableType::Secret
+    {
         return Some(with_name(evaluator, name, Value::Secret(Secret::new_withheld())));
     }
     let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
@@ -200,7 +211,7 @@ pub(in crate::config) fn by_itself<'d>(
         Err(slip) => {
             let mut problem = messages::mismatch_diagnostic(&slip, node.span);
             problem.code = codes::VARIABLE_TYPE;
-            evaluator.problems.push(problem);
+            evaluator.context.problems.push(problem);
             None
         }
     }
@@ -208,7 +219,7 @@ pub(in crate::config) fn by_itself<'d>(
 
 /// Returns the strongest value: flag, process environment, file, environment, default.
 fn find_given_value<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     givers: &VariableSources<'d, '_>,
@@ -244,14 +255,14 @@ fn find_given_value<'d>(
         }
     }
     if let Some(entry) = givers.environment.iter().find(|entry| entry.key == *name) {
-        let by = Name::new(format!("environments.{}", evaluator.env));
+        let by = Name::new(format!("environments.{}", evaluator.context.env));
         return Some(SuppliedValue {
             value: read_value(evaluator, name, declaration, &entry.value),
             by,
             span: Some(entry.value.span),
         });
     }
-    if *ty == VariableType::Secret && evaluator.secrets == SecretAccess::Denied {
+    if *ty == VariableType::Secret && evaluator.context.secrets == SecretAccess::Denied {
         let value = Ok(Value::Secret(Secret::new_withheld()));
         return Some(SuppliedValue { value, by: NO_SUPPLIER.into(), span: None });
     }
@@ -264,7 +275,7 @@ fn find_given_value<'d>(
         return Some(SuppliedValue { value, by: "from_file".into(), span: Some(from_file.value.span) });
     }
     let Some(node) = declaration.default else {
-        let spared = *ty == VariableType::Secret && evaluator.secrets == SecretAccess::Optional;
+        let spared = *ty == VariableType::Secret && evaluator.context.secrets == SecretAccess::Optional;
         let value = || Ok(Value::Secret(Secret::new_withheld()));
         return spared.then(|| SuppliedValue { value: value(), by: NO_SUPPLIER.into(), span: None });
     };
@@ -277,7 +288,7 @@ fn find_given_value<'d>(
 
 /// Reads a value from a file of the configuration; a secret may name a file of its own.
 fn read_value<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     node: &'d Node,
@@ -287,7 +298,7 @@ fn read_value<'d>(
         && let [entry] = entries.as_slice()
     {
         match entry.key.as_str() {
-            "from_file" | "generate" | "source" if evaluator.secrets == SecretAccess::Denied => {
+            "from_file" | "generate" | "source" if evaluator.context.secrets == SecretAccess::Denied => {
                 return Ok(Value::Secret(Secret::new_withheld()));
             }
             "from_file" => return secret_file(evaluator, ty, &entry.value),
@@ -298,7 +309,7 @@ fn read_value<'d>(
     let computed = |scalar: &Scalar| {
         let path = scalar.text.strip_prefix('$').filter(|_| *ty != VariableType::Secret);
         let root = path.and_then(|path| path.split('.').next()).unwrap_or_default();
-        scalar.text.contains("${") || evaluator.is_root(root)
+        scalar.text.contains("${") || evaluator.context.is_root(root)
     };
     if node.scalar().is_some_and(computed) {
         return Err(TypeMismatch::wrong_type("a plain value", "an expression")
@@ -307,14 +318,18 @@ fn read_value<'d>(
     ty.read(node)
 }
 
-fn secret_file(evaluator: &Evaluator<'_>, ty: &VariableType, node: &Node) -> Result<Value, TypeMismatch> {
+fn secret_file(
+    evaluator: &Evaluator<'_, '_>,
+    ty: &VariableType,
+    node: &Node,
+) -> Result<Value, TypeMismatch> {
     let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     match files::read_text(evaluator.files(), path) {
         Ok(text) if *ty == VariableType::Secret => {
             Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
         }
         Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
-        Err(_) if *ty == VariableType::Secret && evaluator.secrets == SecretAccess::Optional => {
+        Err(_) if *ty == VariableType::Secret && evaluator.context.secrets == SecretAccess::Optional => {
             Ok(Value::Secret(Secret::new_withheld()))
         }
         Err(why) => {
@@ -325,7 +340,7 @@ fn secret_file(evaluator: &Evaluator<'_>, ty: &VariableType, node: &Node) -> Res
 
 /// Checks a value against `one_of` and `check`.
 pub(in crate::config) fn check_constraints<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     value: Value,
@@ -346,37 +361,38 @@ pub(in crate::config) fn check_constraints<'d>(
     if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
         let by = format!("vars.{name}, set by {by},");
         let shown = is_shown.then_some(shown.as_str());
-        evaluator.problems.push(none_of(failed(by), &declaration.one_of, &value, shown));
+        evaluator.context.problems.push(none_of(failed(by), &declaration.one_of, &value, shown));
         return None;
     }
     let Some(check) = declaration.check else { return Some(value) };
     let text = check.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
-    let program = source.map(|source| evaluator.parse_program(source));
+    let program = source.map(|source| evaluator.context.parse_program(source));
     let (Some(Ok(program)), Some(source)) = (program, source) else {
-        evaluator.problems.push(no_condition(check.span, None));
+        evaluator.context.problems.push(no_condition(check.span, None));
         return Some(value);
     };
-    let mut scope = ExpressionScope { budget: Some(evaluator.budget), ..ExpressionScope::default() };
+    let mut scope =
+        ExpressionScope { budget: Some(evaluator.context.budget), ..ExpressionScope::default() };
     scope.roots.insert("self".into(), CelValue::from_borrowed(&value));
-    scope.roots.insert("env".into(), CelValue::of_text(&evaluator.env));
-    scope.roots.insert("stack".into(), CelValue::of_text(&evaluator.stack));
+    scope.roots.insert("env".into(), CelValue::of_text(&evaluator.context.env));
+    scope.roots.insert("stack".into(), CelValue::of_text(&evaluator.context.stack));
     let verdict = match evaluate_program(&program, &scope) {
         Ok(Value::Bool(verdict)) => Some(verdict),
         // A check over a secret yields a secret; only its truth value is used here.
         Ok(Value::Secret(Secret::Derived(derived))) => derived.expose().as_ref().and_then(Value::as_bool),
         Ok(other) => {
-            evaluator.problems.push(no_condition(check.span, Some(&other)));
+            evaluator.context.problems.push(no_condition(check.span, Some(&other)));
             return Some(value);
         }
         // The error message may contain the value.
         Err(EvaluationError::Failed(_)) if !is_shown => {
             let problem = failed(format!("The `check` of vars.{name}, set by {by}, has no value."));
-            evaluator.problems.push(problem.with_label(check.span, "this check fails"));
+            evaluator.context.problems.push(problem.with_label(check.span, "this check fails"));
             return None;
         }
         Err(error) => {
-            evaluator.report_problem(
+            evaluator.context.report_problem(
                 EvaluationSite::top_level(None),
                 evaluation_problem(&error, check.span, Some(source)),
             );
@@ -389,7 +405,7 @@ pub(in crate::config) fn check_constraints<'d>(
         } else {
             failed(format!("vars.{name}, set by {by}, is not what its `check` allows."))
         };
-        evaluator.problems.push(problem.with_label(check.span, "this check fails"));
+        evaluator.context.problems.push(problem.with_label(check.span, "this check fails"));
         return None;
     }
     Some(value)
@@ -397,15 +413,15 @@ pub(in crate::config) fn check_constraints<'d>(
 
 /// Returns whether messages may show a value: not if it comes from a variable file, the process
 /// environment or a secret's own file.
-fn may_be_shown(evaluator: &Evaluator<'_>, by: &str, place: Span) -> bool {
+fn may_be_shown(evaluator: &Evaluator<'_, '_>, by: &str, place: Span) -> bool {
     let is_open =
         ["default", "--var"].contains(&by) || ["environments.", "use."].iter().any(|of| by.starts_with(of));
-    is_open && !evaluator.var_files.contains(&place.source)
+    is_open && !evaluator.context.var_files.contains(&place.source)
 }
 
 /// Reports values for variables that are not declared.
 fn undeclared_values<'d>(
-    evaluator: &Evaluator<'d>,
+    evaluator: &Evaluator<'_, 'd>,
     declared: &NamedEntries<'d>,
     givers: &VariableSources<'d, '_>,
 ) {
@@ -418,13 +434,13 @@ fn undeclared_values<'d>(
         }
     };
     for name in givers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
-        evaluator.problems.push(problem(name, "--var"));
+        evaluator.context.problems.push(problem(name, "--var"));
     }
     let files = givers
         .var_files
         .iter()
         .flat_map(|(path, document)| document.root.iter().map(move |entry| (path.to_string(), entry)));
-    let environment = format!("environments.{}", evaluator.env);
+    let environment = format!("environments.{}", evaluator.context.env);
     let entries = files.chain(givers.environment.iter().map(|entry| (environment.clone(), entry)));
     let others = givers.others.iter().flat_map(|(name, vars)| {
         let by = Name::new(format!("environments.{name}"));
@@ -433,7 +449,7 @@ fn undeclared_values<'d>(
     for (by, entry) in entries.chain(others).filter(|(_, entry)| !declared.contains_key(&entry.key)) {
         let problem = problem(&entry.key, &by).first_at(entry.key_span);
         // A line that is broken may begin with a secret.
-        evaluator.problems.push(if evaluator.var_files.contains(&entry.key_span.source) {
+        evaluator.context.problems.push(if evaluator.context.var_files.contains(&entry.key_span.source) {
             problem.detail(format!(
                 "{by} gives a value, on this line, to a variable that no `vars` block declares."
             ))

@@ -1,0 +1,66 @@
+//! `check`: the entry point of the phase. In: the resolved stack. Out: `CheckedParts`, the declarations, policies and
+//! secret sinks that are consistent with its resources; everything else is a diagnostic.
+
+use std::collections::BTreeMap;
+
+use super::declarations::read_declarations;
+use super::overrides::check_overrides;
+use super::policies::read_policies;
+use super::{dependency_cycles, secret_sinks, service_rules};
+use crate::config::merge::blocks::MergedDocuments;
+use crate::config::resolve::blocks::source_digest::check_secret_boundaries;
+use crate::config::resolve::evaluator::ConfigContext;
+use crate::config::resolve::resolved::ResolvedConfig;
+use crate::config::resolve::values::deferred_secrets;
+use crate::config::stack::declarations::Declarations;
+use crate::config::stack::model::{DeferredSecret, Policy, Resource, SinkUse};
+use crate::model::address::Name;
+use crate::model::live::catalog::Catalog;
+
+/// Output of the phase `check`.
+pub(in crate::config) struct CheckedParts {
+    pub(in crate::config) declarations: Declarations,
+    pub(in crate::config) policies: Vec<Policy>,
+    /// Sinks of the stack's secrets.
+    pub(in crate::config) sinks: Vec<SinkUse>,
+    /// Variables that are deferred secrets, by their paths.
+    pub(in crate::config) deferred_secrets: BTreeMap<Name, DeferredSecret>,
+}
+
+/// Checks a resolved stack. `pinned` holds the names of the service's catalog that the lock file pins; `None` leaves out
+/// the rules that need them.
+pub(in crate::config) fn check_config<'d>(
+    context: &ConfigContext<'d>,
+    merged: &MergedDocuments<'d>,
+    resolved: &ResolvedConfig<'d>,
+    pinned: Option<&Catalog>,
+) -> CheckedParts {
+    let resources = &resolved.units.resources;
+    check_overrides(context, &resolved.units);
+    let declarations = read_declarations(context, merged, resolved);
+    let policies = read_policies(&resolved.units.evaluator(context, &resolved.scope), &merged.policies);
+    for cycle in dependency_cycles::dependency_cycles(resources) {
+        context.problems.push(cycle);
+    }
+    let deferred_secrets = context.awaited.take();
+    let sinks = check_sinks(context, resources, &deferred_secrets);
+    service_rules::check(resources, pinned, &context.problems);
+    CheckedParts { declarations, policies, sinks, deferred_secrets }
+}
+
+/// Returns the sinks of a stack's secrets, checked.
+fn check_sinks(
+    context: &ConfigContext<'_>,
+    resources: &[Resource],
+    deferred: &BTreeMap<Name, DeferredSecret>,
+) -> Vec<SinkUse> {
+    let sinks = secret_sinks::sink_uses(resources, deferred, &context.sink_spans.take());
+    check_secret_boundaries(context, resources, &sinks);
+    if !context.keeps_secrets {
+        deferred_secrets::check_readable(deferred.iter(), resources, &context.problems);
+    }
+    for problem in secret_sinks::check(&sinks, context.sources) {
+        context.problems.push(problem);
+    }
+    sinks
+}

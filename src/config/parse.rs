@@ -1,0 +1,88 @@
+//! `parse`: the first phase. In: the texts of the stack's files, of those that it includes and uses, and of the variable
+//! files. Out: `ParsedFiles`, or the problems of all files; then no later phase runs, because a file that does not
+//! parse hides its declarations.
+
+use std::collections::BTreeMap;
+
+use super::check::redact_sources;
+use super::diagnostics::variable_files::{self, VariableFileRedactor};
+use super::input::config_path::ConfigPath;
+use super::input::gather::gather_units;
+use super::input::nested_children;
+use super::input::parse_file::parse_document;
+use super::input::source_loader::SourceUnits;
+use super::request::{FilesRef, LoadRequest};
+use super::syntax::budget;
+use super::syntax::document::Document;
+use super::syntax::parse_cache::ParseCache;
+use crate::model::address::Name;
+use crate::model::budget::Budget;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::schema::Registry;
+use crate::model::source::{Source, SourceId, Sources, Span};
+
+/// Parsed files of one load. Only `parse_files` makes it, and only if all of them parse.
+pub(super) struct ParsedFiles {
+    /// Documents of the stack, followed by those of its modules.
+    pub(super) units: Vec<Vec<Document>>,
+    /// Directories of the units, in the same order.
+    pub(super) places: Vec<ConfigPath>,
+    /// Index of the unit for each module call, by the span of its `source`.
+    pub(super) calls: BTreeMap<Span, usize>,
+    /// Variable files, highest precedence first.
+    pub(super) vars: Vec<(Name, Document)>,
+    /// Name of the requested environment; `None` chooses the default.
+    pub(super) environment: Option<Name>,
+    /// Budget for all values of the stack.
+    pub(super) budget: Budget,
+}
+
+/// Parses all files: the stack's, those that it includes and uses, and the variable files.
+pub(super) fn parse_files(
+    registry: Registry,
+    sources: &mut Sources,
+    request: &LoadRequest,
+    read: FilesRef<'_>,
+    trees: Option<&ParseCache>,
+) -> Result<ParsedFiles, Vec<Diagnostic>> {
+    let (mut gathered, mut problems) = match gather_units(registry, sources, read, trees) {
+        Ok(gathered) => (gathered, Vec::new()),
+        Err(problems) => (SourceUnits::default(), problems),
+    };
+    let first_of_vars = sources.next();
+    let mut vars = Vec::new();
+    for (path, text) in request.var_files.iter().rev() {
+        let source = Source::new(path.clone(), text.as_str());
+        let id = sources.add(source.clone());
+        match parse_document(&registry, id, &source, None) {
+            Ok(document) => match budget::charge_repeated(&gathered.budget, &source, &document) {
+                Ok(()) => vars.push((Name::new(path), document)),
+                Err(problem) => problems.push(*problem),
+            },
+            Err(found) => problems.extend(variable_files::redact_parse_errors(&source, &found)),
+        }
+    }
+    for unit in &mut gathered.units {
+        problems.extend(nested_children::expand_nested_children(
+            &mut unit.documents,
+            &registry,
+            &gathered.budget,
+        ));
+    }
+    // A file that does not parse hides its declarations: continuing would report them as missing.
+    if !problems.is_empty() {
+        let units: Vec<_> = gathered.units.into_iter().map(|unit| unit.documents).collect();
+        sources.hide(&redact_sources::secret_spans(&units, &gathered.calls));
+        let files: Vec<SourceId> = (first_of_vars.0..sources.next().0).map(SourceId).collect();
+        VariableFileRedactor::of_files(&files).redact(&mut problems, sources);
+        for file in files {
+            sources.blank_source(file);
+        }
+        return Err(problems);
+    }
+    let units = std::mem::take(&mut gathered.units);
+    let (places, units) = units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
+    let environment = request.environment.clone();
+    let SourceUnits { calls, budget, .. } = gathered;
+    Ok(ParsedFiles { units, places, calls, vars, environment, budget })
+}
