@@ -35,16 +35,17 @@ pub(in crate::config) fn read_declarations<'d>(
 ) -> Declarations {
     let evaluator = &resolved.units.evaluator(context, &resolved.scope);
     let ground = AddressIndex::new(context, &resolved.units);
-    let imports = read_list_items(evaluator, &merged.imports, keywords::IMPORT);
+    let imports = read_list_items(evaluator.context, &merged.imports, keywords::IMPORT);
     let imports = imports.into_iter().filter_map(|item| read_import(evaluator, &item, &ground)).collect();
     let removed = drop_overridden_removals(resolved.units.removed.clone()).into_iter();
     let removed: Vec<RemovedDeclaration> = removed.filter(|removed| is_gone(&ground, removed)).collect();
-    let mut removed = each_once(evaluator, removed, |removed| (&removed.from, removed.span), "removed");
+    let mut removed =
+        each_once(evaluator.context, removed, |removed| (&removed.from, removed.span), "removed");
     let (moved, left) = resolve_moves(&ground, resolved.units.moved.clone(), &removed);
     removed.extend(left);
     Declarations {
         moved,
-        imports: each_once(evaluator, imports, |import| (&import.to, import.span), "imported"),
+        imports: each_once(evaluator.context, imports, |import| (&import.to, import.span), "imported"),
         removed,
     }
 }
@@ -54,7 +55,7 @@ pub(in crate::config) fn read_moves<'d>(
     evaluator: &Evaluator<'_, 'd>,
     merged: &MergedDocuments<'d>,
 ) -> Vec<MovedDeclaration> {
-    let items = read_list_items(evaluator, &merged.moved, keywords::MOVED);
+    let items = read_list_items(evaluator.context, &merged.moved, keywords::MOVED);
     items.iter().filter_map(|item| read_move(evaluator, item)).collect()
 }
 
@@ -63,13 +64,13 @@ pub(in crate::config) fn read_removals<'d>(
     evaluator: &Evaluator<'_, 'd>,
     merged: &MergedDocuments<'d>,
 ) -> Vec<RemovedDeclaration> {
-    let items = read_list_items(evaluator, &merged.removed, keywords::REMOVED);
+    let items = read_list_items(evaluator.context, &merged.removed, keywords::REMOVED);
     items.iter().filter_map(|item| read_removal(evaluator, item)).collect()
 }
 
 /// Returns the entries of all lists of one keyword, and reports unknown and missing keys.
 fn read_list_items<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     lists: &[&'d DocumentEntry],
     words: Keywords,
 ) -> Vec<DeclarationItem<'d>> {
@@ -81,7 +82,7 @@ fn read_list_items<'d>(
             _ => {
                 let example = format!("write `{}: [{{ {} }}]`", list.key, required_keys_example(words));
                 report_invalid_declaration(
-                    evaluator,
+                    context,
                     list.value.span,
                     format!("`{}` is a list.", list.key),
                     example,
@@ -89,13 +90,13 @@ fn read_list_items<'d>(
                 continue;
             }
         };
-        found.extend(nodes.iter().filter_map(|node| read_list_item(evaluator, &list.key, node, words)));
+        found.extend(nodes.iter().filter_map(|node| read_list_item(context, &list.key, node, words)));
     }
     found
 }
 
 fn read_list_item<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     word: &str,
     node: &'d Node,
     words: Keywords,
@@ -103,7 +104,7 @@ fn read_list_item<'d>(
     let example = || format!("write `{word}: [{{ {} }}]`", required_keys_example(words));
     let Some(entries) = node.entries() else {
         report_invalid_declaration(
-            evaluator,
+            context,
             node.span,
             format!("Each entry of `{word}` is a map."),
             example(),
@@ -112,14 +113,14 @@ fn read_list_item<'d>(
     };
     let mut good = true;
     for entry in entries.iter().filter(|entry| keywords::find_word(words, &entry.key).is_none()) {
-        evaluator.context.problems.push(unknown_word(entry, words));
+        context.problems.push(unknown_word(entry, words));
         good = false;
     }
     let is_missing = |word: &&Keyword| word.needed && !entries.iter().any(|entry| entry.key == word.name);
     let missing = words.iter().find(is_missing).map(|word| word.name);
     if let Some(missing) = missing.filter(|_| good) {
         report_invalid_declaration(
-            evaluator,
+            context,
             node.span,
             format!("This entry of `{word}` has no `{missing}`."),
             example(),
@@ -129,17 +130,17 @@ fn read_list_item<'d>(
     good.then_some(DeclarationItem { entries, span: node.span })
 }
 
-fn report_invalid_declaration(evaluator: &Evaluator<'_, '_>, span: Span, detail: String, help: String) {
+fn report_invalid_declaration(context: &ConfigContext<'_>, span: Span, detail: String, help: String) {
     let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong").with_label(span, "");
-    evaluator.context.problems.push(problem.detail(detail).help(help));
+    context.problems.push(problem.detail(detail).help(help));
 }
 
 /// Reads the address of a resource or a module, with its kind if it is a resource.
-fn parse_address(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
+fn parse_address(context: &ConfigContext<'_>, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
     let written = node.scalar().map(|scalar| scalar.text.as_str());
     let Some(written) = written else {
         let help = "write an address, such as `vm.web`".to_owned();
-        report_invalid_declaration(evaluator, node.span, "An address is one text.".to_owned(), help);
+        report_invalid_declaration(context, node.span, "An address is one text.".to_owned(), help);
         return None;
     };
     if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::parse_path(bare).is_ok()) {
@@ -147,16 +148,16 @@ fn parse_address(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<(Address,
             .with_label(node.span, "")
             .detail("It takes an address, not a reference, so it has no `$`.")
             .help(format!("write `{bare}`"));
-        evaluator.context.problems.push(problem.fix(node.span, bare));
+        context.problems.push(problem.fix(node.span, bare));
         return None;
     }
-    let is_kind = evaluator.context.registry.top_level().any(|kind| kind.name == written);
+    let is_kind = context.registry.top_level().any(|kind| kind.name == written);
     let is_name = is_legal_segment(written) && !is_kind;
     let address = match if is_name { Address::parse_path(written) } else { Address::parse(written) } {
         Ok(address) => address,
         Err(error) => {
             report_invalid_declaration(
-                evaluator,
+                context,
                 node.span,
                 format!("{error}."),
                 "write `vm.web`, for example".to_owned(),
@@ -164,26 +165,26 @@ fn parse_address(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<(Address,
             return None;
         }
     };
-    let kind = kind_at(&evaluator.context.registry, &address);
-    if kind.is_none() && !module_of(&evaluator.context.registry, written).1.is_empty() {
-        no_kind(evaluator, node.span, &address);
+    let kind = kind_at(&context.registry, &address);
+    if kind.is_none() && !module_of(&context.registry, written).1.is_empty() {
+        no_kind(context, node.span, &address);
         return None;
     }
     Some((address, kind))
 }
 
 /// Reads the address of a resource or of several.
-fn resource_at(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<Address> {
-    let (address, kind) = parse_address(evaluator, node)?;
+fn resource_at(context: &ConfigContext<'_>, node: &Node) -> Option<Address> {
+    let (address, kind) = parse_address(context, node)?;
     if kind.is_none() {
-        no_kind(evaluator, node.span, &address);
+        no_kind(context, node.span, &address);
         return None;
     }
     Some(address)
 }
 
-fn no_kind(evaluator: &Evaluator<'_, '_>, span: Span, address: &Address) {
-    let known = evaluator.context.registry.top_level().map(|kind| kind.name);
+fn no_kind(context: &ConfigContext<'_>, span: Span, address: &Address) {
+    let known = context.registry.top_level().map(|kind| kind.name);
     let help = nearest_name(address.root(), known).map_or_else(
         || "an address begins with a kind: `vm.web`".to_owned(),
         |near| {
@@ -192,7 +193,7 @@ fn no_kind(evaluator: &Evaluator<'_, '_>, span: Span, address: &Address) {
         },
     );
     report_invalid_declaration(
-        evaluator,
+        context,
         span,
         format!("`{address}` does not begin with a kind of resource."),
         help,
@@ -202,22 +203,22 @@ fn no_kind(evaluator: &Evaluator<'_, '_>, span: Span, address: &Address) {
 fn read_move<'d>(evaluator: &Evaluator<'_, 'd>, item: &DeclarationItem<'d>) -> Option<MovedDeclaration> {
     let (there, here) = (item.get("from")?, item.get("to")?);
     let ((from, kind), (to, other)) =
-        parse_address(evaluator, there).zip(parse_address(evaluator, here))?;
+        parse_address(evaluator.context, there).zip(parse_address(evaluator.context, here))?;
     let module = &evaluator.scope.prefix;
     match (kind, other) {
         // A misspelt kind looks like the name of a module.
-        (None, Some(_)) if from.as_str().contains('.') => no_kind(evaluator, there.span, &from),
-        (Some(_), None) if to.as_str().contains('.') => no_kind(evaluator, here.span, &to),
+        (None, Some(_)) if from.as_str().contains('.') => no_kind(evaluator.context, there.span, &from),
+        (Some(_), None) if to.as_str().contains('.') => no_kind(evaluator.context, here.span, &to),
         _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
             let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
             let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
             let help = "an object cannot change its kind: name two addresses of one kind".to_owned();
-            report_invalid_declaration(evaluator, item.span, detail, help);
+            report_invalid_declaration(evaluator.context, item.span, detail, help);
         }
         _ if from == to => {
             let help = "remove the entry".to_owned();
             report_invalid_declaration(
-                evaluator,
+                evaluator.context,
                 item.span,
                 format!("{from} moves to its own address."),
                 help,
@@ -249,14 +250,14 @@ fn read_import<'d>(
         None => true,
     };
     let node = item.get("to")?;
-    let to = resource_at(evaluator, node)?;
+    let to = resource_at(evaluator.context, node)?;
     let id = match resolve_known(evaluator, item.get("id")?, early)? {
         Value::Text(id) if !id.is_empty() => id,
         Value::Integer(id) => Name::new(id.to_string()),
         _ => {
             let help = "write an id that `stead ls --unmanaged` shows".to_owned();
             report_invalid_declaration(
-                evaluator,
+                evaluator.context,
                 item.get("id")?.span,
                 "An `id` is one text.".to_owned(),
                 help,
@@ -271,7 +272,7 @@ fn read_import<'d>(
         AddressStatus::Many => {
             let help = format!("name one instance: `{}.KEY`", import.to);
             report_invalid_declaration(
-                evaluator,
+                evaluator.context,
                 node.span,
                 format!("{} has `for_each`.", import.to),
                 help,
@@ -289,7 +290,7 @@ fn read_removal<'d>(
     evaluator: &Evaluator<'_, 'd>,
     item: &DeclarationItem<'d>,
 ) -> Option<RemovedDeclaration> {
-    let (from, _) = parse_address(evaluator, item.get("from")?)?;
+    let (from, _) = parse_address(evaluator.context, item.get("from")?)?;
     let node = item.get("action")?;
     let action = match node.scalar().map(|scalar| scalar.text.as_str()) {
         Some("forget") => RemovedAction::Forget,
@@ -297,7 +298,7 @@ fn read_removal<'d>(
         _ => {
             let help = "write `forget` (the object stays live) or `delete` (it is deleted)".to_owned();
             report_invalid_declaration(
-                evaluator,
+                evaluator.context,
                 node.span,
                 "`action` is one of two words.".to_owned(),
                 help,
@@ -311,7 +312,7 @@ fn read_removal<'d>(
 
 /// Reports the second and every later entry for the same address, and keeps the first.
 fn each_once<T>(
-    evaluator: &Evaluator<'_, '_>,
+    context: &ConfigContext<'_>,
     all: Vec<T>,
     of: impl Fn(&T) -> (&Address, Span),
     what: &str,
@@ -320,7 +321,7 @@ fn each_once<T>(
     for item in &all {
         let (address, span) = of(item);
         if let Some(before) = first.insert(address, span) {
-            evaluator.context.problems.push(duplicate_declaration(
+            context.problems.push(duplicate_declaration(
                 &format!("{address} is {what} twice."),
                 before,
                 span,

@@ -7,7 +7,7 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::merge::blocks::{NamedEntries, not_a_block};
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::expressions::syntax_problem;
 use crate::config::resolve::names::{is_late, local_value, variable_value};
 use crate::config::resolve::scope::EvaluationSite;
@@ -58,9 +58,9 @@ fn read_policy<'d>(evaluator: &Evaluator<'_, 'd>, entry: &'d DocumentEntry) -> O
     let (mut on, mut deny, mut message) = (Vec::new(), None, None);
     for key in body {
         match key.key.as_str() {
-            "on" => on = policy_kinds(evaluator, &key.value)?,
+            "on" => on = policy_kinds(evaluator.context, &key.value)?,
             "deny" => deny = Some(&key.value),
-            "message" => message = Some(read_message(evaluator, &key.value)?),
+            "message" => message = Some(read_message(evaluator.context, &key.value)?),
             _ => {
                 evaluator.context.problems.push(unknown_word(key, keywords::POLICY));
                 return None;
@@ -70,33 +70,33 @@ fn read_policy<'d>(evaluator: &Evaluator<'_, 'd>, entry: &'d DocumentEntry) -> O
     let (Some(deny), Some(message)) = (deny, message) else {
         let detail =
             "A policy has a condition that denies a change, and a message that explains the denial.";
-        return no_policy(evaluator, entry.key_span, detail.to_owned());
+        return no_policy(evaluator.context, entry.key_span, detail.to_owned());
     };
     let deny = read_denial(evaluator, deny, &on)?;
     Some(Policy { name: entry.key.clone(), on, deny, message, span: entry.key_span })
 }
 
-fn no_policy<T>(evaluator: &Evaluator<'_, '_>, span: Span, detail: String) -> Option<T> {
+fn no_policy<T>(context: &ConfigContext<'_>, span: Span, detail: String) -> Option<T> {
     let help = "write `deny: \"${…}\"`, over `self` with `on: KIND`, or over `plan`";
     let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(span, "");
-    evaluator.context.problems.push(problem.detail(detail).help(help));
+    context.problems.push(problem.detail(detail).help(help));
     None
 }
 
-fn policy_kinds(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<Vec<&'static Kind>> {
+fn policy_kinds(context: &ConfigContext<'_>, node: &Node) -> Option<Vec<&'static Kind>> {
     let nodes = match &node.value {
         NodeValue::Sequence(nodes) => nodes.as_slice(),
         _ => std::slice::from_ref(node),
     };
     let kind = |node: &Node| {
         let word = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
-        if let Some(kind) = evaluator.context.registry.kind(word) {
+        if let Some(kind) = context.registry.kind(word) {
             return Some(kind);
         }
         let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(node.span, "");
         let problem = problem.detail("`on` names kinds of resources.");
-        let known = evaluator.context.registry.kinds.iter().map(|kind| kind.name);
-        evaluator.context.problems.push(match nearest_name(word, known) {
+        let known = context.registry.kinds.iter().map(|kind| kind.name);
+        context.problems.push(match nearest_name(word, known) {
             Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
             None => problem.help("write `on: KIND`, or leave it out for a rule over the whole plan"),
         });
@@ -106,18 +106,18 @@ fn policy_kinds(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<Vec<&'stat
     let twice =
         kinds.iter().enumerate().find(|(n, kind)| kinds[..*n].iter().any(|one| one.name == kind.name));
     if let Some((n, kind)) = twice {
-        return no_policy(evaluator, nodes[n].span, format!("`on` names {} twice.", kind.name));
+        return no_policy(context, nodes[n].span, format!("`on` names {} twice.", kind.name));
     }
     if kinds.is_empty() {
-        return no_policy(evaluator, node.span, "`on` names no kind.".to_owned());
+        return no_policy(context, node.span, "`on` names no kind.".to_owned());
     }
     Some(kinds)
 }
 
-fn read_message(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<String> {
+fn read_message(context: &ConfigContext<'_>, node: &Node) -> Option<String> {
     match node.scalar() {
         Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
-        _ => no_policy(evaluator, node.span, "A `message` is a text.".to_owned()),
+        _ => no_policy(context, node.span, "A `message` is a text.".to_owned()),
     }
 }
 
@@ -126,12 +126,12 @@ fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind])
     let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
     let Some(source) = source else {
-        return no_policy(evaluator, node.span, "`deny` is one expression.".to_owned());
+        return no_policy(evaluator.context, node.span, "`deny` is one expression.".to_owned());
     };
     let program = match evaluator.context.parse_program(source) {
         Ok(program) => program,
         Err(error) => {
-            evaluator.context.problems.push(syntax_problem(evaluator, &error, source, node.span));
+            evaluator.context.problems.push(syntax_problem(evaluator.context, &error, source, node.span));
             return None;
         }
     };
@@ -168,7 +168,7 @@ fn check_denial_path(
                 _ => local_value(evaluator, name, span, top)?,
             };
             let Expression::Value(value) = value else {
-                is_late(evaluator, top, "resource that the local names", span);
+                is_late(evaluator.context, top, "resource that the local names", span);
                 return None;
             };
             evaluator.context.report_exceeded(
@@ -178,10 +178,12 @@ fn check_denial_path(
             )?;
             bind_value(bindings, &path.root, name, value.clone());
         }
-        ("plan", Some(name)) => one_of(evaluator, name, PLAN_FIELDS.iter().copied(), "A plan", span)?,
+        ("plan", Some(name)) => {
+            one_of(evaluator.context, name, PLAN_FIELDS.iter().copied(), "A plan", span)?
+        }
         ("self", _) if on.is_empty() => {
             return no_policy(
-                evaluator,
+                evaluator.context,
                 span,
                 "`self` is a resource of the kind that `on` names.".to_owned(),
             );
@@ -190,20 +192,20 @@ fn check_denial_path(
             for kind in on {
                 let known = kind.attributes.iter().map(|attribute| attribute.name);
                 let what = format!("A {}", kind.name);
-                one_of(evaluator, name, known.chain(SELF_FIELDS.iter().copied()), &what, span)?;
+                one_of(evaluator.context, name, known.chain(SELF_FIELDS.iter().copied()), &what, span)?;
             }
         }
         ("plan" | "self", None) => {}
         (root, _) => {
             let text = format!("`{root}` is not available in a policy.");
-            return no_policy(evaluator, evaluator.context.span_within(span, root), text);
+            return no_policy(evaluator.context, evaluator.context.span_within(span, root), text);
         }
     }
     Some(())
 }
 
 fn one_of<'n>(
-    evaluator: &Evaluator<'_, '_>,
+    context: &ConfigContext<'_>,
     name: &str,
     known: impl Iterator<Item = &'n str> + Clone,
     what: &str,
@@ -212,13 +214,13 @@ fn one_of<'n>(
     if known.clone().any(|known| known == name) {
         return Some(());
     }
-    let place = evaluator.context.part_within(span, name);
+    let place = context.part_within(span, name);
     let problem =
         Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
             .with_label(place, "")
             .detail(format!("{what} has no `{name}`."));
     let near = nearest_name(name, known.clone());
-    evaluator.context.problems.push(match near {
+    context.problems.push(match near {
         Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
         Some(near) => problem.help(format!("did you mean `{near}`?")),
         None => problem.help(format!("it has {}", known.collect::<Vec<_>>().join(", "))),

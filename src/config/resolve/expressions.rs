@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::block_index::{EachValue, PathStep, PathTarget};
-use super::evaluator::{Evaluator, NoLiveValues};
+use super::evaluator::{ConfigContext, Evaluator, NoLiveValues};
 use super::scope::{EvaluationSite, ResolvedValue};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::expression_syntax;
@@ -44,14 +44,14 @@ struct ExpressionPaths<'p> {
 }
 
 pub(in crate::config) fn syntax_problem(
-    evaluator: &Evaluator<'_, '_>,
+    context: &ConfigContext<'_>,
     error: &SyntaxError,
     source: &str,
     span: Span,
 ) -> Diagnostic {
     let slip = expression_syntax::explain_syntax_error(error, source);
     let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
-    let place = evaluator.context.span_within(span, source);
+    let place = context.span_within(span, source);
     if place == span {
         // The file contains the expression with escapes or over several lines, so the offset
         // is given in the message.
@@ -210,7 +210,9 @@ fn check_base_path<'d>(
     let kind = kind_of(evaluator, address);
     named.objects.push(address.clone());
     match (kind, path.segments.get(1 + used)) {
-        (Some(kind), Some(PathSegment::Name(name))) => has_attribute(evaluator, kind, name, span, frame),
+        (Some(kind), Some(PathSegment::Name(name))) => {
+            has_attribute(evaluator.context, kind, name, span, frame)
+        }
         _ => true,
     }
 }
@@ -223,7 +225,7 @@ fn check_live_path<'d, 'p>(
     frame: EvaluationSite<'_, 'd>,
     named: &mut ExpressionPaths<'p>,
 ) -> bool {
-    if !is_late(evaluator, frame, kind.name, span) {
+    if !is_late(evaluator.context, frame, kind.name, span) {
         return false;
     }
     let steps: Vec<PathStep> =
@@ -237,7 +239,7 @@ fn check_live_path<'d, 'p>(
             }
             named.objects.extend(addresses);
             match steps.get(rest) {
-                Some(Some(attribute)) => has_attribute(evaluator, found, attribute, span, frame),
+                Some(Some(attribute)) => has_attribute(evaluator.context, found, attribute, span, frame),
                 _ => true,
             }
         }
@@ -250,7 +252,7 @@ fn check_live_path<'d, 'p>(
         }
         PathTarget::NotFound(problem) => {
             let names: Vec<Name> = steps.into_iter().flatten().collect();
-            dead_end(evaluator, frame, *problem, &names, span);
+            dead_end(evaluator.context, frame, *problem, &names, span);
             false
         }
     }

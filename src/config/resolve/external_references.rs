@@ -1,6 +1,6 @@
 //! References to data lookups and to outputs of other stacks.
 
-use super::evaluator::Evaluator;
+use super::evaluator::{ConfigContext, Evaluator};
 use super::names::{has_attribute, is_late};
 use super::scope::{EvaluationSite, ModuleScope};
 use crate::config::diagnostics::codes;
@@ -44,13 +44,13 @@ pub(in crate::config) fn external_reference<'d>(
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<(Reference, usize)> {
-    if !is_late(evaluator, frame, if root == "data" { "looked up object" } else { "stack" }, span) {
+    if !is_late(evaluator.context, frame, if root == "data" { "looked up object" } else { "stack" }, span) {
         return None;
     }
     if root == "data" {
         let [kind, name, rest @ ..] = steps else {
             return report_incomplete_reference(
-                evaluator,
+                evaluator.context,
                 codes::DATA,
                 "a lookup",
                 "$data.KIND.NAME",
@@ -63,12 +63,12 @@ pub(in crate::config) fn external_reference<'d>(
         let Some(lookup) = evaluator.data.data.get(&address) else {
             let known = evaluator.data.data.keys().filter_map(|address| address.strip_module(prefix));
             let written = address.strip_module(prefix).unwrap_or_default();
-            undeclared_external(evaluator, written, known, span, frame);
+            undeclared_external(evaluator.context, written, known, span, frame);
             return None;
         };
         let attribute = rest.first().cloned();
         if let Some(name) = attribute.as_ref() {
-            if !has_attribute(evaluator, lookup.kind, name, span, frame) {
+            if !has_attribute(evaluator.context, lookup.kind, name, span, frame) {
                 return None;
             }
             if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
@@ -81,7 +81,7 @@ pub(in crate::config) fn external_reference<'d>(
     }
     let [name, output, ..] = steps else {
         return report_incomplete_reference(
-            evaluator,
+            evaluator.context,
             codes::STACKS,
             "an output of a stack",
             "$stacks.NAME.OUTPUT",
@@ -93,7 +93,7 @@ pub(in crate::config) fn external_reference<'d>(
         let known: Vec<String> =
             evaluator.data.stacks.keys().map(|name| format!("stacks.{name}")).collect();
         let written = format!("stacks.{name}");
-        undeclared_external(evaluator, &written, known.iter().map(String::as_str), span, frame);
+        undeclared_external(evaluator.context, &written, known.iter().map(String::as_str), span, frame);
         return None;
     }
     let mut reads = evaluator.data.reads.borrow_mut();
@@ -103,14 +103,14 @@ pub(in crate::config) fn external_reference<'d>(
 }
 
 fn report_incomplete_reference<'d, T>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     code: &'static str,
     what: &str,
     form: &str,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
-    evaluator.context.report_problem(
+    context.report_problem(
         frame,
         Diagnostic::error(code, "a reference is incomplete")
             .with_label(span, "")
@@ -120,7 +120,7 @@ fn report_incomplete_reference<'d, T>(
 }
 
 fn undeclared_external<'d, 'n>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     written: &str,
     known: impl Iterator<Item = &'n str>,
     span: Span,
@@ -129,7 +129,7 @@ fn undeclared_external<'d, 'n>(
     let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no lookup of this name")
         .with_label(span, "")
         .detail(format!("No block declares {written}."));
-    evaluator.context.report_problem(
+    context.report_problem(
         frame,
         match nearest_name(written, known) {
             Some(near) => problem.help(format!("did you mean `${near}`?")),

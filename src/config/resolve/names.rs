@@ -2,7 +2,7 @@
 //! names that mean nothing. No expression is evaluated here.
 
 use super::block_index::{Each, EachValue};
-use super::evaluator::Evaluator;
+use super::evaluator::{ConfigContext, Evaluator};
 use super::scope::{EvaluationSite, LocalValue};
 use crate::config::diagnostics::codes;
 use crate::config::types::scalar;
@@ -37,13 +37,13 @@ pub(in crate::config) fn module_name_prefix<'e, 'd>(
 
 /// Returns whether live objects can be referenced here; reports it otherwise.
 pub(in crate::config) fn is_late<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     frame: EvaluationSite<'_, 'd>,
     kind: &str,
     span: Span,
 ) -> bool {
     let Some(place) = frame.early else { return true };
-    evaluator.context.report_problem(
+    context.report_problem(
         frame,
         Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
             .with_label(span, "")
@@ -57,7 +57,7 @@ pub(in crate::config) fn is_late<'d>(
 
 /// Reports a path that does not resolve.
 pub(in crate::config) fn dead_end<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     frame: EvaluationSite<'_, 'd>,
     mut problem: Diagnostic,
     path: &[Name],
@@ -66,7 +66,7 @@ pub(in crate::config) fn dead_end<'d>(
     // A wrong instance key follows the block's name in the path.
     let detail = problem.detail.as_deref().unwrap_or_default();
     let key = path.iter().find(|name| detail.contains(&format!(" has no key `{name}`")));
-    let place = key.or(path.first()).map_or(span, |name| evaluator.context.part_within(span, name));
+    let place = key.or(path.first()).map_or(span, |name| context.part_within(span, name));
     problem = problem.first_at(place);
     if let (Some(help), true) = (&problem.help, place != span) {
         // The hint "did you mean `$kind.near`?" contains the right name.
@@ -76,7 +76,7 @@ pub(in crate::config) fn dead_end<'d>(
             problem = problem.clone().fix(place, near);
         }
     }
-    evaluator.context.report_problem(frame, problem);
+    context.report_problem(frame, problem);
 }
 
 /// Returns the problem of a resource that this environment leaves out.
@@ -102,23 +102,23 @@ pub(in crate::config) fn absent_resource(
 
 /// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise.
 pub(in crate::config) fn has_attribute<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     kind: &Kind,
     name: &Name,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> bool {
-    let child = evaluator.context.registry.child(kind.name, name).is_some();
+    let child = context.registry.child(kind.name, name).is_some();
     if name == "id" || kind.attribute(name).is_some() || child {
         return true;
     }
-    let place = evaluator.context.part_within(span, name);
+    let place = context.part_within(span, name);
     let problem =
         Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
             .with_label(place, "")
             .detail(format!("{} has no `{name}`.", scalar::with_article(kind.name)));
     let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
-    evaluator.context.report_problem(
+    context.report_problem(
         frame,
         match nearest_name(name, known) {
             Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
@@ -140,7 +140,7 @@ pub(in crate::config) fn variable_value<'e, 'd>(
         let known = evaluator.scope.variables.expressions.keys().map(Name::as_str);
         evaluator.context.report_problem(
             frame,
-            undeclared_name(evaluator, codes::UNKNOWN_VARIABLE, "variable", name, known, span),
+            undeclared_name(evaluator.context, codes::UNKNOWN_VARIABLE, "variable", name, known, span),
         );
         return None;
     };
@@ -158,16 +158,16 @@ pub(in crate::config) fn local_value<'e, 'd>(
         let known = evaluator.scope.locals.keys().map(Name::as_str);
         evaluator.context.report_problem(
             frame,
-            undeclared_name(evaluator, codes::UNKNOWN_LOCAL, "local", name, known, span),
+            undeclared_name(evaluator.context, codes::UNKNOWN_LOCAL, "local", name, known, span),
         );
         return None;
     };
-    ready_value(evaluator, &local.value, "resource that the local names", span, frame)
+    ready_value(evaluator.context, &local.value, "resource that the local names", span, frame)
 }
 
 /// Returns a value that is available now; reports one that is only available later.
 pub(in crate::config) fn ready_value<'d, 'v>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     value: &'v LocalValue,
     what: &str,
     span: Span,
@@ -178,21 +178,21 @@ pub(in crate::config) fn ready_value<'d, 'v>(
         LocalValue::Broken => None,
         LocalValue::Deferred => {
             let early = frame.early.or(Some("this"));
-            is_late(evaluator, EvaluationSite { early, ..frame }, what, span);
+            is_late(context, EvaluationSite { early, ..frame }, what, span);
             None
         }
     }
 }
 
 fn undeclared_name<'n>(
-    evaluator: &Evaluator<'_, '_>,
+    context: &ConfigContext<'_>,
     code: &'static str,
     what: &str,
     name: &str,
     known: impl Iterator<Item = &'n str>,
     span: Span,
 ) -> Diagnostic {
-    let place = evaluator.context.part_within(span, name);
+    let place = context.part_within(span, name);
     let problem = Diagnostic::error(code, format!("this {what} is not declared"))
         .with_label(place, "")
         .detail(format!("There is no {what} `{name}`."));
@@ -289,10 +289,12 @@ pub(in crate::config) fn module_output<'e, 'd>(
     let Some(call) = evaluator.scope.uses.get(name) else {
         let known = evaluator.scope.uses.keys();
         let detail = format!("No `use` block declares `{name}`.");
-        evaluator.context.report_problem(frame, not_given(evaluator, name, "module", detail, known, span));
+        evaluator
+            .context
+            .report_problem(frame, not_given(evaluator.context, name, "module", detail, known, span));
         return None;
     };
-    let outputs = ready_value(evaluator, &call.value, "resource of a module", span, frame)?;
+    let outputs = ready_value(evaluator.context, &call.value, "resource of a module", span, frame)?;
     let keyed = evaluator.scope.keyed.contains(name);
     let mut here = outputs;
     let levels: &[&str] = if keyed { &["instance", "output"] } else { &["output"] };
@@ -308,7 +310,7 @@ pub(in crate::config) fn module_output<'e, 'd>(
             };
             evaluator
                 .context
-                .report_problem(frame, not_given(evaluator, step, what, detail, map.keys(), span));
+                .report_problem(frame, not_given(evaluator.context, step, what, detail, map.keys(), span));
             return None;
         };
         here = next;
@@ -317,14 +319,14 @@ pub(in crate::config) fn module_output<'e, 'd>(
 }
 
 fn not_given<'n>(
-    evaluator: &Evaluator<'_, '_>,
+    context: &ConfigContext<'_>,
     name: &Name,
     what: &str,
     detail: String,
     known: impl Iterator<Item = &'n Name>,
     span: Span,
 ) -> Diagnostic {
-    let place = evaluator.context.part_within(span, name);
+    let place = context.part_within(span, name);
     let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
     let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
         .with_label(place, "")

@@ -101,7 +101,7 @@ fn resolve_inside<'d>(
         // `$each.value.address`: an attribute of the resource to which `each.value` refers.
         let kind = kind_of(evaluator, address)?;
         let reference = Reference { address: address.clone(), attribute: Some(name.clone()) };
-        let known = has_attribute(evaluator, kind, name, span, frame);
+        let known = has_attribute(evaluator.context, kind, name, span, frame);
         return known.then(|| Expression::Reference(reference).into());
     }
     match follow_expression(base, rest) {
@@ -125,7 +125,7 @@ fn live_path<'d>(
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let steps: Vec<PathStep> = path[1..].iter().cloned().map(Some).collect();
-    if !is_late(evaluator, frame, kind.name, span) {
+    if !is_late(evaluator.context, frame, kind.name, span) {
         return None;
     }
     let (addresses, all, kind, rest) =
@@ -139,7 +139,7 @@ fn live_path<'d>(
                 return None;
             }
             PathTarget::NotFound(problem) => {
-                dead_end(evaluator, frame, *problem, &path[1..], span);
+                dead_end(evaluator.context, frame, *problem, &path[1..], span);
                 return None;
             }
         };
@@ -149,7 +149,7 @@ fn live_path<'d>(
     }
     let attribute = rest.first();
     if let Some(name) = attribute {
-        if !has_attribute(evaluator, kind, name, span, frame) {
+        if !has_attribute(evaluator.context, kind, name, span, frame) {
             return None;
         }
         if rest.len() > 1 {

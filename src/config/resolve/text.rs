@@ -128,7 +128,9 @@ pub(in crate::config) fn resolve_expression<'d>(
     let program = match evaluator.context.parse_program(source) {
         Ok(program) => program,
         Err(error) => {
-            evaluator.context.report_problem(frame, syntax_problem(evaluator, &error, source, span));
+            evaluator
+                .context
+                .report_problem(frame, syntax_problem(evaluator.context, &error, source, span));
             return None;
         }
     };

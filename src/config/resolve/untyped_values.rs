@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::evaluator::Evaluator;
+use super::evaluator::{ConfigContext, Evaluator};
 use super::scope::{EvaluationSite, ResolvedValue};
 use super::text::resolve_text;
 use crate::config::diagnostics::codes;
@@ -16,28 +16,25 @@ use crate::model::values::value::Value;
 
 /// Charges a node without its parts, which are charged when they are resolved.
 pub(in crate::config) fn charge_node<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<()> {
-    if evaluator.context.problems.are_closed() {
+    if context.problems.are_closed() {
         return None;
     }
     let charged = match &node.value {
         // An attribute that is a map keeps the span of each entry.
-        NodeValue::Mapping(entries) => evaluator
-            .context
+        NodeValue::Mapping(entries) => context
             .budget
             .charge_map(entries.len())
-            .and_then(|()| evaluator.context.budget.charge_nodes(2 * entries.len())),
-        NodeValue::Scalar(scalar) if !scalar.text.contains('$') => evaluator
-            .context
-            .budget
-            .charge_nodes(1)
-            .and_then(|()| evaluator.context.budget.charge_text(scalar.text.len())),
-        _ => evaluator.context.budget.charge_nodes(1),
+            .and_then(|()| context.budget.charge_nodes(2 * entries.len())),
+        NodeValue::Scalar(scalar) if !scalar.text.contains('$') => {
+            context.budget.charge_nodes(1).and_then(|()| context.budget.charge_text(scalar.text.len()))
+        }
+        _ => context.budget.charge_nodes(1),
     };
-    evaluator.context.report_exceeded(charged, node.span, frame)
+    context.report_exceeded(charged, node.span, frame)
 }
 
 /// Resolves a node to which no schema applies.
@@ -46,7 +43,7 @@ pub(in crate::config) fn resolve_untyped<'d>(
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    charge_node(evaluator, node, frame)?;
+    charge_node(evaluator.context, node, frame)?;
     match &node.value {
         NodeValue::Null => Some(Value::Null.into()),
         NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),

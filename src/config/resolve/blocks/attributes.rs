@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::{mismatch_diagnostic, unknown_key};
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::names::kind_of;
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::template;
@@ -46,7 +46,7 @@ pub(in crate::config) fn resolve_attribute<'d>(
     if attribute.name == "name" && resolved.expression.is_secret() {
         let slip = TypeMismatch::wrong_type("a text that is not secret", "a secret");
         return report_mismatch(
-            evaluator,
+            evaluator.context,
             &slip.help("compute the name from values that are not secret"),
             node.span,
             frame,
@@ -62,14 +62,14 @@ pub(in crate::config) fn resolve_typed<'d>(
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    charge_node(evaluator, node, frame)?;
+    charge_node(evaluator.context, node, frame)?;
     match (&node.value, ty) {
         (NodeValue::Null, _) => Some(Value::Null.into()),
         (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
             if suggested_expression(evaluator, &scalar.text, frame).is_some() =>
         {
             let right = suggested_expression(evaluator, &scalar.text, frame)?;
-            report_mismatch(evaluator, &written_as_text(&scalar.text, &right), node.span, frame)
+            report_mismatch(evaluator.context, &written_as_text(&scalar.text, &right), node.span, frame)
         }
         (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
             let resolved = resolve_text(evaluator, &scalar.text, node.span, frame)?;
@@ -85,12 +85,12 @@ pub(in crate::config) fn resolve_typed<'d>(
         }
         (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
             let slip = single_value_mismatch(ty, node);
-            report_mismatch(evaluator, &slip, node.span, frame)
+            report_mismatch(evaluator.context, &slip, node.span, frame)
         }
         (NodeValue::Scalar(scalar), ty) => match scalar::parse_typed(scalar, ty) {
             Ok(value) => Some(value.into()),
             Err(slip) => report_mismatch(
-                evaluator,
+                evaluator.context,
                 &with_reference_hint(evaluator, slip, &scalar.text, ty),
                 node.span,
                 frame,
@@ -109,13 +109,16 @@ pub(in crate::config) fn resolve_typed<'d>(
             let slip = TypeMismatch::wrong_type(&type_name(ty), "a list");
             let pairs = other_tools::suggest_map_entries(items).filter(|_| matches!(ty, Type::Map(_)));
             let slip = pairs.into_iter().fold(slip, TypeMismatch::help);
-            report_mismatch(evaluator, &slip, node.span, frame)
+            report_mismatch(evaluator.context, &slip, node.span, frame)
         }
-        (NodeValue::Mapping(_), ty) => {
-            report_mismatch(evaluator, &TypeMismatch::wrong_type(&type_name(ty), "a map"), node.span, frame)
-        }
+        (NodeValue::Mapping(_), ty) => report_mismatch(
+            evaluator.context,
+            &TypeMismatch::wrong_type(&type_name(ty), "a map"),
+            node.span,
+            frame,
+        ),
         (NodeValue::Bare, ty) => report_mismatch(
-            evaluator,
+            evaluator.context,
             &TypeMismatch::wrong_type(&type_name(ty), "nothing"),
             node.span,
             frame,
@@ -138,7 +141,7 @@ fn resolve_list<'d>(
         match resolve_typed(evaluator, of, item, frame) {
             Some(ResolvedValue { expression: Expression::Value(Value::Null), .. }) => {
                 let slip = TypeMismatch::wrong_type(&type_name(of), "null");
-                return report_mismatch(evaluator, &slip, item.span, frame);
+                return report_mismatch(evaluator.context, &slip, item.span, frame);
             }
             Some(resolved) => {
                 origin = origin.or(resolved.origin);
@@ -150,14 +153,14 @@ fn resolve_list<'d>(
     if !good {
         return None;
     }
-    let expression = build_list(evaluator, ty, parts, span, frame)?;
+    let expression = build_list(evaluator.context, ty, parts, span, frame)?;
     Some(ResolvedValue::new(expression, origin))
 }
 
 /// Builds a list or set from its parts. It is known if all parts are; a set is
 /// sorted and has no duplicates.
 fn build_list<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     ty: &Type,
     mut parts: Vec<Expression>,
     span: Span,
@@ -167,7 +170,7 @@ fn build_list<'d>(
         parts.sort_by_cached_key(sort_key);
         parts.dedup();
         if parts.len() > *max {
-            evaluator.context.report_problem(
+            context.report_problem(
                 frame,
                 Diagnostic::error(codes::TOO_MANY, "there are too many entries")
                     .with_label(span, "")
@@ -210,7 +213,7 @@ fn resolve_map<'d>(
         };
         match resolve_typed(evaluator, of, &entry.value, frame) {
             Some(resolved) => {
-                let set_by = resolved.origin.or_else(|| replaced_by(evaluator, entry.value.span));
+                let set_by = resolved.origin.or_else(|| replaced_by(evaluator.context, entry.value.span));
                 places.insert(entry.key.clone(), MapEntry { span: entry.value.span, set_by });
                 for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
                     places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
@@ -235,11 +238,15 @@ fn check_resolved<'d>(
     let wrong = |found| TypeMismatch::wrong_type(&type_name(ty), found);
     let expression = match resolved.expression {
         Expression::Value(value) => match conform_to_type(ty, value) {
-            Ok(Value::List(items)) => {
-                build_list(evaluator, ty, items.into_iter().map(Expression::Value).collect(), span, frame)?
-            }
+            Ok(Value::List(items)) => build_list(
+                evaluator.context,
+                ty,
+                items.into_iter().map(Expression::Value).collect(),
+                span,
+                frame,
+            )?,
             Ok(value) => Expression::Value(value),
-            Err(slip) => return report_mismatch(evaluator, &slip, span, frame),
+            Err(slip) => return report_mismatch(evaluator.context, &slip, span, frame),
         },
         Expression::Reference(reference) => {
             check_reference_type(evaluator, ty, &reference, span, frame)?;
@@ -259,7 +266,7 @@ fn check_resolved<'d>(
                         Some(part.expression)
                     })
                     .collect();
-                build_list(evaluator, ty, parts?, span, frame)?
+                build_list(evaluator.context, ty, parts?, span, frame)?
             }
             // A whole block with `for_each` where a single resource is expected.
             Type::Reference(_) => {
@@ -274,10 +281,10 @@ fn check_resolved<'d>(
                 );
                 return None;
             }
-            _ => return report_mismatch(evaluator, &wrong("a list"), span, frame),
+            _ => return report_mismatch(evaluator.context, &wrong("a list"), span, frame),
         },
         Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
-            return report_mismatch(evaluator, &wrong("a text"), span, frame);
+            return report_mismatch(evaluator.context, &wrong("a text"), span, frame);
         }
         other => other,
     };
@@ -396,12 +403,12 @@ fn with_reference_hint(
 
 /// Reports a mismatch; always returns `None`.
 pub(in crate::config) fn report_mismatch<'d, T>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     slip: &TypeMismatch,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
-    evaluator.context.report_problem(frame, mismatch_diagnostic(slip, span));
+    context.report_problem(frame, mismatch_diagnostic(slip, span));
     None
 }
 
@@ -473,10 +480,6 @@ fn sort_key(part: &Expression) -> String {
 }
 
 /// Returns the override that replaced the value at a span: `environments.X.set`.
-pub(in crate::config) fn replaced_by(evaluator: &Evaluator<'_, '_>, span: Span) -> Option<Name> {
-    evaluator
-        .context
-        .replaced
-        .contains(&span)
-        .then(|| Name::new(format!("environments.{}.set", evaluator.context.env)))
+pub(in crate::config) fn replaced_by(context: &ConfigContext<'_>, span: Span) -> Option<Name> {
+    context.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", context.env)))
 }

@@ -301,7 +301,7 @@ fn for_each_keys<'d>(
         let mut keys = Vec::with_capacity(items.len());
         for item in items {
             let value = resolve_known(evaluator, item, frame)?;
-            keys.push((each_text(evaluator, value, item.span, frame)?, item.span));
+            keys.push((each_text(evaluator.context, value, item.span, frame)?, item.span));
         }
         return Some(keys);
     }
@@ -313,10 +313,10 @@ fn for_each_keys<'d>(
         ),
         Value::List(items) => items
             .into_iter()
-            .map(|item| Some((each_text(evaluator, item, node.span, frame)?, node.span)))
+            .map(|item| Some((each_text(evaluator.context, item, node.span, frame)?, node.span)))
             .collect(),
         Value::Text(text) if node.scalar().is_some_and(|scalar| scalar.sole_argument) => {
-            Some(vec![(each_text(evaluator, Value::Text(text), node.span, frame)?, node.span)])
+            Some(vec![(each_text(evaluator.context, Value::Text(text), node.span, frame)?, node.span)])
         }
         other => {
             evaluator.context.report_problem(frame, for_each_problem(&other, node.span));
@@ -326,7 +326,7 @@ fn for_each_keys<'d>(
 }
 
 fn each_text<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     value: Value,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -337,7 +337,7 @@ fn each_text<'d>(
             Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
         }
         other => {
-            evaluator.context.report_problem(frame, for_each_problem(&other, span));
+            context.report_problem(frame, for_each_problem(&other, span));
             None
         }
     }

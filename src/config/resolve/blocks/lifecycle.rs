@@ -12,7 +12,7 @@ use crate::config::input::files;
 use crate::config::keywords;
 use crate::config::resolve::block_index::DeclaredBlock;
 use crate::config::resolve::blocks::lifecycle_lists::read_ignore_drift;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::names::kind_of;
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::resolve::text::resolve_text;
@@ -50,7 +50,7 @@ pub(in crate::config) fn read_lifecycle<'d>(
     let mut lifecycle = Lifecycle::default();
     let Some(entries) = named_entries(node) else {
         lifecycle_problem(
-            evaluator,
+            evaluator.context,
             node.span,
             "`lifecycle` is a map.",
             "write `lifecycle: { protect: true }`",
@@ -67,7 +67,8 @@ pub(in crate::config) fn read_lifecycle<'d>(
             }
             "on_remove" => {
                 let words = [("delete", OnRemove::Delete), ("keep", OnRemove::Keep)];
-                lifecycle.on_remove = read_choice(evaluator, value, &words, frame).unwrap_or_default();
+                lifecycle.on_remove =
+                    read_choice(evaluator.context, value, &words, frame).unwrap_or_default();
             }
             "replace" => {
                 let words = [
@@ -75,13 +76,15 @@ pub(in crate::config) fn read_lifecycle<'d>(
                     ("delete_first", ReplaceOrder::DeleteFirst),
                     ("never", ReplaceOrder::Never),
                 ];
-                lifecycle.replace = read_choice(evaluator, value, &words, frame);
+                lifecycle.replace = read_choice(evaluator.context, value, &words, frame);
             }
-            "ignore_drift" => lifecycle.ignore_drift = read_ignore_drift(evaluator, kind, value, frame),
-            "timeouts" => lifecycle.timeouts = read_timeouts(evaluator, value, frame),
+            "ignore_drift" => {
+                lifecycle.ignore_drift = read_ignore_drift(evaluator.context, kind, value, frame)
+            }
+            "timeouts" => lifecycle.timeouts = read_timeouts(evaluator.context, value, frame),
             "final_snapshot" if kind.final_copy.is_none() => {
                 let detail = format!("The data of a {} cannot be copied before its deletion.", kind.name);
-                lifecycle_problem(evaluator, entry.key_span, &detail, "remove the keyword", frame);
+                lifecycle_problem(evaluator.context, entry.key_span, &detail, "remove the keyword", frame);
             }
             "final_snapshot" => {
                 lifecycle.final_snapshot = read_condition(evaluator, &entry.key, value, frame);
@@ -106,12 +109,12 @@ fn read_condition<'d>(
         return *holds;
     }
     let help = format!("write `{word}: true`, or an expression such as `${{env == 'prod'}}`");
-    lifecycle_problem(evaluator, node.span, &format!("`{word}` is true or false."), &help, frame);
+    lifecycle_problem(evaluator.context, node.span, &format!("`{word}` is true or false."), &help, frame);
     true
 }
 
 fn read_choice<'d, T: Copy>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     node: &Node,
     words: &[(&str, T)],
     frame: EvaluationSite<'_, 'd>,
@@ -125,25 +128,15 @@ fn read_choice<'d, T: Copy>(
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("write one of {}", known.join(", ")),
     };
-    lifecycle_problem(
-        evaluator,
-        node.span,
-        &format!("It takes one of {}.", known.join(", ")),
-        &help,
-        frame,
-    );
+    lifecycle_problem(context, node.span, &format!("It takes one of {}.", known.join(", ")), &help, frame);
     None
 }
 
-fn read_timeouts<'d>(
-    evaluator: &Evaluator<'_, 'd>,
-    node: &Node,
-    frame: EvaluationSite<'_, 'd>,
-) -> Timeouts {
+fn read_timeouts<'d>(context: &ConfigContext<'d>, node: &Node, frame: EvaluationSite<'_, 'd>) -> Timeouts {
     let mut timeouts = Timeouts::default();
     let Some(entries) = named_entries(node) else {
         lifecycle_problem(
-            evaluator,
+            context,
             node.span,
             "`timeouts` is a map.",
             "write `timeouts: { create: 30m }`",
@@ -157,13 +150,13 @@ fn read_timeouts<'d>(
             "update" => &mut timeouts.update,
             "delete" => &mut timeouts.delete,
             _ => {
-                evaluator.context.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
+                context.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
                 continue;
             }
         };
         *place = entry.value.scalar().and_then(|scalar| parse_duration(&scalar.text));
         if place.is_none() {
-            evaluator.context.report_problem(frame, no_duration(&entry.value));
+            context.report_problem(frame, no_duration(&entry.value));
         }
     }
     timeouts
@@ -218,7 +211,7 @@ pub(in crate::config) fn deliver_secret<'d>(
 ) -> Option<SecretSink> {
     if kind.shown_once.is_none() {
         return no_sink(
-            evaluator,
+            evaluator.context,
             entry.key_span,
             format!("A {} has no secret to deliver.", kind.name),
             frame,
@@ -230,17 +223,17 @@ pub(in crate::config) fn deliver_secret<'d>(
 /// Reports a resource whose secret would be lost: the service shows it only once, and
 /// nothing delivers or keeps it.
 pub(in crate::config) fn secret_has_a_place<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     block: &DeclaredBlock<'d>,
     frame: EvaluationSite<'_, 'd>,
 ) {
     let kind = block.kind;
-    if kind.shown_once.is_none() || kind.reveal().is_some() || evaluator.context.keeps_secrets {
+    if kind.shown_once.is_none() || kind.reveal().is_some() || context.keeps_secrets {
         return;
     }
     let detail =
         format!("The service shows the secret of an {} once, in the response to its creation.", kind.name);
-    evaluator.context.report_problem(
+    context.report_problem(
         frame,
         Diagnostic::error(codes::DELIVER_SECRET, "the target of its secret is not declared")
             .with_label(block.entry.key_span, "")
@@ -250,12 +243,12 @@ pub(in crate::config) fn secret_has_a_place<'d>(
 }
 
 fn no_sink<'d, T>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     span: Span,
     detail: String,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
-    evaluator.context.report_problem(
+    context.report_problem(
         frame,
         Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
             .with_label(span, "")
@@ -311,7 +304,7 @@ pub(in crate::config) fn read_sink<'d>(
         }
         (None, None, None, Some(name)) if is_program_name(&name) => Some(SecretSink::Program(name)),
         _ => no_sink(
-            evaluator,
+            evaluator.context,
             entry.value.span,
             "It takes `file` alone, `env_file` with a `variable`, or `sink` alone.".into(),
             frame,

@@ -5,7 +5,7 @@ use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::resolve::block_index::{PathStep, PathTarget};
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::{IgnoreDrift, Resource};
 use crate::config::syntax::document::{Node, NodeValue};
@@ -28,7 +28,7 @@ fn list_entries(node: &Node) -> Option<&[Node]> {
 
 /// Reads the entries of a block's `ignore_drift` list.
 pub(in crate::config) fn read_ignore_drift<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     kind: &'static Kind,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -39,15 +39,15 @@ pub(in crate::config) fn read_ignore_drift<'d>(
         let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
         let name = if kind.attribute(name).is_some() { name } else { "ATTRIBUTE" };
         let help = format!("write `ignore_drift: [{name}]`");
-        lifecycle_problem(evaluator, node.span, "`ignore_drift` is a list of attributes.", &help, frame);
+        lifecycle_problem(context, node.span, "`ignore_drift` is a list of attributes.", &help, frame);
         return Vec::new();
     };
     let mut found: Vec<IgnoreDrift> = Vec::with_capacity(items.len());
     for item in items {
-        let Some(one) = ignored_one(evaluator, kind, item, frame) else { continue };
+        let Some(one) = ignored_one(context, kind, item, frame) else { continue };
         if found.iter().any(|before| before.attribute == one.attribute) {
             let detail = format!("`ignore_drift` names `{}` twice.", one.attribute);
-            lifecycle_problem(evaluator, item.span, &detail, "name each attribute once", frame);
+            lifecycle_problem(context, item.span, &detail, "name each attribute once", frame);
             continue;
         }
         found.push(one);
@@ -56,7 +56,7 @@ pub(in crate::config) fn read_ignore_drift<'d>(
 }
 
 fn ignored_one<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     kind: &'static Kind,
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
@@ -65,7 +65,7 @@ fn ignored_one<'d>(
         IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
     let mut field = Some(node).filter(|node| node.scalar().is_some());
     let wrong = |span: Span, detail: &str, help: &str| {
-        lifecycle_problem(evaluator, span, detail, help, frame);
+        lifecycle_problem(context, span, detail, help, frame);
         None
     };
     for entry in node.entries().unwrap_or_default() {
@@ -88,7 +88,7 @@ fn ignored_one<'d>(
                 ignored.until = Some(date);
             }
             _ => {
-                evaluator.context.report_problem(frame, unknown_word(entry, keywords::IGNORED));
+                context.report_problem(frame, unknown_word(entry, keywords::IGNORED));
                 return None;
             }
         }
@@ -114,14 +114,14 @@ fn ignored_one<'d>(
 /// Warns about entries of `ignore_drift` without effect: an attribute that the block does
 /// not write has no drift.
 pub(in crate::config) fn ignored_for_nothing<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     resource: &Resource,
     frame: EvaluationSite<'_, 'd>,
 ) {
     let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
     for one in resource.lifecycle.ignore_drift.iter().filter(written) {
         let name = &one.attribute;
-        evaluator.context.report_problem(
+        context.report_problem(
             frame,
             Diagnostic::warning(codes::LIFECYCLE, "`ignore_drift` names an attribute that is not managed")
                 .with_label(one.span, "")
@@ -151,7 +151,7 @@ pub(in crate::config) fn depends_on<'d>(
     let mut named: Vec<&str> = Vec::with_capacity(items.len());
     for item in items {
         let Some(text) = item.scalar().map(|scalar| scalar.text.as_str()) else {
-            depends_problem(evaluator, item.span, None, frame);
+            depends_problem(evaluator.context, item.span, None, frame);
             continue;
         };
         let text = text.strip_prefix('$').unwrap_or(text);
@@ -188,21 +188,21 @@ fn dependency_addresses<'d>(
                 .detail(format!("No kind is called `{}`.", quoting::shorten_for_message(&root)))
                 .help(format!("did you mean `{near}`?"))
         });
-        depends_problem(evaluator, span, meant, frame);
+        depends_problem(evaluator.context, span, meant, frame);
         return Vec::new();
     };
     let steps: Vec<PathStep> = steps.collect();
     match evaluator.blocks.follow_path(&evaluator.context.registry, kind, &steps) {
         PathTarget::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
         PathTarget::Absent(_) | PathTarget::Broken => {}
-        PathTarget::Objects { .. } => depends_problem(evaluator, span, None, frame),
-        PathTarget::NotFound(problem) => depends_problem(evaluator, span, Some(*problem), frame),
+        PathTarget::Objects { .. } => depends_problem(evaluator.context, span, None, frame),
+        PathTarget::NotFound(problem) => depends_problem(evaluator.context, span, Some(*problem), frame),
     }
     Vec::new()
 }
 
 fn depends_problem<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     span: Span,
     why: Option<Diagnostic>,
     frame: EvaluationSite<'_, 'd>,
@@ -220,17 +220,17 @@ fn depends_problem<'d>(
                 .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
         }
     }
-    evaluator.context.report_problem(frame, problem);
+    context.report_problem(frame, problem);
 }
 
 pub(in crate::config) fn lifecycle_problem<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     span: Span,
     detail: &str,
     help: &str,
     frame: EvaluationSite<'_, 'd>,
 ) {
-    evaluator.context.report_problem(
+    context.report_problem(
         frame,
         Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
             .with_label(span, "")

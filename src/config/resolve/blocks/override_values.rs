@@ -2,7 +2,7 @@
 
 use crate::config::merge::overrides::{EXPANSION_KEYWORDS, OverrideTarget, override_path, walk_path};
 use crate::config::resolve::block_index::DeclaredBlock;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Address;
 
@@ -36,7 +36,7 @@ pub(in crate::config) fn override_values<'d>(
 
 /// Returns a block's entry with the overrides of a resource applied; `None` if there are none.
 pub(in crate::config) fn replaced_in<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     entry: &DocumentEntry,
     address: &Address,
     overrides: &[(Vec<&'d str>, &'d DocumentEntry)],
@@ -50,14 +50,14 @@ pub(in crate::config) fn replaced_in<'d>(
         match walk_path(&mut changed.value, &steps[1..], entry.key.to_string(), by) {
             Ok(OverrideTarget::Value(node)) => {
                 *node = by.value.clone();
-                evaluator.context.overrides.used.borrow_mut().insert(by.value.span);
+                context.overrides.used.borrow_mut().insert(by.value.span);
             }
             Ok(OverrideTarget::Deferred) => {}
             Err(_) => {
                 let known = entry.value.entries().unwrap_or_default();
                 let known = known.iter().map(|entry| entry.key.to_string()).collect();
                 let missed = (format!("{address}.{}", entry.key), steps[1..].join("."), known);
-                evaluator.context.overrides.missed.borrow_mut().insert(by.value.span, missed);
+                context.overrides.missed.borrow_mut().insert(by.value.span, missed);
             }
         }
     }
@@ -66,7 +66,7 @@ pub(in crate::config) fn replaced_in<'d>(
 
 /// Records the overrides of a resource whose target is not written.
 pub(in crate::config) fn not_written<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     block: &DeclaredBlock<'d>,
     address: &Address,
     overrides: &[(Vec<&'d str>, &'d DocumentEntry)],
@@ -76,7 +76,7 @@ pub(in crate::config) fn not_written<'d>(
         if !written || EXPANSION_KEYWORDS.contains(&steps[0]) {
             let known = block.body().iter().map(|entry| entry.key.to_string()).collect();
             let missed = (address.to_string(), steps[0].to_owned(), known);
-            evaluator.context.overrides.missed.borrow_mut().entry(by.value.span).or_insert(missed);
+            context.overrides.missed.borrow_mut().entry(by.value.span).or_insert(missed);
         }
     }
 }

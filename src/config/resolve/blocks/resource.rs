@@ -17,7 +17,7 @@ use crate::config::resolve::blocks::lifecycle::{
 use crate::config::resolve::blocks::lifecycle_lists::{depends_on, ignored_for_nothing};
 use crate::config::resolve::blocks::override_values::{not_written, override_values, replaced_in};
 use crate::config::resolve::blocks::source_digest::replace_with_digest;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::{AttributeSetting, Lifecycle, Resource};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};
@@ -90,15 +90,15 @@ fn resolve_resource<'d>(
     let overrides = override_values(evaluator, block, &address);
     for entry in block.body() {
         written.push(&entry.key);
-        let replaced = replaced_in(evaluator, entry, &address, &overrides);
+        let replaced = replaced_in(evaluator.context, entry, &address, &overrides);
         resolve_entry(evaluator, block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
     }
-    not_written(evaluator, block, &address, &overrides);
+    not_written(evaluator.context, block, &address, &overrides);
     complete_resource(evaluator, block, &written, frame, &mut resource);
     if !written.contains(&"deliver_secret") {
-        secret_has_a_place(evaluator, block, frame);
+        secret_has_a_place(evaluator.context, block, frame);
     }
-    ignored_for_nothing(evaluator, &resource, frame);
+    ignored_for_nothing(evaluator.context, &resource, frame);
     resource
 }
 
@@ -128,7 +128,7 @@ fn resolve_entry<'d>(
         let setting = AttributeSetting {
             expression: mark_sensitive(attribute, resolved.expression),
             span,
-            set_by: resolved.origin.or_else(|| replaced_by(evaluator, span)),
+            set_by: resolved.origin.or_else(|| replaced_by(evaluator.context, span)),
             parts: resolved.parts,
             directory,
             exclusive,
@@ -147,7 +147,7 @@ fn resolve_entry<'d>(
             resource.deliver_secret = deliver_secret(evaluator, kind, entry, frame);
         }
         other if evaluator.context.registry.child(kind.name, other).is_some() => {}
-        _ => evaluator.context.report_problem(frame, unknown_attribute(evaluator, kind, entry)),
+        _ => evaluator.context.report_problem(frame, unknown_attribute(evaluator.context, kind, entry)),
     }
 }
 
@@ -223,10 +223,10 @@ fn default_name(evaluator: &Evaluator<'_, '_>, name: &Name, key: Option<&Name>) 
     parts.collect::<Vec<_>>().join("-")
 }
 
-fn unknown_attribute(evaluator: &Evaluator<'_, '_>, kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
+fn unknown_attribute(context: &ConfigContext<'_>, kind: &Kind, entry: &DocumentEntry) -> Diagnostic {
     let attributes = kind.attributes.iter().filter(|attribute| attribute.is_writable()).map(|a| a.name);
     let collections =
-        evaluator.context.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
+        context.registry.children(kind.name).filter_map(|kind| kind.child_of().map(|(_, of)| of));
     let mut known: Vec<&str> =
         attributes.chain(collections).chain(keywords::word_names(keywords::BODY)).collect();
     known.sort_unstable();

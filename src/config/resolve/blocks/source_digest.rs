@@ -52,7 +52,7 @@ pub(in crate::config) fn replace_with_digest<'d>(
             return (placeholder_value(), None);
         }
     };
-    match digest_of(evaluator, &path) {
+    match digest_of(evaluator.context, &path) {
         Ok(digest) => {
             let expression = Expression::Value(Value::Text(digest));
             (ResolvedValue::new(expression, resolved.origin), Some(path))
@@ -129,14 +129,14 @@ fn path_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, Box<Diagn
     Ok(Name::new(way))
 }
 
-fn digest_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, SourceError> {
-    if let Some(known) = evaluator.context.directories.borrow().get(path) {
+fn digest_of(context: &ConfigContext<'_>, path: &Name) -> Result<Name, SourceError> {
+    if let Some(known) = context.directories.borrow().get(path) {
         return known.clone();
     }
-    let digest = SourceTree::read(evaluator.context.read, path)
-        .and_then(|tree| source_dir::directory_digest(evaluator.context.read, tree));
+    let digest = SourceTree::read(context.read, path)
+        .and_then(|tree| source_dir::directory_digest(context.read, tree));
     let digest = digest.map(Name::from);
-    evaluator.context.directories.borrow_mut().insert(path.clone(), digest.clone());
+    context.directories.borrow_mut().insert(path.clone(), digest.clone());
     digest
 }
 

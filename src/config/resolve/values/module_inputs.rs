@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::merge::blocks::NamedEntries;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::{BoundVariables, EvaluationSite, ResolvedValue};
 use crate::config::resolve::text::resolve_text;
 use crate::config::resolve::untyped_values::charge_node;
@@ -80,7 +80,7 @@ pub(in crate::config) fn module_variables<'d>(
         let value = match inputs.remove(name) {
             Some(input) => {
                 bound.origins.insert(name.clone(), input_origin(name, &input));
-                module_variable(evaluator, name, &declaration, input)
+                module_variable(evaluator.context, name, &declaration, input)
             }
             None if has_default(&declaration) => {
                 by_itself(evaluator, name, &declaration).map(Expression::Value)
@@ -97,12 +97,12 @@ pub(in crate::config) fn module_variables<'d>(
         bound.expressions.insert(name.clone(), value);
     }
     missing.retain(|(entry, _)| !is_misspelled(&entry.key, call));
-    missing_inputs(evaluator, &missing, call);
+    missing_inputs(evaluator.context, &missing, call);
     bound
 }
 
 fn missing_inputs<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     missing: &[(&'d DocumentEntry, String)],
     call: &'d DocumentEntry,
 ) {
@@ -116,7 +116,7 @@ fn missing_inputs<'d>(
         .detail(takes.join(" "))
         .help(format!("add to the call: `with: {{ {} }}`", names.join(", ")));
     let declared = "declared here without a default";
-    evaluator.context.problems.push(
+    context.problems.push(
         missing
             .iter()
             .take(5)
@@ -133,14 +133,14 @@ fn input_origin(name: &Name, input: &ModuleInput) -> Name {
 }
 
 fn module_variable<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     input: ModuleInput,
 ) -> Option<Expression> {
     match input.value? {
         Expression::Value(value) if !value.is_unknown() => {
-            check_constraints(evaluator, name, declaration, value, &input.by, input.span)
+            check_constraints(context, name, declaration, value, &input.by, input.span)
                 .map(Expression::Value)
         }
         waiting => Some(waiting),
@@ -154,7 +154,7 @@ fn given_to<'d>(
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    charge_node(evaluator, node, frame)?;
+    charge_node(evaluator.context, node, frame)?;
     match (&node.value, ty) {
         (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
             let resolved = resolve_text(evaluator, &scalar.text, node.span, frame)?;
@@ -164,7 +164,12 @@ fn given_to<'d>(
                         && scalar.sole_argument
                         && !matches!(value, Value::List(_));
                     let value = if listed { Value::List(vec![value]) } else { value };
-                    Expression::Value(value_or_report(evaluator, ty.convert(value), node.span, frame)?)
+                    Expression::Value(value_or_report(
+                        evaluator.context,
+                        ty.convert(value),
+                        node.span,
+                        frame,
+                    )?)
                 }
                 waiting => waiting,
             };
@@ -193,12 +198,12 @@ fn given_to<'d>(
             }
             Some(ResolvedValue::new(crate::config::resolve::untyped_values::map_from_parts(parts), origin))
         }
-        _ => value_or_report(evaluator, ty.read(node), node.span, frame).map(ResolvedValue::from),
+        _ => value_or_report(evaluator.context, ty.read(node), node.span, frame).map(ResolvedValue::from),
     }
 }
 
 fn value_or_report<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     value: Result<Value, TypeMismatch>,
     span: Span,
     frame: EvaluationSite<'_, 'd>,
@@ -209,7 +214,7 @@ fn value_or_report<'d>(
             let mut problem = mismatch_diagnostic(&slip, span);
             problem.code = codes::VARIABLE_TYPE;
             problem.summary = "a variable's value has the wrong type".into();
-            evaluator.context.report_problem(frame, problem);
+            context.report_problem(frame, problem);
             None
         }
     }

@@ -5,7 +5,7 @@ use super::variable_type::VariableType;
 use crate::config::diagnostics::{codes, messages};
 use crate::config::keywords;
 use crate::config::resolve::blocks::lifecycle::read_sink;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::SecretSink;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
@@ -17,17 +17,17 @@ use crate::model::values::value::Value;
 
 /// Checks that the keywords of a deferred secret's declaration are compatible.
 pub(in crate::config) fn soundly_awaited<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     declaration: &VariableDeclaration<'d>,
 ) -> Option<()> {
     if let Some(entry) = declaration.awaited {
         let detail = format!("`{}` gives a secret.", entry.key);
         if declaration.ty != VariableType::Secret {
-            return wrong_declaration(evaluator, entry.key_span, &detail, "write `type: secret`");
+            return wrong_declaration(context, entry.key_span, &detail, "write `type: secret`");
         }
         if let Some(file) = declaration.from_file {
             let detail = format!("`{}` and `from_file` both define the source of the value.", entry.key);
-            return wrong_declaration(evaluator, file.key_span, &detail, "leave one of them out");
+            return wrong_declaration(context, file.key_span, &detail, "leave one of them out");
         }
     }
     Some(())
@@ -57,7 +57,7 @@ pub(in crate::config) fn read_declaration<'d>(
         let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let word = if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
         let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
-        return wrong_declaration(evaluator, entry.value.span, "A declaration is a map.", &help);
+        return wrong_declaration(evaluator.context, entry.value.span, "A declaration is a map.", &help);
     };
     let mut declaration = VariableDeclaration {
         entry,
@@ -84,7 +84,7 @@ pub(in crate::config) fn read_declaration<'d>(
             "one_of" => one_of = Some(&key.value),
             "check" => declaration.check = Some(&key.value),
             "from_file" => declaration.from_file = Some(key),
-            "description" => check_description(evaluator, &key.value)?,
+            "description" => check_description(evaluator.context, &key.value)?,
             "generate" | "source" => declaration.awaited = Some(key),
             "deliver_secret" => {
                 let address = Address::new("vars", &variable_path(evaluator, &entry.key));
@@ -103,31 +103,36 @@ pub(in crate::config) fn read_declaration<'d>(
     }
     if let (Some(_), Some(default)) = (declaration.from_file, declaration.default) {
         let help = "keep one of `from_file` and `default`";
-        return wrong_declaration(evaluator, default.span, "`from_file` gives the value already.", help);
+        return wrong_declaration(
+            evaluator.context,
+            default.span,
+            "`from_file` gives the value already.",
+            help,
+        );
     }
     if let Some(node) = one_of {
-        declaration.one_of = read_one_of(evaluator, &declaration.ty, node)?;
+        declaration.one_of = read_one_of(evaluator.context, &declaration.ty, node)?;
     }
-    soundly_awaited(evaluator, &declaration)?;
+    soundly_awaited(evaluator.context, &declaration)?;
     Some(declaration)
 }
 
-fn check_description(evaluator: &Evaluator<'_, '_>, node: &Node) -> Option<()> {
+fn check_description(context: &ConfigContext<'_>, node: &Node) -> Option<()> {
     if node.scalar().is_some() {
         return Some(());
     }
     let help = "describe the purpose of the variable";
-    wrong_declaration(evaluator, node.span, "A `description` is a text.", help)
+    wrong_declaration(context, node.span, "A `description` is a text.", help)
 }
 
 /// Reports a wrong declaration.
 pub(in crate::config) fn wrong_declaration<T>(
-    evaluator: &Evaluator<'_, '_>,
+    context: &ConfigContext<'_>,
     span: Span,
     detail: &str,
     help: &str,
 ) -> Option<T> {
-    evaluator.context.problems.push(
+    context.problems.push(
         Diagnostic::error(codes::VARIABLE_DECLARATION, "a variable's declaration is wrong")
             .with_label(span, "")
             .detail(detail)
@@ -137,19 +142,19 @@ pub(in crate::config) fn wrong_declaration<T>(
 }
 
 /// Reads the values of `one_of`.
-fn read_one_of(evaluator: &Evaluator<'_, '_>, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
+fn read_one_of(context: &ConfigContext<'_>, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
     match VariableType::List(Box::new(ty.clone())).read(node) {
         Ok(Value::List(words)) => {
             let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
             if let Some((_, word)) = twice {
                 let detail =
                     format!("`one_of` lists `{}` twice.", quoting::shorten_for_message(&word.to_string()));
-                return wrong_declaration(evaluator, node.span, &detail, "list each value once");
+                return wrong_declaration(context, node.span, &detail, "list each value once");
             }
             if words.is_empty() {
                 let help = "list the values that it takes, or remove the line";
                 return wrong_declaration(
-                    evaluator,
+                    context,
                     node.span,
                     "`one_of` has no values, so no value is allowed.",
                     help,
@@ -159,7 +164,7 @@ fn read_one_of(evaluator: &Evaluator<'_, '_>, ty: &VariableType, node: &Node) ->
         }
         Ok(_) => Some(Vec::new()),
         Err(slip) => {
-            evaluator.context.problems.push(messages::mismatch_diagnostic(&slip, node.span));
+            context.problems.push(messages::mismatch_diagnostic(&slip, node.span));
             None
         }
     }

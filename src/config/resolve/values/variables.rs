@@ -10,7 +10,7 @@ use crate::config::diagnostics::messages::{self, evaluation_problem};
 use crate::config::input::files;
 use crate::config::merge::blocks::NamedEntries;
 use crate::config::request::{LoadRequest, SecretAccess};
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::{BoundVariables, EvaluationSite};
 use crate::config::resolve::values::deferred_secrets::{is_deferred_variable, resolve_deferred_secret};
 use crate::config::resolve::values::variable_declaration::variable_path;
@@ -60,7 +60,7 @@ pub(in crate::config) fn resolve_variables<'d>(
     declared: &NamedEntries<'d>,
     givers: &VariableSources<'d, '_>,
 ) -> BoundVariables {
-    undeclared_values(evaluator, declared, givers);
+    undeclared_values(evaluator.context, declared, givers);
     let mut bound = BoundVariables::default();
     let mut declarations = BTreeMap::new();
     for (name, entry) in declared {
@@ -76,7 +76,11 @@ pub(in crate::config) fn resolve_variables<'d>(
         let fits = |value: &Value| {
             evaluator
                 .context
-                .report_exceeded(charge_twice(evaluator, value), span, EvaluationSite::top_level(None))
+                .report_exceeded(
+                    charge_twice(evaluator.context, value),
+                    span,
+                    EvaluationSite::top_level(None),
+                )
                 .is_some()
         };
         let value = value.filter(fits);
@@ -88,9 +92,9 @@ pub(in crate::config) fn resolve_variables<'d>(
     bound
 }
 
-fn charge_twice(evaluator: &Evaluator<'_, '_>, value: &Value) -> Result<(), BudgetExceeded> {
-    evaluator.context.budget.charge_value(value)?;
-    evaluator.context.budget.charge_value(value)
+fn charge_twice(context: &ConfigContext<'_>, value: &Value) -> Result<(), BudgetExceeded> {
+    context.budget.charge_value(value)?;
+    context.budget.charge_value(value)
 }
 
 /// Returns the warning about a secret that is an argument of the command.
@@ -170,7 +174,7 @@ fn resolve_variable<'d>(
     if declaration.ty == VariableType::Secret && given.by == FLAG {
         evaluator.context.problems.push(secret_argument(name, place));
     }
-    let value = check_constraints(evaluator, name, declaration, value, &given.by, place)?;
+    let value = check_constraints(evaluator.context, name, declaration, value, &given.by, place)?;
     Some(with_name(evaluator, name, value))
 }
 
@@ -205,7 +209,8 @@ pub(in crate::config) fn by_itself<'d>(
     };
     match value {
         Ok(value) => {
-            let value = check_constraints(evaluator, name, declaration, value, "default", node.span)?;
+            let value =
+                check_constraints(evaluator.context, name, declaration, value, "default", node.span)?;
             Some(with_name(evaluator, name, value))
         }
         Err(slip) => {
@@ -340,7 +345,7 @@ fn secret_file(
 
 /// Checks a value against `one_of` and `check`.
 pub(in crate::config) fn check_constraints<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
     value: Value,
@@ -356,43 +361,42 @@ pub(in crate::config) fn check_constraints<'d>(
         // A deferred secret is checked once its value is available.
         return Some(value);
     }
-    let is_shown = !value.is_secret() && may_be_shown(evaluator, by, place);
+    let is_shown = !value.is_secret() && may_be_shown(context, by, place);
     let shown = quoting::shorten_for_message(&value.to_string());
     if !declaration.one_of.is_empty() && !declaration.one_of.contains(&value) {
         let by = format!("vars.{name}, set by {by},");
         let shown = is_shown.then_some(shown.as_str());
-        evaluator.context.problems.push(none_of(failed(by), &declaration.one_of, &value, shown));
+        context.problems.push(none_of(failed(by), &declaration.one_of, &value, shown));
         return None;
     }
     let Some(check) = declaration.check else { return Some(value) };
     let text = check.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}'));
-    let program = source.map(|source| evaluator.context.parse_program(source));
+    let program = source.map(|source| context.parse_program(source));
     let (Some(Ok(program)), Some(source)) = (program, source) else {
-        evaluator.context.problems.push(no_condition(check.span, None));
+        context.problems.push(no_condition(check.span, None));
         return Some(value);
     };
-    let mut scope =
-        ExpressionScope { budget: Some(evaluator.context.budget), ..ExpressionScope::default() };
+    let mut scope = ExpressionScope { budget: Some(context.budget), ..ExpressionScope::default() };
     scope.roots.insert("self".into(), CelValue::from_borrowed(&value));
-    scope.roots.insert("env".into(), CelValue::of_text(&evaluator.context.env));
-    scope.roots.insert("stack".into(), CelValue::of_text(&evaluator.context.stack));
+    scope.roots.insert("env".into(), CelValue::of_text(&context.env));
+    scope.roots.insert("stack".into(), CelValue::of_text(&context.stack));
     let verdict = match evaluate_program(&program, &scope) {
         Ok(Value::Bool(verdict)) => Some(verdict),
         // A check over a secret yields a secret; only its truth value is used here.
         Ok(Value::Secret(Secret::Derived(derived))) => derived.expose().as_ref().and_then(Value::as_bool),
         Ok(other) => {
-            evaluator.context.problems.push(no_condition(check.span, Some(&other)));
+            context.problems.push(no_condition(check.span, Some(&other)));
             return Some(value);
         }
         // The error message may contain the value.
         Err(EvaluationError::Failed(_)) if !is_shown => {
             let problem = failed(format!("The `check` of vars.{name}, set by {by}, has no value."));
-            evaluator.context.problems.push(problem.with_label(check.span, "this check fails"));
+            context.problems.push(problem.with_label(check.span, "this check fails"));
             return None;
         }
         Err(error) => {
-            evaluator.context.report_problem(
+            context.report_problem(
                 EvaluationSite::top_level(None),
                 evaluation_problem(&error, check.span, Some(source)),
             );
@@ -405,7 +409,7 @@ pub(in crate::config) fn check_constraints<'d>(
         } else {
             failed(format!("vars.{name}, set by {by}, is not what its `check` allows."))
         };
-        evaluator.context.problems.push(problem.with_label(check.span, "this check fails"));
+        context.problems.push(problem.with_label(check.span, "this check fails"));
         return None;
     }
     Some(value)
@@ -413,15 +417,15 @@ pub(in crate::config) fn check_constraints<'d>(
 
 /// Returns whether messages may show a value: not if it comes from a variable file, the process
 /// environment or a secret's own file.
-fn may_be_shown(evaluator: &Evaluator<'_, '_>, by: &str, place: Span) -> bool {
+fn may_be_shown(context: &ConfigContext<'_>, by: &str, place: Span) -> bool {
     let is_open =
         ["default", "--var"].contains(&by) || ["environments.", "use."].iter().any(|of| by.starts_with(of));
-    is_open && !evaluator.context.var_files.contains(&place.source)
+    is_open && !context.var_files.contains(&place.source)
 }
 
 /// Reports values for variables that are not declared.
 fn undeclared_values<'d>(
-    evaluator: &Evaluator<'_, 'd>,
+    context: &ConfigContext<'d>,
     declared: &NamedEntries<'d>,
     givers: &VariableSources<'d, '_>,
 ) {
@@ -434,13 +438,13 @@ fn undeclared_values<'d>(
         }
     };
     for name in givers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
-        evaluator.context.problems.push(problem(name, "--var"));
+        context.problems.push(problem(name, "--var"));
     }
     let files = givers
         .var_files
         .iter()
         .flat_map(|(path, document)| document.root.iter().map(move |entry| (path.to_string(), entry)));
-    let environment = format!("environments.{}", evaluator.context.env);
+    let environment = format!("environments.{}", context.env);
     let entries = files.chain(givers.environment.iter().map(|entry| (environment.clone(), entry)));
     let others = givers.others.iter().flat_map(|(name, vars)| {
         let by = Name::new(format!("environments.{name}"));
@@ -449,7 +453,7 @@ fn undeclared_values<'d>(
     for (by, entry) in entries.chain(others).filter(|(_, entry)| !declared.contains_key(&entry.key)) {
         let problem = problem(&entry.key, &by).first_at(entry.key_span);
         // A line that is broken may begin with a secret.
-        evaluator.context.problems.push(if evaluator.context.var_files.contains(&entry.key_span.source) {
+        context.problems.push(if context.var_files.contains(&entry.key_span.source) {
             problem.detail(format!(
                 "{by} gives a value, on this line, to a variable that no `vars` block declares."
             ))
