@@ -4,6 +4,7 @@
 pub(super) mod block_index;
 pub(super) mod blocks;
 pub(super) mod data_index;
+pub(super) mod declarations;
 pub(super) mod evaluator;
 pub(super) mod expressions;
 pub(super) mod external_references;

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use super::values::module_inputs::ModuleInput;
-use crate::config::check::declarations::{read_moves, read_removals};
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::messages::unknown_word;
@@ -16,6 +15,7 @@ use crate::config::resolve::blocks::expand::{
     BlockDeclarer, declare_blocks, declare_waiting, expand_block, resolve_known,
 };
 use crate::config::resolve::blocks::resource::resolve_blocks;
+use crate::config::resolve::declarations::{read_moves, read_removals};
 use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::resolved::ResolvedUnits;
 use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ModuleScope};
