@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use super::lifecycle_lists::lifecycle_problem;
-use crate::config::check::secret_sinks;
 use crate::config::diagnostics::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::input::files;
+use crate::config::input::sink_path::sink_path_refusal;
 use crate::config::keywords;
 use crate::config::resolve::block_index::DeclaredBlock;
 use crate::config::resolve::blocks::lifecycle_lists::read_ignore_drift;
@@ -285,7 +285,7 @@ pub(in crate::config) fn read_sink<'d>(
         *place = text(entry).ok()?;
         let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
         let why = path.and_then(|path| {
-            files::path_refusal(path).map(str::to_owned).or_else(|| secret_sinks::sink_path_refusal(path))
+            files::path_refusal(path).map(str::to_owned).or_else(|| sink_path_refusal(path))
         });
         if let Some(why) = why {
             evaluator.context.report_problem(
