@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::check::config::{CheckedParts, check_config};
 use super::check::{self, redact_sources, unused};
-use super::diagnostics::codes;
+use super::codes;
 use super::diagnostics::collector::DiagnosticCollector;
 use super::diagnostics::hints::suggestions::apply_suggestions;
 use super::diagnostics::variable_files::VariableFileRedactor;

@@ -5,6 +5,7 @@ pub mod edit;
 pub mod load;
 
 pub mod check;
+pub mod codes;
 pub mod convert;
 pub mod diagnostics;
 pub mod format;

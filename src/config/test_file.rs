@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::diagnostics::codes;
+use super::codes;
 use super::diagnostics::messages::unknown_key;
 use super::keywords::{
     Keywords, TEST, TEST_APPLIED, TEST_APPLY, TEST_BILL, TEST_FILE, TEST_GIVEN, TEST_PLAN, word_names,

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::resolve::block_index::{BlockExpansion, ModuleExpansion};
 use crate::config::resolve::evaluator::ConfigContext;
 use crate::config::resolve::resolved::ResolvedUnits;

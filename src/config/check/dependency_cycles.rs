@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::stack::model::Resource;
 use crate::model::address::Address;
 use crate::model::diagnostic::Diagnostic;

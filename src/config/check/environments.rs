@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::merge::blocks::NamedEntries;
 use crate::config::merge::header::is_plain;
 use crate::config::syntax::document::DocumentEntry;

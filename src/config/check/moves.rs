@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
 use crate::model::address::{Address, path_prefixes};
 use crate::model::diagnostic::Diagnostic;

@@ -1,7 +1,7 @@
 //! Check of the overrides (`environments.X.set`): one that replaced nothing is a mistake. In: the resolved units and the
 //! overrides, each marked if it was used. Out: diagnostics that name the nearest path.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::merge::overrides::{EXPANSION_KEYWORDS, override_path, unknown_step};
 use crate::config::resolve::block_index::BlockExpansion;
 use crate::config::resolve::evaluator::ConfigContext;

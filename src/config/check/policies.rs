@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::merge::blocks::{NamedEntries, not_a_block};

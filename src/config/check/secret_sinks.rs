@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::input::sink_path::fold_path;
 use crate::config::stack::model::{DeferredSecret, Resource, SecretOrigin, SecretSink, SinkUse};
 use crate::model::address::{Address, Name};

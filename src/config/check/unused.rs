@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::keywords;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::diagnostic::Diagnostic;

@@ -3,7 +3,7 @@
 use super::draft::StackDraft;
 use super::fields::FieldReader;
 use super::{app_spec, compose, render_blueprint};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::format;
 use crate::config::syntax::document::Syntax;
 use crate::config::syntax::limits::byte_span;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
-use super::codes;
+use crate::config::codes;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, Severity};

@@ -1,6 +1,6 @@
 //! Diagnostics that several modules report: unknown keywords, type mismatches, expressions that fail.
 
-use super::codes;
+use crate::config::codes;
 use crate::config::keywords::{self, Keywords};
 use crate::config::syntax::document::DocumentEntry;
 use crate::config::syntax::quoting;

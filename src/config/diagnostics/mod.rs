@@ -1,6 +1,5 @@
-//! Diagnostics of a configuration: their codes, messages, hints, and the collector that orders them.
+//! Diagnostics of a configuration: their messages, hints, and the collector that orders them.
 
-pub mod codes;
 pub(super) mod collector;
 pub mod hints;
 pub(super) mod messages;

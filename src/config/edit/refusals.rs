@@ -1,6 +1,6 @@
 //! Reasons why an edit is refused: one diagnostic each, with the location and what to change instead.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
 

@@ -4,7 +4,7 @@
 
 use super::include::IncludedFiles;
 use super::source_loader::{SourceUnit, SourceUnitLoader, SourceUnits};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::input::config_path::ConfigPath;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::Files;

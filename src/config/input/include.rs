@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source_loader::{SourceUnit, SourceUnitLoader};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::input::config_path::ConfigPath;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::syntax::document::{Document, Node, NodeValue};

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::too_large;
 use crate::config::syntax::budget;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, Scalar, ScalarForm};

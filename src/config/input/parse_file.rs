@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::list_shorthand;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::syntax::document::Document;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::syntax::{kdl, yaml};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::config_path::{ConfigPath, ConfigPathError};
 use super::files::Files;
 use super::parse_file;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::syntax::document::{Document, Node};
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::syntax::{budget, decode};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::keywords;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::blocks::{MergedDocuments, NamedEntries, not_a_block};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::keywords;
 use crate::config::stack::model::{ConfirmationMode, Environment};

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::input::list_shorthand::{expand_list_shorthand, is_computed};
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};

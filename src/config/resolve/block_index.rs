@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::stack::model::ExclusionReason;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::model::address::{Address, Name};

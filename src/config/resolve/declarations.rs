@@ -2,7 +2,7 @@
 //! merged lists. Out: entries whose addresses are those of the stack; a wrong entry is reported, and absent. Whether
 //! they fit the blocks is checked when all units are resolved.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords::{self, Keyword, Keywords};
 use crate::config::merge::blocks::MergedDocuments;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use super::block_index::BlockIndex;
 use super::data_index::DataSources;
 use super::scope::{EvaluationSite, ModuleScope, ResolvedValue};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::too_large;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::block_index::{EachValue, PathStep, PathTarget};
 use super::evaluator::{ConfigContext, Evaluator, NoLiveValues};
 use super::scope::{EvaluationSite, ResolvedValue};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::hints::expression_syntax;
 use crate::config::diagnostics::messages::evaluation_problem;
 use crate::config::input::files;

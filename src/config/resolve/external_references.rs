@@ -3,7 +3,7 @@
 use super::evaluator::{ConfigContext, Evaluator};
 use super::names::{has_attribute, is_late};
 use super::scope::{EvaluationSite, ModuleScope};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::model::address::{Address, Name};
 use crate::model::cel::{PathSegment, ReferencePath};
 use crate::model::diagnostic::{Diagnostic, nearest_name};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::evaluator::NoLiveValues;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::{mismatch_diagnostic, too_large};
 use crate::config::stack::model::{DataLookup, OtherStack, Stack};
 use crate::config::syntax::quoting;

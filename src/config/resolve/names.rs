@@ -4,7 +4,7 @@
 use super::block_index::{Each, EachValue};
 use super::evaluator::{ConfigContext, Evaluator};
 use super::scope::{EvaluationSite, LocalValue};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};

@@ -9,7 +9,7 @@ use super::names::{
     resolve_each, value_origin, variable_value,
 };
 use super::scope::{EvaluationSite, ResolvedValue};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::resolve::names::module_output;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;

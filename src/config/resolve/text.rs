@@ -5,7 +5,7 @@ use super::expressions::{compute_program, syntax_problem};
 use super::references::resolve_path;
 use super::scope::{EvaluationSite, ResolvedValue};
 use super::template::{TemplateError, TemplatePart, TextTemplate};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::evaluation_problem;
 use crate::model::address::Name;
 use crate::model::cel::PathSegment;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::values::module_inputs::ModuleInput;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::input::gather::source_of;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::evaluator::{ConfigContext, Evaluator};
 use super::scope::{EvaluationSite, ResolvedValue};
 use super::text::resolve_text;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::config::syntax::quoting;
 use crate::config::types::scalar;

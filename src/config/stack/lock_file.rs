@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::model::Stack;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::live::catalog::Catalog;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::declarations::Declarations;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{CelExpression, Expression};

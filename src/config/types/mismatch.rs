@@ -1,6 +1,6 @@
 //! Why a value does not fit its type, before it is known where the value is written.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 
 /// Why a value does not have a type.
 #[derive(Debug, Clone, PartialEq, Eq)]

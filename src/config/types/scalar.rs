@@ -4,7 +4,7 @@ use rust_decimal::Decimal;
 
 use super::mismatch::TypeMismatch;
 use super::text_format;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::syntax::document::{Scalar, ScalarForm};
 use crate::config::syntax::quoting::shorten_for_message;
 use crate::model::address::Name;

@@ -4,7 +4,7 @@ use ipnet::{IpNet, Ipv4Net};
 
 use super::cron;
 use super::mismatch::TypeMismatch;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::input::files;
 use crate::config::syntax::quoting::shorten_for_message;
 use crate::model::diagnostic::nearest_name;

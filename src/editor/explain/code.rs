@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::examples::{self, Example};
-use crate::config::diagnostics::codes as config_codes;
+use crate::config::codes as config_codes;
 use crate::config::syntax::limits;
 use crate::model::schema::Registry;
 

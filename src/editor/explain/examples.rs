@@ -63,7 +63,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::diagnostics::codes;
+    use crate::config::codes;
     use crate::config::input::files::{DirectoryEntry, Files};
     use crate::config::load::load;
     use crate::config::request::LoadRequest;

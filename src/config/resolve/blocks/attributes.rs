@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::{mismatch_diagnostic, unknown_key};
 use crate::config::resolve::evaluator::{ConfigContext, Evaluator};

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 
 use super::expansion_diagnostics::{describe_wait, for_each_problem, illegal_key, not_a_list};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::merge::blocks::{MergedDocuments, illegal_name, no_names, not_a_block};
 use crate::config::resolve::block_index::{

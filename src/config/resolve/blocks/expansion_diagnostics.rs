@@ -1,6 +1,6 @@
 //! The diagnostics of a block with `for_each`: what is wrong with its value or with a key of it.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::syntax::document::Node;
 use crate::config::syntax::quoting;
 use crate::model::address::{Address, is_legal_segment};

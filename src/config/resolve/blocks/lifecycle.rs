@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::lifecycle_lists::lifecycle_problem;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::input::files;

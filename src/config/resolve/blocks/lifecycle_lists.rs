@@ -1,7 +1,7 @@
 //! List keywords of a resource's block: `lifecycle.ignore_drift` and `depends_on`. The checks: each entry
 //! occurs once, names something that exists, and has an effect.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::resolve::block_index::{PathStep, PathTarget};

@@ -1,6 +1,6 @@
 //! Addresses of the plain entries of a list: an address derives from the value once that is known.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::input::list_shorthand::{shorthand_key, shorthand_value};
 use crate::config::resolve::block_index::PendingBlock;

@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use super::attributes::replaced_by;
 use super::lifecycle::PROJECT;
+use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::hints::other_tools;
-use crate::config::diagnostics::{codes, messages};
+use crate::config::diagnostics::messages;
 use crate::config::keywords;
 use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock, Each};
 use crate::config::resolve::blocks::attributes::resolve_attribute;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::input::config_path::ConfigPath;
 use crate::config::input::files;
 use crate::config::input::source_dir::{self, SourceError, SourceTree};

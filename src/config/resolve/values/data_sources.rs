@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
-use crate::config::diagnostics::{codes, messages};
+use crate::config::diagnostics::messages;
 use crate::config::input::config_path::{ConfigPath, ConfigPathError};
 use crate::config::keywords;
 use crate::config::merge::blocks::{KindEntries, NamedEntries, not_a_block};

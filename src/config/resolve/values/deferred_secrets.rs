@@ -2,7 +2,7 @@
 //! the value is not available, a placeholder represents it, which is never sent or stored.
 
 use super::variable_declaration::{VariableDeclaration, variable_path};
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::resolve::blocks::lifecycle::is_program_name;
 use crate::config::resolve::evaluator::Evaluator;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::merge::blocks::NamedEntries;
 use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ResolvedLocal};

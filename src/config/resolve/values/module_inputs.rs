@@ -3,7 +3,7 @@
 use super::variable_declaration::has_default;
 use std::collections::BTreeMap;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::merge::blocks::NamedEntries;
 use crate::config::resolve::evaluator::{ConfigContext, Evaluator};

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::merge::blocks::not_a_block;

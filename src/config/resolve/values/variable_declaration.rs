@@ -2,7 +2,8 @@
 
 use super::variable_problems::no_type;
 use super::variable_type::VariableType;
-use crate::config::diagnostics::{codes, messages};
+use crate::config::codes;
+use crate::config::diagnostics::messages;
 use crate::config::keywords;
 use crate::config::resolve::blocks::lifecycle::read_sink;
 use crate::config::resolve::evaluator::{ConfigContext, Evaluator};

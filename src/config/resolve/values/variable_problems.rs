@@ -1,6 +1,6 @@
 //! The diagnostics of a variable: no type, not one of its values, a condition that is none.
 
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::keywords;
 use crate::config::syntax::document::Node;

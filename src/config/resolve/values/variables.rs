@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::variable_declaration::{VariableDeclaration, read_declaration};
 use super::variable_problems::{no_condition, none_of};
 use super::variable_type::VariableType;
-use crate::config::diagnostics::codes;
+use crate::config::codes;
 use crate::config::diagnostics::messages::{self, evaluation_problem};
 use crate::config::input::files;
 use crate::config::merge::blocks::NamedEntries;
