@@ -2,10 +2,10 @@
 
 use crate::config::codes;
 use crate::config::keywords::{self, Keywords};
+use crate::config::syntax::budget::too_large;
 use crate::config::syntax::document::DocumentEntry;
 use crate::config::syntax::quoting;
 use crate::config::types::mismatch::TypeMismatch;
-use crate::model::budget::{MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::EvaluationError;
 use crate::model::source::Span;
@@ -27,17 +27,6 @@ pub(in crate::config) fn mismatch_diagnostic(slip: &TypeMismatch, span: Span) ->
 /// Returns the diagnostic of a key that is not among the keywords allowed in its context.
 pub(in crate::config) fn unknown_word(entry: &DocumentEntry, words: Keywords) -> Diagnostic {
     unknown_key(entry, &keywords::word_names(words).collect::<Vec<_>>())
-}
-
-/// Returns the problem of the value that does not fit into the stack's budget any more.
-pub(in crate::config) fn too_large(span: Span) -> Diagnostic {
-    Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
-        .with_label(span, "")
-        .detail(format!(
-            "Together they may have {} MiB of text and {MAX_VALUE_NODES} values in addition to the content of the files, at most 256 levels deep; each copy counts. This value exceeds that limit.",
-            MAX_VALUE_TEXT_BYTES >> 20
-        ))
-        .help("repeat less: shorten lists and texts that other values are computed from, or split the stack")
 }
 
 /// Returns the problem of an expression that has no value.

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use crate::config::codes;
-use crate::config::diagnostics::messages::too_large;
 use crate::config::syntax::budget;
+use crate::config::syntax::budget::too_large;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, Scalar, ScalarForm};
 use crate::model::address::Name;
 use crate::model::budget::Budget;

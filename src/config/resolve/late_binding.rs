@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use super::evaluator::NoLiveValues;
 use crate::config::codes;
-use crate::config::diagnostics::messages::{mismatch_diagnostic, too_large};
+use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::stack::model::{DataLookup, OtherStack, Stack};
+use crate::config::syntax::budget::too_large;
 use crate::config::syntax::quoting;
 use crate::config::types::conform::conform_to_type;
 use crate::model::address::{Address, Name};

@@ -3,10 +3,10 @@
 
 use super::document::{Document, DocumentEntry, Node, NodeValue};
 use super::limits::MAX_NODES;
-use crate::config::diagnostics::messages::too_large;
-use crate::model::budget::{Budget, BudgetExceeded};
+use crate::config::codes;
+use crate::model::budget::{Budget, BudgetExceeded, MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
 use crate::model::diagnostic::Diagnostic;
-use crate::model::source::Source;
+use crate::model::source::{Source, Span};
 
 /// Number of values that a file may produce in addition to ten per byte: small files may repeat values freely.
 const BASE_VALUES: usize = 100_000;
@@ -16,6 +16,17 @@ const MAX_REPEATED: usize = 600_000;
 
 /// Budget charge of a repeated node: it is larger than a value, and an editor keeps two copies.
 const REPEATED_NODES: usize = 4;
+
+/// Returns the problem of the value that does not fit into the stack's budget any more.
+pub(in crate::config) fn too_large(span: Span) -> Diagnostic {
+    Diagnostic::error(codes::TOO_LARGE, "the values of this stack take too much memory")
+        .with_label(span, "")
+        .detail(format!(
+            "Together they may have {} MiB of text and {MAX_VALUE_NODES} values in addition to the content of the files, at most 256 levels deep; each copy counts. This value exceeds that limit.",
+            MAX_VALUE_TEXT_BYTES >> 20
+        ))
+        .help("repeat less: shorten lists and texts that other values are computed from, or split the stack")
+}
 
 /// Remaining number of values that a file may have.
 #[derive(Debug)]

@@ -5,8 +5,8 @@ use ipnet::{IpNet, Ipv4Net};
 use super::cron;
 use super::mismatch::TypeMismatch;
 use crate::config::codes;
-use crate::config::input::files;
 use crate::config::syntax::quoting::shorten_for_message;
+use crate::config::types::relative_path::path_refusal;
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::TextFormat;
 
@@ -56,7 +56,7 @@ pub(in crate::config) fn check_format(text: &str, format: TextFormat) -> Result<
         TextFormat::Email => check_email(text),
         TextFormat::Taint => check_taint(text),
         TextFormat::PathName => path_name(text),
-        TextFormat::Directory => match files::path_refusal(text) {
+        TextFormat::Directory => match path_refusal(text) {
             None => Ok(()),
             Some(why) => {
                 Err(TypeMismatch::new(codes::CONFINED_PATH, "this path cannot be used", format!("{why}.")))

@@ -7,7 +7,6 @@ use super::lifecycle_lists::lifecycle_problem;
 use crate::config::codes;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages::unknown_word;
-use crate::config::input::files;
 use crate::config::input::sink_path::sink_path_refusal;
 use crate::config::keywords;
 use crate::config::resolve::block_index::DeclaredBlock;
@@ -19,6 +18,7 @@ use crate::config::resolve::text::resolve_text;
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::stack::model::{Lifecycle, OnRemove, SecretSink, Timeouts};
 use crate::config::syntax::document::{DocumentEntry, Node, Scalar, named_entries};
+use crate::config::types::relative_path::path_refusal;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
@@ -284,9 +284,8 @@ pub(in crate::config) fn read_sink<'d>(
         };
         *place = text(entry).ok()?;
         let path = place.as_deref().filter(|_| entry.key.ends_with("file"));
-        let why = path.and_then(|path| {
-            files::path_refusal(path).map(str::to_owned).or_else(|| sink_path_refusal(path))
-        });
+        let why =
+            path.and_then(|path| path_refusal(path).map(str::to_owned).or_else(|| sink_path_refusal(path)));
         if let Some(why) = why {
             evaluator.context.report_problem(
                 frame,

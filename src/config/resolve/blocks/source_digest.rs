@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use crate::config::codes;
 use crate::config::input::config_path::ConfigPath;
-use crate::config::input::files;
 use crate::config::input::source_dir::{self, SourceError, SourceTree};
 use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::scope::{EvaluationSite, ResolvedValue};
 use crate::config::stack::model::{Resource, SecretSink, SinkUse};
+use crate::config::types::relative_path::path_refusal;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
@@ -113,7 +113,7 @@ pub(in crate::config) fn check_secret_boundaries(
 /// Returns a directory's path relative to the stack's directory: a module's
 /// sources are below the module.
 fn path_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, Box<Diagnostic>> {
-    if evaluator.scope.files.is_none() || files::path_refusal(path).is_some() {
+    if evaluator.scope.files.is_none() || path_refusal(path).is_some() {
         return Ok(path.clone());
     }
     let here = ConfigPath::new(evaluator.context.read.path_from_root());
