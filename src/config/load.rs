@@ -5,12 +5,13 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::check::config::{CheckedParts, check_config};
-use super::check::{self, redact_sources, unused};
+use super::check::{self, unused};
 use super::codes;
 use super::diagnostics::collector::DiagnosticCollector;
 use super::diagnostics::hints::suggestions::apply_suggestions;
 use super::diagnostics::variable_files::VariableFileRedactor;
 use super::input::gather::read_own_files;
+use super::input::redact_sources;
 use super::merge::blocks::{merge_documents, merge_environments};
 use super::merge::config::{MergedConfig, merge_config};
 use super::merge::header::{self, choose_environment, resolve_header};

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use super::check::redact_sources;
 use super::diagnostics::variable_files::{self, VariableFileRedactor};
 use super::input::config_path::ConfigPath;
 use super::input::gather::gather_units;
 use super::input::nested_children;
 use super::input::parse_file::parse_document;
+use super::input::redact_sources;
 use super::input::source_loader::SourceUnits;
 use super::request::{FilesRef, LoadRequest};
 use super::syntax::budget;

@@ -8,7 +8,6 @@ pub mod environments;
 pub(super) mod moves;
 pub(super) mod overrides;
 pub mod policies;
-pub(super) mod redact_sources;
 pub mod secret_sinks;
 pub(super) mod service_rules;
 pub(super) mod unused;

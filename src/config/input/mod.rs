@@ -8,6 +8,7 @@ pub(super) mod include;
 pub(super) mod list_shorthand;
 pub(super) mod nested_children;
 pub mod parse_file;
+pub(super) mod redact_sources;
 pub(super) mod sink_path;
 pub mod source_dir;
 pub(super) mod source_loader;

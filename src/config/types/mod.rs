@@ -6,3 +6,4 @@ pub(super) mod mismatch;
 pub(super) mod relative_path;
 pub(super) mod scalar;
 pub(super) mod text_format;
+pub(super) mod variable_type;

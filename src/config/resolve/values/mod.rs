@@ -7,5 +7,4 @@ pub(in crate::config) mod module_inputs;
 pub(in crate::config) mod recipients;
 pub(in crate::config) mod variable_declaration;
 mod variable_problems;
-pub(in crate::config) mod variable_type;
 pub(in crate::config) mod variables;

@@ -1,7 +1,6 @@
 //! Declarations of variables.
 
 use super::variable_problems::no_type;
-use super::variable_type::VariableType;
 use crate::config::codes;
 use crate::config::diagnostics::messages;
 use crate::config::keywords;
@@ -11,6 +10,7 @@ use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::model::SecretSink;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::config::syntax::quoting;
+use crate::config::types::variable_type::VariableType;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::variable_declaration::{VariableDeclaration, read_declaration};
 use super::variable_problems::{no_condition, none_of};
-use super::variable_type::VariableType;
 use crate::config::codes;
 use crate::config::diagnostics::messages::{self, evaluation_problem};
 use crate::config::input::files;
@@ -17,6 +16,7 @@ use crate::config::resolve::values::variable_declaration::variable_path;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, Scalar};
 use crate::config::syntax::quoting;
 use crate::config::types::mismatch::TypeMismatch;
+use crate::config::types::variable_type::VariableType;
 use crate::model::address::Name;
 use crate::model::budget::BudgetExceeded;
 use crate::model::cel::evaluate_program;

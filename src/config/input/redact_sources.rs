@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::resolve::values::variable_type::VariableType;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entries};
+use crate::config::types::variable_type::VariableType;
 use crate::model::address::Name;
 use crate::model::source::Span;
 
