@@ -17,8 +17,8 @@ use std::io;
 use std::path::Path;
 
 use stead::config::input::files::{DirectoryEntry, Files};
+use stead::config::input::request::LoadRequest;
 use stead::config::load::load;
-use stead::config::request::LoadRequest;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::{Diagnostic, Severity};
 use stead::model::source::{Source, Sources};

@@ -11,15 +11,15 @@ use super::diagnostics::collector::DiagnosticCollector;
 use super::diagnostics::hints::suggestions::apply_suggestions;
 use super::diagnostics::variable_files::VariableFileRedactor;
 use super::input::gather::read_own_files;
+use super::input::parsed_files::{ParsedFiles, parse_files};
 use super::input::redact_sources;
+use super::input::request::{FilesRef, LoadRequest};
 use super::merge::blocks::{merge_documents, merge_environments};
 use super::merge::config::{MergedConfig, merge_config};
 use super::merge::header::{self, choose_environment, resolve_header};
 use super::merge::overrides::{self, AppliedOverrides, Overrides};
-use super::parse::{ParsedFiles, parse_files};
-use super::request::{FilesRef, LoadRequest};
-use super::resolve::evaluator::ConfigContext;
-use super::resolve::resolved::ResolvedConfig;
+use super::resolve::context::evaluator::ConfigContext;
+use super::resolve::context::resolved::ResolvedConfig;
 use super::resolve::stack::resolve_config;
 use super::resolve::untyped_values::resolve_untyped;
 use super::resolve::values::variables::VariableSources;
@@ -40,7 +40,7 @@ pub struct LoadFailure {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A stack without its sources and its digest. It is a `Stack` once `locate` added them.
+/// A stack without its sources and its digest. It is a `Stack` once `LoadOutcome::into_stack` added them.
 struct UnlocatedStack(Stack);
 
 /// Output of all phases: what was resolved, and the problems. The stack may be used only if no problem is an error.
@@ -53,22 +53,30 @@ struct LoadOutcome {
 impl LoadOutcome {
     /// Returns the diagnostics with confidential text redacted.
     fn into_diagnostics(self, sources: &Sources) -> Vec<Diagnostic> {
-        let mut found = self.problems.into_diagnostics();
-        self.withheld.redact(&mut found, sources);
-        found
+        redacted_diagnostics(self.problems, &self.withheld, sources)
     }
 
     /// Returns the stack with its sources and its digest, and the diagnostics.
     fn into_stack(self, sources: Sources) -> (Stack, Vec<Diagnostic>) {
-        let UnlocatedStack(mut stack) = self.stack;
-        stack.digest = stack_digest(&stack, &self.problems);
-        let mut found = self.problems.into_diagnostics();
-        self.withheld.redact(&mut found, &sources);
+        let Self { stack: UnlocatedStack(mut stack), problems, withheld } = self;
+        stack.digest = stack_digest(&stack, &problems);
+        let found = redacted_diagnostics(problems, &withheld, &sources);
         stack.sources = sources;
         (stack, found)
     }
 }
 
+fn redacted_diagnostics(
+    problems: DiagnosticCollector,
+    withheld: &VariableFileRedactor,
+    sources: &Sources,
+) -> Vec<Diagnostic> {
+    let mut found = problems.into_diagnostics();
+    withheld.redact(&mut found, sources);
+    found
+}
+
+/// Returns the digest of a stack; after an error, which is reported, an empty string.
 fn stack_digest(stack: &Stack, problems: &DiagnosticCollector) -> String {
     let input = digest::StackDigestInput {
         name: &stack.name,

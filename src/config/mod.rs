@@ -12,8 +12,6 @@ pub mod format;
 pub mod input;
 pub mod keywords;
 mod merge;
-mod parse;
-pub mod request;
 pub mod resolve;
 pub mod stack;
 pub mod syntax;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use stead::config::input::files::Files;
+use stead::config::input::request::LoadRequest;
 use stead::config::load::{check, load};
-use stead::config::request::LoadRequest;
 use stead::config::syntax::parse_cache::ParseCache;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Diagnostic;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use stead::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
+use stead::config::input::request::LoadRequest;
 use stead::config::load::load;
-use stead::config::request::LoadRequest;
 use stead::config::stack::model::Stack;
 use stead::kinds::REGISTRY;
 use stead::model::diagnostic::Severity;

@@ -10,8 +10,8 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stead::cloud::client::Client;
+use stead::config::input::request::LoadRequest;
 use stead::config::load::load;
-use stead::config::request::LoadRequest;
 use stead::config::stack::model::Stack;
 use stead::config::syntax::document::Syntax;
 use stead::emulator::seed::seed_objects;

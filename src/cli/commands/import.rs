@@ -28,7 +28,7 @@ use crate::cli::stack::project::{LoadedStack, StackSources};
 use crate::cli::stack::source_edits::SourceEdits;
 use crate::config::edit::{Edit, EditPath};
 use crate::config::format::blocks::PrintedEntry;
-use crate::config::request::LoadRequest;
+use crate::config::input::request::LoadRequest;
 use crate::config::stack::module_path::{kind_at, module_of};
 use crate::config::syntax::document::Syntax;
 use crate::kinds::REGISTRY;

@@ -16,7 +16,7 @@ use crate::cli::service::catalog_cache;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::Files;
-use crate::config::request::LoadRequest;
+use crate::config::input::request::LoadRequest;
 use crate::config::syntax::decode;
 use crate::editor::lsp::{LanguageServer, WorkspaceDisk};
 use crate::kinds::REGISTRY;

@@ -251,8 +251,8 @@ fn display_location(place: &SourceLocation) -> String {
 mod tests {
     use super::*;
     use crate::config::input::files::{DirectoryEntry, Files};
+    use crate::config::input::request::LoadRequest;
     use crate::config::load::load;
-    use crate::config::request::LoadRequest;
     use crate::kinds::REGISTRY;
     use crate::model::source::{Source, Sources};
 

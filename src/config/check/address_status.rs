@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use crate::config::codes;
-use crate::config::resolve::block_index::{BlockExpansion, ModuleExpansion};
-use crate::config::resolve::evaluator::ConfigContext;
-use crate::config::resolve::resolved::ResolvedUnits;
+use crate::config::resolve::context::block_index::{BlockExpansion, ModuleExpansion};
+use crate::config::resolve::context::evaluator::ConfigContext;
+use crate::config::resolve::context::resolved::ResolvedUnits;
 use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{Address, Name};

@@ -11,12 +11,12 @@ use crate::config::keywords::{self};
 use crate::config::merge::blocks::MergedDocuments;
 use crate::config::resolve::blocks::expand::resolve_known;
 use crate::config::resolve::blocks::expand::resolve_when;
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::resolved::ResolvedConfig;
+use crate::config::resolve::context::scope::EvaluationSite;
 use crate::config::resolve::declarations::{
     DeclarationItem, read_list_items, report_invalid_declaration, resource_at,
 };
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
-use crate::config::resolve::resolved::ResolvedConfig;
-use crate::config::resolve::scope::EvaluationSite;
 use crate::config::stack::declarations::{Declarations, ImportDeclaration, RemovedDeclaration};
 use crate::model::address::{Address, Name};
 use crate::model::source::Span;

@@ -3,9 +3,9 @@
 
 use crate::config::codes;
 use crate::config::merge::overrides::{EXPANSION_KEYWORDS, override_path, unknown_step};
-use crate::config::resolve::block_index::BlockExpansion;
-use crate::config::resolve::evaluator::ConfigContext;
-use crate::config::resolve::resolved::ResolvedUnits;
+use crate::config::resolve::context::block_index::BlockExpansion;
+use crate::config::resolve::context::evaluator::ConfigContext;
+use crate::config::resolve::context::resolved::ResolvedUnits;
 use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};

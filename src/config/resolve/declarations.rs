@@ -6,7 +6,7 @@ use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords::{self, Keyword, Keywords};
 use crate::config::merge::blocks::MergedDocuments;
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::stack::declarations::{MovedDeclaration, RemovedAction, RemovedDeclaration};
 use crate::config::stack::module_path::{kind_at, module_of};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};

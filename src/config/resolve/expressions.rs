@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::block_index::{EachValue, PathStep, PathTarget};
-use super::evaluator::{ConfigContext, Evaluator, NoLiveValues};
-use super::scope::{EvaluationSite, ResolvedValue};
 use crate::config::codes;
 use crate::config::diagnostics::hints::expression_syntax;
 use crate::config::diagnostics::messages::evaluation_problem;
 use crate::config::input::files;
+use crate::config::resolve::context::block_index::{EachValue, PathStep, PathTarget};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator, NoLiveValues};
+use crate::config::resolve::context::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::external_references::resolve_external;
 use crate::config::resolve::names::{
     absent_resource, dead_end, each_value, has_attribute, is_late, kind_of, local_value,

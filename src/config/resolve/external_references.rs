@@ -1,9 +1,9 @@
 //! References to data lookups and to outputs of other stacks.
 
-use super::evaluator::{ConfigContext, Evaluator};
 use super::names::{has_attribute, is_late};
-use super::scope::{EvaluationSite, ModuleScope};
 use crate::config::codes;
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::scope::{EvaluationSite, ModuleScope};
 use crate::model::address::{Address, Name};
 use crate::model::cel::{PathSegment, ReferencePath};
 use crate::model::diagnostic::{Diagnostic, nearest_name};

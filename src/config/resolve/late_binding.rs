@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::evaluator::NoLiveValues;
 use crate::config::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
+use crate::config::resolve::context::evaluator::NoLiveValues;
 use crate::config::stack::model::{DataLookup, OtherStack, Stack};
 use crate::config::syntax::budget::too_large;
 use crate::config::syntax::quoting;

@@ -1,18 +1,14 @@
 //! Resolution of names and expressions: one recursive phase over the stack and its modules. In: merged
 //! blocks. Out: resources whose attributes are values, or expressions that wait for other resources.
 
-pub(super) mod block_index;
 pub(super) mod blocks;
-pub(super) mod data_index;
+pub(super) mod context;
 pub(super) mod declarations;
-pub(super) mod evaluator;
 pub(super) mod expressions;
 pub(super) mod external_references;
 pub mod late_binding;
 pub(super) mod names;
 pub(super) mod references;
-pub(super) mod resolved;
-pub(super) mod scope;
 pub(super) mod stack;
 pub(super) mod template;
 pub(super) mod text;

@@ -1,10 +1,10 @@
 //! Names in scope: variables, locals, `each`, outputs of modules and declared resources, with the diagnostics for
 //! names that mean nothing. No expression is evaluated here.
 
-use super::block_index::{Each, EachValue};
-use super::evaluator::{ConfigContext, Evaluator};
-use super::scope::{EvaluationSite, LocalValue};
 use crate::config::codes;
+use crate::config::resolve::context::block_index::{Each, EachValue};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::scope::{EvaluationSite, LocalValue};
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};

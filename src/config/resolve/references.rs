@@ -1,15 +1,15 @@
 //! References: resolution of `$path`, and diagnostics for paths that resolve to nothing.
 
-use super::block_index::{PathStep, PathTarget};
-use super::evaluator::Evaluator;
 use super::expressions::deep_path;
 use super::external_references::external_reference;
 use super::names::{
     absent_resource, dead_end, has_attribute, is_late, kind_of, local_value, module_name_prefix,
     resolve_each, value_origin, variable_value,
 };
-use super::scope::{EvaluationSite, ResolvedValue};
 use crate::config::codes;
+use crate::config::resolve::context::block_index::{PathStep, PathTarget};
+use crate::config::resolve::context::evaluator::Evaluator;
+use crate::config::resolve::context::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::names::module_output;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::evaluator::{ConfigContext, Evaluator};
-use super::resolved::{ResolvedConfig, ResolvedUnits};
-use super::scope::{EvaluationSite, LocalValue, ModuleScope};
 use crate::config::merge::blocks::{MergedDocuments, NamedEntries};
 use crate::config::resolve::blocks::resource::find_project;
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::resolved::{ResolvedConfig, ResolvedUnits};
+use crate::config::resolve::context::scope::{EvaluationSite, LocalValue, ModuleScope};
 use crate::config::resolve::text::resolve_text;
 use crate::config::resolve::unit::resolve_unit;
 use crate::config::resolve::untyped_values::resolve_untyped;

@@ -1,12 +1,12 @@
 //! Texts with references and expressions: `$path`, `${…}`, and texts that contain them.
 
-use super::evaluator::{Evaluator, NoLiveValues};
 use super::expressions::{compute_program, syntax_problem};
 use super::references::resolve_path;
-use super::scope::{EvaluationSite, ResolvedValue};
 use super::template::{TemplateError, TemplatePart, TextTemplate};
 use crate::config::codes;
 use crate::config::diagnostics::messages::evaluation_problem;
+use crate::config::resolve::context::evaluator::{Evaluator, NoLiveValues};
+use crate::config::resolve::context::scope::{EvaluationSite, ResolvedValue};
 use crate::model::address::Name;
 use crate::model::cel::PathSegment;
 use crate::model::diagnostic::Diagnostic;

@@ -10,15 +10,15 @@ use crate::config::diagnostics::messages::unknown_word;
 use crate::config::input::gather::source_of;
 use crate::config::keywords;
 use crate::config::merge::blocks::{MergedDocuments, not_a_block};
-use crate::config::resolve::block_index::{BlockExpansion, Each, ModuleExpansion};
 use crate::config::resolve::blocks::expand::{
     BlockDeclarer, declare_blocks, declare_waiting, expand_block, resolve_known,
 };
 use crate::config::resolve::blocks::resource::resolve_blocks;
+use crate::config::resolve::context::block_index::{BlockExpansion, Each, ModuleExpansion};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::resolved::ResolvedUnits;
+use crate::config::resolve::context::scope::{EvaluationSite, LocalBinding, LocalValue, ModuleScope};
 use crate::config::resolve::declarations::{read_moves, read_removals};
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
-use crate::config::resolve::resolved::ResolvedUnits;
-use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ModuleScope};
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::resolve::values::data_sources::{declared_lookups, resolve_lookups};
 use crate::config::resolve::values::locals::LocalOrCall;

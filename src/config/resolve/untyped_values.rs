@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::evaluator::{ConfigContext, Evaluator};
-use super::scope::{EvaluationSite, ResolvedValue};
 use super::text::resolve_text;
 use crate::config::codes;
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::scope::{EvaluationSite, ResolvedValue};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::config::syntax::quoting;
 use crate::config::types::scalar;

@@ -65,8 +65,8 @@ mod tests {
     use super::*;
     use crate::config::codes;
     use crate::config::input::files::{DirectoryEntry, Files};
+    use crate::config::input::request::LoadRequest;
     use crate::config::load::load;
-    use crate::config::request::LoadRequest;
     use crate::kinds::REGISTRY;
     use crate::model::source::{Source, Sources};
 

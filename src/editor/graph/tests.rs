@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::*;
 use crate::config::input::files::{DirectoryEntry, Files};
+use crate::config::input::request::LoadRequest;
 use crate::config::load::load;
-use crate::config::request::LoadRequest;
 use crate::kinds::REGISTRY;
 use crate::model::source::{Source, Sources};
 

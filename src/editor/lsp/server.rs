@@ -16,7 +16,7 @@ use super::workspace::multi_env_diagnostics::DiagnosticsByEnvironment;
 use crate::config::edit::EditableFile;
 use crate::config::format;
 use crate::config::input::discovery::{is_stack_file, is_test_file};
-use crate::config::request::LoadRequest;
+use crate::config::input::request::LoadRequest;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::schema::Registry;
 

@@ -13,7 +13,7 @@ use super::protocol::{LspRange, Position, TextEdit};
 use super::text_change::apply_edits;
 use super::{LanguageServer, WorkspaceDisk};
 use crate::config::input::files::Files;
-use crate::config::request::LoadRequest;
+use crate::config::input::request::LoadRequest;
 use crate::kinds::REGISTRY;
 use crate::model::live::catalog::Catalog;
 

@@ -8,8 +8,8 @@ use super::draft::{ImportDraft, MarkOwner, PlaintextSecret, SecretVariable, can_
 use super::draft_inputs::{DraftInputs, DraftOmissions, unmanageable_objects};
 use super::suggestions::{self, ImportOmission, ReferenceSuggestion};
 use crate::config::format::blocks::{self, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
+use crate::config::input::request::{FilesRef, LoadRequest};
 use crate::config::load::{LoadFailure, load};
-use crate::config::request::{FilesRef, LoadRequest};
 use crate::config::stack::model::Stack;
 use crate::config::syntax::document::Syntax;
 use crate::ledger::journal::record::Record;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use stead::config::input::files::Files;
+use stead::config::input::request::LoadRequest;
 use stead::config::load::load;
-use stead::config::request::LoadRequest;
 use stead::config::stack::model::Stack;
 use stead::config::stack::module_path::kind_at;
 use stead::config::syntax::decode::decode_utf8;

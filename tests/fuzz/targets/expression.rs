@@ -1,7 +1,7 @@
 //! Expressions: the text between `${` and `}`, and texts of a configuration with such parts in them.
 
+use stead::config::input::request::LoadRequest;
 use stead::config::load::load;
-use stead::config::request::LoadRequest;
 use stead::kinds::REGISTRY;
 use stead::model::address::{Address, Name};
 use stead::model::cel::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path, evaluate_program};

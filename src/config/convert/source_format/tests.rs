@@ -1,8 +1,8 @@
 //! Other tools' files, and the stacks that they become: each is a valid one.
 
 use super::*;
+use crate::config::input::request::LoadRequest;
 use crate::config::load::load;
-use crate::config::request::LoadRequest;
 use crate::kinds::REGISTRY;
 use crate::model::source::Sources;
 use crate::model::values::secret::Secret;

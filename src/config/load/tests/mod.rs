@@ -33,7 +33,7 @@ use std::path::Path;
 
 use super::load;
 use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
-use crate::config::request::LoadRequest;
+use crate::config::input::request::LoadRequest;
 use crate::config::stack::model::Stack;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;

@@ -8,14 +8,14 @@ use super::expansion_diagnostics::{describe_wait, for_each_problem, illegal_key,
 use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::merge::blocks::{MergedDocuments, illegal_name, no_names, not_a_block};
-use crate::config::resolve::block_index::{
+use crate::config::resolve::blocks::plain_entries::{by_value, is_new};
+use crate::config::resolve::context::block_index::{
     BlockExpansion, BlockIndex, DeclaredBlock, Each, EachValue, ParentInstance, PendingBlock,
 };
-use crate::config::resolve::blocks::plain_entries::{by_value, is_new};
-use crate::config::resolve::data_index::DataSources;
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::data_index::DataSources;
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::scope::{EvaluationSite, ModuleScope};
 use crate::config::resolve::references::resolve_path;
-use crate::config::resolve::scope::{EvaluationSite, ModuleScope};
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;

@@ -4,9 +4,9 @@
 use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
-use crate::config::resolve::block_index::{PathStep, PathTarget};
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
-use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::context::block_index::{PathStep, PathTarget};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::scope::EvaluationSite;
 use crate::config::stack::model::{IgnoreDrift, Resource};
 use crate::config::syntax::document::{Node, NodeValue};
 use crate::config::syntax::quoting;

@@ -1,8 +1,8 @@
 //! Overrides of instances and modules, applied while each resource is resolved.
 
 use crate::config::merge::overrides::{EXPANSION_KEYWORDS, OverrideTarget, override_path, walk_path};
-use crate::config::resolve::block_index::DeclaredBlock;
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::block_index::DeclaredBlock;
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Address;
 

@@ -3,9 +3,9 @@
 use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::input::list_shorthand::{shorthand_key, shorthand_value};
-use crate::config::resolve::block_index::PendingBlock;
-use crate::config::resolve::evaluator::Evaluator;
-use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::context::block_index::PendingBlock;
+use crate::config::resolve::context::evaluator::Evaluator;
+use crate::config::resolve::context::scope::EvaluationSite;
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::model::address::{Address, is_legal_segment};
 use crate::model::diagnostic::Diagnostic;

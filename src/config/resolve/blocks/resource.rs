@@ -10,7 +10,6 @@ use crate::config::diagnostics::collector::InstanceContext;
 use crate::config::diagnostics::hints::other_tools;
 use crate::config::diagnostics::messages;
 use crate::config::keywords;
-use crate::config::resolve::block_index::{BlockExpansion, DeclaredBlock, Each};
 use crate::config::resolve::blocks::attributes::resolve_attribute;
 use crate::config::resolve::blocks::lifecycle::{
     deliver_secret, project_of, read_lifecycle, secret_has_a_place,
@@ -18,8 +17,9 @@ use crate::config::resolve::blocks::lifecycle::{
 use crate::config::resolve::blocks::lifecycle_lists::{depends_on, ignored_for_nothing};
 use crate::config::resolve::blocks::override_values::{not_written, override_values, replaced_in};
 use crate::config::resolve::blocks::source_digest::replace_with_digest;
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
-use crate::config::resolve::scope::EvaluationSite;
+use crate::config::resolve::context::block_index::{BlockExpansion, DeclaredBlock, Each};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::scope::EvaluationSite;
 use crate::config::stack::model::{AttributeSetting, Lifecycle, Resource};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};
 use crate::config::types::scalar;

@@ -5,7 +5,7 @@ use super::variable_declaration::{VariableDeclaration, variable_path};
 use crate::config::codes;
 use crate::config::diagnostics::collector::DiagnosticCollector;
 use crate::config::resolve::blocks::lifecycle::is_program_name;
-use crate::config::resolve::evaluator::Evaluator;
+use crate::config::resolve::context::evaluator::Evaluator;
 use crate::config::stack::model::{DeferredSecret, Resource, SecretOrigin, SecretSink};
 use crate::config::syntax::document::DocumentEntry;
 use crate::config::types::mismatch::TypeMismatch;

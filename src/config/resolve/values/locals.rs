@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::codes;
 use crate::config::merge::blocks::NamedEntries;
-use crate::config::resolve::evaluator::{ConfigContext, Evaluator};
-use crate::config::resolve::scope::{EvaluationSite, LocalBinding, LocalValue, ResolvedLocal};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
+use crate::config::resolve::context::scope::{EvaluationSite, LocalBinding, LocalValue, ResolvedLocal};
 use crate::config::resolve::template::{TemplatePart, TextTemplate};
 use crate::config::resolve::untyped_values::resolve_untyped;
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::config::input::files::Files;
-use crate::config::request::LoadRequest;
+use crate::config::input::request::LoadRequest;
 use crate::editor::lsp::protocol::{LspRange, TextEdit};
 use crate::editor::lsp::text_change::apply_edits;
 use crate::editor::lsp::{LanguageServer, WorkspaceDisk};

@@ -7,7 +7,7 @@ use std::slice;
 use super::files::{TextFile, Workspace, WorkspaceDisk};
 use super::multi_env_diagnostics::DiagnosticsByEnvironment;
 use super::open_documents::normalize_path;
-use crate::config::request::LoadRequest;
+use crate::config::input::request::LoadRequest;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::{load, test_file};
 use crate::editor::lsp::lines::LineIndex;

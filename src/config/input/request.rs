@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::input::files::Files;
+use super::files::Files;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
 use crate::model::values::secret::Secret;

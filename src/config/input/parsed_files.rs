@@ -4,17 +4,17 @@
 
 use std::collections::BTreeMap;
 
-use super::diagnostics::variable_files::{self, VariableFileRedactor};
-use super::input::config_path::ConfigPath;
-use super::input::gather::gather_units;
-use super::input::nested_children;
-use super::input::parse_file::parse_document;
-use super::input::redact_sources;
-use super::input::source_loader::SourceUnits;
+use super::config_path::ConfigPath;
+use super::gather::gather_units;
+use super::nested_children;
+use super::parse_file::parse_document;
+use super::redact_sources;
 use super::request::{FilesRef, LoadRequest};
-use super::syntax::budget;
-use super::syntax::document::Document;
-use super::syntax::parse_cache::ParseCache;
+use super::source_loader::SourceUnits;
+use crate::config::diagnostics::variable_files::{self, VariableFileRedactor};
+use crate::config::syntax::budget;
+use crate::config::syntax::document::Document;
+use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::address::Name;
 use crate::model::budget::Budget;
 use crate::model::diagnostic::Diagnostic;
@@ -22,23 +22,23 @@ use crate::model::schema::Registry;
 use crate::model::source::{Source, SourceId, Sources, Span};
 
 /// Parsed files of one load. Only `parse_files` makes it, and only if all of them parse.
-pub(super) struct ParsedFiles {
+pub(in crate::config) struct ParsedFiles {
     /// Documents of the stack, followed by those of its modules.
-    pub(super) units: Vec<Vec<Document>>,
+    pub(in crate::config) units: Vec<Vec<Document>>,
     /// Directories of the units, in the same order.
-    pub(super) places: Vec<ConfigPath>,
+    pub(in crate::config) places: Vec<ConfigPath>,
     /// Index of the unit for each module call, by the span of its `source`.
-    pub(super) calls: BTreeMap<Span, usize>,
+    pub(in crate::config) calls: BTreeMap<Span, usize>,
     /// Variable files, highest precedence first.
-    pub(super) vars: Vec<(Name, Document)>,
+    pub(in crate::config) vars: Vec<(Name, Document)>,
     /// Name of the requested environment; `None` chooses the default.
-    pub(super) environment: Option<Name>,
+    pub(in crate::config) environment: Option<Name>,
     /// Budget for all values of the stack.
-    pub(super) budget: Budget,
+    pub(in crate::config) budget: Budget,
 }
 
 /// Parses all files: the stack's, those that it includes and uses, and the variable files.
-pub(super) fn parse_files(
+pub(in crate::config) fn parse_files(
     registry: Registry,
     sources: &mut Sources,
     request: &LoadRequest,
