@@ -160,7 +160,7 @@ fn check_denial_path(
     match (path.root.as_str(), first) {
         ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.env.clone()))),
         ("stack", _) => {
-            drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())))
+            drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())));
         }
         ("vars" | "locals", Some(name)) => {
             let value = match path.root.as_str() {
@@ -179,7 +179,7 @@ fn check_denial_path(
             bind_value(bindings, &path.root, name, value.clone());
         }
         ("plan", Some(name)) => {
-            one_of(evaluator.context, name, PLAN_FIELDS.iter().copied(), "A plan", span)?
+            one_of(evaluator.context, name, PLAN_FIELDS.iter().copied(), "A plan", span)?;
         }
         ("self", _) if on.is_empty() => {
             return no_policy(

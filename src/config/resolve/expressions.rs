@@ -452,7 +452,7 @@ fn bind_known_values<'d>(
             }
             "env" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.env.clone()))),
             "stack" => {
-                drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())))
+                drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())));
             }
             "module" => {
                 bindings.insert(path.root.clone(), Value::Text(evaluator.scope.front.clone()));

@@ -31,37 +31,19 @@ pub(in crate::config) fn resolve_path<'d>(
         ("stack", []) => Some(Value::Text(evaluator.context.stack.clone()).into()),
         ("module", []) => Some(Value::Text(module_name_prefix(evaluator, span, frame)?.clone()).into()),
         ("vars", [name, rest @ ..]) => {
-            let resolved = resolve_inside(
-                evaluator,
-                variable_value(evaluator, name, span, frame)?,
-                path,
-                rest,
-                span,
-                frame,
-            )?;
+            let base = variable_value(evaluator, name, span, frame)?;
+            let resolved = resolve_inside(evaluator, base, path, rest, span, frame)?;
             Some(ResolvedValue { origin: value_origin(evaluator, "vars", name), ..resolved })
         }
         ("use", [name, rest @ ..]) => {
             let steps: Vec<Option<&Name>> = rest.iter().map(Some).collect();
-            resolve_inside(
-                evaluator,
-                module_output(evaluator, name, &steps, span, frame)?,
-                path,
-                rest,
-                span,
-                frame,
-            )
+            let base = module_output(evaluator, name, &steps, span, frame)?;
+            resolve_inside(evaluator, base, path, rest, span, frame)
         }
         ("data" | "stacks", steps) => external_path(evaluator, root, steps, path, span, frame),
         ("locals", [name, rest @ ..]) => {
-            let resolved = resolve_inside(
-                evaluator,
-                local_value(evaluator, name, span, frame)?,
-                path,
-                rest,
-                span,
-                frame,
-            )?;
+            let base = local_value(evaluator, name, span, frame)?;
+            let resolved = resolve_inside(evaluator, base, path, rest, span, frame)?;
             Some(ResolvedValue { origin: value_origin(evaluator, "locals", name), ..resolved })
         }
         ("each", [name, rest @ ..]) => {

@@ -40,7 +40,7 @@ pub(in crate::config) fn resolve_config<'d>(
     let evaluated = expression.and_then(|(text, span)| evaluate_requested(&evaluator, text, span));
     let named = values_by_name(&evaluator, merged);
     let project = find_project(&evaluator, &units.resources);
-    ResolvedConfig { project, outputs, recipients, evaluated, named, scope, units }
+    ResolvedConfig { scope, units, project, outputs, recipients, evaluated, named }
 }
 
 /// Resolves the requested expression: `$path`, `${…}`, or bare CEL.

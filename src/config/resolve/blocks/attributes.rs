@@ -62,14 +62,15 @@ pub(in crate::config) fn resolve_typed<'d>(
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    charge_node(evaluator.context, node, frame)?;
+    let context = evaluator.context;
+    charge_node(context, node, frame)?;
     match (&node.value, ty) {
         (NodeValue::Null, _) => Some(Value::Null.into()),
         (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
             if suggested_expression(evaluator, &scalar.text, frame).is_some() =>
         {
             let right = suggested_expression(evaluator, &scalar.text, frame)?;
-            report_mismatch(evaluator.context, &written_as_text(&scalar.text, &right), node.span, frame)
+            report_mismatch(context, &written_as_text(&scalar.text, &right), node.span, frame)
         }
         (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
             let resolved = resolve_text(evaluator, &scalar.text, node.span, frame)?;
@@ -85,16 +86,14 @@ pub(in crate::config) fn resolve_typed<'d>(
         }
         (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
             let slip = single_value_mismatch(ty, node);
-            report_mismatch(evaluator.context, &slip, node.span, frame)
+            report_mismatch(context, &slip, node.span, frame)
         }
         (NodeValue::Scalar(scalar), ty) => match scalar::parse_typed(scalar, ty) {
             Ok(value) => Some(value.into()),
-            Err(slip) => report_mismatch(
-                evaluator.context,
-                &with_reference_hint(evaluator, slip, &scalar.text, ty),
-                node.span,
-                frame,
-            ),
+            Err(slip) => {
+                let slip = with_reference_hint(evaluator, slip, &scalar.text, ty);
+                report_mismatch(context, &slip, node.span, frame)
+            }
         },
         (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
             resolve_list(evaluator, ty, of, items, node.span, frame)
@@ -109,20 +108,16 @@ pub(in crate::config) fn resolve_typed<'d>(
             let slip = TypeMismatch::wrong_type(&type_name(ty), "a list");
             let pairs = other_tools::suggest_map_entries(items).filter(|_| matches!(ty, Type::Map(_)));
             let slip = pairs.into_iter().fold(slip, TypeMismatch::help);
-            report_mismatch(evaluator.context, &slip, node.span, frame)
+            report_mismatch(context, &slip, node.span, frame)
         }
-        (NodeValue::Mapping(_), ty) => report_mismatch(
-            evaluator.context,
-            &TypeMismatch::wrong_type(&type_name(ty), "a map"),
-            node.span,
-            frame,
-        ),
-        (NodeValue::Bare, ty) => report_mismatch(
-            evaluator.context,
-            &TypeMismatch::wrong_type(&type_name(ty), "nothing"),
-            node.span,
-            frame,
-        ),
+        (NodeValue::Mapping(_), ty) => {
+            let slip = TypeMismatch::wrong_type(&type_name(ty), "a map");
+            report_mismatch(context, &slip, node.span, frame)
+        }
+        (NodeValue::Bare, ty) => {
+            let slip = TypeMismatch::wrong_type(&type_name(ty), "nothing");
+            report_mismatch(context, &slip, node.span, frame)
+        }
     }
 }
 

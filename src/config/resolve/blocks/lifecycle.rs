@@ -79,7 +79,7 @@ pub(in crate::config) fn read_lifecycle<'d>(
                 lifecycle.replace = read_choice(evaluator.context, value, &words, frame);
             }
             "ignore_drift" => {
-                lifecycle.ignore_drift = read_ignore_drift(evaluator.context, kind, value, frame)
+                lifecycle.ignore_drift = read_ignore_drift(evaluator.context, kind, value, frame);
             }
             "timeouts" => lifecycle.timeouts = read_timeouts(evaluator.context, value, frame),
             "final_snapshot" if kind.final_copy.is_none() => {

@@ -54,11 +54,12 @@ pub(in crate::config) fn read_declaration<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
 ) -> Option<VariableDeclaration<'d>> {
+    let context = evaluator.context;
     let Some(keys) = named_entries(&entry.value) else {
         let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let word = if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
         let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
-        return wrong_declaration(evaluator.context, entry.value.span, "A declaration is a map.", &help);
+        return wrong_declaration(context, entry.value.span, "A declaration is a map.", &help);
     };
     let mut declaration = VariableDeclaration {
         entry,
@@ -76,7 +77,7 @@ pub(in crate::config) fn read_declaration<'d>(
             "type" => {
                 let ty = key.value.scalar().and_then(|scalar| VariableType::parse(&scalar.text));
                 let Some(ty) = ty else {
-                    evaluator.context.problems.push(no_type(&key.value));
+                    context.problems.push(no_type(&key.value));
                     return None;
                 };
                 declaration.ty = ty;
@@ -85,7 +86,7 @@ pub(in crate::config) fn read_declaration<'d>(
             "one_of" => one_of = Some(&key.value),
             "check" => declaration.check = Some(&key.value),
             "from_file" => declaration.from_file = Some(key),
-            "description" => check_description(evaluator.context, &key.value)?,
+            "description" => check_description(context, &key.value)?,
             "generate" | "source" => declaration.awaited = Some(key),
             "deliver_secret" => {
                 let address = Address::new("vars", &variable_path(evaluator, &entry.key));
@@ -97,24 +98,19 @@ pub(in crate::config) fn read_declaration<'d>(
                 declaration.deliver = Some(read_sink(evaluator, key, EvaluationSite::top_level(None))?);
             }
             _ => {
-                evaluator.context.problems.push(messages::unknown_word(key, keywords::VARIABLE));
+                context.problems.push(messages::unknown_word(key, keywords::VARIABLE));
                 return None;
             }
         }
     }
     if let (Some(_), Some(default)) = (declaration.from_file, declaration.default) {
         let help = "keep one of `from_file` and `default`";
-        return wrong_declaration(
-            evaluator.context,
-            default.span,
-            "`from_file` gives the value already.",
-            help,
-        );
+        return wrong_declaration(context, default.span, "`from_file` gives the value already.", help);
     }
     if let Some(node) = one_of {
-        declaration.one_of = read_one_of(evaluator.context, &declaration.ty, node)?;
+        declaration.one_of = read_one_of(context, &declaration.ty, node)?;
     }
-    soundly_awaited(evaluator.context, &declaration)?;
+    soundly_awaited(context, &declaration)?;
     Some(declaration)
 }
 
