@@ -48,7 +48,7 @@ const fn figures(in_cycles: usize, misplaced_impls: usize, long_files: usize) ->
 /// The figures of each top folder now: modules in cycles, misplaced inherent impls, long files. A folder that is not
 /// listed has none. The goal is an empty table.
 const FIGURES: &[(&str, Figures)] = &[
-    ("config", figures(0, 0, 2)),
+    ("config", figures(0, 0, 1)),
     ("emulator", figures(0, 6, 0)),
     ("ledger", figures(0, 0, 1)),
     ("model", figures(0, 0, 3)),

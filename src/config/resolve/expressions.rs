@@ -1,47 +1,33 @@
 //! Expressions: a `${…}` computed as far as everything that it names is known.
 
+mod evaluation;
+
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use self::evaluation::{ExpressionPaths, bind_known_values, evaluate_in_scope};
 use crate::config::codes;
 use crate::config::diagnostics::hints::expression_syntax;
 use crate::config::diagnostics::messages::evaluation_problem;
 use crate::config::input::files;
-use crate::config::resolve::context::block_index::{EachValue, PathStep, PathTarget};
-use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator, NoLiveValues};
+use crate::config::resolve::context::block_index::{PathStep, PathTarget};
+use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::context::scope::{EvaluationSite, ResolvedValue};
 use crate::config::resolve::external_references::resolve_external;
 use crate::config::resolve::names::{
     absent_resource, dead_end, each_value, has_attribute, is_late, kind_of, local_value,
     module_name_prefix, module_output, resolve_each, value_origin, variable_value,
 };
-use crate::model::address::{Address, Name};
-use crate::model::budget::{Budget, BudgetExceeded};
-use crate::model::cel::evaluate_program;
-use crate::model::cel::{
-    CelObject, CelProgram, CelValue, ExpressionScope, FILES_BINDING, PathSegment, ReferencePath,
-    SyntaxError, bind_path,
-};
+use crate::model::address::Name;
+use crate::model::cel::{CelProgram, FILES_BINDING, PathSegment, ReferencePath, SyntaxError};
 use crate::model::diagnostic::Diagnostic;
-use crate::model::evaluate::evaluate_within;
 use crate::model::expression::{CelExpression, EvaluationError, Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::values::secret::Secret;
-use crate::model::values::value::{Attributes, Value};
-
-/// Targets of the paths in one expression.
-#[derive(Default)]
-struct ExpressionPaths<'p> {
-    objects: Vec<Address>,
-    /// Maps that must exist even if they are empty: `vm`, `vm.web`.
-    places: Vec<String>,
-    absent: Vec<Address>,
-    paths: Vec<&'p ReferencePath>,
-    origin: Option<Name>,
-}
+use crate::model::values::value::Value;
 
 pub(in crate::config) fn syntax_problem(
     context: &ConfigContext<'_>,
@@ -326,151 +312,6 @@ fn unknown_parts<'d>(
     Some(waiting)
 }
 
-fn evaluate_in_scope<'d>(
-    evaluator: &Evaluator<'_, 'd>,
-    program: &CelProgram,
-    (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
-    span: Span,
-    frame: EvaluationSite<'_, 'd>,
-    read: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<Value, EvaluationError> {
-    let values: Vec<(&Name, Value)> = waiting
-        .iter()
-        .map(|(path, part)| Ok((path, evaluate_within(part, &NoLiveValues, evaluator.context.budget)?)))
-        .collect::<Result<_, EvaluationError>>()?;
-    let objects: Vec<CelObject> = named
-        .objects
-        .iter()
-        .map(|address| CelObject {
-            address: address.clone(),
-            attributes: Attributes::new(),
-            complete: false,
-        })
-        .collect();
-    let written = written_each(evaluator, named, span, frame);
-    let mut scope = ExpressionScope {
-        read: Some(read),
-        budget: Some(evaluator.context.budget),
-        ..ExpressionScope::default()
-    };
-    let text = |text: &Name| CelValue::Scalar(Value::Text(text.clone()));
-    scope.roots.insert("vars".into(), CelValue::of_map(&evaluator.scope.variables.values));
-    scope.roots.insert("locals".into(), CelValue::of_map(&evaluator.scope.local_values));
-    scope.roots.insert("use".into(), CelValue::of_map(&evaluator.scope.use_values));
-    scope.roots.insert("env".into(), text(&evaluator.context.env));
-    scope.roots.insert("stack".into(), text(&evaluator.context.stack));
-    scope.roots.insert("module".into(), text(&evaluator.scope.front));
-    for place in &named.places {
-        if !scope.roots.contains_key(place.as_str()) {
-            bind_path(&mut scope.roots, place.split('.'), CelValue::empty_map());
-        }
-    }
-    for object in &objects {
-        if let Some(path) = object.address.strip_module(&evaluator.scope.prefix) {
-            bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
-        }
-    }
-    if let Some(each) = frame.each {
-        bind_path(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
-        let known = match &each.value {
-            EachValue::Known(value) => Some(value),
-            _ => written.as_ref(),
-        };
-        if let Some(value) = known {
-            bind_path(&mut scope.roots, ["each", "value"].into_iter(), CelValue::from_borrowed(value));
-        }
-    }
-    // In `local_values`, a local that waits is already unknown.
-    let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
-    for (path, value) in values.iter().filter(|(path, _)| later(path)) {
-        bind_path(&mut scope.roots, path.split('.'), CelValue::from_borrowed(value));
-    }
-    evaluate_program(program, &scope)
-}
-
-/// Returns the literal `each.value` if it is known and the expression refers to it.
-fn written_each<'d>(
-    evaluator: &Evaluator<'_, 'd>,
-    named: &ExpressionPaths<'_>,
-    span: Span,
-    frame: EvaluationSite<'_, 'd>,
-) -> Option<Value> {
-    let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
-    if !named.paths.iter().any(|path| path.root == "each") {
-        return None;
-    }
-    match each_value(evaluator, each, span, frame)? {
-        Expression::Value(value) => Some(value),
-        _ => None,
-    }
-}
-
-/// Returns the known values that an expression names, and no more.
-fn bind_known_values<'d>(
-    evaluator: &Evaluator<'_, 'd>,
-    named: &ExpressionPaths<'_>,
-    span: Span,
-    frame: EvaluationSite<'_, 'd>,
-) -> Result<BTreeMap<Name, Value>, BudgetExceeded> {
-    let mut bindings = BTreeMap::new();
-    for path in &named.paths {
-        let names: Vec<&Name> = path
-            .segments
-            .iter()
-            .map_while(|segment| match segment {
-                PathSegment::Name(name) => Some(name),
-                PathSegment::Computed(_) => None,
-            })
-            .collect();
-        match path.root.as_str() {
-            "vars" => {
-                copy_known_part(
-                    &mut bindings,
-                    &path.root,
-                    &evaluator.scope.variables.values,
-                    &names,
-                    evaluator.context.budget,
-                )?;
-            }
-            "locals" => {
-                copy_known_part(
-                    &mut bindings,
-                    &path.root,
-                    &evaluator.scope.local_values,
-                    &names,
-                    evaluator.context.budget,
-                )?;
-            }
-            "use" => {
-                copy_known_part(
-                    &mut bindings,
-                    &path.root,
-                    &evaluator.scope.use_values,
-                    &names,
-                    evaluator.context.budget,
-                )?;
-            }
-            "env" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.env.clone()))),
-            "stack" => {
-                drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())));
-            }
-            "module" => {
-                bindings.insert(path.root.clone(), Value::Text(evaluator.scope.front.clone()));
-            }
-            "each" => {
-                let Some(each) = frame.each else { continue };
-                let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
-                if let Some(Expression::Value(value)) = each_value(evaluator, each, span, frame) {
-                    values.insert("value".into(), value);
-                }
-                copy_known_part(&mut bindings, &path.root, &values, &names, evaluator.context.budget)?;
-            }
-            _ => {}
-        }
-    }
-    Ok(bindings)
-}
-
 /// Returns the names of segments; a computed one has none.
 fn names_of<'s>(segments: &'s [PathSegment]) -> Vec<Option<&'s Name>> {
     let name = |segment: &'s PathSegment| match segment {
@@ -535,30 +376,4 @@ fn narrow_to_part<'e>(mut base: &'e Expression, path: &[PathSegment]) -> (&'e Ex
         used += 1;
     }
     (base, used)
-}
-
-/// Copies the part of a map that a path names, as far as it is known.
-fn copy_known_part(
-    into: &mut BTreeMap<Name, Value>,
-    root: &Name,
-    from: &Attributes,
-    path: &[&Name],
-    budget: &Budget,
-) -> Result<(), BudgetExceeded> {
-    let place = into.entry(root.clone()).or_insert_with(|| Value::Map(BTreeMap::new()));
-    let (Value::Map(place), Some((first, rest))) = (&mut *place, path.split_first()) else {
-        budget.charge_map(from.len())?;
-        from.values().try_for_each(|value| budget.charge_value(value))?;
-        *place = Value::Map(from.clone());
-        return Ok(());
-    };
-    match from.get(*first) {
-        Some(Value::Map(inner)) if !rest.is_empty() => copy_known_part(place, first, inner, rest, budget)?,
-        Some(value) if !value.is_unknown() => {
-            budget.charge_value(value)?;
-            place.insert((*first).clone(), value.clone());
-        }
-        _ => {}
-    }
-    Ok(())
 }

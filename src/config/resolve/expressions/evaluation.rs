@@ -1,0 +1,190 @@
+//! Evaluation of one expression: the scope with the values that are known, and the bindings that an expression keeps when
+//! it waits for live objects.
+
+use std::collections::BTreeMap;
+
+use crate::config::resolve::context::block_index::EachValue;
+use crate::config::resolve::context::evaluator::{Evaluator, NoLiveValues};
+use crate::config::resolve::context::scope::EvaluationSite;
+use crate::config::resolve::names::each_value;
+use crate::model::address::{Address, Name};
+use crate::model::budget::{Budget, BudgetExceeded};
+use crate::model::cel::evaluate_program;
+use crate::model::cel::{
+    CelObject, CelProgram, CelValue, ExpressionScope, PathSegment, ReferencePath, bind_path,
+};
+use crate::model::evaluate::evaluate_within;
+use crate::model::expression::{EvaluationError, Expression};
+use crate::model::source::Span;
+use crate::model::values::value::{Attributes, Value};
+
+/// Targets of the paths in one expression.
+#[derive(Default)]
+pub(super) struct ExpressionPaths<'p> {
+    /// Live objects that the paths name.
+    pub(super) objects: Vec<Address>,
+    /// Maps that must exist even if they are empty: `vm`, `vm.web`.
+    pub(super) places: Vec<String>,
+    /// Resources that this environment leaves out, and that no test guards.
+    pub(super) absent: Vec<Address>,
+    pub(super) paths: Vec<&'p ReferencePath>,
+    /// What decided the first value that a variable or local names; `None` if none did.
+    pub(super) origin: Option<Name>,
+}
+
+/// Evaluates a program over the values that are known in the scope. `waiting` holds the parts of the roots that wait for
+/// live objects; `read` gives the text of a file.
+pub(super) fn evaluate_in_scope<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    program: &CelProgram,
+    (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Value, EvaluationError> {
+    let values: Vec<(&Name, Value)> = waiting
+        .iter()
+        .map(|(path, part)| Ok((path, evaluate_within(part, &NoLiveValues, evaluator.context.budget)?)))
+        .collect::<Result<_, EvaluationError>>()?;
+    let objects: Vec<CelObject> = named
+        .objects
+        .iter()
+        .map(|address| CelObject {
+            address: address.clone(),
+            attributes: Attributes::new(),
+            complete: false,
+        })
+        .collect();
+    let written = written_each(evaluator, named, span, frame);
+    let mut scope = ExpressionScope {
+        read: Some(read),
+        budget: Some(evaluator.context.budget),
+        ..ExpressionScope::default()
+    };
+    let text = |text: &Name| CelValue::Scalar(Value::Text(text.clone()));
+    scope.roots.insert("vars".into(), CelValue::of_map(&evaluator.scope.variables.values));
+    scope.roots.insert("locals".into(), CelValue::of_map(&evaluator.scope.local_values));
+    scope.roots.insert("use".into(), CelValue::of_map(&evaluator.scope.use_values));
+    scope.roots.insert("env".into(), text(&evaluator.context.env));
+    scope.roots.insert("stack".into(), text(&evaluator.context.stack));
+    scope.roots.insert("module".into(), text(&evaluator.scope.front));
+    for place in &named.places {
+        if !scope.roots.contains_key(place.as_str()) {
+            bind_path(&mut scope.roots, place.split('.'), CelValue::empty_map());
+        }
+    }
+    for object in &objects {
+        if let Some(path) = object.address.strip_module(&evaluator.scope.prefix) {
+            bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
+        }
+    }
+    if let Some(each) = frame.each {
+        bind_path(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
+        let known = match &each.value {
+            EachValue::Known(value) => Some(value),
+            _ => written.as_ref(),
+        };
+        if let Some(value) = known {
+            bind_path(&mut scope.roots, ["each", "value"].into_iter(), CelValue::from_borrowed(value));
+        }
+    }
+    // In `local_values`, a local that waits is already unknown.
+    let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
+    for (path, value) in values.iter().filter(|(path, _)| later(path)) {
+        bind_path(&mut scope.roots, path.split('.'), CelValue::from_borrowed(value));
+    }
+    evaluate_program(program, &scope)
+}
+
+/// Returns the literal `each.value` if it is known and the expression refers to it.
+fn written_each<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    named: &ExpressionPaths<'_>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Option<Value> {
+    let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
+    if !named.paths.iter().any(|path| path.root == "each") {
+        return None;
+    }
+    match each_value(evaluator, each, span, frame)? {
+        Expression::Value(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Returns the known values that an expression names, and no more: an expression that waits is stored in plans, so it
+/// must not carry values that it does not use.
+pub(super) fn bind_known_values<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    named: &ExpressionPaths<'_>,
+    span: Span,
+    frame: EvaluationSite<'_, 'd>,
+) -> Result<BTreeMap<Name, Value>, BudgetExceeded> {
+    let mut bindings = BTreeMap::new();
+    for path in &named.paths {
+        let names: Vec<&Name> = path
+            .segments
+            .iter()
+            .map_while(|segment| match segment {
+                PathSegment::Name(name) => Some(name),
+                PathSegment::Computed(_) => None,
+            })
+            .collect();
+        let values = match path.root.as_str() {
+            "vars" => Some(&evaluator.scope.variables.values),
+            "locals" => Some(&evaluator.scope.local_values),
+            "use" => Some(&evaluator.scope.use_values),
+            _ => None,
+        };
+        if let Some(values) = values {
+            copy_known_part(&mut bindings, &path.root, values, &names, evaluator.context.budget)?;
+            continue;
+        }
+        match path.root.as_str() {
+            "env" => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.env.clone()))),
+            "stack" => {
+                drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())));
+            }
+            "module" => {
+                bindings.insert(path.root.clone(), Value::Text(evaluator.scope.front.clone()));
+            }
+            "each" => {
+                let Some(each) = frame.each else { continue };
+                let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
+                if let Some(Expression::Value(value)) = each_value(evaluator, each, span, frame) {
+                    values.insert("value".into(), value);
+                }
+                copy_known_part(&mut bindings, &path.root, &values, &names, evaluator.context.budget)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(bindings)
+}
+
+/// Copies the part of a map that a path names, as far as it is known.
+fn copy_known_part(
+    into: &mut BTreeMap<Name, Value>,
+    root: &Name,
+    from: &Attributes,
+    path: &[&Name],
+    budget: &Budget,
+) -> Result<(), BudgetExceeded> {
+    let place = into.entry(root.clone()).or_insert_with(|| Value::Map(BTreeMap::new()));
+    let (Value::Map(place), Some((first, rest))) = (&mut *place, path.split_first()) else {
+        budget.charge_map(from.len())?;
+        from.values().try_for_each(|value| budget.charge_value(value))?;
+        *place = Value::Map(from.clone());
+        return Ok(());
+    };
+    match from.get(*first) {
+        Some(Value::Map(inner)) if !rest.is_empty() => copy_known_part(place, first, inner, rest, budget)?,
+        Some(value) if !value.is_unknown() => {
+            budget.charge_value(value)?;
+            place.insert((*first).clone(), value.clone());
+        }
+        _ => {}
+    }
+    Ok(())
+}
