@@ -262,13 +262,13 @@ impl ImportCommand<'_> {
     ) -> Result<ImportResult, CliFailure> {
         let below = self.begun.project.files();
         // Declared resources are planned with the secrets that are available.
-        let at_hand = deferred_secrets::collect_available_secrets(
+        let available_secrets = deferred_secrets::collect_available_secrets(
             &self.begun.project,
             &self.ledger,
             &world.snapshot,
         )?
         .secrets;
-        let request = LoadRequest { at_hand, ..self.begun.request.clone() };
+        let request = LoadRequest { available_secrets, ..self.begun.request.clone() };
         let order = ImportRequest {
             inputs: self.plan_inputs(options, world),
             files: &self.begun.files,

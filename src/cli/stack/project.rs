@@ -111,8 +111,12 @@ impl LoadedStack {
         settings: &Settings,
         var_files: Vec<(String, String)>,
     ) -> Result<Self, CliFailure> {
-        let request =
-            LoadRequest { var_files, pinned: None, pretend: true, ..evaluation_request(settings)? };
+        let request = LoadRequest {
+            var_files,
+            pinned: None,
+            accepts_placeholders: true,
+            ..evaluation_request(settings)?
+        };
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &request)
     }
 
@@ -136,7 +140,7 @@ impl LoadedStack {
         let sources = files.sources.clone();
         let (stack, mut warnings) = load::load(REGISTRY, files.sources, request, &below)?;
         // The first resolution checks the sinks; the second one, with the secrets, has the same sinks.
-        if request.at_hand.is_empty() {
+        if request.available_secrets.is_empty() {
             let diagnostics = sink_checks::across_environments(&stack, &sources, request, &below);
             if !diagnostics.is_empty() {
                 return Err(Box::new(LoadFailure { sources: stack.sources, diagnostics }).into());
@@ -157,7 +161,7 @@ impl LoadedStack {
             Some(anew) => (anew.0.clone(), anew.1.clone()),
             None => return Err(CliFailure::new(Exit::Failed, "the stack awaits no secrets")),
         };
-        let request = LoadRequest { at_hand: secrets.clone(), ..request };
+        let request = LoadRequest { available_secrets: secrets.clone(), ..request };
         let files = StackFiles { sources, diagnostics: Vec::new() };
         let whole = Self::resolve(&self.settings, files, &request)?;
         if whole.stack.digest != self.stack.digest {

@@ -42,7 +42,7 @@ pub(in crate::config) fn check_config<'d>(
     for cycle in dependency_cycles::dependency_cycles(resources) {
         context.problems.push(cycle);
     }
-    let deferred_secrets = context.awaited.take();
+    let deferred_secrets = context.deferred_secrets.take();
     let sinks = check_sinks(context, resources, &deferred_secrets);
     service_rules::check(resources, pinned, &context.problems);
     CheckedParts { declarations, policies, sinks, deferred_secrets }

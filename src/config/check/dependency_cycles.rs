@@ -26,11 +26,11 @@ pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagno
             }
         }
     }
-    let Err(knots) = graph.topological_order() else { return Vec::new() };
-    knots
+    let Err(cycles) = graph.topological_order() else { return Vec::new() };
+    cycles
         .into_iter()
-        .map(|knot| {
-            let members: HashMap<&Address, &Resource> = knot
+        .map(|cycle| {
+            let members: HashMap<&Address, &Resource> = cycle
                 .iter()
                 .filter_map(|id| resources.get(*graph.get(*id)?))
                 .map(|resource| (&resource.address, resource))

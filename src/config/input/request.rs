@@ -22,10 +22,10 @@ pub struct LoadRequest {
     /// Pinned catalog names, for checks without a network.
     pub pinned: Option<Catalog>,
     /// Deferred secrets whose values this run has, by the paths of their variables.
-    pub at_hand: BTreeMap<Name, Secret>,
+    pub available_secrets: BTreeMap<Name, Secret>,
     /// Whether placeholders of deferred secrets are used as if they were the secrets, because
     /// the run creates nothing real.
-    pub pretend: bool,
+    pub accepts_placeholders: bool,
     /// Access of this run to secrets.
     pub secrets: SecretAccess,
     /// An expression to evaluate besides, as an output would be (`stead eval`).

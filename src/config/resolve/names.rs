@@ -21,7 +21,7 @@ pub(in crate::config) fn module_name_prefix<'e, 'd>(
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Name> {
     if evaluator.scope.depth > 0 {
-        return Some(&evaluator.scope.front);
+        return Some(&evaluator.scope.name_prefix);
     }
     evaluator.context.report_problem(
         frame,

@@ -29,7 +29,7 @@ pub(in crate::config) fn resolve_config<'d>(
     expression: Option<(&str, Span)>,
 ) -> ResolvedConfig<'d> {
     let mut units = ResolvedUnits::default();
-    let mut scope = ModuleScope { spoken: vec![Name::default()], ..ModuleScope::default() };
+    let mut scope = ModuleScope { override_names: vec![Name::default()], ..ModuleScope::default() };
     scope.variables = resolve_variables(&units.evaluator(context, &scope), &merged.vars, variables);
     let recipients = resolve_recipients(&units.evaluator(context, &scope), merged.secrets);
     units.data.stacks = declared_stacks(context, &merged.stacks);

@@ -44,8 +44,8 @@ const MAX_BLOCKS: usize = 1_000_000;
 struct ModuleInstance<'d> {
     module: usize,
     prefix: Name,
-    front: Name,
-    spoken: Vec<Name>,
+    name_prefix: Name,
+    override_names: Vec<Name>,
     inputs: BTreeMap<Name, ModuleInput>,
     /// Budget charge of the inputs.
     cost: BudgetCharge,
@@ -199,10 +199,11 @@ fn bind_instance<'d>(
     let before = evaluator.context.budget.mark();
     let inputs = resolve_inputs(evaluator, module, with, &entry.key, frame);
     let cost = evaluator.context.budget.cost_since(before);
-    let front = name_prefix(evaluator, entry, body, key, frame)?;
+    let name_prefix = instance_name_prefix(evaluator, entry, body, key, frame)?;
     let prefix = prefix_of(evaluator.scope, &entry.key, key);
-    let spoken = evaluator.context.overrides.instance_names(&evaluator.scope.spoken, &entry.key, key);
-    Some(ModuleInstance { module, prefix, front, spoken, inputs, cost, call: entry })
+    let override_names =
+        evaluator.context.overrides.instance_names(&evaluator.scope.override_names, &entry.key, key);
+    Some(ModuleInstance { module, prefix, name_prefix, override_names, inputs, cost, call: entry })
 }
 
 fn prefix_of(scope: &ModuleScope, name: &Name, key: Option<&Name>) -> Name {
@@ -212,22 +213,23 @@ fn prefix_of(scope: &ModuleScope, name: &Name, key: Option<&Name>) -> Name {
 
 /// Returns the name prefix of an instance's resources: its `name`, else the instance's own name and
 /// key, prefixed with those of the enclosing modules.
-fn name_prefix<'d>(
+fn instance_name_prefix<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
     body: &'d [DocumentEntry],
     key: Option<&Name>,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<Name> {
-    let said = match body.iter().find(|word| word.key == "name") {
+    let own_name = match body.iter().find(|word| word.key == "name") {
         Some(word) => {
             Some(module_name(evaluator, &word.value, EvaluationSite { early: Some("`name`"), ..frame })?)
         }
         None => None,
     };
-    let own = [Some(&entry.key), key].into_iter().flatten().map(Name::as_str);
-    let own: Vec<&str> = said.as_ref().map_or_else(|| own.collect(), |said| vec![said.as_str()]);
-    let parts = [evaluator.scope.front.as_str()].into_iter().chain(own).filter(|part| !part.is_empty());
+    let default = [Some(&entry.key), key].into_iter().flatten().map(Name::as_str);
+    let last: Vec<&str> = own_name.as_ref().map_or_else(|| default.collect(), |name| vec![name.as_str()]);
+    let parts =
+        [evaluator.scope.name_prefix.as_str()].into_iter().chain(last).filter(|part| !part.is_empty());
     Some(Name::new(parts.collect::<Vec<_>>().join("-")))
 }
 
@@ -273,7 +275,7 @@ fn read_call<'d>(
         );
         return None;
     };
-    let module = *context.calls.get(&source.span)?;
+    let module = *context.module_calls.get(&source.span)?;
     let with = match body.iter().find(|key| key.key == "with") {
         Some(with) => {
             let entries = named_entries(&with.value);
@@ -319,7 +321,7 @@ fn resolve_instance<'d>(
     caller_depth: usize,
     units: &mut ResolvedUnits<'d>,
 ) -> Option<Expression> {
-    let ModuleInstance { module, prefix, front, spoken, inputs, cost, call } = instance;
+    let ModuleInstance { module, prefix, name_prefix, override_names, inputs, cost, call } = instance;
     let depth = caller_depth + 1;
     if units.exhausted || context.problems.are_closed() {
         return None;
@@ -336,14 +338,14 @@ fn resolve_instance<'d>(
         return None;
     }
     let merged = context.modules.get(module)?;
-    let place = context.places.get(module).cloned().unwrap_or_default();
-    let files = context.read.in_dir(&place.path());
+    let directory = context.module_dirs.get(module).cloned().unwrap_or_default();
+    let files = context.root_files.in_dir(&directory.path());
     let mut scope = ModuleScope {
         prefix: prefix.clone(),
-        front,
-        spoken,
+        name_prefix,
+        override_names,
         files,
-        place,
+        directory,
         depth,
         cost,
         ..ModuleScope::default()

@@ -183,8 +183,8 @@ crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars
     }
     assert_eq!(stack.awaited.keys().collect::<Vec<_>>(), ["s", "t"]);
     let text_of = |name: &str, text: &str| (name.into(), Secret::new(text));
-    let at_hand = [text_of("s", "abcdefghijklmnopqrstuvwx"), text_of("t", "hush")];
-    let whole = yaml(text).request(|request| request.at_hand = at_hand.into()).stack();
+    let available_secrets = [text_of("s", "abcdefghijklmnopqrstuvwx"), text_of("t", "hush")];
+    let whole = yaml(text).request(|request| request.available_secrets = available_secrets.into()).stack();
     let wire = |name: &str| {
         whole.resources["crane.a"].attributes[name]
             .expression
@@ -194,7 +194,7 @@ crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars
     assert_eq!(wire("note"), Some("xabcdefghijklmnopqrstuvwx".into()));
     assert_eq!(wire("labels"), Some(serde_json::json!({"t": "hush", "n": "hush!"})));
     assert_eq!(whole.digest, stack.digest, "a digest tells of secrets that they are there");
-    let short = yaml(text).request(|request| request.at_hand = [text_of("s", "short")].into());
+    let short = yaml(text).request(|request| request.available_secrets = [text_of("s", "short")].into());
     assert!(short.problems().contains("S0254"), "it is checked once it is at hand");
 }
 

@@ -476,5 +476,5 @@ fn sort_key(part: &Expression) -> String {
 
 /// Returns the override that replaced the value at a span: `environments.X.set`.
 pub(in crate::config) fn replaced_by(context: &ConfigContext<'_>, span: Span) -> Option<Name> {
-    context.replaced.contains(&span).then(|| Name::new(format!("environments.{}.set", context.env)))
+    context.replaced_spans.contains(&span).then(|| Name::new(format!("environments.{}.set", context.env)))
 }

@@ -16,7 +16,7 @@ pub(in crate::config) fn override_values<'d>(
     if evaluator.context.overrides.all.is_empty() {
         return found;
     }
-    for place in evaluator.scope.spoken.iter().rev() {
+    for place in evaluator.scope.override_names.iter().rev() {
         let whole = Some(&block.address).filter(|block| *block != address);
         for (is_block, address) in whole.map(|whole| (true, whole)).into_iter().chain([(false, address)]) {
             let below = address.strip_module(&evaluator.scope.prefix).unwrap_or_default();

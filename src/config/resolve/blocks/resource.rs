@@ -219,7 +219,7 @@ fn complete_resource<'d>(
 /// Returns the default name of a resource: the block's name, prefixed with the names of its modules
 /// (two instances of a module would otherwise have equal names), followed by its key.
 fn default_name(evaluator: &Evaluator<'_, '_>, name: &Name, key: Option<&Name>) -> String {
-    let front = Some(&evaluator.scope.front).filter(|front| !front.is_empty());
+    let front = Some(&evaluator.scope.name_prefix).filter(|front| !front.is_empty());
     let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
     parts.collect::<Vec<_>>().join("-")
 }

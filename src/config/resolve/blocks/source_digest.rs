@@ -95,7 +95,7 @@ pub(in crate::config) fn check_secret_boundaries(
             continue;
         }
         // An unreadable directory was already reported.
-        let holds = |path| SourceTree::would_hold(context.read, directory, path).unwrap_or(false);
+        let holds = |path| SourceTree::would_hold(context.root_files, directory, path).unwrap_or(false);
         for (one, path) in sinks.iter().filter(|(_, path)| holds(path)) {
             context.problems.push(
                 Diagnostic::error(codes::SOURCE_DIR, "these sources would contain a secret")
@@ -116,8 +116,8 @@ fn path_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, Box<Diagn
     if evaluator.scope.files.is_none() || path_refusal(path).is_some() {
         return Ok(path.clone());
     }
-    let here = ConfigPath::new(evaluator.context.read.path_from_root());
-    let way = evaluator.scope.place.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
+    let here = ConfigPath::new(evaluator.context.root_files.path_from_root());
+    let way = evaluator.scope.directory.join(path).map(|place| place.seen_from(&here)).unwrap_or_default();
     if way.is_empty() || way.starts_with("..") {
         let problem = Diagnostic::error(codes::SOURCE_DIR, "these sources cannot be uploaded")
             .detail(
@@ -133,8 +133,8 @@ fn digest_of(context: &ConfigContext<'_>, path: &Name) -> Result<Name, SourceErr
     if let Some(known) = context.directories.borrow().get(path) {
         return known.clone();
     }
-    let digest = SourceTree::read(context.read, path)
-        .and_then(|tree| source_dir::directory_digest(context.read, tree));
+    let digest = SourceTree::read(context.root_files, path)
+        .and_then(|tree| source_dir::directory_digest(context.root_files, tree));
     let digest = digest.map(Name::from);
     context.directories.borrow_mut().insert(path.clone(), digest.clone());
     digest

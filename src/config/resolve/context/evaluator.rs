@@ -49,7 +49,7 @@ pub(in crate::config) struct ConfigContext<'d> {
     /// Budget to which every value is charged before it is built.
     pub(in crate::config) budget: &'d Budget,
     /// Reads files below the stack's directory.
-    pub(in crate::config) read: FilesRef<'d>,
+    pub(in crate::config) root_files: FilesRef<'d>,
     /// Name of the stack.
     pub(in crate::config) stack: Name,
     /// Name of the environment.
@@ -57,25 +57,25 @@ pub(in crate::config) struct ConfigContext<'d> {
     /// Merged documents of the modules, by unit number.
     pub(in crate::config) modules: &'d [MergedDocuments<'d>],
     /// Directories of the modules, by unit number.
-    pub(in crate::config) places: &'d [ConfigPath],
+    pub(in crate::config) module_dirs: &'d [ConfigPath],
     /// Unit number of each module call, by the span of its `source`.
-    pub(in crate::config) calls: &'d BTreeMap<Span, usize>,
+    pub(in crate::config) module_calls: &'d BTreeMap<Span, usize>,
     /// Spans of the values that the environment's `set` replaced.
-    pub(in crate::config) replaced: &'d BTreeSet<Span>,
+    pub(in crate::config) replaced_spans: &'d BTreeSet<Span>,
     /// Overrides of values in instances and modules.
     pub(in crate::config) overrides: Overrides<'d>,
     /// Deferred secrets whose values this run has, by the paths of their variables.
-    pub(in crate::config) at_hand: &'d BTreeMap<Name, Secret>,
+    pub(in crate::config) available_secrets: &'d BTreeMap<Name, Secret>,
     /// Variable files, whose content must not be shown.
     pub(in crate::config) var_files: Vec<SourceId>,
     /// Whether a placeholder is used as if it were the secret.
-    pub(in crate::config) pretend: bool,
+    pub(in crate::config) accepts_placeholders: bool,
     /// Access of this run to secrets.
-    pub(in crate::config) secrets: SecretAccess,
+    pub(in crate::config) secret_access: SecretAccess,
     /// Whether the stack has a `secrets` block, valid or not.
     pub(in crate::config) keeps_secrets: bool,
     /// Variables that are deferred secrets; every declaration that is read adds its own.
-    pub(in crate::config) awaited: RefCell<BTreeMap<Name, DeferredSecret>>,
+    pub(in crate::config) deferred_secrets: RefCell<BTreeMap<Name, DeferredSecret>>,
     /// Where sinks were written, by the addresses of their secrets.
     pub(in crate::config) sink_spans: RefCell<BTreeMap<Name, Span>>,
     /// Cache of parsed expressions, by source text.
@@ -188,7 +188,7 @@ impl Evaluator<'_, '_> {
 
     /// Returns the files of the stack or module that is being resolved.
     pub(in crate::config) fn files(&self) -> &dyn Files {
-        self.scope.files.as_deref().unwrap_or(self.context.read)
+        self.scope.files.as_deref().unwrap_or(self.context.root_files)
     }
 
     /// Returns the problem of a name that means nothing after a `$`.

@@ -39,11 +39,11 @@ pub(in crate::config) struct ModuleScope {
     /// Address prefix of the unit: `shop_eu`, `shop_eu.cache`; empty for the stack itself.
     pub(in crate::config) prefix: Name,
     /// Prefix of its resources' default names; empty for the stack itself.
-    pub(in crate::config) front: Name,
+    pub(in crate::config) name_prefix: Name,
     /// Names by which overrides refer to it: its own, or that of several instances.
-    pub(in crate::config) spoken: Vec<Name>,
+    pub(in crate::config) override_names: Vec<Name>,
     /// Directory of the unit.
-    pub(in crate::config) place: ConfigPath,
+    pub(in crate::config) directory: ConfigPath,
     /// File access of a module; `None` for the stack itself.
     pub(in crate::config) files: Option<Rc<dyn Files>>,
     /// Number of modules that contain it.

@@ -67,7 +67,7 @@ pub(super) fn evaluate_in_scope<'d>(
     scope.roots.insert("use".into(), CelValue::of_map(&evaluator.scope.use_values));
     scope.roots.insert("env".into(), text(&evaluator.context.env));
     scope.roots.insert("stack".into(), text(&evaluator.context.stack));
-    scope.roots.insert("module".into(), text(&evaluator.scope.front));
+    scope.roots.insert("module".into(), text(&evaluator.scope.name_prefix));
     for place in &named.places {
         if !scope.roots.contains_key(place.as_str()) {
             bind_path(&mut scope.roots, place.split('.'), CelValue::empty_map());
@@ -147,7 +147,7 @@ pub(super) fn bind_known_values<'d>(
                 drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())));
             }
             "module" => {
-                bindings.insert(path.root.clone(), Value::Text(evaluator.scope.front.clone()));
+                bindings.insert(path.root.clone(), Value::Text(evaluator.scope.name_prefix.clone()));
             }
             "each" => {
                 let Some(each) = frame.each else { continue };

@@ -161,7 +161,7 @@ fn other_stack<'d>(context: &ConfigContext<'d>, entry: &'d DocumentEntry) -> Opt
         wrong(entry.value.span, "It takes the directory of a stack, as a literal.");
         return None;
     };
-    match ConfigPath::new(context.read.path_from_root()).join(&directory) {
+    match ConfigPath::new(context.root_files.path_from_root()).join(&directory) {
         Ok(place) => Some(OtherStack {
             directory: Name::new(place.path().to_string_lossy()),
             shown: directory,

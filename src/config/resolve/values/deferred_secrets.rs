@@ -35,14 +35,14 @@ pub(in crate::config) fn resolve_deferred_secret<'d>(
     };
     let path = variable_path(evaluator, name);
     let stand_in = stand_in(&path, &origin);
-    let secret = match evaluator.context.at_hand.get(&path) {
+    let secret = match evaluator.context.available_secrets.get(&path) {
         Some(secret) => secret.clone(),
-        None if evaluator.context.pretend => Secret::new(stand_in),
+        None if evaluator.context.accepts_placeholders => Secret::new(stand_in),
         None => Secret::new_deferred(stand_in),
     };
     let secret = secret.named_after(&format!("vars.{path}"));
-    let awaited = DeferredSecret { origin, value: secret.clone(), span: entry.key_span };
-    evaluator.context.awaited.borrow_mut().insert(path, awaited);
+    let deferred = DeferredSecret { origin, value: secret.clone(), span: entry.key_span };
+    evaluator.context.deferred_secrets.borrow_mut().insert(path, deferred);
     Ok(Value::Secret(secret))
 }
 
@@ -54,7 +54,7 @@ pub(in crate::config) fn is_deferred_variable(
 ) -> bool {
     evaluator
         .context
-        .awaited
+        .deferred_secrets
         .borrow()
         .get(&variable_path(evaluator, name))
         .is_some_and(|known| known.value == *secret)
@@ -100,7 +100,7 @@ fn stand_in(path: &str, origin: &SecretOrigin) -> String {
 /// Reports generated secrets that could never be read again: no file keeps them, and no readable attribute
 /// of the service contains them unchanged.
 pub(in crate::config) fn check_readable<'a>(
-    awaited: impl Iterator<Item = (&'a Name, &'a DeferredSecret)>,
+    deferred: impl Iterator<Item = (&'a Name, &'a DeferredSecret)>,
     resources: &[Resource],
     problems: &DiagnosticCollector,
 ) {
@@ -108,16 +108,16 @@ pub(in crate::config) fn check_readable<'a>(
     if problems.any_error() {
         return;
     }
-    let is_lost = |(_, awaited): &(&Name, &DeferredSecret)| match &awaited.origin {
+    let is_lost = |(_, deferred): &(&Name, &DeferredSecret)| match &deferred.origin {
         SecretOrigin::Generated { deliver: None | Some(SecretSink::Program(_)), .. } => {
-            !resources.iter().any(|resource| exposes_secret(resource, &awaited.value))
+            !resources.iter().any(|resource| exposes_secret(resource, &deferred.value))
         }
         _ => false,
     };
-    for (name, awaited) in awaited.filter(is_lost) {
+    for (name, deferred) in deferred.filter(is_lost) {
         problems.push(
             Diagnostic::error(codes::VARIABLE_DECLARATION, "a generated secret would be lost")
-                .with_label(awaited.span, "")
+                .with_label(deferred.span, "")
                 .detail(format!(
                     "The ledger stores only a fingerprint of vars.{name}, and no attribute that the service shows contains it unchanged."
                 ))

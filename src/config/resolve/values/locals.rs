@@ -69,9 +69,10 @@ pub(in crate::config) fn order_values<'d>(
     }
     let order = match graph.topological_order() {
         Ok(order) => order,
-        Err(knots) => {
-            for knot in knots {
-                let names: Vec<&LocalName> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
+        Err(cycles) => {
+            for cycle in cycles {
+                let names: Vec<&LocalName> =
+                    cycle.iter().filter_map(|id| graph.get(*id).copied()).collect();
                 context.problems.push(local_cycle_problem(&names, &entries, &uses));
             }
             let unresolved = entries.into_keys().map(|name| (name, LocalValue::Broken)).collect();

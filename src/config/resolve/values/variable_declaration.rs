@@ -17,11 +17,11 @@ use crate::model::source::Span;
 use crate::model::values::value::Value;
 
 /// Checks that the keywords of a deferred secret's declaration are compatible.
-pub(in crate::config) fn soundly_awaited<'d>(
+pub(in crate::config) fn check_deferred<'d>(
     context: &ConfigContext<'d>,
     declaration: &VariableDeclaration<'d>,
 ) -> Option<()> {
-    if let Some(entry) = declaration.awaited {
+    if let Some(entry) = declaration.deferred {
         let detail = format!("`{}` gives a secret.", entry.key);
         if declaration.ty != VariableType::Secret {
             return wrong_declaration(context, entry.key_span, &detail, "write `type: secret`");
@@ -44,7 +44,7 @@ pub(in crate::config) struct VariableDeclaration<'d> {
     pub(in crate::config) check: Option<&'d Node>,
     pub(in crate::config) from_file: Option<&'d DocumentEntry>,
     /// The `generate` or `source` entry of a deferred secret.
-    pub(in crate::config) awaited: Option<&'d DocumentEntry>,
+    pub(in crate::config) deferred: Option<&'d DocumentEntry>,
     /// Where a generated value is delivered.
     pub(in crate::config) deliver: Option<SecretSink>,
 }
@@ -68,7 +68,7 @@ pub(in crate::config) fn read_declaration<'d>(
         one_of: Vec::new(),
         check: None,
         from_file: None,
-        awaited: None,
+        deferred: None,
         deliver: None,
     };
     let mut one_of = None;
@@ -87,7 +87,7 @@ pub(in crate::config) fn read_declaration<'d>(
             "check" => declaration.check = Some(&key.value),
             "from_file" => declaration.from_file = Some(key),
             "description" => check_description(context, &key.value)?,
-            "generate" | "source" => declaration.awaited = Some(key),
+            "generate" | "source" => declaration.deferred = Some(key),
             "deliver_secret" => {
                 let address = Address::new("vars", &variable_path(evaluator, &entry.key));
                 evaluator
@@ -110,7 +110,7 @@ pub(in crate::config) fn read_declaration<'d>(
     if let Some(node) = one_of {
         declaration.one_of = read_one_of(context, &declaration.ty, node)?;
     }
-    soundly_awaited(context, &declaration)?;
+    check_deferred(context, &declaration)?;
     Some(declaration)
 }
 
@@ -169,7 +169,7 @@ fn read_one_of(context: &ConfigContext<'_>, ty: &VariableType, node: &Node) -> O
 
 /// Returns whether a variable has a value when no source has one.
 pub(in crate::config) fn has_default(declaration: &VariableDeclaration<'_>) -> bool {
-    declaration.awaited.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
+    declaration.deferred.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
 }
 
 /// Returns the path of a variable across modules.

@@ -58,9 +58,9 @@ const NO_SUPPLIER: &str = "a source that this command does not read";
 pub(in crate::config) fn resolve_variables<'d>(
     evaluator: &Evaluator<'_, 'd>,
     declared: &NamedEntries<'d>,
-    givers: &VariableSources<'d, '_>,
+    suppliers: &VariableSources<'d, '_>,
 ) -> BoundVariables {
-    undeclared_values(evaluator.context, declared, givers);
+    undeclared_values(evaluator.context, declared, suppliers);
     let mut bound = BoundVariables::default();
     let mut declarations = BTreeMap::new();
     for (name, entry) in declared {
@@ -70,7 +70,7 @@ pub(in crate::config) fn resolve_variables<'d>(
         }
     }
     for (name, declaration) in declarations {
-        let value = resolve_variable(evaluator, name, &declaration, givers, &mut bound);
+        let value = resolve_variable(evaluator, name, &declaration, suppliers, &mut bound);
         // The value is stored in two forms, so it is charged twice.
         let span = declaration.entry.key_span;
         let fits = |value: &Value| {
@@ -115,10 +115,10 @@ fn resolve_variable<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
-    givers: &VariableSources<'d, '_>,
+    suppliers: &VariableSources<'d, '_>,
     bound: &mut BoundVariables,
 ) -> Option<Value> {
-    let Some(given) = find_given_value(evaluator, name, declaration, givers) else {
+    let Some(given) = find_given_value(evaluator, name, declaration, suppliers) else {
         evaluator.context.problems.push(missing_variable(name, declaration));
         return None;
     };
@@ -151,7 +151,7 @@ fn resolve_variable<'d>(
         bound.origins.insert(name.clone(), origin);
     }
     // A `{ from_file: … }` contains the name of a file, not the secret itself.
-    let nodes = declaration.default.into_iter().chain(givers.environment.iter().map(|e| &e.value));
+    let nodes = declaration.default.into_iter().chain(suppliers.environment.iter().map(|e| &e.value));
     let mut texts = nodes.filter(|node| node.scalar().is_some());
     let in_files = texts.any(|node| Some(node.span) == given.span);
     let tells_nothing =
@@ -194,14 +194,14 @@ pub(in crate::config) fn by_itself<'d>(
     name: &Name,
     declaration: &VariableDeclaration<'d>,
 ) -> Option<Value> {
-    let elsewhere = declaration.awaited.is_some() || declaration.from_file.is_some();
-    if evaluator.context.secrets == SecretAccess::Denied
-        && elsewhere
+    let is_elsewhere = declaration.deferred.is_some() || declaration.from_file.is_some();
+    if evaluator.context.secret_access == SecretAccess::Denied
+        && is_elsewhere
         && declaration.ty == VariableType::Secret
     {
         return Some(with_name(evaluator, name, Value::Secret(Secret::new_withheld())));
     }
-    let (value, node) = match (declaration.awaited, declaration.from_file, declaration.default) {
+    let (value, node) = match (declaration.deferred, declaration.from_file, declaration.default) {
         (Some(entry), ..) => (resolve_deferred_secret(evaluator, name, declaration, entry), &entry.value),
         (None, Some(file), _) => (secret_file(evaluator, &declaration.ty, &file.value), &file.value),
         (None, None, Some(node)) => (read_value(evaluator, name, declaration, node), node),
@@ -227,17 +227,17 @@ fn find_given_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
     declaration: &VariableDeclaration<'d>,
-    givers: &VariableSources<'d, '_>,
+    suppliers: &VariableSources<'d, '_>,
 ) -> Option<SuppliedValue> {
     let ty = &declaration.ty;
-    if let Some(text) = givers.request.vars.get(name) {
+    if let Some(text) = suppliers.request.vars.get(name) {
         return Some(SuppliedValue { value: ty.parse_value(text), by: FLAG.into(), span: None });
     }
     // No shell has a `-` in a variable's name.
     let plain = || Name::new(name.to_lowercase().replace('-', "_"));
     // CI systems set a missing secret to an empty text, and no real secret is empty.
     let empty = |text: &&Secret| *ty == VariableType::Secret && text.expose() == Some("");
-    let from_process = &givers.request.env_vars;
+    let from_process = &suppliers.request.env_vars;
     let named = from_process.get(name).or_else(|| from_process.get(&plain()));
     if let Some(text) = named.filter(|text| !empty(text)) {
         let by = Name::new(environment_variable_name(name));
@@ -247,7 +247,7 @@ fn find_given_value<'d>(
         });
         return Some(SuppliedValue { value, by, span: None });
     }
-    for (path, document) in givers.var_files {
+    for (path, document) in suppliers.var_files {
         if let Some(entry) = document.root.iter().find(|entry| entry.key == *name) {
             // The source of a secret gives its exact text: nothing in it is parsed.
             let literal = *ty == VariableType::Secret && entry.value.scalar().is_some();
@@ -259,7 +259,7 @@ fn find_given_value<'d>(
             return Some(SuppliedValue { value, by: path.clone(), span: Some(entry.value.span) });
         }
     }
-    if let Some(entry) = givers.environment.iter().find(|entry| entry.key == *name) {
+    if let Some(entry) = suppliers.environment.iter().find(|entry| entry.key == *name) {
         let by = Name::new(format!("environments.{}", evaluator.context.env));
         return Some(SuppliedValue {
             value: read_value(evaluator, name, declaration, &entry.value),
@@ -267,11 +267,11 @@ fn find_given_value<'d>(
             span: Some(entry.value.span),
         });
     }
-    if *ty == VariableType::Secret && evaluator.context.secrets == SecretAccess::Denied {
+    if *ty == VariableType::Secret && evaluator.context.secret_access == SecretAccess::Denied {
         let value = Ok(Value::Secret(Secret::new_withheld()));
         return Some(SuppliedValue { value, by: NO_SUPPLIER.into(), span: None });
     }
-    if let Some(entry) = declaration.awaited {
+    if let Some(entry) = declaration.deferred {
         let value = resolve_deferred_secret(evaluator, name, declaration, entry);
         return Some(SuppliedValue { value, by: entry.key.clone(), span: Some(entry.value.span) });
     }
@@ -280,9 +280,10 @@ fn find_given_value<'d>(
         return Some(SuppliedValue { value, by: "from_file".into(), span: Some(from_file.value.span) });
     }
     let Some(node) = declaration.default else {
-        let spared = *ty == VariableType::Secret && evaluator.context.secrets == SecretAccess::Optional;
+        let is_optional =
+            *ty == VariableType::Secret && evaluator.context.secret_access == SecretAccess::Optional;
         let value = || Ok(Value::Secret(Secret::new_withheld()));
-        return spared.then(|| SuppliedValue { value: value(), by: NO_SUPPLIER.into(), span: None });
+        return is_optional.then(|| SuppliedValue { value: value(), by: NO_SUPPLIER.into(), span: None });
     };
     Some(SuppliedValue {
         value: read_value(evaluator, name, declaration, node),
@@ -303,7 +304,9 @@ fn read_value<'d>(
         && let [entry] = entries.as_slice()
     {
         match entry.key.as_str() {
-            "from_file" | "generate" | "source" if evaluator.context.secrets == SecretAccess::Denied => {
+            "from_file" | "generate" | "source"
+                if evaluator.context.secret_access == SecretAccess::Denied =>
+            {
                 return Ok(Value::Secret(Secret::new_withheld()));
             }
             "from_file" => return secret_file(evaluator, ty, &entry.value),
@@ -334,7 +337,9 @@ fn secret_file(
             Ok(Value::Secret(Secret::new(text.trim_end_matches(['\r', '\n']))))
         }
         Ok(text) => ty.parse_value(text.trim_end_matches(['\r', '\n'])),
-        Err(_) if *ty == VariableType::Secret && evaluator.context.secrets == SecretAccess::Optional => {
+        Err(_)
+            if *ty == VariableType::Secret && evaluator.context.secret_access == SecretAccess::Optional =>
+        {
             Ok(Value::Secret(Secret::new_withheld()))
         }
         Err(why) => {
@@ -427,7 +432,7 @@ fn may_be_shown(context: &ConfigContext<'_>, by: &str, place: Span) -> bool {
 fn undeclared_values<'d>(
     context: &ConfigContext<'d>,
     declared: &NamedEntries<'d>,
-    givers: &VariableSources<'d, '_>,
+    suppliers: &VariableSources<'d, '_>,
 ) {
     let problem = |name: &str, by: &str| {
         let problem = Diagnostic::error(codes::UNDECLARED_VARIABLE, "this variable is not declared")
@@ -437,16 +442,16 @@ fn undeclared_values<'d>(
             None => problem.help("declare it under `vars`, or leave the value out"),
         }
     };
-    for name in givers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
+    for name in suppliers.request.vars.keys().filter(|name| !declared.contains_key(*name)) {
         context.problems.push(problem(name, "--var"));
     }
-    let files = givers
+    let files = suppliers
         .var_files
         .iter()
         .flat_map(|(path, document)| document.root.iter().map(move |entry| (path.to_string(), entry)));
     let environment = format!("environments.{}", context.env);
-    let entries = files.chain(givers.environment.iter().map(|entry| (environment.clone(), entry)));
-    let others = givers.others.iter().flat_map(|(name, vars)| {
+    let entries = files.chain(suppliers.environment.iter().map(|entry| (environment.clone(), entry)));
+    let others = suppliers.others.iter().flat_map(|(name, vars)| {
         let by = Name::new(format!("environments.{name}"));
         vars.iter().map(move |entry| (by.to_string(), entry))
     });
