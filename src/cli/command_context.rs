@@ -4,12 +4,15 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::args::plan::PlanScopeArgs;
+use super::args::report::ReportTarget;
+use super::artifacts::report_files::ReportFiles;
 use super::planning::progress::{ProgressReporter, wait_message};
 use super::process::exit_code::Exit;
 use super::process::failure::CliFailure;
 use super::process::ledger_settings;
 use super::process::output::Ui;
 use super::process::settings::Settings;
+use super::secrets::prompt;
 use super::service::connection::{CommandClock, StackConnection};
 use super::stack::project::LoadedStack;
 use crate::cloud::system_clock::SystemClock;
@@ -116,6 +119,26 @@ impl CommandContext {
     /// Prints the next command, with the global flags of this one, followed by the reason `why`.
     pub(super) fn next(&self, command: &str, why: &str) {
         self.ui.next(format!("{} {why}", self.command_line(command)).trim_end());
+    }
+
+    /// Returns the writer of the reports that the command line requests.
+    pub(super) const fn report_files<'a>(&'a self, wanted: &'a [ReportTarget]) -> ReportFiles<'a> {
+        ReportFiles { ui: &self.ui, settings: &self.settings, commit: self.commit.as_ref(), wanted }
+    }
+
+    /// Reads and resolves the stack, and prompts for missing secrets; if the stack has errors, writes them to the
+    /// requested reports.
+    ///
+    /// # Errors
+    /// All errors of the stack together; or a file that cannot be written.
+    pub(super) fn open_or_report(&self, wanted: &[ReportTarget]) -> Result<LoadedStack, CliFailure> {
+        let opened = prompt::prompt_missing_secrets(&self.settings, self.ui.interactive, |settings| {
+            self.open_with(settings)
+        });
+        if let Err(CliFailure { rejected: Some(rejected), .. }) = &opened {
+            self.report_files(wanted).write_problems(&rejected.diagnostics, &rejected.sources)?;
+        }
+        opened
     }
 
     /// Returns a command line with the global flags of this one, so that the user can copy it.

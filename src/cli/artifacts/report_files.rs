@@ -4,15 +4,14 @@ use std::env;
 use std::path::Path;
 
 use crate::cli::args::report::ReportTarget;
-use crate::cli::command_context::CommandContext;
 use crate::cli::files::write_files;
 use crate::cli::files::{git_origin, stack_files};
 use crate::cli::process::failure::CliFailure;
-use crate::cli::secrets::prompt;
-use crate::cli::stack::project::LoadedStack;
-use crate::config::load::LoadFailure;
+use crate::cli::process::output::Ui;
+use crate::cli::process::settings::Settings;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
+use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::model::change::Plan;
@@ -36,106 +35,96 @@ impl<'a> ReportContext<'a> {
     }
 }
 
-/// Writes the requested reports of a plan.
-///
-/// # Errors
-/// When a file cannot be written.
-pub(in crate::cli) fn write_plan_reports(
-    session: &CommandContext,
-    wanted: &[ReportTarget],
-    plan: &Plan,
-    about: ReportContext<'_>,
-) -> Result<(), CliFailure> {
-    rewrite_plan_reports(session, wanted, plan, about)?;
-    for (format, path) in wanted {
-        session
-            .ui
-            .write_message(&format!("wrote the {format} report to {}", stack_files::display_path(path)));
-    }
-    Ok(())
+/// Writer of the report files that a command line requests.
+pub(in crate::cli) struct ReportFiles<'a> {
+    pub(in crate::cli) ui: &'a Ui,
+    pub(in crate::cli) settings: &'a Settings,
+    /// Commit that the CI job reports as checked out; `None` outside of CI.
+    pub(in crate::cli) commit: Option<&'a Name>,
+    /// Format and path of each report.
+    pub(in crate::cli) wanted: &'a [ReportTarget],
 }
 
-/// Writes the same reports again after an apply, with its outcome; prints no message, because the first write did.
-///
-/// # Errors
-/// When a file cannot be written.
-pub(in crate::cli) fn rewrite_plan_reports(
-    session: &CommandContext,
-    wanted: &[ReportTarget],
-    plan: &Plan,
-    about: ReportContext<'_>,
-) -> Result<(), CliFailure> {
-    for (format, path) in wanted {
-        write_files::write_public(path, plan_report_text(session, *format, plan, about).as_bytes())?;
-    }
-    Ok(())
-}
-
-/// Returns the text of a plan's report in one format.
-pub(in crate::cli) fn plan_report_text(
-    session: &CommandContext,
-    format: ReviewFormat,
-    plan: &Plan,
-    about: ReportContext<'_>,
-) -> String {
-    let (root, command) = (repository_root(), about.command.map(|command| session.command_line(command)));
-    let commit = git_origin::checked_out_commit(&session.settings.dir).or_else(|| session.commit.clone());
-    let first = about.stack.and_then(|stack| stack.sources.iter().next());
-    let reviewed = PlanReview {
-        plan,
-        registry: REGISTRY,
-        root: &root,
-        commit: commit.as_deref(),
-        home: first.map_or("", |(_, source)| source.path.as_str()),
-        command: command.as_deref(),
-        told: about.told,
-    };
-    format.render_plan(&reviewed)
-}
-
-/// Writes reports of diagnostics, in the formats that support them.
-///
-/// # Errors
-/// When a file cannot be written.
-pub(in crate::cli) fn write_problem_reports(
-    session: &CommandContext,
-    wanted: &[ReportTarget],
-    (diagnostics, sources): (&[Diagnostic], &Sources),
-) -> Result<(), CliFailure> {
-    let root = repository_root();
-    let problems = ReviewDiagnostics { diagnostics, sources, root: &root };
-    for (format, path) in wanted {
-        if let Some(text) = format.render_problems(&problems) {
-            write_files::write_public(path, text.as_bytes())?;
-            session.ui.write_message(&format!(
-                "wrote the {format} report to {}",
-                stack_files::display_path(path)
-            ));
-        } else {
-            // A report of an earlier run must not be taken for one of this run.
-            stack_files::remove_report(path)?;
-            session.ui.write_message(&format!("{format} is not written: there is no plan to report"));
+impl ReportFiles<'_> {
+    /// Writes the reports of a plan.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(in crate::cli) fn write_plan(
+        &self,
+        plan: &Plan,
+        about: ReportContext<'_>,
+    ) -> Result<(), CliFailure> {
+        self.rewrite_plan(plan, about)?;
+        for (format, path) in self.wanted {
+            let path = stack_files::display_path(path);
+            self.ui.write_message(&format!("wrote the {format} report to {path}"));
         }
+        Ok(())
     }
-    Ok(())
-}
 
-/// Reads and resolves the stack, and prompts for missing secrets; if the stack has errors, writes them to the reports.
-///
-/// # Errors
-/// All errors of the stack together; or a file that cannot be written.
-pub(in crate::cli) fn open_or_report(
-    session: &CommandContext,
-    wanted: &[ReportTarget],
-) -> Result<LoadedStack, CliFailure> {
-    let opened = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {
-        session.open_with(settings)
-    });
-    if let Err(CliFailure { rejected: Some(rejected), .. }) = &opened {
-        let LoadFailure { diagnostics, sources } = &**rejected;
-        write_problem_reports(session, wanted, (diagnostics, sources))?;
+    /// Writes the same reports again after an apply, with its outcome; prints no message, because the first write did.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(in crate::cli) fn rewrite_plan(
+        &self,
+        plan: &Plan,
+        about: ReportContext<'_>,
+    ) -> Result<(), CliFailure> {
+        for (format, path) in self.wanted {
+            write_files::write_public(path, self.plan_text(*format, plan, about).as_bytes())?;
+        }
+        Ok(())
     }
-    opened
+
+    /// Returns the text of a plan's report in one format.
+    pub(in crate::cli) fn plan_text(
+        &self,
+        format: ReviewFormat,
+        plan: &Plan,
+        about: ReportContext<'_>,
+    ) -> String {
+        let root = repository_root();
+        let command = about.command.map(|command| self.settings.command_line(command));
+        let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
+        let first = about.stack.and_then(|stack| stack.sources.iter().next());
+        let reviewed = PlanReview {
+            plan,
+            registry: REGISTRY,
+            root: &root,
+            commit: commit.as_deref(),
+            home: first.map_or("", |(_, source)| source.path.as_str()),
+            command: command.as_deref(),
+            told: about.told,
+        };
+        format.render_plan(&reviewed)
+    }
+
+    /// Writes reports of diagnostics, in the formats that support them.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(in crate::cli) fn write_problems(
+        &self,
+        diagnostics: &[Diagnostic],
+        sources: &Sources,
+    ) -> Result<(), CliFailure> {
+        let root = repository_root();
+        let problems = ReviewDiagnostics { diagnostics, sources, root: &root };
+        for (format, path) in self.wanted {
+            if let Some(text) = format.render_problems(&problems) {
+                write_files::write_public(path, text.as_bytes())?;
+                let path = stack_files::display_path(path);
+                self.ui.write_message(&format!("wrote the {format} report to {path}"));
+            } else {
+                // A report of an earlier run must not be taken for one of this run.
+                stack_files::remove_report(path)?;
+                self.ui.write_message(&format!("{format} is not written: there is no plan to report"));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Returns the root of the repository that contains the working directory.

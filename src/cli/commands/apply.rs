@@ -15,7 +15,7 @@ use crate::apply::run;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::values::AutoApproval;
 use crate::cli::artifacts::plan_file;
-use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
 use crate::cli::files::git_origin;
@@ -83,7 +83,7 @@ pub(in crate::cli) async fn plan_and_apply(
     order: &ApplyRequest<'_>,
 ) -> Result<Exit, CliFailure> {
     require_approval_flag(session, order)?;
-    let project = report_files::open_or_report(session, &order.running.reports.wanted)?;
+    let project = session.open_or_report(&order.running.reports.wanted)?;
     check_confirmation(session, order, &project)?;
     order.overriding.reject_unknown_policies(&project)?;
     let connection = session.connect(&project)?;
@@ -107,7 +107,7 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
         return Err(CliFailure::new(Exit::OutOfDate, what)
             .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one."));
     }
-    let project = report_files::open_or_report(session, &args.running.reports.wanted)?;
+    let project = session.open_or_report(&args.running.reports.wanted)?;
     let overriding = PolicyOverrides { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.reject_unknown_policies(&project)?;
     let connection = session.connect(&project)?;
@@ -187,12 +187,9 @@ impl<'a> ApplyCommand<'a> {
         planning::check_lock(session, connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
         let facts = planning::plan_details(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
-        report_files::write_plan_reports(
-            session,
-            &self.running.reports.wanted,
-            &plan,
-            ReportContext::from_stack(&project.stack),
-        )?;
+        session
+            .report_files(&self.running.reports.wanted)
+            .write_plan(&plan, ReportContext::from_stack(&project.stack))?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show_plan(session, &plan, &facts, Exit::Blocked);
         }
@@ -258,12 +255,9 @@ impl<'a> ApplyCommand<'a> {
             saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
         checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
         plan.base.nonce = saved.plan.base.nonce;
-        report_files::write_plan_reports(
-            session,
-            &self.running.reports.wanted,
-            &plan,
-            ReportContext::from_stack(stack),
-        )?;
+        session
+            .report_files(&self.running.reports.wanted)
+            .write_plan(&plan, ReportContext::from_stack(stack))?;
         let overrides = self.overriding.map(PolicyOverrides::policy_names).unwrap_or_default();
         if plan.is_blocked(&overrides) {
             return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
@@ -412,7 +406,7 @@ impl<'a> ApplyCommand<'a> {
             ..ReportContext::from_stack(&self.project.stack)
         };
         if let Err(failure) =
-            report_files::rewrite_plan_reports(self.session, &self.running.reports.wanted, plan, about)
+            self.session.report_files(&self.running.reports.wanted).rewrite_plan(plan, about)
         {
             self.session
                 .ui

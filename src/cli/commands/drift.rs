@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::drift_history::DriftHistoryFile;
-use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::ls::{self, UnmanagedObjects};
 use crate::cli::commands::{accept, ci, plan as planning};
@@ -64,7 +64,7 @@ pub struct DriftArgs {
 /// # Errors
 /// When the stack has problems, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> Result<Exit, CliFailure> {
-    let project = report_files::open_or_report(session, &args.reports.wanted)?;
+    let project = session.open_or_report(&args.reports.wanted)?;
     let options = session.read_only_options();
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
@@ -96,7 +96,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     let found = DriftReport { memory: &memory, ..found };
     let stack = ReportContext::from_stack(&project.stack);
     let about = ReportContext { told: ReviewSubject::Drift(&found), ..stack };
-    report_files::write_plan_reports(session, &args.reports.wanted, &looked_at, about)?;
+    session.report_files(&args.reports.wanted).write_plan(&looked_at, about)?;
     planning::warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.accept {
         return accept::run(session, &project, &plan.drift, &ledger, (path, args.yes)).await;
@@ -113,7 +113,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     diary.write(&session.ui, &sightings);
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
-        let report = report_files::plan_report_text(session, ReviewFormat::Markdown, &looked_at, about);
+        let report = session.report_files(&[]).plan_text(ReviewFormat::Markdown, &looked_at, about);
         let written = ci::write_issue(&title, &report, found.to_decide() > 0).await?;
         let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
         let outcome = written.how.outcome_keyword();

@@ -11,7 +11,7 @@ use jiff::SignedDuration;
 use crate::cli::args::plan::{LeftoverArgs, PlanScopeArgs};
 use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::plan_file;
-use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
@@ -78,7 +78,7 @@ pub struct PlanArgs {
 /// # Errors
 /// When the stack has errors, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Result<Exit, CliFailure> {
-    let project = report_files::open_or_report(session, &args.reports.wanted)?;
+    let project = session.open_or_report(&args.reports.wanted)?;
     let key = match &args.out {
         Some(_) => plan_file::signing_key(&session.settings, args.sign_key.as_deref())?,
         None => None,
@@ -126,7 +126,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let is_whole = !args.destroy && args.scope == PlanScopeArgs::default();
     let command = is_whole.then_some(expecting.as_str());
     let about = ReportContext { command, ..ReportContext::from_stack(&project.stack) };
-    report_files::write_plan_reports(session, &args.reports.wanted, &plan, about)?;
+    session.report_files(&args.reports.wanted).write_plan(&plan, about)?;
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {

@@ -7,7 +7,7 @@ use clap::Args;
 use crate::cli::args::global_flags;
 use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::plan_file;
-use crate::cli::artifacts::report_files::{self, ReportContext};
+use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan;
 use crate::cli::files::stack_files;
@@ -40,7 +40,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<E
     let command =
         format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
     let about = ReportContext { stack: None, command: Some(&command), told: ReviewSubject::Plan };
-    report_files::write_plan_reports(session, &args.reports.wanted, &saved.plan, about)?;
+    session.report_files(&args.reports.wanted).write_plan(&saved.plan, about)?;
     plan::show_plan(
         session,
         &saved.plan,

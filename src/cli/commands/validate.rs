@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::args::report::ProblemReportArgs;
-use crate::cli::artifacts::report_files;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files::{self, StackFiles};
 use crate::cli::process::exit_code::Exit;
@@ -65,8 +64,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
     }
     let begun = LoadedStack::in_some_environment(&session.settings)?;
     let opened = add_other_environments(session, session.open_with(&begun.settings), &begun);
-    if let Some(found) = found_diagnostics(&opened) {
-        report_files::write_problem_reports(session, &args.reports.wanted, found)?;
+    if let Some((diagnostics, sources)) = found_diagnostics(&opened) {
+        session.report_files(&args.reports.wanted).write_problems(diagnostics, sources)?;
     }
     if session.ui.json {
         let Some((diagnostics, sources)) = found_diagnostics(&opened) else {
