@@ -1,4 +1,5 @@
-//! `VirtualClock`: the emulated service's time, which runs at real speed, at another speed, or is moved ahead.
+//! `VirtualClock`: the emulated service's time, which runs at real speed or another one, can be stopped, and can be
+//! moved ahead. It never runs back: a change of speed starts at the time that the clock shows.
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -6,16 +7,16 @@ use thiserror::Error;
 
 /// Highest speed, in virtual seconds per real second.
 const MAX_SPEED: f64 = 1_000_000.0;
-/// Largest single advance in seconds: ten years.
+/// Largest single advance in seconds: ten years of 366 days.
 const MAX_STEP_SECS: f64 = 10.0 * 366.0 * 86_400.0;
 
 /// Why a speed or an advance of the clock was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum ClockError {
-    /// The speed is not within `0..=FASTEST`.
+    /// The speed is not within `0..=MAX_SPEED`, or not a number.
     #[error("speed must be a number from 0 (the clock is stopped) to 1000000")]
     Speed,
-    /// The advance is not within `0..=LARGEST_STEP` seconds.
+    /// The advance is not within `0..=MAX_STEP_SECS`, or not a number.
     #[error(
         "advance_seconds must be a number from 0 to 316224000 (ten years): the clock cannot be set back"
     )]
@@ -35,7 +36,7 @@ impl VirtualClock {
     /// Returns a clock that shows `real` now and advances `speed` virtual seconds per real second.
     ///
     /// # Errors
-    /// When the speed is negative or above `MAX_SPEED`.
+    /// When the speed is negative, above `MAX_SPEED`, or not a number.
     pub fn new(real: Timestamp, speed: f64) -> Result<Self, ClockError> {
         Self { base_real: real, base_virtual: real, speed: 1.0 }.with_speed(real, speed)
     }
@@ -48,7 +49,7 @@ impl VirtualClock {
         self.virtual_time_after(elapsed.as_secs_f64() * self.speed)
     }
 
-    /// Returns how many virtual seconds pass per real second.
+    /// Returns how many virtual seconds pass per real second; 0 for a stopped clock.
     #[must_use]
     pub fn speed(&self) -> f64 {
         self.speed
@@ -57,7 +58,7 @@ impl VirtualClock {
     /// Returns the clock with a new speed that applies from the real time on.
     ///
     /// # Errors
-    /// When the speed is out of bounds.
+    /// When the speed is negative, above `MAX_SPEED`, or not a number.
     pub fn with_speed(self, real: Timestamp, speed: f64) -> Result<Self, ClockError> {
         if !(0.0..=MAX_SPEED).contains(&speed) {
             return Err(ClockError::Speed);
@@ -65,10 +66,10 @@ impl VirtualClock {
         Ok(Self { base_real: real, base_virtual: self.now(real), speed })
     }
 
-    /// Returns the clock moved ahead by a number of virtual seconds.
+    /// Returns the clock moved ahead by a number of virtual seconds, at most to the end of time.
     ///
     /// # Errors
-    /// When the step is out of bounds.
+    /// When the number is negative, above ten years (`MAX_STEP_SECS`), or not a number.
     pub fn with_advance(self, seconds: f64) -> Result<Self, ClockError> {
         if !(0.0..=MAX_STEP_SECS).contains(&seconds) {
             return Err(ClockError::Step);

@@ -1,4 +1,5 @@
-//! The console page at `/`: its files, and the content security policy that they are served with.
+//! The console page at `/`: its files, which are part of the program, and the content security policy that they are
+//! served with. The page shows names that any client of the emulator chose, so it must not run them.
 
 use super::message::CONTROL_PREFIX;
 use super::world::ApiResponse;

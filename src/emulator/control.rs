@@ -1,5 +1,6 @@
-//! The emulator's own endpoints, under `/_emulator/`: log, counts, clock, faults, objects, drift, export and
-//! import; and the files of its console page.
+//! The emulator's own endpoints, under `/_emulator/`: log, counts, clock, faults, objects, drift, export and import;
+//! and the files of its console page. They are no part of the service: they need no API key, and answer programs on
+//! this machine only.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -12,7 +13,7 @@ use super::world::{
 };
 use super::{console, faults};
 
-/// Format version of an export.
+/// Format version of an export; one of another version is refused.
 const EXPORT_FORMAT: u32 = 1;
 
 type ControlResult = Result<Value, ApiResponse>;
@@ -63,11 +64,12 @@ fn parse_json_body<T: DeserializeOwned>(incoming: &IncomingRequest) -> Result<T,
         .map_err(|error| bad_request(&format!("the body is not valid: {error}")))
 }
 
+/// Returns the first value of a query parameter; `None` without the parameter.
 fn query_parameter<'a>(incoming: &'a IncomingRequest, wanted: &str) -> Option<&'a str> {
     incoming.query.iter().find(|(name, _)| name == wanted).map(|(_, text)| text.as_str())
 }
 
-/// Limit on the objects in one response.
+/// Limit on the objects in one response; a larger `limit` of the request counts as this.
 const MAX_OBJECTS: usize = 1_000;
 
 /// Lists the kinds; with a kind, its objects; with a kind and an id, that object.
@@ -144,6 +146,7 @@ fn set_clock(shell: &mut HttpService, incoming: &IncomingRequest, moment: Reques
         _ => return Err(bad_request("the body must have one of speed and advance_seconds")),
     };
     shell.clock = changed.map_err(|error| bad_request(&error.to_string()))?;
+    // A restart must continue at the time and speed that were set, even if no record changes until then.
     shell.journal.submit(Vec::new(), Some(shell.clock));
     Ok(clock_state(shell, moment))
 }
@@ -182,6 +185,8 @@ fn reset_cloud(shell: &mut HttpService, moment: RequestTimes) -> Value {
     json!({"objects": 0})
 }
 
+/// Stores the account and the clock: changes of the account alone are no change of a record, so `take_rows` would
+/// not report them.
 fn store_account(shell: &mut HttpService) {
     let row = shell.world.account_row();
     shell.journal.submit(vec![row], Some(shell.clock));
@@ -216,7 +221,7 @@ fn import_world(
 /// Reads an export: the whole response of the export endpoint, or its `data` alone.
 ///
 /// # Errors
-/// When it is none, in words.
+/// When it is not valid JSON, not an export, or of another format version; the text is the message.
 pub fn read_export(text: &[u8]) -> Result<World, String> {
     #[derive(Deserialize)]
     struct ExportResponse {

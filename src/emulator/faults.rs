@@ -1,4 +1,5 @@
-//! `FaultPlan`: which requests fail and how, chosen by route and by probability or count, from a seed.
+//! `FaultPlan`: which requests fail and how, chosen by route and by probability or count, from a seed. It only
+//! decides; the server carries the faults out. The same requests in the same order fail in the same way.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,15 +14,15 @@ use crate::model::schema::Method;
 /// How an injected fault changes the exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The request is not handled; the response has this status.
+    /// The request is not handled; the response has this status and the service's error envelope.
     Status(u16),
     /// The connection is reset before the request is handled.
     ResetBefore,
     /// The request is handled, and the connection is reset before the answer.
     ResetAfter,
-    /// The response is delayed by this duration.
+    /// The request is handled at once; its response is delayed by this duration.
     Delay(Duration),
-    /// The request is handled; the response body ends in the middle.
+    /// The request is handled; the connection breaks after half of the response body.
     Truncate,
     /// The request is handled; the response body is not valid JSON.
     Malformed,
@@ -43,9 +44,9 @@ impl fmt::Display for Fault {
 /// How many of the matching requests fail.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FaultAmount {
-    /// This fraction of the matching requests, chosen at random.
+    /// This fraction of the matching requests, from 0 to 1, chosen at random.
     Share(f64),
-    /// The next matching requests, until this count is used up.
+    /// The next matching requests; the number decreases with each, and at 0 the rule has no effect.
     Next(u64),
 }
 
@@ -58,7 +59,7 @@ pub struct FaultRule {
     amount: FaultAmount,
 }
 
-/// Why a text cannot be parsed as a rule.
+/// Why a string is not a rule; the message shows the string and the syntax.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "`{text}` is not a fault: {reason}. Write [METHOD] PATH=FAULT[:AMOUNT], such as `POST /vms=503:10%`, `GET *=delay-200ms` or `POST /databases=reset-after:1`"
@@ -68,6 +69,7 @@ pub struct FaultRuleError {
     reason: &'static str,
 }
 
+/// Longest delay: ten minutes.
 const MAX_DELAY_MILLIS: u64 = 600_000;
 
 impl FromStr for FaultRule {
@@ -170,6 +172,7 @@ impl<'de> Deserialize<'de> for FaultRule {
 }
 
 impl FaultRule {
+    /// Returns whether the rule is about this request. A path without a wildcard must match in full.
     fn matches_request(&self, method: Method, path: &str) -> bool {
         if self.method.is_some_and(|wanted| wanted != method) {
             return false;
@@ -201,7 +204,7 @@ pub struct FaultPlan {
     /// The rules, in order; the first matching rule that causes a fault wins.
     #[serde(default)]
     pub rules: Vec<FaultRule>,
-    /// How many pseudo-random numbers were drawn.
+    /// How many pseudo-random numbers were drawn; a plan that is read or exported starts again at 0.
     #[serde(skip)]
     drawn: u64,
 }
@@ -213,7 +216,8 @@ impl FaultPlan {
         Self { seed, rules, drawn: 0 }
     }
 
-    /// Decides whether one request fails, and how. The result depends on the seed and the earlier requests only.
+    /// Decides whether one request fails, and how; `None` if it succeeds. `path` is the request's path, without its
+    /// query. The result depends on the seed, the rules and the earlier requests only.
     pub fn decide_fault(&mut self, method: Method, path: &str) -> Option<Fault> {
         for rule in self.rules.iter_mut().filter(|rule| rule.matches_request(method, path)) {
             match &mut rule.amount {

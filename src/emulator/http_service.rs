@@ -1,5 +1,5 @@
-//! `HttpService`: leads one request through log, limiter, faults and world. It owns the world and runs on one thread;
-//! the server around it only reads and writes sockets.
+//! Leads one request through rate limiter, fault plan and world, and logs it. All of it runs on one thread, which owns
+//! the world; the server around it only reads and writes sockets.
 
 use super::faults::Fault;
 use super::limiter::RateLimitStatus;
@@ -10,10 +10,11 @@ use super::world::{ApiRequest, ApiResponse, RateTier, handle_request, handle_upl
 use super::{console, control};
 use crate::model::schema::Method;
 
-/// Path of the OpenAPI document.
+/// Path of the OpenAPI document, which needs no API key and is neither logged nor limited.
 const OPENAPI_PATH: &str = "/openapi.json";
 
-/// Handles one request and returns what to send.
+/// Handles one request and returns what to send. The emulator's own endpoints and the OpenAPI document bypass log,
+/// limiter and faults: they are no part of the service.
 pub(super) fn handle_incoming(
     shell: &mut HttpService,
     incoming: IncomingRequest,
@@ -51,6 +52,7 @@ fn finish_response(
     fault: Option<Fault>,
     moment: RequestTimes,
 ) -> OutgoingResponse {
+    // Also for a read and for a refused request: any request can move the clock past events that are due.
     let rows = shell.world.take_rows();
     let sequence = shell.journal.submit(rows, None);
     OutgoingResponse { response, date: shell.clock.now(moment.real), fault, sequence }
@@ -65,6 +67,7 @@ fn dispatch_incoming(
     let Some(method) = method else {
         return (ApiResponse::error(404, "Not Found", "route not found"), None);
     };
+    // The limiter is asked first: a request over the limit must not use up a counted fault.
     let decision = admit(shell, &incoming, moment);
     if let Some(decision) = decision.filter(|decision| !decision.allowed) {
         return (add_rate_limit_headers(rate_limit_response(decision.limit), decision), None);
@@ -96,8 +99,9 @@ fn run(
     }
 }
 
-/// Asks the limiter about a request. Each API key has its own limit; requests without a valid key, and those to
-/// public catalogs, are limited by address. Health checks are not limited.
+/// Asks the limiter about a request; `None` if there is none, and for health checks. Each API key has its own limit;
+/// requests without a valid key, and those to public catalogs, are limited by peer address: the service does not
+/// publish a rule for them ("Limits").
 fn admit(
     shell: &mut HttpService,
     incoming: &IncomingRequest,

@@ -1,15 +1,17 @@
-//! `ServerRateLimiter`: rate limiting by a sliding one-second window, and a burst allowance that is restored in full
-//! each
-//! minute.
+//! `ServerRateLimiter`: the service's rate limit ("Rate limiting (per key)"), a sliding window of one second and a
+//! burst budget that is restored in full a minute after its first use. Pure: the caller passes in the time and
+//! carries out the decision.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
 use super::world::RateTier;
 
+/// Length of the sliding window.
 const WINDOW: Duration = Duration::from_secs(1);
+/// Time after which the burst budget is full again.
 const REFILL: Duration = Duration::from_mins(1);
-/// Number of callers to remember before idle ones are forgotten.
+/// Number of callers from which on idle ones are forgotten. Active ones are kept, even above this number.
 const MAX_REMEMBERED_CALLERS: usize = 1_024;
 
 /// The limiter's decision on one request, with the numbers for the rate limit headers.
@@ -19,16 +21,17 @@ pub struct RateLimitStatus {
     pub allowed: bool,
     /// Requests per second that the tier allows.
     pub limit: usize,
-    /// How many more requests the current window allows.
+    /// How many more requests the current window allows without the burst budget.
     pub remaining: usize,
 }
 
-/// The window and the burst allowance of one caller. Times are real and passed in by the caller.
+/// The window and the burst budget of one caller. Times are real and passed in by the caller.
 #[derive(Debug, Default)]
 struct CallerBudget {
     /// Times of the requests that were admitted within the last second.
     recent: VecDeque<Duration>,
-    /// When the burst window began, and how much of the allowance was used since.
+    /// When the burst window began, and how many requests above the limit were admitted since; `None` before the
+    /// first request.
     burst: Option<(Duration, usize)>,
 }
 
@@ -65,11 +68,13 @@ pub struct ServerRateLimiter {
 }
 
 impl ServerRateLimiter {
-    /// Decides on one request of a caller. `now` counts from some fixed moment.
+    /// Decides on one request of a caller, and counts it if it is admitted. `now` counts from some fixed moment and
+    /// never decreases.
     pub fn admit(&mut self, caller: &str, tier: RateTier, now: Duration) -> RateLimitStatus {
         if let Some(known) = self.callers.get_mut(caller) {
             return known.admit(tier, now);
         }
+        // Clients without a key are told apart by address, so their number is not bounded by the keys.
         if self.callers.len() >= MAX_REMEMBERED_CALLERS {
             self.callers.retain(|_, caller| !caller.is_idle(now));
         }

@@ -1,4 +1,5 @@
-//! `RequestLog`: the latest requests, counts by route and status, and the busiest second.
+//! `RequestLog`: the latest requests to the service, counts by route and status, and the busiest second. It is in
+//! memory only and bounded, so that a server that runs for months does not grow.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -6,12 +7,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// How many requests are kept as single entries.
+/// How many requests are kept as single entries; the oldest is dropped first.
 const MAX_LOG_ENTRIES: usize = 10_000;
-/// Limit on the entries in one response.
+/// Limit on the entries in one response; a client asks again with the last `seq` that it read.
 pub const MAX_ENTRIES_PER_PAGE: usize = 1_000;
-/// How many characters of an API key are kept; `MAX_PATH_CHARS` is the same for a path.
+/// How many characters of an API key are kept: enough to tell keys apart, too few to use one.
 const KEY_PREFIX_CHARS: usize = 8;
+/// How many characters of a path are kept.
 const MAX_PATH_CHARS: usize = 512;
 
 /// One request, as the log shows it.
@@ -19,17 +21,17 @@ const MAX_PATH_CHARS: usize = 512;
 pub struct RequestLogEntry {
     /// Sequence number of the request, from 1.
     pub seq: u64,
-    /// Real time at which the request arrived.
+    /// Real time at which the request was read to its end.
     pub time: Timestamp,
-    /// HTTP method of the request.
+    /// HTTP method of the request; any word of up to 16 characters if the client sent one that HTTP does not define.
     pub method: String,
-    /// Path template of the route; empty if no route matches.
+    /// Path template of the route, such as `/api/v1/vms/{id}`; empty if no route matches.
     pub route: &'static str,
-    /// Path of the request, cut to a limit.
+    /// Path of the request, without its query and cut to 512 characters.
     pub path: String,
     /// HTTP status of the response; 0 if the connection was reset instead.
     pub status: u16,
-    /// The first characters of the API key.
+    /// The first 8 characters of the API key that the request had; empty without one.
     pub key_prefix: String,
 }
 
@@ -48,16 +50,17 @@ pub struct RequestLog {
 pub struct RouteCount {
     /// HTTP method of the request.
     pub method: String,
-    /// Path template of the route.
+    /// Path template of the route; empty for requests that match no route.
     pub route: &'static str,
-    /// HTTP status of the responses.
+    /// HTTP status of the responses; 0 for connections that were reset.
     pub status: u16,
     /// Number of requests counted here.
     pub count: u64,
 }
 
 impl RequestLog {
-    /// Records a request that arrived at `arrived`, a time since some fixed moment.
+    /// Records a request that arrived at `arrived`, a time since some fixed moment; sets the entry's `seq`, and
+    /// shortens its path and its key.
     pub fn add(&mut self, mut entry: RequestLogEntry, arrived: Duration) {
         self.total += 1;
         entry.seq = self.total;
@@ -88,7 +91,7 @@ impl RequestLog {
         self.entries.iter().skip(skip).take(MAX_ENTRIES_PER_PAGE)
     }
 
-    /// Returns the number of requests since the start.
+    /// Returns the number of requests since the server started, including those whose entries were dropped.
     pub fn request_count(&self) -> u64 {
         self.total
     }
@@ -98,7 +101,7 @@ impl RequestLog {
         self.peak
     }
 
-    /// Returns the number of requests by route and status.
+    /// Returns the number of requests by method, route and status, in this order.
     pub fn counts_by_route(&self) -> impl Iterator<Item = RouteCount> {
         self.counts.iter().map(|((method, route, status), count)| RouteCount {
             method: method.clone(),

@@ -1,5 +1,5 @@
-//! Seeds: initial content for a world. Either a generated world of a given size, the same each time, or the
-//! world of the example `shop`.
+//! Seeds: initial content for a world. Either a generated world of a given size, the world of the example `shop`, or
+//! an export. The first two send ordinary API requests with fixed names and ids, so each run gives the same world.
 
 mod shop;
 
@@ -22,18 +22,18 @@ pub use shop::seed_shop;
 /// The initial content of a new world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seed {
-    /// A generated world with this many objects.
+    /// A generated world with this many objects, at most 1,000,000.
     Objects(usize),
     /// The objects that the example `shop` creates.
     Shop,
-    /// An export file to read in.
+    /// A file with an export (`control::read_export`), which replaces the world.
     File(PathBuf),
 }
 
-/// Limit on the objects of a generated world.
+/// Limit on the objects of a generated world, which is built in memory.
 const MAX_SEED_OBJECTS: usize = 1_000_000;
 
-/// Why a text cannot be parsed as a seed.
+/// A string that is not a seed; the message shows it and the allowed forms.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{0}` is not a seed: write shop, objects=N with N up to 1000000, or the file of an export")]
 pub struct SeedError(String);
@@ -54,14 +54,14 @@ impl FromStr for Seed {
     }
 }
 
-/// Fills a world with objects of all kinds in its default project, by ordinary API requests.
+/// Fills a world with exactly `count` objects of the main kinds in its default project, by ordinary API requests.
 ///
 /// # Errors
-/// When a request is refused, with its answer.
+/// When a request is refused; the text is the collection and the response's body.
 pub fn seed_objects(world: &mut World, api_key: &str, count: usize, now: Time) -> Result<(), String> {
     let mut filler = SeedWriter { api_key, project: world.default_project(), world, now, left: count };
-    // Of each 20 objects: a network, a key, 6 machines, 2 databases, a cluster and 2 apps; then a pool, 4
-    // volumes and 2 schedules on them.
+    // Of each 20 objects: a network, a key, 6 machines, 2 databases, a cluster and 2 apps; then a pool, 4 volumes
+    // and 2 schedules on them. The last group is cut short by `SeedWriter::left`.
     let groups = count.div_ceil(20);
     let (mut machines, mut clusters) =
         (Vec::with_capacity(groups * VMS_PER_GROUP), Vec::with_capacity(groups));
@@ -110,16 +110,19 @@ const VMS_PER_GROUP: usize = 6;
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl seed@example.com";
 
+/// Sends the requests of a seed in one project, all at the time `now`.
 struct SeedWriter<'a> {
     world: &'a mut World,
     api_key: &'a str,
     project: Uuid,
     now: Time,
+    /// How many more objects `create_object` may create.
     left: usize,
 }
 
 impl SeedWriter<'_> {
-    /// Creates an object and returns its id, or `None` once the requested number exists.
+    /// Creates an object and returns its id, or `None` once the requested number exists. Callers pass a `None` on as a
+    /// reference that is `null`, which counts as absent.
     fn create_object(&mut self, collection: &str, body: &Value) -> Result<Option<Uuid>, String> {
         if self.left == 0 {
             return Ok(None);
@@ -133,7 +136,7 @@ impl SeedWriter<'_> {
         }
     }
 
-    /// Sends a POST request and returns the response body.
+    /// Sends a POST request and returns the response body; a status of 300 or above is an error.
     fn post_json(&mut self, collection: &str, body: &Value) -> Result<Value, String> {
         let request = ApiRequest {
             method: Method::Post,

@@ -1,4 +1,5 @@
-//! Repeatable pseudo-randomness: numbers, ids and passwords computed from a seed and a counter.
+//! Repeatable pseudo-randomness: numbers, ids and passwords computed from a seed and a counter. There is no state to
+//! store but the counter, and a world that restarts continues the same sequence. Not for real secrets.
 
 use uuid::{Builder, Uuid};
 
@@ -23,7 +24,8 @@ pub(super) fn nth_uuid(seed: u64, index: u64) -> Uuid {
     Builder::from_random_bytes(*Uuid::from_u64_pair(halves.0, halves.1).as_bytes()).into_uuid()
 }
 
-/// Returns `length` characters of `alphabet`, computed from an id and a number for the purpose.
+/// Returns `length` characters of `alphabet`, computed from an id and a number for the purpose, so that one record
+/// can have several passwords. With an empty alphabet it never returns.
 pub(super) fn derive_text(id: Uuid, purpose: u64, alphabet: &[u8], length: usize) -> String {
     let (high, low) = id.as_u64_pair();
     let size = u64::try_from(alphabet.len()).unwrap_or(1).max(1);

@@ -1,4 +1,5 @@
-//! The sockets: accepts connections, reads requests, and answers, resets or cuts them as `HttpService` decides.
+//! The sockets: accepts connections, reads requests, and sends, delays or breaks off responses as `HttpService`
+//! decides. A response is sent only when the rows that it reports are on disk.
 
 #![allow(
     clippy::disallowed_methods,
@@ -55,7 +56,8 @@ struct ServerState {
 #[error("the connection is reset by a rule of the fault plan")]
 struct ConnectionReset;
 
-/// Serves until `stop` is set; then finishes the requests in progress.
+/// Serves until `stop` is set; then gives the requests in progress `SHUTDOWN_GRACE` to finish. Returns at once if
+/// the runtime does not accept the listener.
 pub(super) async fn run(
     listener: std::net::TcpListener,
     shell: HttpService,
@@ -114,8 +116,10 @@ async fn serve_request(
     let moment = RequestTimes { real: Timestamp::now(), elapsed: shared.began.elapsed() };
     let incoming = match read {
         Ok(incoming) => incoming,
+        // The request was not handled, so no rule of the fault plan and no log entry applies to it.
         Err(refused) => return Ok(to_http_response(refused, moment.real, None)),
     };
+    // The borrow ends before the first `await`: other connections handle their requests while this one waits.
     let (outgoing, progress) = {
         let mut shell = shared.shell.borrow_mut();
         let outgoing = handle_incoming(&mut shell, incoming, moment);
@@ -157,6 +161,7 @@ async fn read_request(
         project: text("x-project-id"),
         host: text("host"),
         peer: peer.ip().to_string(),
+        // With another machine's address the `Host` proves nothing: the emulator's own endpoints are closed there.
         trusted: !console::is_own(&path) || (shared.loopback && is_local(&path, &parts.headers)),
         path,
         body,
@@ -164,7 +169,7 @@ async fn read_request(
     })
 }
 
-/// Reads a whole body into memory.
+/// Reads a whole body of at most `most` bytes into memory; a longer one gives the response 413.
 async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, ApiResponse> {
     match Limited::new(body, most).collect().await {
         Ok(body) => Ok(body.to_bytes().to_vec()),
@@ -172,8 +177,9 @@ async fn collect_body(body: RequestBody, most: usize) -> Result<Vec<u8>, ApiResp
     }
 }
 
-/// Reads an archive in chunks: it may be large, and only its digest is needed.
+/// Reads an archive in chunks: it may have 100 MB, and only its digest and size are needed.
 async fn receive_archive(body: RequestBody) -> Result<ReceivedArchive, ApiResponse> {
+    // A client that announces the size gets its answer before it sends the archive.
     if body.size_hint().lower() > LARGEST_ARCHIVE as u64 {
         return Err(too_large(LARGEST_ARCHIVE));
     }
@@ -188,7 +194,7 @@ async fn receive_archive(body: RequestBody) -> Result<ReceivedArchive, ApiRespon
     Ok(arriving.finish())
 }
 
-/// Says why a body was not read to its end.
+/// Returns the response to a body that was not read to its end: 413 for one above `most` bytes, 400 otherwise.
 fn body_error_response(
     error: &(dyn std::error::Error + Send + Sync + 'static),
     most: usize,
@@ -206,7 +212,7 @@ fn too_large(most: usize) -> ApiResponse {
 
 /// Returns whether a request comes from a program on this machine or from the emulator's own page. It rejects
 /// other pages in a browser, even those of this machine, and requests under a foreign host name that resolves
-/// to this machine (DNS rebinding).
+/// to this machine (DNS rebinding). A request without `Host`, `Origin` and `Sec-Fetch-Site` is no browser's.
 fn is_local(path: &str, headers: &HeaderMap) -> bool {
     let text = |name: HeaderName| {
         headers.get(name).map(|value: &hyper::header::HeaderValue| value.to_str().unwrap_or_default())
@@ -240,7 +246,7 @@ fn parse_query(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Decodes `%41` and `+` in a query; keeps an invalid escape unchanged.
+/// Decodes `%41` and `+` in a query; keeps an invalid escape unchanged and replaces bytes that are not UTF-8.
 fn decode_query_text(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -253,7 +259,7 @@ fn decode_query_text(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Puts an answer on the wire.
+/// Builds the HTTP response; `Malformed` and `Truncate` damage its body, other faults change nothing here.
 fn to_http_response(
     response: ApiResponse,
     date: Timestamp,
@@ -279,7 +285,8 @@ fn to_http_response(
     built.body(text(cut)).unwrap_or_else(|_| HttpResponse::new(ResponseBody::default()))
 }
 
-/// A response body that is sent in full, or up to a point at which the connection breaks.
+/// A response body that is sent in full, or up to the byte `cut`, where the connection breaks. Its size hint is
+/// always the full length, so that a client can see that bytes are missing.
 #[derive(Default)]
 struct ResponseBody {
     bytes: Bytes,

@@ -29,21 +29,23 @@ use super::world::{RateTier, World, WorldSetup, record_first_key};
 pub struct EmulatorOptions {
     /// Address to listen on; port 0 selects a free port.
     pub bind: SocketAddr,
-    /// Confirmation that other machines may reach the server; required for an address that is not loopback.
+    /// Confirmation that other machines may reach the server; required for an address that is not loopback, because
+    /// the traffic, with the API key in it, is not encrypted.
     pub i_know: bool,
-    /// File that stores the world; without one the world is lost when the server stops.
+    /// File that stores the world; `None` for a world that is lost when the server stops. The API key is in a file
+    /// beside it, with the extension `key`.
     pub data: Option<PathBuf>,
-    /// Initial content of a new world; `None` for an empty one.
+    /// Initial content of a new world; `None` for an empty one. A stored world that is not new refuses a seed.
     pub seed: Option<Seed>,
     /// Virtual seconds per real second; `None` for the stored speed, or 1.
     pub speed: Option<f64>,
-    /// The faults to inject into requests.
+    /// The faults to inject into requests to the service; the emulator's own endpoints have none.
     pub faults: faults::FaultPlan,
-    /// Whether to apply the service's rate limit.
+    /// Whether to apply the service's rate limit ("Rate limiting (per key)").
     pub limited: bool,
-    /// Rate tier of the API key.
+    /// Rate tier of `api_key`; keys that are created later have their own.
     pub tier: RateTier,
-    /// The API key; `None` for the stored key, or a random one.
+    /// The API key, which is a secret; `None` for the key in the file beside `data`, or a random one without `data`.
     pub api_key: Option<String>,
     /// Document to serve at `/openapi.json`; `None` serves none.
     pub openapi: Option<String>,
@@ -66,7 +68,7 @@ impl Default for EmulatorOptions {
     }
 }
 
-/// Why the emulator could not start or stopped early.
+/// Why the emulator could not start.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The address is not loopback, and the caller did not confirm access by other machines.
@@ -77,49 +79,51 @@ pub enum ServeError {
     /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// Address from the options.
+        /// Address from the options; its port may be 0.
         address: SocketAddr,
-        /// What went wrong, in detail.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The data file cannot be opened or written.
+    /// The data file or the key file cannot be opened or written.
     #[error(transparent)]
     Store(#[from] WorldStoreError),
     /// The clock rejected the speed.
     #[error(transparent)]
     Clock(#[from] ClockError),
-    /// The seed is invalid, or a request of it was refused.
+    /// The seed is not valid, the world is not new, or one of the seed's requests was refused.
     #[error("cannot start from {seed}: {reason}")]
     Seed {
         /// The seed as the user wrote it.
         seed: String,
-        /// What went wrong, in detail.
+        /// Why it cannot be used, as a clause for the message.
         reason: String,
     },
-    /// The thread could not be started, or it ended early.
+    /// The runtime or the thread of the emulator could not be started.
     #[error("the emulator's thread did not start: {0}")]
     Thread(String),
 }
 
-/// A running emulator. Dropping it stops it, after the requests in progress are answered.
+/// A running emulator. Dropping it stops it and blocks until its thread ends; requests in progress get five
+/// seconds to finish.
 #[derive(Debug)]
 pub struct EmulatorHandle {
     /// Address that the server listens on, with the actual port.
     pub address: SocketAddr,
-    /// API key that requests must carry.
+    /// API key for the header `X-API-Key`; a secret.
     pub api_key: String,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl EmulatorHandle {
-    /// Returns the base URL for clients.
+    /// Returns the base URL for clients, without a slash at its end.
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Stops the emulator: on return the requests in progress are answered and all changes are on disk.
+    /// Stops the emulator: on return all changes are on disk, and requests that took more than five seconds longer
+    /// are cut off without an answer.
     pub fn stop(mut self) {
         self.shut_down();
     }
@@ -142,7 +146,7 @@ impl Drop for EmulatorHandle {
 /// Starts an emulator from asynchronous code, without blocking the executor.
 ///
 /// # Errors
-/// The errors of `spawn_emulator`.
+/// The errors of `spawn_emulator`, and `ServeError::Thread` if the thread that starts it panics.
 pub async fn spawn_emulator_async(options: EmulatorOptions) -> Result<EmulatorHandle, ServeError> {
     let (done, started) = oneshot::channel();
     // Opening the data reads files, which must not block the executor's threads.
@@ -153,7 +157,7 @@ pub async fn spawn_emulator_async(options: EmulatorOptions) -> Result<EmulatorHa
 /// Starts an emulator on its own thread; on return it accepts connections.
 ///
 /// # Errors
-/// When the address, the data, the seed or the speed cannot be used.
+/// When the address, the data, the seed or the speed cannot be used, or no thread can be started.
 pub fn spawn_emulator(options: EmulatorOptions) -> Result<EmulatorHandle, ServeError> {
     if !options.bind.ip().is_loopback() && !options.i_know {
         return Err(ServeError::NotLoopback(options.bind));
@@ -198,6 +202,7 @@ fn open_cloud(options: EmulatorOptions) -> Result<(HttpService, String), ServeEr
         clock = clock.with_speed(real, speed)?;
     }
     let fresh = stored.rows.is_empty();
+    // The account's row is always written, so a file without rows has never had a world.
     let mut world = if fresh {
         let seed = Uuid::new_v4().as_u64_pair().0;
         World::new(&WorldSetup { seed, api_key: api_key.clone(), tier: options.tier }, clock.now(real))
@@ -210,7 +215,9 @@ fn open_cloud(options: EmulatorOptions) -> Result<(HttpService, String), ServeEr
     if let Some(seed) = &options.seed {
         apply_seed(&mut world, seed, fresh, &api_key, clock.now(real))?;
     }
+    // An imported seed may be ahead of this machine's clock, and events are handled in the order of time.
     clock = clock.not_before(real, world.latest_time());
+    // Written before the first request: a world that was seeded is either stored in full or not at all.
     if let Some(store) = &store {
         let mut rows = world.take_rows();
         rows.push(world.account_row());

@@ -1,4 +1,5 @@
-//! What one emulated service is made of: the world, its clock, limits, faults, log and store.
+//! `HttpService`: the parts of one emulated service, as plain data. `http_service` handles requests with it, and
+//! `control` the emulator's own endpoints.
 
 use super::clock::VirtualClock;
 use super::faults;
@@ -11,10 +12,11 @@ use super::world::World;
 pub(super) struct HttpService {
     pub(super) world: World,
     pub(super) clock: VirtualClock,
+    /// `None` applies no rate limit.
     pub(super) limiter: Option<ServerRateLimiter>,
     pub(super) faults: faults::FaultPlan,
     pub(super) log: RequestLog,
     pub(super) journal: WriteQueue,
-    /// OpenAPI document of the service.
+    /// OpenAPI document to serve, as JSON; `None` serves none.
     pub(super) openapi: Option<String>,
 }

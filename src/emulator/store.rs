@@ -24,6 +24,7 @@ const RECORDS: TableDefinition<&str, &[u8]> = TableDefinition::new("records");
 const METADATA: TableDefinition<&str, &[u8]> = TableDefinition::new("about");
 /// The file format that this program writes and reads.
 const FORMAT: &[u8] = b"stead-cloud-1";
+/// Most bytes to read of a key file.
 const MAX_KEY_BYTES: u64 = 1_024;
 
 /// Why the world's file or its key file cannot be used.
@@ -42,12 +43,12 @@ pub enum WorldStoreError {
         "{path} is not a readable cloud file: {reason}. Restore it from a copy, or move it away to start with an empty cloud"
     )]
     Corrupt {
-        /// Path of the file.
+        /// Path of the file, or of the new one that was being created beside it.
         path: PathBuf,
         /// What is wrong with the content.
         reason: String,
     },
-    /// The key file does not contain a key.
+    /// The key file is empty, or contains something other than one word of visible ASCII.
     #[error("{path} has no API key: delete the file, and the emulator creates a new one")]
     Key {
         /// Path of the file.
@@ -60,7 +61,7 @@ pub enum WorldStoreError {
     Version {
         /// Path of the file.
         path: PathBuf,
-        /// Format that the file names.
+        /// Format that the file names; empty if it names none.
         found: String,
     },
     /// The operating system reported an error.
@@ -68,7 +69,7 @@ pub enum WorldStoreError {
     Io {
         /// Path of the file.
         path: PathBuf,
-        /// What went wrong, in detail.
+        /// The operating system's error.
         source: io::Error,
     },
     /// A commit to the file failed.
@@ -76,7 +77,7 @@ pub enum WorldStoreError {
     Write {
         /// Path of the file.
         path: PathBuf,
-        /// What went wrong, in detail.
+        /// The database's error message.
         reason: String,
     },
 }
@@ -84,7 +85,7 @@ pub enum WorldStoreError {
 /// The content of a file at the time it was opened.
 #[derive(Debug, Default)]
 pub struct StoredWorld {
-    /// Stored rows by key; empty for a new file.
+    /// Stored rows in the order of their keys, `kind/id` or `account`; empty for a new file.
     pub rows: Vec<(String, Vec<u8>)>,
     /// The stored clock; `None` in a new file.
     pub clock: Option<VirtualClock>,
@@ -109,7 +110,7 @@ fn create_empty_file(path: &Path) -> Result<(), WorldStoreError> {
     placed
 }
 
-/// An open world file. No other process can open it at the same time.
+/// An open world file. No other process can open it at the same time (the library holds a lock on it).
 #[derive(Debug)]
 pub struct WorldStore {
     database: Database,
@@ -120,7 +121,7 @@ impl WorldStore {
     /// Opens the file; creates it, readable by its owner only, if it is missing.
     ///
     /// # Errors
-    /// When it is in use, damaged, of another version, or cannot be made.
+    /// When it is in use by another process, damaged, of another version, or cannot be created or read.
     pub fn open(path: &Path) -> Result<(Self, StoredWorld), WorldStoreError> {
         let io = |source| WorldStoreError::Io { path: path.to_owned(), source };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -143,6 +144,7 @@ impl WorldStore {
             DatabaseError::DatabaseAlreadyOpen => WorldStoreError::Locked { path: path.to_owned() },
             error => corrupt(error.to_string()),
         })?;
+        // Damage must show at the start: found later, it would end the server in the middle of a request.
         if !database.check_integrity().map_err(|error| corrupt(error.to_string()))? {
             return Err(corrupt("its checksums do not match".to_owned()));
         }
@@ -182,10 +184,10 @@ impl WorldStore {
         Ok(StoredWorld { rows, clock })
     }
 
-    /// Writes rows and the clock in one commit; on return they are on disk.
+    /// Writes rows and the clock in one commit; on return they are on disk. Without a clock the stored one stays.
     ///
     /// # Errors
-    /// When they are not.
+    /// When the commit fails; the file then has its earlier content.
     pub fn write(&self, rows: &[StoredRow], clock: Option<VirtualClock>) -> Result<(), WorldStoreError> {
         let failed = |reason| WorldStoreError::Write { path: self.path.clone(), reason };
         self.commit(rows, clock).map_err(|error| failed(error.to_string()))
@@ -212,7 +214,7 @@ impl WorldStore {
     }
 }
 
-/// Restricts a file that is about to be created to its owner.
+/// Restricts a file that is about to be created to its owner (on Unix): it holds passwords, or the API key.
 fn restrict_to_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     {
@@ -222,10 +224,11 @@ fn restrict_to_owner(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Returns the API key from the file beside the world's file; creates a random one if the file is missing.
+/// Returns the API key from the file beside the world's file, which has the extension `key`; creates a random one if
+/// the file is missing.
 ///
 /// # Errors
-/// When it cannot be read or made, or holds no key.
+/// When the file cannot be read or created, or holds no key.
 pub fn read_or_create_key(data: &Path) -> Result<String, WorldStoreError> {
     let path = data.with_extension("key");
     let io = |source| WorldStoreError::Io { path: path.clone(), source };
@@ -250,7 +253,7 @@ pub fn read_or_create_key(data: &Path) -> Result<String, WorldStoreError> {
     }
 }
 
-/// Returns a new API key from the system's random source.
+/// Returns a new API key, `sk_` and 64 hexadecimal digits, from the system's random source.
 pub fn random_key() -> String {
     format!("sk_{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
@@ -258,9 +261,9 @@ pub fn random_key() -> String {
 /// Progress of the journal's writer thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteProgress {
-    /// Everything up to this batch is on the disk.
+    /// Everything up to the batch with this number is on disk; 0 before the first one.
     Durable(u64),
-    /// Writing a batch failed; no later batch is written either.
+    /// Writing a batch failed, with the reason; no later batch is written either.
     Failed(String),
 }
 
@@ -270,7 +273,7 @@ struct WriteBatch {
     clock: Option<VirtualClock>,
 }
 
-/// The queue of changes that still have to reach the disk, in order.
+/// The queue of changes that still have to reach the disk, in order. Dropping it blocks until all are written.
 #[derive(Debug)]
 pub struct WriteQueue {
     batches: Option<mpsc::Sender<WriteBatch>>,
@@ -280,7 +283,7 @@ pub struct WriteQueue {
 }
 
 impl WriteQueue {
-    /// Returns a journal that discards its batches, for a world without a file.
+    /// Returns a queue that discards its batches, for a world without a file.
     #[must_use]
     pub fn in_memory() -> Self {
         let (_, progress) = watch::channel(WriteProgress::Durable(0));
@@ -296,7 +299,8 @@ impl WriteQueue {
         Self { batches: Some(batches), sequence: 0, progress, writer: Some(writer) }
     }
 
-    /// Queues the rows that a request changed; returns the sequence number to wait for.
+    /// Queues the rows that a request changed; returns the number to wait for. Without changes this is the number of
+    /// the last batch: the response may show what that batch stores.
     pub fn submit(&mut self, rows: Vec<StoredRow>, clock: Option<VirtualClock>) -> u64 {
         let Some(batches) = &self.batches else { return 0 };
         if rows.is_empty() && clock.is_none() {
@@ -331,11 +335,14 @@ fn write_all(
 ) {
     while let Ok(first) = waiting.recv() {
         let mut batch = first;
+        // One commit, and one sync of the disk, for all requests that arrived during the last one. Rows of the same
+        // key stay in order, so the latest wins.
         while let Ok(next) = waiting.try_recv() {
             batch.sequence = next.sequence;
             batch.rows.extend(next.rows);
             batch.clock = next.clock.or(batch.clock);
         }
+        // The library answers some damage with a panic; requests that wait for this batch would wait forever.
         let written = catch_unwind(AssertUnwindSafe(|| store.write(&batch.rows, batch.clock)));
         let failed = !matches!(written, Ok(Ok(())));
         tell.send_replace(match written {
@@ -349,10 +356,10 @@ fn write_all(
     }
 }
 
-/// Waits until everything up to a sequence number is on disk.
+/// Waits until everything up to the batch with this number is on disk.
 ///
 /// # Errors
-/// When it will never be, in words.
+/// When the writer failed or ended before that; the text is the reason.
 pub async fn wait_until_durable(
     mut progress: watch::Receiver<WriteProgress>,
     sequence: u64,

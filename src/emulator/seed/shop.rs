@@ -11,11 +11,11 @@ use crate::emulator::world::{
 const PUBLIC_KEY: &str =
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGtD1m0Jt1pXcVb1cYc0oY2uJ4s8Zb3vQfV8sF3kXq5L deploy@shop";
 
-/// Fills a world with the objects that the example `shop` creates in its
-/// first environment, with different secrets.
+/// Fills a world with the objects that the example `shop` creates in its first environment, with different secrets;
+/// also creates the project and an API key of that environment.
 ///
 /// # Errors
-/// When a request is refused, with its answer.
+/// When a request is refused; the text is the collection and the response's body.
 pub fn seed_shop(world: &mut World, api_key: &str, now: Time) -> Result<(), String> {
     let mut filler = SeedWriter { api_key, project: world.default_project(), world, now, left: usize::MAX };
     let project = json!({"name": "shop-staging", "description": "The shop, staging"});

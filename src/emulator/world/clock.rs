@@ -1,4 +1,5 @@
-//! The clock: advances the world's time, and handles the events of all kinds that are due by then.
+//! The clock: advances the world's time, and handles the events of all kinds that are due by then. Each request moves
+//! the clock first, so that a handler never sees a state that time has overtaken.
 
 use rust_decimal::Decimal;
 
@@ -9,10 +10,12 @@ use super::request::handlers::{Handlers, ScheduledEvent};
 use super::state::account::to_millisecond;
 use super::state::world::{World, for_each_kind};
 
-/// Advances the world's clock and handles all events that are due by then, in order.
+/// Advances the world's clock and handles all events that are due by then, in order of time. Returns the world's
+/// time: `now` in whole milliseconds, or the latest time seen if that is later.
 pub(super) fn tick(world: &mut World, now: Time) -> Time {
     let now = to_millisecond(now).max(world.account.latest);
     while let Some(due) = next_due(world).filter(|due| due.at <= now) {
+        // Up to the event the old prices apply: it may create, resize or delete what is billed.
         advance(world, due.at);
         (due.happen)(world, due.id, due.at, now);
     }
@@ -39,7 +42,7 @@ fn settle_subscriptions(world: &mut World, now: Time) {
 /// Declares the search for the next event of all tables.
 macro_rules! next_events {
     ($($field:ident: $body:ty,)*) => {
-        /// Returns the earliest scheduled event.
+        /// Returns the earliest scheduled event; `None` if nothing is scheduled.
         fn next_due(world: &World) -> Option<ScheduledEvent> {
             let all = [$(next_table_event::<$body>(&world.$field)),*, next_spend_event(world)];
             all.into_iter().flatten().min_by_key(|due| due.at)

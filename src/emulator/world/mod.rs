@@ -1,8 +1,8 @@
-//! The service as a pure state machine: `handle(&mut World, &Request, Time) -> Response`.
+//! The service as a pure state machine: `handle_request(&mut World, &ApiRequest, Time) -> ApiResponse`.
 //!
 //! It uses no file, socket, clock or thread: each status follows from a record's timeline and the time that the
-//! caller passes in, each id from a seeded counter. One file per kind contains its routes and behavior;
-//! `router` finds the route of a request.
+//! caller passes in, each id from a seeded counter. `records` has the fields of each kind; one file per kind, in a
+//! folder per part of the service, contains its routes and behavior; `router` finds the route of a request.
 
 mod account;
 mod admin;
@@ -32,7 +32,7 @@ pub use self::state::world::World;
 pub(super) use self::engine::catalog::{DATABASE_PLANS, NODE_PLANS, TEMPLATES, VM_PLANS};
 pub(super) use self::engine::kubernetes_versions::VERSIONS as KUBERNETES_VERSIONS;
 
-/// A moment on the emulator's virtual clock.
+/// A time on the emulator's virtual clock, in UTC; the world keeps whole milliseconds.
 pub type Time = jiff::Timestamp;
 
 #[cfg(test)]

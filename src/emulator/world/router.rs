@@ -1,4 +1,4 @@
-//! `handle_request` finds the route of a request, authorizes it, and runs the handler of its kind.
+//! `handle_request` finds the route of a request, authenticates and authorizes it, and runs the handler of its kind.
 
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ use super::state::world::World;
 use super::{Time, account, apps, clock, clusters, compute, databases};
 use crate::model::schema::Method;
 
-/// The routing table; of two matching routes, the first one wins.
+/// The routing table. Of two matching routes, the first one wins, so a fixed path stands before one with `{…}`.
 const ROUTES: &[&[Route]] = &[
     account::public_catalog::ROUTES,
     account::project::ROUTES,
@@ -66,7 +66,7 @@ fn find_route(method: Method, path: &str) -> Option<(&'static Route, Vec<&str>)>
     routes.filter(|route| route.method == method).find_map(|route| Some((route, route.match_path(path)?)))
 }
 
-/// Returns the template that matches a request's path, for logs and faults.
+/// Returns the template that matches a request's path, for logs; `None` if no route does.
 #[must_use]
 pub fn route_template(method: Method, path: &str) -> Option<&'static str> {
     find_route(method, path).map(|(route, _)| route.template)
@@ -77,13 +77,14 @@ pub fn all_routes() -> impl Iterator<Item = (Method, &'static str)> {
     ROUTES.iter().flat_map(|routes| routes.iter()).map(|route| (route.method, route.template))
 }
 
-/// Answers one request at a time of the virtual clock.
+/// Answers one request at a time of the virtual clock, after the clock moved there. It does not fail: a refusal is a
+/// response.
 pub fn handle_request(world: &mut World, request: &ApiRequest, now: Time) -> ApiResponse {
     let now = clock::tick(world, now);
     dispatch_request(world, request, now).unwrap_or_else(ApiResponse::from)
 }
 
-/// Answers a request whose body is an archive that the server has already read.
+/// Answers an upload whose body the server has already read and hashed.
 pub fn handle_upload(
     world: &mut World,
     request: &ApiRequest,
@@ -100,6 +101,7 @@ fn dispatch_request(world: &mut World, request: &ApiRequest, now: Time) -> Reply
         return upload::receive_upload(world, request, &ReceivedArchive::from_bytes(&request.body), now);
     }
     let public = matches!(found, Some((Route { access: Access::Public, .. }, _)));
+    // The key is checked before the route: without one, an unknown path is answered with 401, as by a gateway.
     let grant = if public {
         AccessGrant::Unrestricted
     } else {
@@ -136,6 +138,7 @@ fn resolve_scope(
         stated.map(|text| Uuid::try_parse(text).ok().filter(|id| world.projects.get(*id).is_some()));
     match (known, request.method.mutates()) {
         (Some(Some(id)), _) => Ok(RequestScope::Project(id)),
+        // A change must not end up in another project than the one that was meant; a read shows an empty list instead.
         (Some(None), true) => Err(ErrorResponse::not_found("project")),
         (None, true) if access == Access::ProjectStated => {
             Err(ErrorResponse::bad_request("X-Project-ID required"))

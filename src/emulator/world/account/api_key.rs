@@ -1,4 +1,5 @@
-//! `api_key`: the account's API keys, each with a role, an expiry and a rate tier.
+//! `api_key`: the account's API keys, each with a role, an expiry and a rate tier ("API key"), and the authentication
+//! of requests. A key's secret is in the response to its creation only; the record has its digest.
 
 use uuid::Uuid;
 
@@ -29,7 +30,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Delete, ITEM, Access::Account, delete_api_key),
 ];
 
-/// The name of the account's first key.
+/// Name of the account's first key in lists.
 const FIRST_KEY_NAME: &str = "first key of the account";
 
 const MAX_NAME_CHARS: usize = 128;
@@ -60,8 +61,8 @@ impl Handlers for ApiKey {
     }
 }
 
-/// Records the account's first key, replacing an earlier one, so that lists show it like any other key. The
-/// owner created it together with the account.
+/// Records the account's first key under a fixed id, replacing an earlier one, so that lists show it like any other
+/// key. Its creation time is that of the account. No effect if the key is recorded already.
 pub fn record_first_key(world: &mut World, secret: &str, tier: RateTier) {
     let (id, digest) = (world.first_key(), digest_key(secret));
     if world.api_keys.get(id).is_some_and(|known| known.body.digest == digest) {
@@ -84,13 +85,15 @@ pub fn record_first_key(world: &mut World, secret: &str, tier: RateTier) {
     world.record_key(TableRecord { id, project: None, created_at: born, updated_at: born, timeline, body });
 }
 
-/// Returns a secret that cannot be computed from any value that the API shows.
+/// Returns a new secret, computed from an id that no response shows. It is repeatable, not safe: anyone who knows
+/// the world's seed can compute it.
 fn generate_key_secret(world: &mut World) -> String {
     const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     format!("sk_{}", seeded_rng::derive_text(world.fresh_id(), 2, ALPHABET, 40))
 }
 
-/// Identifies the caller by its API key and returns its permissions.
+/// Identifies the caller by its API key, records the use, and returns its permissions; 401 without a key, and for one
+/// that does not exist or has expired.
 pub(in crate::emulator::world) fn authenticate(
     world: &mut World,
     request: &ApiRequest,
@@ -120,7 +123,8 @@ fn grant_of(world: &World, key: Uuid) -> AccessGrant {
     AccessGrant::Key { id: key, account, projects }
 }
 
-/// Reads the rate tier. At the service, support grants the high tier; here a setting of the account does.
+/// Reads the rate tier, `standard` by default. At the service, support grants the high tier; here the field
+/// `high_tier` of the account does, which `mutate` sets.
 fn read_rate_tier(call: &Call<'_>) -> Result<RateTier, ErrorResponse> {
     let word = call.body.optional_field("rate_limit_tier", |field| field.one_of(&["standard", "high"]))?;
     match word {
@@ -134,6 +138,7 @@ fn read_rate_tier(call: &Call<'_>) -> Result<RateTier, ErrorResponse> {
     }
 }
 
+/// Reads `expires_at`; `None` for a key that never expires.
 fn read_expiry(call: &Call<'_>) -> Result<Option<Time>, ErrorResponse> {
     let Some(text) = call.body.optional_field("expires_at", |field| field.text(1, 64))? else {
         return Ok(None);

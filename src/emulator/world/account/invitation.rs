@@ -1,5 +1,5 @@
-//! `invitation`, and the account's members: the owner, and each person who accepted. (All of it assumed by the
-//! contract.)
+//! `invitation`, and the account's members: the owner, and each person who accepted. The specification names the area
+//! only, so all of it is assumed.
 //!
 //! The API cannot accept an invitation; a person does so by a link. Here `mutate` sets the status `accepted`,
 //! and from then on the invitation is a member under the same id.
@@ -44,7 +44,7 @@ impl Handlers for Invitation {
     }
 }
 
-/// Reads an email address.
+/// Reads an email address; checks its shape only, not whether it exists.
 fn read_email(field: BodyField<'_>) -> Result<String, ErrorResponse> {
     let text = field.text(3, 254)?;
     let well = text.split_once('@').is_some_and(|(name, host)| {

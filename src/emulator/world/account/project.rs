@@ -1,4 +1,4 @@
-//! `project`: the account's projects. (All of it assumed by the contract.)
+//! `project`: the account's projects. The specification names the area only, so all of it is assumed.
 
 use uuid::Uuid;
 
@@ -39,6 +39,7 @@ impl Handlers for Project {
 const MAX_DESCRIPTION_CHARS: usize = 65_535;
 
 fn list_projects(call: &mut Call<'_>) -> Reply {
+    // A key that is a member of projects sees these; the account's role may let it see all.
     let all = Permission::from_name("projects:read")
         .is_some_and(|need| call.grant.account_permissions().holds(need));
     let Some(projects) = call.grant.visible_projects().filter(|_| !all) else {
@@ -93,6 +94,8 @@ fn delete_project(call: &mut Call<'_>) -> Reply {
     Ok(message_response("project deleted"))
 }
 
+/// Returns whether anything in a project would lose its project. Scheduled backups do not count: they are removed
+/// with the project.
 fn has_objects(world: &World, project: Uuid) -> bool {
     let project = Some(project);
     let counts = [

@@ -1,4 +1,5 @@
-//! `project_member`: API keys and people with a role in one project. (All of it assumed by the contract.)
+//! `project_member`: API keys and people with a role in one project. The specification describes the access of keys
+//! ("Create API key"); the routes and fields are assumed.
 
 use uuid::Uuid;
 
@@ -40,7 +41,7 @@ impl Handlers for ProjectMember {
     }
 }
 
-/// Writes the project that a membership gives access to, and the role in it.
+/// Writes the project that a membership gives access to, and the role in it, as in a key's `project_accesses`.
 pub(in crate::emulator::world) fn write_project_access(
     record: &TableRecord<ProjectMember>,
     view: RenderContext<'_>,
@@ -52,12 +53,12 @@ pub(in crate::emulator::world) fn write_project_access(
     write_role_fields(view.world, Some(record.body.role_id), fields);
 }
 
-/// Returns whether a person belongs to the account.
+/// Returns whether an id is that of the owner or of a person who accepted an invitation.
 pub(in crate::emulator::world) fn is_account_member(world: &World, id: Uuid) -> bool {
     id == world.account.id || world.invitations.get(id).is_some_and(TableRecord::is_accepted)
 }
 
-/// Removes all memberships of a key or a person.
+/// Removes all memberships of a key or a person, which is about to be deleted.
 pub(in crate::emulator::world) fn remove_subject_memberships(world: &mut World, subject: Uuid) {
     let ended: Vec<_> = world.project_members.index().of_subject(subject).collect();
     for id in ended {
@@ -65,7 +66,7 @@ pub(in crate::emulator::world) fn remove_subject_memberships(world: &mut World, 
     }
 }
 
-/// Removes all memberships in a project.
+/// Removes all memberships in a project, which is about to be deleted.
 pub(in crate::emulator::world) fn remove_project_memberships(world: &mut World, project: Uuid) {
     let all = world.project_members.page(Some(project), 0, usize::MAX);
     let ended: Vec<_> = all.map(|record| record.id).collect();
@@ -83,7 +84,7 @@ fn list_project_members(call: &mut Call<'_>) -> Reply {
     Ok(list_response(table.len(project), page, |fields, record| ProjectMember::show(record, view, fields)))
 }
 
-/// Reads the key or person that is to become a member.
+/// Reads the key or person that is to become a member: exactly one of `api_key_id` and `member_id`.
 fn read_subject(call: &Call<'_>) -> Result<Subject, ErrorResponse> {
     let key = call.body.optional_field("api_key_id", BodyField::uuid)?;
     let member = call.body.optional_field("member_id", BodyField::uuid)?;
@@ -117,7 +118,7 @@ fn create_project_member(call: &mut Call<'_>) -> Reply {
     call.record_response::<ProjectMember>(201, id, "project member added")
 }
 
-/// Finds the membership that the path identifies.
+/// Finds the membership that the path identifies; "not found" for one of another project.
 fn find_project_member<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<ProjectMember>, ErrorResponse> {
     let project = call.find_by_path::<Project>()?.id;
     let id = Uuid::try_parse(call.param(1)).ok();

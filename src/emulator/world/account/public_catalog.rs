@@ -1,4 +1,5 @@
-//! The public endpoints of the catalog and of the service, and the catalog endpoints that require a key.
+//! The public endpoints of the catalog and of the service, and the catalog endpoints that require a key. Where the
+//! specification lists a payload by name only ("Catalog pricing"), its fields are assumed.
 
 use rust_decimal::Decimal;
 
@@ -118,7 +119,7 @@ fn kubernetes_pricing(call: &mut Call<'_>) -> Reply {
     Ok(answer)
 }
 
-/// Writes an item's prices for an hour, a month and longer terms (10 and 20 % off).
+/// Writes an item's prices for an hour, a month, a year (10 % off) and two years (20 % off), under the given names.
 fn write_term_prices(fields: &mut JsonObjectWriter<'_>, names: [&str; 4], month: Decimal) {
     let [hour, one, year, two_years] = names;
     fields.write_number(hour, money::hourly_price(month));
@@ -154,6 +155,7 @@ fn volume_pricing() -> ApiResponse {
     })
 }
 
+/// Returns the pricing of something billed by the GB; `price` is in cents per month.
 fn by_gb(price: i64) -> ApiResponse {
     success_response(200, "", |fields| {
         fields.write_object("pricing", |fields| {

@@ -1,4 +1,5 @@
-//! `role`: named sets of permissions; four of them are built in. (All of it assumed by the contract.)
+//! `role`: named sets of permissions; four of them are built in. The specification names the area only, so all of it
+//! is assumed. A caller cannot grant a permission that it does not have.
 
 use uuid::Uuid;
 
@@ -51,7 +52,7 @@ const fn built_in(
     BuiltInRole { id: Uuid::from_u128(0x4c1d_07a2_93be_4e58_8d20_0000_0000_0000 | id), name, slug, holds }
 }
 
-/// Youngest first, in the order of lists.
+/// The built-in roles, youngest first, the order of lists; the owner's role is the last one.
 static BUILT_IN: [BuiltInRole; 4] = [
     built_in(4, "Viewer", "viewer", |need| need == need.as_read()),
     built_in(3, "Developer", "developer", |need| {
@@ -100,7 +101,7 @@ fn write_role(
     fields.write_field("updated_at", &times.1);
 }
 
-/// Writes a built-in role; its creation time is that of the account.
+/// Writes a built-in role, which has no record; its creation time is that of the account.
 fn show_built_in(fields: &mut JsonObjectWriter<'_>, role: &BuiltInRole, view: RenderContext<'_>) {
     let default = view.world.projects.get(view.world.default_project());
     let since = default.map_or(view.now, |project| project.created_at);
@@ -108,7 +109,7 @@ fn show_built_in(fields: &mut JsonObjectWriter<'_>, role: &BuiltInRole, view: Re
     write_role(fields, role.id, (role.name, role.slug), &names, (true, (since, since)));
 }
 
-/// Returns the permissions of a role.
+/// Returns the permissions of a role; none for an unknown one. Names that are no longer permissions are ignored.
 pub(in crate::emulator::world) fn role_permissions(world: &World, role: Uuid) -> Permissions {
     if let Some(role) = BuiltInRole::find(role) {
         return role.permissions();
@@ -117,7 +118,7 @@ pub(in crate::emulator::world) fn role_permissions(world: &World, role: Uuid) ->
     custom.into_iter().flatten().filter_map(|name| Permission::from_name(name)).collect()
 }
 
-/// Writes `role_id`, `role_name` and `role_slug`.
+/// Writes `role_id`, `role_name` and `role_slug`; all are `null` without a role.
 pub(in crate::emulator::world) fn write_role_fields(
     world: &World,
     role: Option<Uuid>,
@@ -132,7 +133,8 @@ pub(in crate::emulator::world) fn write_role_fields(
     fields.write_field("role_slug", &slug);
 }
 
-/// Reads the role that a body names. The caller must hold all its permissions itself.
+/// Reads `role_id`; `None` if it is absent. The role must exist, and `held`, the caller's permissions, must include
+/// all of its permissions.
 pub(in crate::emulator::world) fn read_optional_role(
     call: &Call<'_>,
     held: Permissions,
@@ -145,7 +147,7 @@ pub(in crate::emulator::world) fn read_optional_role(
     Ok(Some(id))
 }
 
-/// Reads the role from a body in which `role_id` is required.
+/// Reads `role_id`, which is required; see `read_optional_role`.
 pub(in crate::emulator::world) fn read_required_role(
     call: &Call<'_>,
     held: Permissions,
@@ -166,7 +168,8 @@ fn list_roles(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// Reads the list of permission names from a body.
+/// Reads the list of permission names from a body, sorted and without duplicates; `None` if it is absent. An unknown
+/// name is refused.
 fn read_permissions(body: &Input) -> Result<Option<Vec<String>>, ErrorResponse> {
     let read = |field: BodyField<'_>| {
         let name = field.text(1, 128)?;
@@ -192,7 +195,7 @@ fn permission_set(names: &[String]) -> Permissions {
     names.iter().filter_map(|name| Permission::from_name(name)).collect()
 }
 
-/// Returns a name in lower-case letters, digits and hyphens.
+/// Returns a name in lower-case ASCII letters, digits and hyphens; empty if it has neither letters nor digits.
 fn slugify_name(name: &str) -> String {
     let words = name.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
@@ -228,7 +231,7 @@ fn read_role(call: &mut Call<'_>) -> Reply {
     call.record_response::<Role>(200, id, "")
 }
 
-/// Finds the role that the path identifies; refuses a built-in role.
+/// Finds the role that the path identifies; refuses a built-in role, with 403.
 fn find_custom_role<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Role>, ErrorResponse> {
     if let Some(role) = Uuid::try_parse(call.param(0)).ok().and_then(BuiltInRole::find) {
         let message = format!("access denied: the role {} is built in and cannot be changed", role.slug);

@@ -1,4 +1,5 @@
-//! `spend_settings`: the monthly cap on the cost of apps, and the action when it is reached.
+//! `spend_settings`: the monthly cap on the cost of apps, and the action when it is reached ("App spend settings",
+//! "Other state"). There is one record for the account, which the first change creates.
 
 use rust_decimal::Decimal;
 use uuid::Uuid;
@@ -42,13 +43,15 @@ fn write_spend_settings(settings: &SpendSettings, fields: &mut JsonObjectWriter<
     fields.write_field("paused_by_cap", &settings.paused_by_cap);
 }
 
-/// Returns the next change of the cap: a pause when it is reached, or the start of a month.
+/// Returns the next change of the cap: a pause when it is reached, or the start of a month; `None` if neither can
+/// happen.
 pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<ScheduledEvent> {
     let at = world.next_cap_change()?;
     Some(ScheduledEvent { at, id: Uuid::nil(), happen: |world, _, at, _| apply_spend_cap(world, at) })
 }
 
-/// Pauses or resumes the apps, depending on the month's spend and the settings.
+/// Pauses or resumes the pay-as-you-go apps, depending on the month's spend and the settings. An app that was paused
+/// by a request stays paused.
 fn apply_spend_cap(world: &mut World, now: Time) {
     let settings = world.current_spend_settings();
     let reached = settings.pause_cap().is_some_and(|cap| world.account.app_spend.current_amount() >= cap);

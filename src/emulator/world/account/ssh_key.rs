@@ -1,4 +1,4 @@
-//! `ssh_key`: the account's public SSH keys. (All of it assumed by the contract.)
+//! `ssh_key`: the account's public SSH keys. The specification names the area only, so all of it is assumed.
 
 use sha2::{Digest, Sha256};
 
@@ -65,7 +65,8 @@ const TYPES: &[&str] = &[
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Returns the `SHA256:…` fingerprint of a public key in OpenSSH format; `None` for any other text.
+/// Returns the `SHA256:…` fingerprint of a public key in OpenSSH format, as `ssh-keygen -l` prints it; `None` for any
+/// other line.
 fn openssh_fingerprint(line: &str) -> Option<String> {
     if line.contains(['\n', '\r']) {
         return None;
@@ -79,6 +80,7 @@ fn openssh_fingerprint(line: &str) -> Option<String> {
     (!inner.is_empty()).then(|| format!("SHA256:{}", encode_base64(&Sha256::digest(&blob))))
 }
 
+/// Decodes base64, with or without padding; `None` for other characters.
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let mut bytes = Vec::with_capacity(digits.len() * 3 / 4);

@@ -1,5 +1,5 @@
-//! `inspect`: the operator's view for the console: the records of a kind, their prices, and the fields that
-//! `mutate` can set outside the API.
+//! The operator's view of the world, for the console page and for tests: the records of a kind, their prices, and
+//! the fields that `mutate` can set. It reads records in all projects and needs no permission.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -19,11 +19,11 @@ pub struct RecordSearch {
     pub offset: usize,
     /// Maximum number of records to return.
     pub limit: usize,
-    /// Text to find in the record's API representation; empty matches all.
+    /// Text to find in the record's API representation, ignoring ASCII case; empty matches all.
     pub find: String,
 }
 
-/// Returns each kind with its number of records.
+/// Returns each kind with its number of records, and the account with 1, after the clock moved to `now`.
 pub fn list_kinds(world: &mut World, now: Time) -> Vec<(&'static str, usize)> {
     clock::tick(world, now);
     let mut counts = world.counts_by_kind();
@@ -31,7 +31,7 @@ pub fn list_kinds(world: &mut World, now: Time) -> Vec<(&'static str, usize)> {
     counts
 }
 
-/// Returns the selected records of a kind, as `{objects, total}`.
+/// Returns the selected records of a kind, as `{objects, total}`; `total` counts all that match.
 ///
 /// # Errors
 /// When there is no such kind.
@@ -48,7 +48,8 @@ pub fn inspect_many(
     inspect_kind(world, kind, search, now).ok_or_else(|| unknown_kind(kind))
 }
 
-/// Returns one record, as `{object, fields}`: `fields` are those that `mutate` can set.
+/// Returns one record, as `{object, fields}`: `fields` are those that `mutate` can set, secrets included. For the
+/// account `id` is ignored.
 ///
 /// # Errors
 /// When there is no such kind or record.
@@ -101,7 +102,7 @@ macro_rules! inspections {
 
 for_each_kind!(inspections);
 
-/// Returns a record's API representation, as JSON text.
+/// Returns a record's representation in the API, as JSON.
 fn render_record<T: Handlers>(record: &TableRecord<T>, view: RenderContext<'_>) -> Vec<u8> {
     let mut text = Vec::with_capacity(512);
     JsonObjectWriter::write(&mut text, |fields| T::show(record, view, fields));
@@ -126,7 +127,7 @@ fn object_summary<T: Handlers>(record: &TableRecord<T>, view: RenderContext<'_>)
     })
 }
 
-/// Returns the selected records of a table.
+/// Returns the selected records of a table; a search renders each record of the table.
 fn inspect_table<T: Handlers>(table: &Table<T>, search: &RecordSearch, view: RenderContext<'_>) -> Value {
     let RecordSearch { offset, limit, find } = search;
     if find.is_empty() {
@@ -145,7 +146,7 @@ fn inspect_table<T: Handlers>(table: &Table<T>, search: &RecordSearch, view: Ren
     json!({"objects": page.collect::<Vec<_>>(), "total": found.len()})
 }
 
-/// Returns one record with the fields that `mutate` can set.
+/// Returns one record with the fields that `mutate` can set; `None` for an unknown id.
 fn inspect_table_record<T: Handlers>(table: &Table<T>, id: Uuid, view: RenderContext<'_>) -> Option<Value> {
     let record = table.get(id)?;
     let mut fields = match serde_json::to_value(&record.body) {

@@ -1,4 +1,5 @@
-//! `mutate`: changes a record outside the API, so that tests can produce drift.
+//! `mutate`: changes a record outside the API, so that tests can produce drift. It checks the types of the values,
+//! and none of the service's rules.
 
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -17,12 +18,12 @@ pub enum MutateError {
     /// No record of this kind has this id.
     #[error("there is no {kind} with the id {id}")]
     Unknown {
-        /// Kind from the request.
+        /// The kind's name in the request.
         kind: String,
-        /// Id from the request.
+        /// The id in the request, which need not be a UUID.
         id: String,
     },
-    /// The kind, a field or a value is invalid; contains the message.
+    /// The kind, a field or a value is not valid; contains the message.
     #[error("{0}")]
     Invalid(String),
 }
@@ -34,7 +35,7 @@ fn invalid_input<T>(message: impl Into<String>) -> Result<T, MutateError> {
     Err(MutateError::Invalid(message.into()))
 }
 
-/// Returns ` Did you mean …?` with the nearest known name, or an empty text.
+/// Returns ` Did you mean …?` with the nearest known name, or an empty string if none is near.
 fn suggest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest_name(name, known).map(|known| format!(" Did you mean `{known}`?")).unwrap_or_default()
 }
@@ -45,8 +46,8 @@ pub(in crate::emulator::world) fn unknown_kind(kind: &str) -> MutateError {
     MutateError::Invalid(format!("there is no kind `{kind}`.{hint}"))
 }
 
-/// Sets fields of a record. A `status` set here is permanent. The kind `account` takes `balance`, `card`,
-/// `banned` and `high_tier`, and no id; the kind with a single record takes no id either.
+/// Sets fields of a record; on an error nothing is changed. A `status` set here is permanent. The kind `account`
+/// takes `balance`, `card`, `banned` and `high_tier`, and no id; the kind with a single record takes no id either.
 ///
 /// # Errors
 /// When there is no such record, no such field, or the value does not fit it.
@@ -95,6 +96,7 @@ fn mutate_record<T: StoredKind>(
 ) -> Result<(), MutateError> {
     let unknown = || MutateError::Unknown { kind: T::KIND.to_owned(), id: id.to_owned() };
     let key = Uuid::try_parse(id).map_err(|_| unknown())?;
+    // Fields that follow the time must be current before they are read, or the old values would be written back.
     world.table_mut::<T>().amend(key, |record| T::settle(record, now));
     let record = world.table::<T>().get(key).ok_or_else(unknown)?;
     let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {

@@ -1,4 +1,5 @@
-//! The life cycle of an app: creation, changes, pause, resume and deletion.
+//! The life cycle of an app: creation, changes, pause, resume and deletion. Statuses other than those that the
+//! specification names are assumed ("Other state").
 
 use std::collections::BTreeMap;
 
@@ -43,10 +44,11 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 const APP_TYPES: &[&str] = &["web", "private", "worker", "cron", "job"];
+/// Port of a web or private app whose request names none.
 const DEFAULT_PORT: i64 = 8_080;
 /// Seconds from the request until a deleted app is gone.
 const DELETION_SECS: i64 = 5;
-/// Seconds until a resumed app is live again.
+/// Seconds until a resumed app is live again, without a new deployment.
 const RESUME_SECS: i64 = 10;
 
 fn create_app(call: &mut Call<'_>) -> Reply {
@@ -82,7 +84,7 @@ fn create_app(call: &mut Call<'_>) -> Reply {
     call.record_response::<App>(201, id, "app service created")
 }
 
-/// Reads the body of a create request; the caller fills in billing.
+/// Reads and checks the body of a create request; the caller fills in billing.
 fn read_new_app(call: &Call<'_>) -> Result<App, ErrorResponse> {
     let body = &call.body;
     let name = body.required_field("name", BodyField::name)?;
@@ -136,6 +138,8 @@ fn default_app(kind: AppType, now: Time) -> App {
     }
 }
 
+/// Returns whether a new app is deployed at once, the default. An app built from uploaded source never is, because
+/// nothing is uploaded yet.
 fn deploys_now(call: &Call<'_>, app: &App) -> Result<bool, ErrorResponse> {
     let wanted = call.body.optional_field("deploy_now", BodyField::boolean)?;
     if app.is_uploaded() {
@@ -150,7 +154,7 @@ fn deploys_now(call: &Call<'_>, app: &App) -> Result<bool, ErrorResponse> {
     Ok(wanted.unwrap_or(true))
 }
 
-/// Returns whether a change affects how the app runs, so that it needs a deployment.
+/// Returns whether a change affects how the app runs, so that a live app needs a deployment.
 fn rolls_out(old: &App, new: &App) -> bool {
     let runs = |app: &App| {
         (
@@ -175,6 +179,7 @@ fn update_app(call: &mut Call<'_>) -> Reply {
     reject_taken_app_name(call, project, &new.name, Some(id))?;
     let changes = rolls_out(&old, &new);
     let deploys = match status.as_str() {
+        // Any change to a failed app deploys it ("Catalogue of other endpoints", App platform).
         "failed" => new != old,
         "live" | "building" | "deploying" => changes,
         _ => false,
@@ -188,6 +193,7 @@ fn update_app(call: &mut Call<'_>) -> Reply {
     call.adjust_billing(old.billing, old.monthly_price(), new.monthly_price())?;
     let now = call.now;
     let opens = new.previews_enabled && !old.previews_enabled;
+    // A paused app gets its deployment when it is resumed.
     new.changed |= changes && status == "paused";
     change_metered_app(call, id, |record| {
         record.replace_body(new);
@@ -296,7 +302,7 @@ impl Handlers for App {
     }
 }
 
-/// Writes the settings that determine how an app runs.
+/// Writes the settings that determine how an app runs; those that do not apply to its type are `null`.
 fn show_settings(app: &App, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("size", &app.size);
     fields.write_field("start_command", &app.start_command);
@@ -314,7 +320,7 @@ fn show_settings(app: &App, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("autoscaling_target", &app.autoscaling_target);
 }
 
-/// Refuses a name that another app of the project already has.
+/// Refuses a name that another app of the project has, with 409; `except` is the app that is being renamed.
 fn reject_taken_app_name(
     call: &Call<'_>,
     project: Option<Uuid>,
@@ -327,7 +333,7 @@ fn reject_taken_app_name(
     Ok(())
 }
 
-/// Resumes a paused app, with the changes made to it meanwhile.
+/// Resumes a paused app, with the changes made to it meanwhile; no effect on an unknown id.
 pub(in crate::emulator::world) fn resume_app(world: &mut World, id: Uuid, now: Time) {
     let Some(record) = world.apps.get(id) else { return };
     // An app that was never deployed has no version to resume.

@@ -1,4 +1,4 @@
-//! `app`: services of the application platform: their record, their price and their API representation.
+//! `app`: services of the application platform: how requests find and change them.
 
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, ITEM, Access::Account, read_app),
 ];
 
-/// Returns the id of an app's deployment that is live at a time.
+/// Returns the id of an app's deployment that is live at a time; `None` before the first one is.
 pub(in crate::emulator::world) fn find_live_deployment(
     world: &World,
     app: Uuid,
@@ -29,14 +29,14 @@ pub(in crate::emulator::world) fn find_live_deployment(
     all.find(|record| record.status(now) == "live").map(|record| record.id)
 }
 
-/// Finds the app that the path identifies, by id or short id.
+/// Finds the app that the path identifies, by id or short id; "not found" outside the request's scope.
 pub(in crate::emulator::world) fn find_app<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<App>, ErrorResponse> {
     find_app_by_any_id(call, call.param(0))
 }
 
-/// Finds an app by id or short id.
+/// Finds an app by id or short id; "not found" outside the request's scope.
 pub(in crate::emulator::world) fn find_app_by_any_id<'c>(
     call: &'c Call<'_>,
     text: &str,
@@ -46,7 +46,7 @@ pub(in crate::emulator::world) fn find_app_by_any_id<'c>(
     call.require_visible(id.and_then(|id| table.get(id)))
 }
 
-/// Finds the app that the path identifies; refuses one that is being deleted.
+/// Finds the app that the path identifies; refuses one that is being deleted, with 409.
 pub(in crate::emulator::world) fn find_undeleted_app<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<App>, ErrorResponse> {
@@ -57,7 +57,7 @@ pub(in crate::emulator::world) fn find_undeleted_app<'c>(
     }
 }
 
-/// Finds the app that the path identifies; refuses one that is building, deploying or being deleted.
+/// Finds the app that the path identifies; refuses one that is building, deploying or being deleted, with 409.
 pub(in crate::emulator::world) fn find_settled_app<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<App>, ErrorResponse> {
@@ -70,7 +70,7 @@ pub(in crate::emulator::world) fn find_settled_app<'c>(
     }
 }
 
-/// Updates an app's use record, then applies a change to the app.
+/// Updates an app's meters, then applies a change to the app: the old price applies to the time before the change.
 pub(in crate::emulator::world) fn change_metered_app(
     call: &mut Call<'_>,
     id: Uuid,
@@ -83,7 +83,8 @@ pub(in crate::emulator::world) fn change_metered_app(
     });
 }
 
-/// Refuses a change that raises an app's cost while the cap has paused the apps.
+/// Refuses a change that raises a pay-as-you-go app's cost with 412 while the cap has paused the apps ("Errors").
+/// `verb` is a participle for the message, such as `resumed`.
 pub(in crate::emulator::world) fn reject_capped_change(
     call: &Call<'_>,
     billing: &Billing,

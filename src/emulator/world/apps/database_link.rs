@@ -1,4 +1,5 @@
-//! `app_database_link`: databases whose address and login are passed to an app as variables.
+//! `app_database_link`: databases whose address and login are passed to an app as variables ("Catalogue of other
+//! endpoints", App platform). Each change redeploys a live app, because variables are set when an app starts.
 
 use uuid::Uuid;
 
@@ -62,7 +63,7 @@ impl Handlers for AppLink {
     }
 }
 
-/// Removes the links to a deleted database.
+/// Removes the links to a deleted database; the apps keep running.
 pub(in crate::emulator::world) fn remove_database_links(world: &mut World, database: Uuid) {
     let all = (database, Uuid::nil(), Uuid::nil())..=(database, Uuid::max(), Uuid::max());
     let links: Vec<_> = world.app_links.index().databases.range(all).map(|(_, _, id)| *id).collect();
@@ -71,7 +72,7 @@ pub(in crate::emulator::world) fn remove_database_links(world: &mut World, datab
     }
 }
 
-/// Refuses a database that does not exist or cannot accept a new login yet.
+/// Refuses a database that does not exist (404) or cannot accept a new login yet (409).
 pub(in crate::emulator::world) fn require_linkable_database(
     call: &Call<'_>,
     database: Uuid,
@@ -83,7 +84,8 @@ pub(in crate::emulator::world) fn require_linkable_database(
     }
 }
 
-/// Creates a login to a database for an app.
+/// Creates a login to a database for an app; returns the link's id. The login's name begins with `app_`, which users
+/// cannot have.
 pub(in crate::emulator::world) fn create_database_link(
     call: &mut Call<'_>,
     app: Uuid,
@@ -115,7 +117,7 @@ fn create_app_link(call: &mut Call<'_>) -> Reply {
     call.record_response::<AppLink>(201, id, "database linked")
 }
 
-/// Returns the ids of the app and the link that the path identifies.
+/// Returns the ids of the app and the link that the path identifies; "not found" for a link of another app.
 fn find_app_link(call: &Call<'_>) -> Result<(Uuid, Uuid), ErrorResponse> {
     let app = find_undeleted_app(call)?.id;
     let id = Uuid::try_parse(call.param(1)).ok();

@@ -1,4 +1,4 @@
-//! `deployment`: one version of an app, from the queue until it is live.
+//! `deployment`: one rollout of an app, from the queue until it is live. Its statuses and times are assumed.
 
 use uuid::Uuid;
 
@@ -32,7 +32,7 @@ const STEPS: &[(i64, &str)] =
 const APP_STEPS: &[(i64, &str)] = &[(0, "building"), (15, "deploying"), (DEPLOYMENT_SECS, "live")];
 /// Seconds until a deployment is live.
 pub(in crate::emulator::world) const DEPLOYMENT_SECS: i64 = 25;
-/// How many deployments to keep per app.
+/// How many deployments to keep per app, besides the live one.
 const MAX_DEPLOYMENTS: usize = 100;
 
 impl Handlers for Deployment {
@@ -55,7 +55,8 @@ impl Handlers for Deployment {
     }
 }
 
-/// Starts a deployment of an app's current settings; a live app stays live meanwhile.
+/// Starts a deployment of an app's current settings; a live app stays live meanwhile. Returns its id, or `None` for
+/// an unknown app.
 pub(in crate::emulator::world) fn start_deployment(
     world: &mut World,
     app: Uuid,
@@ -86,14 +87,15 @@ pub(in crate::emulator::world) fn start_deployment(
     Some(id)
 }
 
-/// Ends the deployments that a new one supersedes: those in progress immediately, the live one when
-/// the new one is live.
+/// Ends the deployments that a new one supersedes: those in progress immediately, the live one when the new one is
+/// live.
 fn supersede_deployments(world: &mut World, app: Uuid, now: Time) {
     let mut ended = Vec::new();
     for record in world.deployments.children_of(app) {
         let so_far = || record.timeline.clone().truncate_after(now);
         if record.status(now) == "live" {
             ended.push((record.id, so_far().with_next_status(now, DEPLOYMENT_SECS, "superseded")));
+            // Children are listed youngest first: all before the live one are superseded already.
             break;
         }
         if Deployment::in_progress(record, now) {
@@ -128,7 +130,8 @@ fn create_deployment(call: &mut Call<'_>) -> Reply {
     call.record_response::<Deployment>(201, id, "deployment created")
 }
 
-/// Reads the uploaded source to deploy; without a key, the most recently deployed one is used.
+/// Reads the uploaded source to deploy; without a key, the most recently deployed one is used. Refuses a key for an
+/// app that is not built from uploaded source.
 fn read_blob(call: &Call<'_>, id: Uuid, app: &mut App) -> Result<(), ErrorResponse> {
     let key = call.body.optional_field("blob_key", |field| field.text(1, 1_024))?;
     match key {

@@ -1,4 +1,4 @@
-//! `app_domain`: custom domains of an app.
+//! `app_domain`: custom domains of an app. A domain belongs to one app of the account ("Errors", 409).
 
 use uuid::Uuid;
 
@@ -45,7 +45,7 @@ impl Handlers for AppDomain {
     }
 }
 
-/// Refuses a text that is not a domain name.
+/// Refuses a string that is not a domain name of at least two labels; wildcards are refused, too.
 fn check_domain(text: &str) -> Result<(), ErrorResponse> {
     let label = |label: &str| {
         let inner = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');

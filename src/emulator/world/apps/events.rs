@@ -1,4 +1,5 @@
-//! `app_event`: the events of an app: requested changes, and the progress of its deployments.
+//! `app_event`: the events of an app: requested changes, which are stored, and the progress of its deployments, which
+//! follows from their timelines ("Events").
 
 use uuid::Uuid;
 
@@ -31,7 +32,7 @@ impl Handlers for AppEvent {
     }
 }
 
-/// Records an event of an app.
+/// Records an event of an app, `kind` in full; no effect for an unknown app.
 pub(in crate::emulator::world) fn add_app_event(
     world: &mut World,
     app: Uuid,
@@ -45,7 +46,7 @@ pub(in crate::emulator::world) fn add_app_event(
     world.app_events.prune(app, MAX_EVENTS, |_| false);
 }
 
-/// Records an event of an app.
+/// Records an event of an app for a request; `kind` is without `app.`.
 pub(in crate::emulator::world) fn record_app_event(
     call: &mut Call<'_>,
     app: Uuid,
@@ -56,7 +57,7 @@ pub(in crate::emulator::world) fn record_app_event(
     add_app_event(call.world, app, now, &format!("app.{kind}"), message);
 }
 
-/// An event in its API representation.
+/// An event in its API representation; `deployment` is `None` for a requested change.
 struct AppEventView<'a> {
     at: Time,
     id: Uuid,

@@ -65,7 +65,7 @@ impl Handlers for ServerlessFunction {
     }
 }
 
-/// Reads the fields that create and update requests share.
+/// Reads the fields that create and update requests share; keeps those that the body omits.
 fn read_settings(body: &Input, function: &mut ServerlessFunction) -> Result<(), ErrorResponse> {
     if let Some(handler) = body.optional_field("handler", |field| field.text(1, MAX_HANDLER_CHARS))? {
         handler.clone_into(&mut function.handler);

@@ -1,4 +1,5 @@
-//! Reads and checks the fields of an app in a request body, and sets them in a record.
+//! Reads and checks the fields of an app in a request body, and sets them in a record. Absent fields keep their
+//! values. The rules are those of "Errors", case 5.
 
 use std::collections::BTreeMap;
 
@@ -17,14 +18,14 @@ const MAX_SOURCE_CHARS: usize = 253;
 const MAX_VARIABLES: usize = 1_000;
 const MAX_VALUE_CHARS: usize = 65_536;
 
-/// Sets a field to the given text, if there is one.
+/// Sets a field to a value, if there is one.
 fn set_if_given(field: &mut String, said: Option<&str>) {
     if let Some(text) = said {
         text.clone_into(field);
     }
 }
 
-/// Reads the fields that create and update requests share.
+/// Reads the fields that create and update requests share. An empty description clears it.
 pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let text = |name, most| body.optional_field(name, |field| field.text(0, most));
     set_if_given(&mut app.description, text("description", MAX_DESCRIPTION_CHARS)?);
@@ -39,6 +40,7 @@ pub(in crate::emulator::world) fn read_settings(body: &Input, app: &mut App) -> 
     let size = body.optional_field("size", |field| field.text(1, 64))?;
     set_if_given(&mut app.size, size.map(known_size).transpose()?);
     app.port = body.optional_field("port", |field| field.integer(1, 65_535))?.or(app.port);
+    // Also without a new port: the type and the scaling decide which ports are reserved.
     check_port(app)?;
     app.previews_enabled =
         body.optional_field("previews_enabled", BodyField::boolean)?.unwrap_or(app.previews_enabled);
@@ -58,7 +60,8 @@ fn known_size(slug: &str) -> Result<&'static str, ErrorResponse> {
     })
 }
 
-/// Refuses a port that the platform's proxy in front of this app uses.
+/// Refuses a port that the platform's proxy in front of this app uses: only web apps and private apps that scale to
+/// zero have one.
 pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), ErrorResponse> {
     let fronted = match app.kind {
         AppType::Web => true,
@@ -73,7 +76,7 @@ pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), ErrorRespo
     }
 }
 
-/// Reads environment variables, and checks their number and names.
+/// Reads environment variables, and checks their number, names and lengths. The values are secrets.
 pub(in crate::emulator::world) fn read_env_variables(
     field: BodyField<'_>,
 ) -> Result<BTreeMap<String, String>, ErrorResponse> {
@@ -128,7 +131,8 @@ fn read_cron(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-/// Reads the source of an app: exactly one of an image, a repository, and uploaded source.
+/// Reads the source of an app: an image, or a repository with its branch; without either, the app is built from
+/// uploaded source.
 pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let text = |name| body.optional_field(name, |field| field.text(1, MAX_SOURCE_CHARS));
     let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);
@@ -156,7 +160,7 @@ pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Re
     Ok(())
 }
 
-/// Reads a new branch; only apps that are built from a repository take one.
+/// Reads a new branch; refused for apps that are not built from a repository.
 pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let Some(branch) = body.optional_field("branch", |field| field.text(1, MAX_SOURCE_CHARS))? else {
         return Ok(());
@@ -168,7 +172,7 @@ pub(in crate::emulator::world) fn read_branch(body: &Input, app: &mut App) -> Re
     Ok(())
 }
 
-/// Reads a new image; only apps that run an image take one.
+/// Reads a new image; refused for apps that do not run one.
 pub(in crate::emulator::world) fn read_image(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let Some(image) = body.optional_field("image", |field| field.text(1, MAX_SOURCE_CHARS))? else {
         return Ok(());

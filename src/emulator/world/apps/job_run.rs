@@ -1,4 +1,5 @@
-//! `job_run`: runs of cron apps and one-off jobs, started by request or by schedule.
+//! `job_run`: runs of cron apps and one-off jobs, started by request or by schedule ("App job run"). Nothing is
+//! executed: `mutate` sets how long a run takes and how it ends.
 
 use uuid::Uuid;
 
@@ -49,7 +50,7 @@ impl Handlers for JobRun {
     }
 }
 
-/// Returns the timeline of a run: queued, running, then succeeded or failed.
+/// Returns the timeline of a run: queued, running, then succeeded or failed. The values are assumed.
 fn run_timeline(app: &App, now: Time) -> Timeline {
     let end = if app.job_exit_code == 0 { "succeeded" } else { "failed" };
     let seconds = app.job_seconds.max(START_SECS + 1);
@@ -61,7 +62,8 @@ fn unfinished_job_runs(world: &World, app: Uuid, now: Time) -> Vec<Uuid> {
     going.map(|record| record.id).collect()
 }
 
-/// Starts a run, in addition to running ones or in place of them.
+/// Starts a run; with `cron_concurrency` `replace`, unfinished runs are canceled. Whether `forbid` applies is up to
+/// the caller.
 fn add_job_run(world: &mut World, app: Uuid, now: Time, id: Uuid, trigger: &str) {
     let Some(record) = world.apps.get(app) else { return };
     let (project, timeline) = (record.project, run_timeline(&record.body, now));
@@ -87,8 +89,8 @@ fn add_job_run(world: &mut World, app: Uuid, now: Time, id: Uuid, trigger: &str)
     world.job_runs.prune(app, MAX_RUNS, |_| false);
 }
 
-/// Runs a cron app that is due, once for each scheduled time up to `until`, and computes the next time. If the
-/// clock skips many runs, only those that would still be kept at the end are created.
+/// Runs a cron app that is due, once for each scheduled time up to `until`, and computes the next time. If the clock
+/// skips many runs, only those that would still be kept at the end are created.
 pub(in crate::emulator::world) fn run_due_schedule(world: &mut World, app: Uuid, now: Time, until: Time) {
     let Some(record) = world.apps.get(app) else { return };
     let Some(schedule) = record.body.schedule() else {
@@ -97,6 +99,7 @@ pub(in crate::emulator::world) fn run_due_schedule(world: &mut World, app: Uuid,
     };
     let end = limit_to_cap_change(world, now, until);
     start_scheduled_run(world, app, now);
+    // Twice as many, because `forbid` omits runs while an earlier one takes long.
     let mut next = schedule.next(schedule.shortly_before(now, end, 2 * MAX_RUNS));
     while let Some(at) = next.filter(|at| *at <= end) {
         start_scheduled_run(world, app, at);
@@ -116,7 +119,8 @@ fn start_scheduled_run(world: &mut World, app: Uuid, at: Time) {
     add_job_run(world, app, at, id, "schedule");
 }
 
-/// Returns the time until which no event other than the schedule changes the apps, at most `until`.
+/// Returns the time until which no event other than the schedule changes the apps, from `now` to `until`: a pause by
+/// the spend cap ends the runs.
 fn limit_to_cap_change(world: &World, now: Time, until: Time) -> Time {
     let cap = world.next_cap_change().unwrap_or(Time::MAX);
     until.min(cap).max(now)

@@ -1,4 +1,5 @@
-//! Apps, their deployments, previews, functions and jobs.
+//! The application platform: apps, their deployments, previews, links, domains and jobs, and functions. Path
+//! parameters take an app's id or short id.
 
 pub(super) mod actions;
 pub(super) mod app;

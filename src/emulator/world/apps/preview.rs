@@ -1,7 +1,7 @@
 //! `preview`: copies of an app that is built from a repository, one per open pull request.
 //!
-//! An emulator gets no pull requests. To make previews visible, one is opened each time previews are turned on
-//! for an app that is built from a repository.
+//! An emulator gets no pull requests. To make previews visible, one is opened each time previews are turned on for an
+//! app that is built from a repository.
 
 use uuid::Uuid;
 
@@ -47,7 +47,7 @@ impl Handlers for Preview {
     }
 }
 
-/// Opens a preview of an app, if the app is built from a repository.
+/// Opens a preview of an app; no effect if the app is not built from a repository.
 pub(in crate::emulator::world) fn add_app_preview(world: &mut World, app: Uuid, now: Time) {
     let Some(record) = world.apps.get(app).filter(|record| !record.body.repo.is_empty()) else { return };
     let (project, number) = (record.project, record.body.previews + 1);
@@ -61,7 +61,7 @@ fn list_previews(call: &mut Call<'_>) -> Reply {
     call.list_children::<Preview>(id)
 }
 
-/// Finds the preview that the path identifies; refuses one that is being deleted.
+/// Finds the preview that the path identifies; refuses one that is being deleted, with 409.
 fn find_active_preview<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Preview>, ErrorResponse> {
     let record = call.find_by_path::<Preview>()?;
     match record.status(call.now) {

@@ -1,4 +1,5 @@
-//! The number of an app's instances: fixed, or bounds for autoscaling.
+//! The number of an app's instances: fixed, or bounds for autoscaling. The rules are those of "Errors", case 5, and
+//! "Limits".
 
 use super::app::{change_metered_app, find_undeleted_app, reject_capped_change};
 use super::events::record_app_event;
@@ -15,10 +16,12 @@ pub(in crate::emulator::world) const ROUTES: &[Route] =
 
 /// Maximum number of instances of an app, fixed or autoscaled. Only an increase is checked against it.
 const MAX_INSTANCES: i64 = 6;
+/// Bound of the numbers in a body, far above any valid one: the rules below give better messages.
 const FIELD_MAX: i64 = 1_000_000;
 const DEFAULT_TARGET: i64 = 80;
 
-/// Reads the scaling fields into an app; returns whether the body has any of them.
+/// Reads the scaling fields into an app; returns whether the body has any of them. A fixed number ends autoscaling,
+/// and a bound starts it; the other bound then follows from the current number.
 pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Result<bool, ErrorResponse> {
     let old = app.clone();
     let instances = body.optional_field("instances", |field| field.integer(1, FIELD_MAX))?;
@@ -53,6 +56,7 @@ pub(in crate::emulator::world) fn read_scale(body: &Input, app: &mut App) -> Res
     }
 }
 
+/// Refuses a number above the limit, unless it is not an increase: an app above the limit can always scale down.
 fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), ErrorResponse> {
     if wanted > MAX_INSTANCES && wanted > current {
         return Err(ErrorResponse::bad_request(format!(
@@ -62,7 +66,7 @@ fn below_limit(name: &str, wanted: i64, current: i64) -> Result<(), ErrorRespons
     Ok(())
 }
 
-/// Refuses scaling fields that contradict each other or do not fit the app's type.
+/// Refuses scaling fields that contradict each other, do not fit the app's type, or make its port reserved.
 fn check_scale(app: &App) -> Result<(), ErrorResponse> {
     if !app.kind.is_long_running() && (app.min_replicas.is_some() || app.instances > 1) {
         return Err(ErrorResponse::bad_request(

@@ -1,4 +1,5 @@
-//! `upload`: uploads of source archives: grants with a signed URL, and the archives received for them.
+//! `upload`: uploads of source archives ("Request source upload URL"): grants with a signed URL, and the archives
+//! received for them. The signature is the only credential of an upload, as with object storage.
 
 use std::fmt::Write;
 
@@ -20,22 +21,23 @@ use crate::emulator::world::state::world::World;
 use crate::model::schema::Method;
 
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
+    // Listed for logs and fault rules only: uploads are handled before the routes are.
     Route::new(Method::Put, "/uploads/{blob_key}", Access::Presigned, |_| {
         Err(ErrorResponse::not_found("route"))
     }),
     Route::new(Method::Post, "/api/v1/apps/services/{id}/source-upload", Access::Project, grant_to_app),
 ];
 
-/// Path prefix of all signed upload URLs.
+/// Path prefix of all signed upload URLs; the blob key follows.
 pub const UPLOAD_PREFIX: &str = "/uploads/";
-/// Maximum size of an archive, in bytes.
+/// Maximum size of an archive, in bytes: 100 MiB ("Limits").
 pub const MAX_ARCHIVE_BYTES: usize = 100 << 20;
 /// Seconds until a grant expires.
 const GRANT_VALID_SECS: i64 = 900;
 /// Seconds for which a received archive can be used by a deployment.
 const ARCHIVE_RETENTION_SECS: i64 = 7 * 24 * 3_600;
 
-/// A received archive: size and digest only, because the emulator does not use its content.
+/// A received archive: size, digest and format only, because the emulator does not use its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceivedArchive {
     pub(in crate::emulator::world) size: u64,
@@ -43,7 +45,7 @@ pub struct ReceivedArchive {
     pub(in crate::emulator::world) gzip: bool,
 }
 
-/// State of an archive while it is being received.
+/// State of an archive while it is being received in chunks.
 #[derive(Debug, Clone, Default)]
 pub struct ArchiveReceiver {
     size: u64,
@@ -60,7 +62,7 @@ impl ArchiveReceiver {
         self.first.extend(bytes.iter().take(missing));
     }
 
-    /// Returns the complete archive's size, digest and format.
+    /// Returns the complete archive's size in bytes, digest, and whether it begins like a gzip file.
     #[must_use]
     pub fn finish(self) -> ReceivedArchive {
         ReceivedArchive {
@@ -105,7 +107,8 @@ fn id_of(key: &str) -> Option<Uuid> {
     Uuid::try_parse(text).ok()
 }
 
-/// Returns the MAC state for the signature of a grant's URL.
+/// Returns the MAC state for the signature of a grant's URL, which covers the key and the expiry in seconds since
+/// 1970. `None` cannot occur: the MAC accepts keys of any length.
 fn compute_upload_mac(world: &World, key: &str, expires: i64) -> Option<Hmac<Sha256>> {
     let secret = [&world.account.seed.to_be_bytes()[..], world.account.id.as_bytes()].concat();
     let mut mac = Hmac::new_from_slice(&secret).ok()?;
@@ -113,7 +116,8 @@ fn compute_upload_mac(world: &World, key: &str, expires: i64) -> Option<Hmac<Sha
     Some(mac)
 }
 
-/// Returns the archive that was uploaded under a key for an app or function.
+/// Returns the archive that was uploaded under a key for this app or function; an error 400 if there is none, or if
+/// the key was granted to another owner.
 pub(in crate::emulator::world) fn find_uploaded_archive(
     world: &World,
     owner: Uuid,
@@ -128,7 +132,8 @@ pub(in crate::emulator::world) fn find_uploaded_archive(
     })
 }
 
-/// Creates an upload grant for an app or function.
+/// Creates an upload grant for an app or function; returns the response with the URL, which is a secret until it
+/// expires.
 pub(in crate::emulator::world) fn create_upload_grant(
     call: &mut Call<'_>,
     owner: Uuid,
@@ -165,7 +170,8 @@ fn grant_to_app(call: &mut Call<'_>) -> Reply {
     Ok(create_upload_grant(call, id, project))
 }
 
-/// Accepts the archive that a client uploaded to a signed URL.
+/// Accepts the archive that a client uploaded to a signed URL: 403 for a signature that is wrong or expired, 413 for
+/// a large archive, 400 for one that is not gzipped. A second upload replaces the first.
 pub(in crate::emulator::world) fn receive_upload(
     world: &mut World,
     request: &ApiRequest,
@@ -181,6 +187,7 @@ pub(in crate::emulator::world) fn receive_upload(
     let key = request.path.strip_prefix(UPLOAD_PREFIX).unwrap_or_default();
     let expires: i64 = value("expires").parse().map_err(|_| denied("is not signed"))?;
     let mac = compute_upload_mac(world, key, expires).ok_or_else(|| denied("is not signed"))?;
+    // Compared in constant time, and before the key is looked up: a wrong signature says nothing about the keys.
     mac.verify_slice(&decode_hex(value("signature"))).map_err(|_| denied("has a wrong signature"))?;
     let id = id_of(key).filter(|_| now.as_second() < expires);
     let id = id.filter(|id| world.uploads.get(*id).is_some()).ok_or_else(|| denied("has expired"))?;

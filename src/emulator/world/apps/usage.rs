@@ -36,13 +36,14 @@ fn list_instances(call: &mut Call<'_>) -> Reply {
     })
 }
 
-/// The usage of one app in one month.
+/// The usage of one app in one month: instance hours, and their cost in USD.
 struct AppUsage {
     id: Uuid,
     hours: Decimal,
     dollars: Decimal,
 }
 
+/// Returns an app's usage in the current month, or in the previous one.
 fn measure_usage(record: &TableRecord<App>, call: &Call<'_>, current: bool) -> AppUsage {
     // The usage is computed up to now on a copy: a read must not change the record.
     let mut record = record.clone();

@@ -1,4 +1,4 @@
-//! Creation and deletion of clusters.
+//! Creation and deletion of clusters. Both take time: a cluster and its pools change their statuses together.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ fn create_cluster(call: &mut Call<'_>) -> Reply {
     call.record_response::<Cluster>(201, id, "cluster created")
 }
 
-/// Refuses storage nodes, which earlier versions of the API offered.
+/// Refuses storage nodes, which earlier versions of the API offered ("Errors", case 6); 0 is accepted.
 fn no_storage_nodes(body: &Input) -> Result<(), ErrorResponse> {
     for name in ["storage_node_count", "storage_node_disk_gb"] {
         if body.optional_field(name, |field| field.integer(0, i64::MAX))?.is_some_and(|number| number != 0)
@@ -68,7 +68,8 @@ fn no_storage_nodes(body: &Input) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-/// Reads the body of a create request, except for the pools.
+/// Reads the body of a create request, except for the pools. Without settings, upgrades are manual and the
+/// maintenance window opens on Sunday at 03:00 UTC.
 fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
     let version_id = body.required_field("version_id", |field| field.integer(0, i64::MAX))?;
     if kubernetes_versions::find_version(version_id).is_none() {
@@ -102,8 +103,8 @@ fn read_new_cluster(body: &Input) -> Result<Cluster, ErrorResponse> {
     Ok(cluster)
 }
 
-/// Reads the initial pools of a cluster: those of the body, else one default pool of
-/// the worker plan, else none.
+/// Reads the initial pools of a cluster: those of the body, else one default pool of the worker plan, else none. Pools
+/// in the body must have the least number of workers together ("Limits").
 fn read_initial_pools(body: &Input, worker_plan: Option<i64>) -> Result<Vec<NodePool>, ErrorResponse> {
     let read = body.optional_field("node_pools", |field| {
         field.list(MAX_POOLS, |item| {

@@ -73,14 +73,14 @@ impl Handlers for Cluster {
     }
 }
 
-/// Returns the hourly price of a cluster, including its workers.
+/// Returns the hourly price of a cluster in USD, including its workers.
 fn cluster_hourly_price(world: &World, record: &TableRecord<Cluster>) -> Decimal {
     let control_plane = Cluster::charge(record).map_or(Decimal::ZERO, Charge::hourly_price);
     let pools = list_cluster_pools(world, record.id).filter_map(NodePool::charge).map(Charge::hourly_price);
     control_plane + pools.sum::<Decimal>()
 }
 
-/// Removes a cluster and its pools; the volumes of its claims stay.
+/// Removes a cluster and its pools; the volumes of its claims stay, as ordinary volumes: they hold data.
 fn remove_cluster(world: &mut World, id: Uuid, at: Time) {
     let pools: Vec<_> = list_cluster_pools(world, id).map(|pool| pool.id).collect();
     for pool in pools {

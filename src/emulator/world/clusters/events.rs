@@ -1,5 +1,5 @@
-//! `ClusterEventLog`: the events of a cluster. All events of an upgrade are recorded when it starts, each with its
-//! future time, and become visible when the clock reaches that time.
+//! The list of a cluster's events, in which the progress of an upgrade appears ("Events"). All events of an upgrade
+//! are recorded when it starts, each with its future time, and become visible when the clock reaches that time.
 
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! Finds the cluster that the path of a request identifies.
+//! Finds the cluster that the path of a request identifies; shared by all routes below a cluster.
 
 use uuid::Uuid;
 
@@ -7,7 +7,7 @@ use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::records::cluster::Cluster;
 use crate::emulator::world::request::call::Call;
 
-/// Finds the cluster that the path identifies, by id or short id.
+/// Finds the cluster that the path identifies, by id or short id; "not found" outside the request's scope.
 pub(in crate::emulator::world) fn find_cluster<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<Cluster>, ErrorResponse> {
@@ -17,7 +17,7 @@ pub(in crate::emulator::world) fn find_cluster<'c>(
     call.require_visible(id.and_then(|id| table.get(id)))
 }
 
-/// Finds the cluster that the path identifies; refuses one that is not running.
+/// Finds the cluster that the path identifies; refuses one that is not running, with 409.
 pub(in crate::emulator::world) fn find_running<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<Cluster>, ErrorResponse> {

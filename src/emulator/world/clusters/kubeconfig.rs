@@ -24,9 +24,11 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     ),
 ];
 
-/// Lifetime of a kubeconfig in seconds: minimum, maximum and default.
+/// Shortest lifetime of a kubeconfig in seconds ("Limits").
 const MIN_LIFETIME_SECS: i64 = 600;
+/// Longest lifetime of a kubeconfig in seconds.
 const MAX_LIFETIME_SECS: i64 = 30 * 24 * 3_600;
+/// Lifetime of a kubeconfig in seconds without `expires_in`.
 const DEFAULT_LIFETIME_SECS: i64 = 7 * 24 * 3_600;
 
 const TOKEN_ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -57,7 +59,7 @@ fn read_lifetime(call: &Call<'_>) -> Result<i64, ErrorResponse> {
     }
 }
 
-/// Returns the URL of the cluster's API server; refuses a cluster whose API server is not available.
+/// Returns the URL of the cluster's API server; refuses a cluster whose API server is not available, with 409.
 fn require_endpoint(record: &TableRecord<Cluster>, now: Time) -> Result<String, ErrorResponse> {
     let status = record.status(now);
     let server = record.endpoint(now).filter(|_| status != "deleting");
@@ -65,7 +67,8 @@ fn require_endpoint(record: &TableRecord<Cluster>, now: Time) -> Result<String, 
         .ok_or_else(|| ErrorResponse::conflict(format!("the cluster is {status}; its API does not answer")))
 }
 
-/// Writes the kubeconfig. Names in it use the short id, because a cluster's name can be any text.
+/// Returns the kubeconfig as YAML, with a token in plain text. Names in it use the short id, because a cluster's name
+/// can contain characters that need quotes.
 fn kubeconfig_text(record: &TableRecord<Cluster>, server: &str, expires_at: Time) -> String {
     let short = record.short_id();
     let secret = |purpose: u64, length| seeded_rng::derive_text(record.id, purpose, TOKEN_ALPHABET, length);

@@ -1,4 +1,4 @@
-//! Kubernetes clusters, node pools, upgrades and volume claims.
+//! Kubernetes clusters, node pools, upgrades, kubeconfigs and volume claims. Routes accept a cluster's id or short id.
 
 pub(super) mod actions;
 pub(super) mod cluster;

@@ -1,4 +1,5 @@
-//! `node_pool`: groups of a cluster's workers that share one plan.
+//! `node_pool`: groups of a cluster's workers that share one plan. A cluster keeps at least two workers over all pools
+//! ("Limits").
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ const MAX_TAINTS: usize = 100;
 
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/// Reads a pool from its create request, or from an item of a cluster's create request.
+/// Reads a pool from its create request, or from an item of a cluster's create request. The caller sets `cluster_id`.
 pub(in crate::emulator::world) fn parse_node_pool(body: &Input) -> Result<NodePool, ErrorResponse> {
     Ok(NodePool {
         cluster_id: Uuid::nil(),
@@ -50,7 +51,7 @@ pub(in crate::emulator::world) fn parse_node_pool(body: &Input) -> Result<NodePo
     })
 }
 
-/// Reads the id of a worker plan; refuses an unknown one.
+/// Reads the id of a worker plan; refuses one that is not in the catalog.
 pub(in crate::emulator::world) fn plan_id(field: BodyField<'_>) -> Result<i64, ErrorResponse> {
     let id = field.integer(0, i64::MAX)?;
     if catalog::node_plan(id).is_none() {
@@ -59,6 +60,7 @@ pub(in crate::emulator::world) fn plan_id(field: BodyField<'_>) -> Result<i64, E
     Ok(id)
 }
 
+/// Reads a number of workers, from 1 to `MAX_NODES`.
 pub(in crate::emulator::world) fn node_count(field: BodyField<'_>) -> Result<u32, ErrorResponse> {
     let count = field.integer(1, i64::from(MAX_NODES))?;
     Ok(u32::try_from(count).unwrap_or(MAX_NODES))
@@ -123,7 +125,7 @@ fn count_workers(world: &World, cluster: Uuid) -> u64 {
     world.node_pools.index().workers.get(&cluster).copied().unwrap_or_default()
 }
 
-/// Adds a pool to a cluster.
+/// Adds a pool to a cluster and its project, and an event to its history; returns the pool's id.
 pub(in crate::emulator::world) fn add_node_pool(
     world: &mut World,
     cluster: Uuid,
@@ -141,7 +143,7 @@ fn record_pool_event(world: &mut World, cluster: Uuid, now: Time, kind: &str, me
     world.clusters.amend(cluster, |record| record.body.history.add(now, 0, kind, message));
 }
 
-/// Finds the pool that the path identifies.
+/// Finds the pool that the path identifies; "not found" for one of another cluster.
 fn find_node_pool<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<NodePool>, ErrorResponse> {
     let cluster = find_cluster(call)?.id;
     let id = Uuid::try_parse(call.param(1)).ok();
@@ -151,7 +153,7 @@ fn find_node_pool<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<NodePool>, E
         .ok_or_else(|| ErrorResponse::not_found(NodePool::TITLE))
 }
 
-/// Finds the pool that the path identifies; refuses it while the pool or its cluster is changing.
+/// Finds the pool that the path identifies; refuses it with 409 while the pool or its cluster is changing.
 fn find_stable_pool<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<NodePool>, ErrorResponse> {
     let pool = find_node_pool(call)?;
     find_running(call)?;
@@ -163,7 +165,7 @@ fn find_stable_pool<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<NodePool>,
     }
 }
 
-/// Refuses a change that removes `taken` workers if too few remain in the cluster.
+/// Refuses a change that removes `taken` workers if fewer than `MIN_WORKERS` would remain in the cluster.
 fn require_remaining_workers(
     call: &Call<'_>,
     pool: &TableRecord<NodePool>,

@@ -1,4 +1,4 @@
-//! Upgrades of a cluster: on request, or automatic in a weekly maintenance window.
+//! Upgrades of a cluster: on request, or automatic in a weekly maintenance window ("Upgrade Kubernetes version").
 
 use uuid::Uuid;
 
@@ -29,7 +29,8 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 /// Duration of an upgrade in seconds; the workers are upgraded in the second half.
 const UPGRADE_SECS: i64 = 60;
 
-/// Starts an automatic upgrade in an open window. A cluster that is not running waits for the next window.
+/// Starts an automatic upgrade in an open window, which is then used up. A cluster that is not running, or has no
+/// version to upgrade to, waits for the next window.
 pub(in crate::emulator::world) fn start_automatic_upgrade(world: &mut World, id: Uuid, at: Time) {
     let Some(record) = world.clusters.get(id) else { return };
     let (closes, target) = (record.body.window().closes_at(at), record.body.target());
@@ -52,7 +53,7 @@ fn begin_cluster_upgrade(world: &mut World, id: Uuid, target: &KubernetesVersion
     });
 }
 
-/// Records that an upgrade is complete.
+/// Completes an upgrade: the cluster has the new version from now on.
 pub(in crate::emulator::world) fn finish_cluster_upgrade(world: &mut World, id: Uuid, at: Time) {
     world.clusters.update(id, at, |record| {
         if let Some(upgrade) = record.body.upgrade.take() {

@@ -1,4 +1,4 @@
-//! The list of the Kubernetes versions that a cluster can have.
+//! The list of the Kubernetes versions that a new cluster can have. The path is assumed.
 
 use crate::emulator::world::engine::kubernetes_versions::{VERSIONS, write_version};
 use crate::emulator::world::request::call::{Call, Reply};

@@ -1,4 +1,5 @@
-//! Persistent volume claims: the claims of workloads in a cluster become volumes of the account.
+//! Persistent volume claims: the claims of workloads in a cluster become volumes of the account ("Catalogue of other
+//! endpoints", Kubernetes). No workload runs in the emulator: `mutate` sets `claims`.
 
 use uuid::Uuid;
 
@@ -19,7 +20,8 @@ use crate::model::schema::Method;
 pub(in crate::emulator::world) const ROUTES: &[Route] =
     &[Route::new(Method::Get, "/api/v1/k8s/clusters/{id}/volumes", Access::Account, list_claimed_volumes)];
 
-/// Creates and grows volumes for the claims, and deletes the volumes of removed claims.
+/// Creates and grows volumes for the claims, and deletes the volumes of removed claims. A claim that shrank gets its
+/// old size back, because claims only grow.
 pub(in crate::emulator::world) fn apply_volume_claims(world: &mut World, id: Uuid, at: Time) {
     let Some(record) = world.clusters.get(id) else { return };
     let project = record.project;

@@ -24,6 +24,7 @@ use crate::model::schema::Method;
 const COLLECTION: &str = "/api/v1/backups";
 const ITEM: &str = "/api/v1/backups/{id}";
 
+// A read by id needs no project header: "Authentication" asks for it on changes only.
 pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, COLLECTION, Access::ProjectStated, |call| call.list_records::<Backup>()),
     Route::new(Method::Post, COLLECTION, Access::ProjectStated, create_backup),
@@ -32,9 +33,11 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Post, "/api/v1/backups/{id}/restore", Access::ProjectStated, restore_backup),
 ];
 
+/// Statuses of a new backup, by seconds. The values after `pending` are assumed ("Backup").
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (15, "completed")];
 
-/// Returns when the schedule's retention removes the backup; an on-demand backup never expires.
+/// Returns when the schedule's retention removes the backup; `None` for an on-demand backup, which never expires,
+/// and for one whose schedule was deleted.
 fn expiry_time(record: &TableRecord<Backup>, world: &World) -> Option<Time> {
     let schedule = world.backup_schedules.get(record.body.schedule?)?;
     Some(time_after(record.created_at, schedule.body.period_secs() * schedule.body.retention))
@@ -76,7 +79,7 @@ fn create_backup(call: &mut Call<'_>) -> Reply {
     call.record_response::<Backup>(201, id, "backup accepted")
 }
 
-/// Returns whether a project has on-demand backups.
+/// Returns whether a project has on-demand backups, which prevent its deletion.
 pub(in crate::emulator::world) fn has_on_demand_backups(world: &World, project: Uuid) -> bool {
     let made = world.backups.index().scheduled_in(project).count();
     world.backups.len(Some(project)) > made
@@ -90,8 +93,8 @@ pub(in crate::emulator::world) fn remove_scheduled_backups(world: &mut World, pr
     }
 }
 
-/// Creates the backup of a schedule's run. It is billed by the hour, because there is no caller to
-/// report an insufficient balance to.
+/// Creates the backup of a schedule's run, whether or not the account can pay: it is billed by the hour, because
+/// there is no caller to report an insufficient balance to.
 pub(in crate::emulator::world) fn create_scheduled_backup(
     world: &mut World,
     id: Uuid,

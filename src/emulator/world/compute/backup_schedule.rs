@@ -1,4 +1,4 @@
-//! `backup_schedule`: recurring backups of a VM. (Shapes assumed by the contract.)
+//! `backup_schedule`: recurring backups of a VM. The specification does not show the shapes, so they are assumed.
 
 use uuid::Uuid;
 
@@ -102,7 +102,7 @@ fn remove_oldest_backups(world: &mut World, id: Uuid, retention: i64) {
     }
 }
 
-/// The fields of a body that set the time of the runs and the retention.
+/// The fields of a body that set the time of the runs and the retention; `None` for those that the body omits.
 struct ScheduleFields {
     frequency: Option<Frequency>,
     day_of_week: Option<i8>,
@@ -123,7 +123,8 @@ fn read_schedule_fields(call: &Call<'_>) -> Result<ScheduleFields, ErrorResponse
     })
 }
 
-/// Returns the weekday of a schedule: none for a daily one; Sunday by default for a weekly one.
+/// Returns the weekday of a schedule, counted from Sunday, 0: `None` for a daily one, and Sunday by default for a
+/// weekly one. A weekday for a daily schedule is refused.
 fn resolve_day(
     frequency: Frequency,
     wanted: Option<i8>,

@@ -1,4 +1,4 @@
-//! Compute: VMs, volumes, VPCs, snapshots and backups.
+//! Compute: VMs, volumes, VPCs, snapshots and backups: their routes, and what the clock does with them.
 
 pub(super) mod backup;
 pub(super) mod backup_schedule;

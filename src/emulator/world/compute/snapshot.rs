@@ -1,4 +1,5 @@
-//! `snapshot`: the state of a VM or a volume at one moment. (Shapes assumed by the contract.)
+//! `snapshot`: the state of a VM or a volume at one moment. The specification does not show the shapes, so they are
+//! assumed.
 //!
 //! A snapshot outlives its source: it exists, and is billed, until it is deleted.
 
@@ -87,7 +88,7 @@ fn read_snapshot(call: &mut Call<'_>) -> Reply {
     call.record_response::<DiskSnapshot>(200, id, "")
 }
 
-/// Finds the snapshot that the path identifies; refuses one that is being restored.
+/// Finds the snapshot that the path identifies; refuses one that is being restored, with 409.
 fn find_idle_snapshot<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<DiskSnapshot>, ErrorResponse> {
     let record = call.find_by_path::<DiskSnapshot>()?;
     match record.status(call.now) {

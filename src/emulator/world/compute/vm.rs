@@ -1,4 +1,4 @@
-//! `vm`: virtual machines: their record, creation and deletion.
+//! `vm`: virtual machines: their record, creation and deletion. Other actions are in `vm_actions`.
 
 use std::net::Ipv4Addr;
 
@@ -60,6 +60,7 @@ impl Handlers for Vm {
     }
 }
 
+/// Statuses of a new VM, by seconds. The specification shows `active` only; the others are assumed.
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (20, "active")];
 const MAX_SSH_KEYS: usize = 64;
 
@@ -68,6 +69,7 @@ fn create_vm(call: &mut Call<'_>) -> Reply {
     let billing_type = call.billing_type()?;
     call.body.check_region()?;
     call.validate_billing()?;
+    // Chosen before anything is charged: a network without a free address must not cost money.
     let address = match body.vpc_id {
         Some(vpc) => Some(private_address(call, vpc)?),
         None => None,
@@ -80,7 +82,7 @@ fn create_vm(call: &mut Call<'_>) -> Reply {
     call.record_response::<Vm>(201, id, "VM created")
 }
 
-/// Reads the body of a create request; the caller fills in addresses and billing.
+/// Reads and checks the body of a create request; the caller fills in addresses and billing.
 fn read_new_vm(call: &Call<'_>) -> Result<Vm, ErrorResponse> {
     let body = &call.body;
     let name = body.required_field("name", BodyField::name)?;
@@ -118,13 +120,15 @@ fn read_new_vm(call: &Call<'_>) -> Result<Vm, ErrorResponse> {
     })
 }
 
+/// Returns a free address of the VPC; 409 if there is none.
 fn private_address(call: &Call<'_>, vpc: Uuid) -> Result<Ipv4Addr, ErrorResponse> {
     let network = call.find_by_id::<Vpc>(vpc)?.body.cidr;
     let free = call.world.vms.index().free_address(vpc, network);
     free.map(Ipv4Addr::from_bits).ok_or_else(|| ErrorResponse::conflict("the VPC has no free address left"))
 }
 
-/// Returns the next address of 198.18.0.0/15, which is reserved for network benchmarks.
+/// Returns the next address of 198.18.0.0/15, which is reserved for network benchmarks, so that no client reaches a
+/// real machine. The addresses repeat after 131,000.
 fn allocate_public_address(world: &mut World) -> Ipv4Addr {
     world.account.counter += 1;
     let offset = u32::try_from(world.account.counter % 131_000).unwrap_or_default();
@@ -140,6 +144,7 @@ fn delete_vm(call: &mut Call<'_>) -> Reply {
     let id = call.find_by_path::<Vm>()?.id;
     let action = call.body.optional_field("volume_action", |field| field.one_of(&["detach", "delete"]))?;
     let with_vpc = call.body.optional_field("delete_vpc", BodyField::boolean)?.unwrap_or_default();
+    // The route requires a permission for VMs only.
     if with_vpc {
         call.also_needs("networks:write")?;
     }
@@ -148,6 +153,7 @@ fn delete_vm(call: &mut Call<'_>) -> Reply {
     for schedule in call.world.backup_schedules.index().of_vm(id) {
         call.world.backup_schedules.remove(schedule);
     }
+    // Detached volumes stay and remain billable ("Delete VM").
     for volume in call.world.volumes.index().of_vm(id) {
         if action == Some("delete") {
             let removed = call.world.volumes.remove(volume);

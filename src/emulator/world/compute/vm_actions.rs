@@ -1,4 +1,5 @@
-//! Actions on an existing VM: start, stop, reboot, resize and console policy.
+//! Actions on an existing VM: start, stop, reboot, resize and console policy; and the checks that other parts need.
+//! The statuses other than `active` are assumed ("Other state").
 
 use uuid::Uuid;
 
@@ -29,7 +30,8 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Patch, "/api/v1/vms/{id}/console-policy", Access::ProjectStated, console_policy),
 ];
 
-/// Starts a transition of a VM; refuses a VM that is not in the required status.
+/// Starts a transition of a VM; refuses a VM that is not in the status `from`, with 409. `steps` are statuses by
+/// seconds.
 fn switch_status(call: &mut Call<'_>, from: &str, steps: &[(i64, &str)]) -> Reply {
     let vm = call.find_by_path::<Vm>()?;
     let (id, now, status) = (vm.id, call.now, vm.status(call.now));
@@ -80,7 +82,7 @@ fn console_policy(call: &mut Call<'_>) -> Reply {
     call.record_response::<Vm>(200, id, "console policy updated")
 }
 
-/// Refuses a VM that is in transition.
+/// Refuses a VM that is in transition, with 409.
 pub(in crate::emulator::world) fn require_stable_vm(status: &str) -> Result<(), ErrorResponse> {
     if matches!(status, "active" | "stopped") {
         return Ok(());
@@ -88,7 +90,8 @@ pub(in crate::emulator::world) fn require_stable_vm(status: &str) -> Result<(), 
     Err(ErrorResponse::conflict(format!("the VM is {status}; it must be active or stopped")))
 }
 
-/// Restores an earlier state of a VM's disk. This takes as long as a reboot.
+/// Restores an earlier state of a VM's disk; refused with 409 if the VM is deleted or in transition. This takes as
+/// long as a reboot, and the VM returns to the status that it had.
 pub(in crate::emulator::world) fn restore_vm_disk(
     call: &mut Call<'_>,
     vm: Uuid,

@@ -1,4 +1,5 @@
-//! `volume`: block storage that can grow but not shrink, attached to at most one VM.
+//! `volume`: block storage that can grow but not shrink, attached to at most one VM ("Resize volume"). Statuses and
+//! the maximum size are assumed.
 
 use rust_decimal::Decimal;
 use uuid::Uuid;
@@ -29,6 +30,7 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Post, "/api/v1/volumes/{id}/detach", Access::ProjectStated, detach_volume),
 ];
 
+/// Largest size, which is assumed: the specification names the least only ("Limits").
 const MAX_SIZE_GB: i64 = 65_536;
 
 /// Statuses of a new volume, by seconds.
@@ -95,7 +97,7 @@ fn resize_volume(call: &mut Call<'_>) -> Reply {
     Ok(resize_response(id, amount, volume_price(new_size)))
 }
 
-/// Returns the response to a resize, in the form that the specification gives.
+/// Returns the response to a resize, in the form of "Volume resize result".
 fn resize_response(id: Uuid, amount: Decimal, month: Decimal) -> ApiResponse {
     call::success_response(200, "volume resized", |fields| {
         fields.write_field("id", &id);
@@ -135,7 +137,7 @@ fn attach_volume(call: &mut Call<'_>) -> Reply {
     call.record_response::<Volume>(200, id, "volume attached")
 }
 
-/// Refuses to change a volume that belongs to a persistent volume claim.
+/// Refuses to change a volume that belongs to a persistent volume claim, with 409: the cluster would recreate it.
 fn require_unclaimed(record: &TableRecord<Volume>) -> Result<(), ErrorResponse> {
     match record.body.cluster_id {
         None => Ok(()),
@@ -156,7 +158,7 @@ fn detach_volume(call: &mut Call<'_>) -> Reply {
     call.record_response::<Volume>(200, id, "volume detached")
 }
 
-/// Refuses a volume that is in transition.
+/// Refuses a volume that is in transition, with 409.
 pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<(), ErrorResponse> {
     if matches!(status, "available" | "in_use") {
         return Ok(());
@@ -164,7 +166,8 @@ pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<
     Err(ErrorResponse::conflict(format!("the volume is {status}; it must be available or in_use")))
 }
 
-/// Restores an earlier state of a volume; its size stays the same.
+/// Restores an earlier state of a volume; its size stays the same. Refused with 409 if the volume is deleted or in
+/// transition.
 pub(in crate::emulator::world) fn restore_volume(
     call: &mut Call<'_>,
     volume: Uuid,

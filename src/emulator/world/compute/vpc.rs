@@ -1,4 +1,4 @@
-//! `vpc`: private networks; the networks of an account must not overlap.
+//! `vpc`: private networks; the networks of an account must not overlap ("VPC").
 
 use ipnet::Ipv4Net;
 use uuid::Uuid;
@@ -49,7 +49,7 @@ impl Handlers for Vpc {
     }
 }
 
-/// Returns the number of machines, databases and clusters in a network.
+/// Returns the number of VMs, databases and clusters in a network; it can be deleted only if there is none.
 pub(in crate::emulator::world) fn count_vpc_members(world: &World, vpc: Uuid) -> usize {
     world.vms.index().in_vpc(vpc) + world.databases.index().in_vpc(vpc) + world.clusters.index().in_vpc(vpc)
 }
@@ -91,6 +91,7 @@ fn delete_vpc(call: &mut Call<'_>) -> Reply {
     Ok(message_response("VPC deleted"))
 }
 
+/// How many networks to suggest over all pages.
 const MAX_SUGGESTIONS: usize = 5;
 
 fn suggest_networks(call: &mut Call<'_>) -> Reply {

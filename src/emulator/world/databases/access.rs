@@ -33,7 +33,8 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 
 const MAX_SOURCES: usize = 20;
 
-/// Reads an allowlist of source networks.
+/// Reads an allowlist of source networks; `None` if it is absent, and an empty list lets all sources in. Refuses what
+/// "Errors", case 3, lists.
 pub(in crate::emulator::world) fn read_allowlist(
     body: &Input,
     name: &str,
@@ -53,7 +54,7 @@ pub(in crate::emulator::world) fn read_allowlist(
     Ok(read)
 }
 
-/// Returns the first free public port for a database.
+/// Returns the first free public port for a database, which needs one or two in a row; 503 if the range is full.
 pub(in crate::emulator::world) fn find_free_public_port(
     call: &Call<'_>,
     database: &Database,
@@ -94,6 +95,7 @@ fn public_access(call: &mut Call<'_>) -> Reply {
     let sources = read_allowlist(&call.body, "allowlist")?;
     let port = match kept {
         None if enabled => Some(find_free_public_port(call, &find_undeleted_database(call)?.body)?),
+        // Kept while public access is off: a port is released only with its database ("Database", rule 2).
         kept => kept,
     };
     call.update::<Database>(id, |record| {
@@ -118,7 +120,7 @@ fn write_credentials(record: &TableRecord<Database>, fields: &mut JsonObjectWrit
     fields.write_field("password", &record.owner_password());
 }
 
-/// Returns the name of the login that every database of an engine has.
+/// Returns the name of the login that every database of an engine has from the start.
 pub(in crate::emulator::world) fn owner_login(engine: &str) -> &'static str {
     match engine {
         "valkey" | "clickhouse" => "default",
@@ -142,6 +144,7 @@ fn read_connection(call: &mut Call<'_>) -> Reply {
     }))
 }
 
+/// Writes an endpoint with a URI that contains the password; all fields are empty, and the port 0, for `None`.
 fn write_endpoint(
     record: &TableRecord<Database>,
     at: Option<(String, u16)>,

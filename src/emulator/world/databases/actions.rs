@@ -1,4 +1,4 @@
-//! The life cycle of a database: creation, scale, restore, resume and deletion.
+//! The life cycle of a database: creation, scale, restore, resume and deletion ("Database status").
 
 use std::collections::BTreeMap;
 
@@ -33,11 +33,13 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, "/api/v1/databases/{id}/backups", Access::Account, list_database_backups),
 ];
 
+/// Statuses of a new database, by seconds.
 const CREATING: &[(i64, &str)] = &[(0, "pending"), (2, "deploying"), (47, "running")];
 const ENGINES: &[&str] = &["postgres", "mysql", "valkey", "clickhouse", "kafka"];
 const MAX_STORAGE_GB: i64 = 65_536;
 const MAX_REPLICAS: i64 = 16;
 const MAX_EXTENSIONS: usize = 64;
+/// How many daily backups a paid database has.
 const MAX_BACKUPS: i64 = 7;
 
 fn create_database(call: &mut Call<'_>) -> Reply {
@@ -68,7 +70,7 @@ fn create_database(call: &mut Call<'_>) -> Reply {
     respond_with_database(call, 201, id, "database created")
 }
 
-/// Reads the body of a create request; the caller fills in port and billing.
+/// Reads the body of a create request; the caller checks the plan's rules and fills in port and billing.
 fn read_new_database(body: &Input) -> Result<Database, ErrorResponse> {
     let name = body.required_field("name", BodyField::name)?;
     let engine = body.optional_field("engine", |field| field.one_of(ENGINES))?.unwrap_or("postgres");
@@ -122,7 +124,7 @@ fn read_engine_version(body: &Input, engine: &str) -> Result<String, ErrorRespon
     )))
 }
 
-/// Reads the engine's settings. Only valkey has one.
+/// Reads the engine's settings. Only valkey has one, with two values ("Errors", case 2).
 fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>, ErrorResponse> {
     const KEY: &str = "maxmemory-policy";
     let Some(config) = body.optional_field("engine_config", BodyField::object)? else {
@@ -141,7 +143,7 @@ fn engine_config(body: &Input, engine: &str) -> Result<BTreeMap<String, String>,
     Ok(read)
 }
 
-/// Refuses settings that the engine or the plan does not support.
+/// Refuses settings that the engine or the plan does not support ("Errors", case 2).
 fn check_plan_rules(database: &Database) -> Result<(), ErrorResponse> {
     let engine = &database.engine;
     if let Some(plan) = database.plan().filter(|plan| plan.engine != engine) {
@@ -177,7 +179,7 @@ fn delete_database(call: &mut Call<'_>) -> Reply {
     Ok(message_response("database deletion accepted"))
 }
 
-/// Finds the database that the path identifies; refuses it while a long operation is in progress.
+/// Finds the database that the path identifies; refuses it with 409 while a long operation is in progress.
 fn find_idle_database<'c>(call: &'c Call<'_>) -> Result<&'c TableRecord<Database>, ErrorResponse> {
     let record = find_database(call)?;
     match record.status(call.now) {
@@ -209,6 +211,7 @@ fn scale_database(call: &mut Call<'_>) -> Reply {
     if let Some(id) = wanted {
         let plan = require_plan(id)?;
         new.plan_id = id;
+        // A larger plan includes more storage; a smaller one takes none away, because storage only grows.
         new.storage_gb = new.storage_gb.max(plan.storage);
     }
     new.storage_gb = storage.unwrap_or(new.storage_gb);
@@ -225,7 +228,8 @@ fn scale_database(call: &mut Call<'_>) -> Reply {
     respond_with_database(call, 200, old.id, "database scale accepted")
 }
 
-/// Charges for a scale operation. A free database that moves to a paid plan becomes a monthly subscription.
+/// Charges for a scale operation, or credits it. A free database that moves to a paid plan becomes a monthly
+/// subscription ("Database status").
 fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), ErrorResponse> {
     if old.is_free() && !new.is_free() {
         require_card_for_paid(call, new.monthly_price())?;
@@ -248,7 +252,8 @@ fn resume_database(call: &mut Call<'_>) -> Reply {
     respond_with_database(call, 200, id, "database is being resumed")
 }
 
-/// Returns the numbers of the daily backups that exist, newest first: a free database has none.
+/// Returns the numbers of the daily backups that exist, newest first: the day since the creation. A free database has
+/// none.
 fn daily_backup_numbers(record: &TableRecord<Database>, now: Time) -> Vec<i64> {
     if record.body.is_free() {
         return Vec::new();
@@ -308,7 +313,8 @@ fn restore_database(call: &mut Call<'_>) -> Reply {
     respond_with_database(call, 201, id, "database restore accepted")
 }
 
-/// Refuses a restore from a backup or a time that does not exist.
+/// Refuses a restore from a backup (404) or a time (400) that does not exist; without either, the newest backup is
+/// used.
 fn choose_backup(call: &Call<'_>, record: &TableRecord<Database>) -> Result<(), ErrorResponse> {
     let numbers = daily_backup_numbers(record, call.now);
     let wanted = call.body.optional_field("backup_id", BodyField::uuid)?;

@@ -1,4 +1,5 @@
-//! Browsing the contents of a database level by level, with the consumer groups of its topics.
+//! Browsing the contents of a database level by level: schemas and tables, keys, or topics and messages; and the
+//! consumer groups of its topics. Reading moves no offset.
 
 use serde_json::{Value, json};
 
@@ -21,11 +22,11 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Get, "/api/v1/databases/{id}/consumers", Access::Account, list_consumers),
 ];
 
-/// Maximum number of levels in a path, over all engines.
+/// Maximum number of names in a path, over all engines.
 const MAX_PATH_DEPTH: usize = 2;
 /// Limit on the messages shown per partition; the newest ones are shown.
 const MAX_MESSAGES: usize = 100;
-/// Limit on the entries in a response.
+/// Limit on the entries in a response, as for the rows of a query; the rest is omitted.
 const MAX_ENTRIES: usize = 5_000;
 
 fn browse_database(call: &mut Call<'_>) -> Reply {
@@ -85,7 +86,7 @@ fn browse_keys(database: &Database, path: &[&str]) -> Result<Vec<Value>, ErrorRe
     }
 }
 
-/// Lists topics, or the newest messages of one topic; consumer offsets do not change.
+/// Lists topics, or the newest messages of one topic or partition, newest first; consumer offsets do not change.
 fn browse_topics(database: &Database, path: &[&str]) -> Result<Vec<Value>, ErrorResponse> {
     let topics = &database.contents.topics;
     let find = |name: &str| topics.get(name).ok_or_else(|| ErrorResponse::not_found("topic"));

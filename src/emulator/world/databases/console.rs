@@ -1,4 +1,5 @@
-//! The console of a database: runs queries on its contents, as far as the emulator supports its engine.
+//! The console of a database: runs queries on its contents, as far as the emulator supports its engine ("Catalogue of
+//! other endpoints", Databases). A query is read-only unless the body says otherwise.
 
 use serde_json::{Value, json};
 
@@ -35,6 +36,7 @@ fn run_console_query(call: &mut Call<'_>) -> Reply {
         _ => run_sql_statement(place, query, read_only)?,
     };
     if let Some(contents) = changed {
+        // The change is made on a copy, so a refused one leaves nothing behind.
         contents.check()?;
         call.update::<Database>(id, |record| record.body.contents = contents);
     }
@@ -48,7 +50,7 @@ fn run_console_query(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// The answer to a query, and the new contents if the query changed them.
+/// The answer to a query, and the new contents; `None` if the query changed nothing.
 type QueryOutcome = Result<(QueryResult, Option<DatabaseContents>), ErrorResponse>;
 
 fn refuse_write() -> ErrorResponse {
@@ -58,7 +60,8 @@ fn refuse_write() -> ErrorResponse {
 }
 
 fn run_sql_statement(place: QueryContext<'_>, query: &str, read_only: bool) -> QueryOutcome {
-    /// First keywords of changing statements, including those that the emulator does not support.
+    /// First keywords of changing statements, including those that the emulator does not support: a read-only console
+    /// refuses them as changes, not as syntax errors.
     const CHANGES: &[&str] = &[
         "insert", "update", "delete", "truncate", "create", "drop", "alter", "grant", "revoke", "replace",
         "merge", "copy", "vacuum", "optimize", "rename", "call", "do", "set", "lock",
@@ -101,7 +104,7 @@ fn query_topics(contents: &DatabaseContents, query: &str) -> Result<QueryResult,
     Ok(QueryResult::from_rows(columns, contents.topics.iter().map(row).collect()))
 }
 
-/// Runs a valkey command.
+/// Runs a valkey command, whose words are separated by spaces; there are no quotes.
 fn run_valkey_command(contents: &DatabaseContents, query: &str, read_only: bool) -> QueryOutcome {
     let words: Vec<_> = query.split_whitespace().collect();
     let (name, arguments) = words.split_first().unwrap_or((&"", &[]));
@@ -136,7 +139,7 @@ fn result_heading() -> Vec<String> {
     vec!["result".to_owned()]
 }
 
-/// Runs a command of valkey that changes something.
+/// Runs a command of valkey that changes something; refuses an unknown command.
 fn run_write_command(
     contents: &mut DatabaseContents,
     name: &str,

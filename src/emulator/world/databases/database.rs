@@ -1,4 +1,4 @@
-//! `database`: managed databases: their record, their price and their API representation.
+//! `database`: managed databases: how requests find and rename them, and their API representation.
 
 use rust_decimal::Decimal;
 use uuid::Uuid;
@@ -79,12 +79,12 @@ fn show_endpoints(record: &TableRecord<Database>, fields: &mut JsonObjectWriter<
     fields.write_field("public_allowlist", &database.public_allowlist);
 }
 
-/// Returns a value as text; empty for `None`.
+/// Returns a value as a string; empty for `None`, as the service shows a field that is not set ("Database").
 fn text_or_empty(value: Option<impl ToString>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// Finds the database that the path identifies, by id or short id.
+/// Finds the database that the path identifies, by id or short id; "not found" outside the request's scope.
 pub(in crate::emulator::world) fn find_database<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<Database>, ErrorResponse> {
@@ -94,7 +94,7 @@ pub(in crate::emulator::world) fn find_database<'c>(
     call.require_visible(id.and_then(|id| table.get(id)))
 }
 
-/// Finds the database that the path identifies; refuses one that is being deleted.
+/// Finds the database that the path identifies; refuses one that is being deleted, with 409.
 pub(in crate::emulator::world) fn find_undeleted_database<'c>(
     call: &'c Call<'_>,
 ) -> Result<&'c TableRecord<Database>, ErrorResponse> {
@@ -117,7 +117,7 @@ pub(in crate::emulator::world) fn respond_with_database(
     call.show_as::<Database>("database", status, id, message)
 }
 
-/// Refuses a name that another database of the project already has.
+/// Refuses a name that another database of the project has, with 409; `except` is the database that is being renamed.
 pub(in crate::emulator::world) fn reject_taken_database_name(
     call: &Call<'_>,
     project: Option<Uuid>,
@@ -130,7 +130,7 @@ pub(in crate::emulator::world) fn reject_taken_database_name(
     Ok(())
 }
 
-/// Refuses a paid database if the account has no credit card.
+/// Refuses a paid database with 402 if the account has no credit card ("Errors"); `month` is the monthly price.
 pub(in crate::emulator::world) fn require_card_for_paid(
     call: &Call<'_>,
     month: Decimal,

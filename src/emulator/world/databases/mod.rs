@@ -1,4 +1,4 @@
-//! Managed databases, their users, contents and consoles.
+//! Managed databases, their users, contents and consoles. Path parameters take a database's id or short id.
 
 pub(super) mod access;
 pub(super) mod actions;

@@ -1,4 +1,5 @@
-//! `saved_query`: named queries of a database, stored in its record. (Shapes assumed by the contract.)
+//! `saved_query`: named queries of a database, stored in its record. The specification does not show the shapes, so
+//! they are assumed.
 
 use super::database::find_database;
 use super::user::find_running_database;
@@ -76,7 +77,7 @@ fn delete_saved_query(call: &mut Call<'_>) -> Reply {
     Ok(message_response("saved query deleted"))
 }
 
-/// Decodes the percent escapes of a path segment.
+/// Decodes the percent escapes of a path segment; keeps invalid ones, and replaces bytes that are not UTF-8.
 fn decode_percent(part: &str) -> String {
     let mut pieces = part.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();

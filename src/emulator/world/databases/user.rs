@@ -1,4 +1,5 @@
-//! `database_user`: logins of a database, stored in its record.
+//! `database_user`: logins of a database, stored in its record. Passwords follow from the id, the name and a counter;
+//! the list of users omits them.
 
 use uuid::Uuid;
 
@@ -33,9 +34,10 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
 ];
 
 const MAX_USERS: usize = 20;
+/// Prefixes of names that users cannot have ("Errors", case 4).
 const RESERVED_PREFIXES: &[&str] = &["app_", "fnb_"];
 
-/// Finds the database that the path identifies; refuses one that is not running, because its logins and
+/// Finds the database that the path identifies; refuses one that is not running with 409, because its logins and
 /// contents are inside it.
 pub(in crate::emulator::world) fn find_running_database<'c>(
     call: &'c Call<'_>,
@@ -99,7 +101,8 @@ fn create_database_user(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// Returns the database's id, and the name and record of the login that the path identifies.
+/// Returns the database's id, and the name and record of the login that the path identifies; "not found" if it has
+/// none.
 fn find_database_user(
     call: &Call<'_>,
     record: &TableRecord<Database>,

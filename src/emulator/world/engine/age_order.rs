@@ -10,8 +10,8 @@ const MAX_BLOCK_LEN: usize = 512;
 /// Sort key of a record: creation time, then id.
 pub(in crate::emulator::world) type AgeKey = (Time, Uuid);
 
-/// A sorted sequence in blocks: paging uses the blocks' lengths, and an insertion or removal moves the entries
-/// of one block only.
+/// A sorted sequence in blocks: paging skips whole blocks by their lengths, and an insertion or removal moves the
+/// entries of one block only. No block is empty.
 #[derive(Debug, Default)]
 pub(in crate::emulator::world) struct AgeOrder {
     blocks: Vec<Vec<AgeKey>>,
@@ -52,7 +52,7 @@ impl AgeOrder {
         }
     }
 
-    /// Returns the index of the last block that begins at or before the key.
+    /// Returns the index of the last block that begins at or before the key; 0 if none does.
     fn block_of(&self, place: AgeKey) -> usize {
         self.blocks
             .partition_point(|block| block.first().is_some_and(|first| *first <= place))

@@ -1,4 +1,4 @@
-//! The sizes of the instances of apps, with their prices. All values are invented.
+//! The sizes of the instances of apps, with their prices. All values are invented: the specification names none.
 
 use rust_decimal::Decimal;
 
@@ -11,11 +11,12 @@ pub(in crate::emulator::world) struct AppSize {
     pub(in crate::emulator::world) cpu: i64,
     /// Memory in MB.
     pub(in crate::emulator::world) ram: i64,
+    /// Monthly price of one instance, in cents.
     pub(in crate::emulator::world) cents: i64,
 }
 
 impl AppSize {
-    /// Returns the monthly price of one instance.
+    /// Returns the monthly price of one instance in USD.
     pub(in crate::emulator::world) fn monthly_price(&self) -> Decimal {
         from_cents(self.cents)
     }

@@ -1,4 +1,4 @@
-//! `Billing` and `Charge`: how an object is billed, its price, and the meter of the hourly charges.
+//! `Billing` and `Charge`: how an object is billed, and its price; and `UsageMeter`, the total of the hourly charges.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use crate::emulator::world::Time;
 /// Values that the field `billing_type` can have.
 pub(in crate::emulator::world) const BILLING_TYPES: &[&str] = &["payg", "subscription"];
 
+/// Seconds in an hour.
 pub(in crate::emulator::world) const HOUR: i64 = 3_600;
 
 /// How an object is billed.
@@ -18,7 +19,7 @@ pub(in crate::emulator::world) const HOUR: i64 = 3_600;
 pub(in crate::emulator::world) enum Billing {
     /// By the hour, in arrears.
     Payg,
-    /// By the month, in advance.
+    /// By the month of 730 hours, in advance and from the balance; `paid_until` is the end of the paid period.
     Subscription { id: Uuid, paid_until: Time },
 }
 
@@ -47,13 +48,14 @@ impl Billing {
         Charge { month, paid_until }
     }
 
+    /// Moves the end of the paid period; no effect on hourly billing.
     pub(in crate::emulator::world) fn extend(&mut self, until: Time) {
         if let Self::Subscription { paid_until, .. } = self {
             *paid_until = until;
         }
     }
 
-    /// Returns the number of whole hours that are paid but not used yet.
+    /// Returns the number of whole hours that are paid but not used yet; 0 for hourly billing.
     pub(in crate::emulator::world) fn hours_left(self, now: Time) -> i64 {
         match self {
             Self::Payg => 0,
@@ -67,9 +69,9 @@ impl Billing {
 /// The price of an object, and how far it is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::emulator::world) struct Charge {
-    /// Exact monthly price.
+    /// Exact monthly price in USD, before rounding.
     pub(in crate::emulator::world) month: Decimal,
-    /// End of the paid period of a subscription.
+    /// End of the paid period of a subscription; `None` for hourly billing.
     pub(in crate::emulator::world) paid_until: Option<Time>,
 }
 
@@ -79,7 +81,8 @@ impl Charge {
     }
 }
 
-/// Total of the hourly charges. It is advanced before each change of prices.
+/// Total of the hourly charges. `run` must be called before each change of prices, because it applies one rate to
+/// the whole time since the last call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct UsageMeter {
     /// Hourly prices times milliseconds: exact, so that the bill does not depend on how often it is computed.
@@ -98,11 +101,12 @@ impl UsageMeter {
         (self.used + rate * elapsed).normalize()
     }
 
-    /// Returns the total at a time, given the rate since the last update.
+    /// Returns the total in USD at a time, given the rate per hour since the last update.
     pub(in crate::emulator::world) fn amount_at(self, now: Time, rate: Decimal) -> Decimal {
         (self.usage_at(now, rate) / Decimal::from(HOUR * 1_000)).round_dp(8)
     }
 
+    /// Adds the charges up to `now` at the rate per hour that applied since the last call.
     pub(in crate::emulator::world) fn run(&mut self, now: Time, rate: Decimal) {
         self.used = self.usage_at(now, rate);
         self.since = now.max(self.since);

@@ -14,7 +14,7 @@ pub(crate) struct VmTemplate {
     pub(in crate::emulator::world) version: &'static str,
 }
 
-/// A size of a VM, with its price.
+/// A size of a VM, with its monthly price. Its `id` is the `pricing_id` of a request ("Catalog pricing").
 pub(crate) struct VmPlan {
     pub(crate) id: i64,
     pub(crate) slug: &'static str,
@@ -26,7 +26,7 @@ pub(crate) struct VmPlan {
     cents: i64,
 }
 
-/// A plan of a managed database.
+/// A plan of a managed database of one engine. A price of 0 makes it the engine's free plan.
 pub(crate) struct DatabasePlan {
     pub(crate) id: i64,
     pub(crate) slug: &'static str,
@@ -34,15 +34,16 @@ pub(crate) struct DatabasePlan {
     pub(in crate::emulator::world) cpu: i64,
     /// Memory of the database in MB.
     pub(in crate::emulator::world) ram: i64,
-    /// Disk size in GB.
+    /// Storage in GB that the price includes.
     pub(in crate::emulator::world) storage: i64,
     cents: i64,
 }
 
-/// A plan of Kubernetes workers.
+/// A plan of Kubernetes workers. The units are those of `VmPlan`.
 pub(crate) struct NodePlan {
     pub(crate) id: i64,
     pub(crate) slug: &'static str,
+    /// `shared` or `cpu_optimized`.
     pub(in crate::emulator::world) node_class: &'static str,
     pub(in crate::emulator::world) cpu: i64,
     pub(in crate::emulator::world) ram: i64,
@@ -53,11 +54,11 @@ pub(crate) struct NodePlan {
 /// A database engine, such as postgres.
 pub(in crate::emulator::world) struct DatabaseEngine {
     pub(in crate::emulator::world) name: &'static str,
-    /// Versions on offer, newest first.
+    /// Versions that a new database can have, newest first; the first one is the default ("Database").
     pub(in crate::emulator::world) versions: &'static [&'static str],
-    /// Port of the private endpoint, followed by the other ports.
+    /// Port of the private endpoint, followed by the other ports (for postgres the pooled one is first).
     pub(in crate::emulator::world) ports: &'static [u16],
-    /// Surcharge for high availability, in percent of the plan's price.
+    /// Surcharge for high availability, in percent of the plan's price ("Database", `ha_enabled`).
     pub(in crate::emulator::world) ha_percent: i64,
 }
 
@@ -84,6 +85,7 @@ pub(crate) static TEMPLATES: [VmTemplate; 8] = [
     new_template(0x08, "alpine-3.23", "Alpine Linux 3.23", "alpine", "3.23"),
 ];
 
+/// `size` is CPUs, memory in MB and disk in GB.
 const fn new_vm_plan(id: i64, slug: &'static str, size: (i64, i64, i64), cents: i64) -> VmPlan {
     VmPlan { id, slug, cpu: size.0, ram: size.1, storage: size.2, cents }
 }
@@ -102,6 +104,7 @@ pub(crate) static VM_PLANS: [VmPlan; 11] = [
     new_vm_plan(11, "mem-4c-32g", (4, 32_768, 200), 18_000),
 ];
 
+/// `size` is CPUs, memory in MB and included storage in GB.
 const fn new_database_plan(
     id: i64,
     slug: &'static str,
@@ -161,7 +164,7 @@ pub(in crate::emulator::world) static ENGINES: [DatabaseEngine; 5] = [
     DatabaseEngine { name: "kafka", versions: &["4", "3"], ports: &[9093], ha_percent: 140 },
 ];
 
-/// Monthly price of a control plane in cents: single, and highly available.
+/// Monthly price of a control plane in cents: of a single one, and of a highly available one.
 pub(in crate::emulator::world) const CONTROL_PLANE: (i64, i64) = (0, 6_000);
 /// Monthly price of 1 GB of a volume, in cents.
 pub(in crate::emulator::world) const VOLUME_GB: i64 = 10;
@@ -171,7 +174,7 @@ pub(in crate::emulator::world) const SNAPSHOT_GB: i64 = 5;
 pub(in crate::emulator::world) const BACKUP_GB: i64 = 4;
 /// Monthly price of 1 GB of database storage beyond the plan's included storage, in cents.
 const DATABASE_GB: i64 = 20;
-/// Monthly price of an IPv4 address, in cents.
+/// Monthly price of an IPv4 address, in cents; only the public catalog shows it.
 pub(in crate::emulator::world) const IPV4: i64 = 300;
 
 impl VmPlan {
@@ -189,7 +192,7 @@ impl DatabasePlan {
         self.cents == 0
     }
 
-    /// Returns the monthly price of 1 GB beyond the plan's included storage.
+    /// Returns the monthly price of 1 GB beyond the plan's included storage, in USD; 0 on a free plan.
     pub(in crate::emulator::world) fn storage_month(&self) -> Decimal {
         if self.is_free() { Decimal::ZERO } else { from_cents(DATABASE_GB) }
     }

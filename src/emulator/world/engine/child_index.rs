@@ -1,4 +1,4 @@
-//! `ChildIndex`: index of child records by parent, ordered by age.
+//! `ChildIndex`: index of child records by parent, ordered by age; and `ChildKind`, the kinds that have one.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use uuid::Uuid;
 use super::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::Time;
 
-/// The records of one kind, indexed by parent.
+/// The records of one kind as (parent, creation time, id), so that one range holds a parent's children by age.
 #[derive(Debug, Default)]
 pub(in crate::emulator::world) struct ChildIndex(BTreeSet<(Uuid, Time, Uuid)>);
 
 impl ChildIndex {
-    /// Adds a record to its parent's children, or removes it.
+    /// Adds a record to its parent's children if it is `present`, and removes it otherwise.
     pub(in crate::emulator::world) fn index_record<T>(
         &mut self,
         parent: Uuid,
@@ -59,7 +59,7 @@ impl<T: ChildKind> Table<T> {
         }
     }
 
-    /// Removes a parent's oldest children, except for the youngest `keep` and those for which `stays` holds.
+    /// Removes a parent's children, except for the youngest `keep` and those for which `stays` holds.
     pub(in crate::emulator::world) fn prune(
         &mut self,
         parent: Uuid,

@@ -1,4 +1,5 @@
-//! `Cron`: a five-field cron schedule in a time zone.
+//! `CronSchedule`: a five-field cron schedule in a time zone. Its rules are those of "Errors", case 5: an invalid
+//! schedule and an unknown IANA zone are answered with 400.
 
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -13,7 +14,8 @@ pub(in crate::emulator::world) struct CronSchedule {
     zone: TimeZone,
 }
 
-/// Returns an IANA time zone. The time zone database is built in, so that results are the same on each machine.
+/// Returns an IANA time zone. The time zone database is built in, so that results are the same on each machine. An
+/// unknown name is an error 400.
 fn find_time_zone(name: &str) -> Result<TimeZone, ErrorResponse> {
     TimeZoneDatabase::bundled().get(name).map_err(|_| {
         ErrorResponse::bad_request(format!(
@@ -23,7 +25,8 @@ fn find_time_zone(name: &str) -> Result<TimeZone, ErrorResponse> {
 }
 
 impl CronSchedule {
-    /// Parses a cron schedule and a time zone name.
+    /// Parses a cron schedule and the name of an IANA time zone. A schedule that never fires is refused, such as one on
+    /// 31 February: a search for its next time would not end.
     pub(in crate::emulator::world) fn parse(schedule: &str, timezone: &str) -> Result<Self, ErrorResponse> {
         let parser = CronParser::builder().seconds(Seconds::Disallowed).year(Year::Disallowed).build();
         let wrong = |why: String| {
@@ -40,7 +43,7 @@ impl CronSchedule {
         Ok(cron)
     }
 
-    /// Returns the first scheduled time after `after`.
+    /// Returns the first scheduled time after `after`, which is excluded; `None` if the search finds none.
     pub(in crate::emulator::world) fn next(&self, after: Time) -> Option<Time> {
         let found = self.fields.find_next_occurrence(&after.to_zoned(self.zone.clone()), false);
         found.ok().map(|zoned| zoned.timestamp())
@@ -49,6 +52,7 @@ impl CronSchedule {
     /// Returns a time, not before `start`, such that at least `times` scheduled times, and not many more, lie
     /// between it and `end` (included).
     pub(in crate::emulator::world) fn shortly_before(&self, start: Time, end: Time, times: usize) -> Time {
+        // The span is doubled until it holds enough times: how often a schedule fires is not known in advance.
         let mut seconds = 3_600;
         loop {
             let from = status_timeline::time_after(end, -seconds);

@@ -1,4 +1,5 @@
-//! `JsonObjectWriter`: writes a JSON object directly into the response, without an intermediate tree.
+//! `JsonObjectWriter`: writes a JSON object directly into the response, without an intermediate tree: a page of
+//! records is most of the work of a list request. Keys keep the order in which they are written.
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -52,7 +53,7 @@ impl<'a> JsonObjectWriter<'a> {
         }
     }
 
-    /// Writes one field of the object.
+    /// Writes one field; a key that is written twice appears twice.
     pub(in crate::emulator::world) fn write_field(
         &mut self,
         name: &str,
@@ -62,13 +63,13 @@ impl<'a> JsonObjectWriter<'a> {
         self.write_value(value);
     }
 
-    /// Writes an exact decimal as a JSON number.
+    /// Writes an exact decimal as a JSON number, without a detour by a float and without zeros at its end.
     pub(in crate::emulator::world) fn write_number(&mut self, name: &str, value: Decimal) {
         self.write_key(name);
         self.out.extend_from_slice(value.normalize().to_string().as_bytes());
     }
 
-    /// Writes an exact decimal as a JSON string with four decimals, as hourly prices have.
+    /// Writes an exact decimal as a JSON string with four decimals, the form of `price_per_hour` in the API.
     pub(in crate::emulator::world) fn number_text(&mut self, name: &str, value: Decimal) {
         self.write_field(name, &format!("{value:.4}"));
     }

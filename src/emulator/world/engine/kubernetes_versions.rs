@@ -14,7 +14,8 @@ const fn new_version(id: i64, minor: i64, patch: i64) -> KubernetesVersion {
     KubernetesVersion { id, minor, patch }
 }
 
-/// Oldest first. The numbers are invented, like the rest of the catalog.
+/// The versions, oldest first: the searches below rely on the order. The numbers are invented, like the rest of the
+/// catalog.
 pub(crate) static VERSIONS: [KubernetesVersion; 10] = [
     new_version(811, 31, 9),
     new_version(812, 31, 14),
@@ -44,23 +45,23 @@ impl KubernetesVersion {
         patch || later.minor == self.minor + 1
     }
 
-    /// Returns the newest later patch of the same minor.
+    /// Returns the newest later patch of the same minor version; `None` if this is the newest.
     pub(in crate::emulator::world) fn newest_patch(&self) -> Option<&'static Self> {
         VERSIONS.iter().rfind(|later| later.minor == self.minor && later.patch > self.patch)
     }
 
-    /// Returns the newest patch of the next minor version.
+    /// Returns the newest patch of the next minor version; `None` if the catalog has no next one.
     pub(in crate::emulator::world) fn next_minor(&self) -> Option<&'static Self> {
         VERSIONS.iter().rfind(|later| later.minor == self.minor + 1)
     }
 }
 
-/// Returns the catalog's version with an id.
+/// Returns the catalog's version with an id; `None` if there is none.
 pub(in crate::emulator::world) fn find_version(id: i64) -> Option<&'static KubernetesVersion> {
     VERSIONS.iter().find(|version| version.id == id)
 }
 
-/// Returns the versions that a cluster of a version can be upgraded to, oldest first.
+/// Returns the versions that a cluster of a version can be upgraded to, oldest first; empty for an unknown id.
 pub(in crate::emulator::world) fn possible_upgrades(id: i64) -> Vec<&'static KubernetesVersion> {
     let Some(current) = find_version(id) else { return Vec::new() };
     VERSIONS.iter().filter(|later| current.leads_to(later)).collect()

@@ -1,4 +1,5 @@
-//! `Request` and `ApiResponse`: one HTTP exchange with the world; and `ErrorResponse`, its error type.
+//! `ApiRequest` and `ApiResponse`: one HTTP exchange with the world; and `ErrorResponse`, the error type of handlers,
+//! which becomes a response with the service's error envelope ("Conventions").
 
 use super::json_writer::JsonObjectWriter;
 use crate::model::schema::Method;
@@ -8,44 +9,44 @@ use crate::model::schema::Method;
 pub struct ApiRequest {
     /// HTTP method of the request.
     pub method: Method,
-    /// Path from `/api/v1` on, percent-encoded.
+    /// Path without the query, percent-encoded, such as `/api/v1/vms`.
     pub path: String,
     /// Query parameters in order, decoded.
     pub query: Vec<(String, String)>,
-    /// Value of the `X-API-Key` header.
+    /// Value of the `X-API-Key` header, a secret; `None` without the header.
     pub api_key: Option<String>,
-    /// Value of the `X-Project-ID` header.
+    /// Value of the `X-Project-ID` header; `None` without the header. An empty value counts as none.
     pub project: Option<String>,
     /// Request body; empty if there is none.
     pub body: Vec<u8>,
 }
 
-/// An HTTP response with a JSON body.
+/// An HTTP response. Its body is JSON unless the headers have a `content-type`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiResponse {
     /// HTTP status code of the response.
     pub status: u16,
-    /// Headers other than `Content-Type` and `Date`.
+    /// Headers in lower case, without `date`, and without `content-type` if that is JSON.
     pub headers: Vec<(&'static str, String)>,
-    /// Response body as JSON text.
+    /// Response body, complete.
     pub body: Vec<u8>,
 }
 
 impl ApiResponse {
-    /// Returns a response with this JSON text as its body.
+    /// Returns a response with this JSON as its body, and no headers.
     #[must_use]
     pub fn from_json(status: u16, body: Vec<u8>) -> Self {
         Self { status, headers: Vec::new(), body }
     }
 
-    /// Returns a response with the API's error envelope.
+    /// Returns a response with the API's error envelope, `{error, message}`.
     #[must_use]
     pub fn error(status: u16, error: &str, message: &str) -> Self {
         ErrorResponse::new(status, error, message).into()
     }
 }
 
-/// An error response to a request.
+/// An error response to a request. `reason` is sent for a billing validation failure only ("Errors", 403).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::emulator::world) struct ErrorResponse {
     pub(in crate::emulator::world) status: u16,

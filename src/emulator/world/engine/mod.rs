@@ -1,4 +1,5 @@
-//! Tables, messages, time and money: the base of all kinds. Nothing in this folder names a kind.
+//! Tables, messages, time, money and the catalog: the base of all kinds. It does not know `World`, and names kinds only
+//! where the catalog has their plans.
 
 pub(super) mod age_order;
 pub(super) mod app_sizes;

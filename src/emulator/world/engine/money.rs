@@ -1,11 +1,12 @@
-//! Money: exact decimals, rounded half to even; hourly prices have 4 decimals, monthly prices 2.
+//! Money: exact decimals in USD, rounded half to even; hourly prices have 4 decimals, monthly prices 2. The rounding
+//! and the hours of a month are assumed: the specification gives prices without their rule.
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-/// Hours per month in the service's billing.
+/// Hours per month in billing, whatever the calendar says.
 pub(in crate::emulator::world) const MONTH_HOURS: i64 = 730;
 
-/// Returns a number of cents as an exact decimal.
+/// Returns a number of cents as an exact decimal in USD.
 pub(in crate::emulator::world) fn from_cents(amount: i64) -> Decimal {
     Decimal::new(amount, 2)
 }
@@ -20,7 +21,7 @@ pub(in crate::emulator::world) fn hourly_price(month: Decimal) -> Decimal {
     (month / Decimal::from(MONTH_HOURS)).round_dp_with_strategy(4, RoundingStrategy::MidpointNearestEven)
 }
 
-/// Returns the share of a monthly price for `hours` hours, rounded to the cent.
+/// Returns the share of a monthly price for `hours` hours, rounded to the cent; negative for a negative price.
 pub(in crate::emulator::world) fn share_of_month(month: Decimal, hours: i64) -> Decimal {
     round_to_cents(month * Decimal::from(hours) / Decimal::from(MONTH_HOURS))
 }

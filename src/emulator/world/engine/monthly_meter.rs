@@ -1,4 +1,5 @@
-//! `MonthMeter`: the exact amount used in the current calendar month and in the previous one.
+//! `MonthMeter`: the exact amount used in the current calendar month (UTC) and in the previous one. The spend cap of
+//! apps is checked against it ("Other state").
 
 use jiff::ToSpan;
 use jiff::tz::TimeZone;
@@ -26,13 +27,14 @@ pub(in crate::emulator::world) fn month_start(time: Time) -> Time {
     first.to_zoned(TimeZone::UTC).map_or(time, |zoned| zoned.timestamp())
 }
 
-/// Returns the first moment of the month after the one that contains `time`.
+/// Returns the first moment of the month after the one that contains `time` (UTC); the end of time if there is none.
 pub(in crate::emulator::world) fn next_month(time: Time) -> Time {
     let first = time.to_zoned(TimeZone::UTC).date().first_of_month();
     let next = first.checked_add(1.month()).and_then(|date| date.to_zoned(TimeZone::UTC));
     next.map_or(Time::MAX, |zoned| zoned.timestamp())
 }
 
+/// Returns the amount that a rate per hour accrues between two times, in units of `1 / HOUR`.
 fn accrued_amount(rate: Decimal, from: Time, to: Time) -> Decimal {
     rate.saturating_mul(Decimal::from((to.as_millisecond() - from.as_millisecond()).max(0)))
 }
@@ -43,7 +45,8 @@ impl MonthMeter {
         Self { since: now, ..Self::default() }
     }
 
-    /// Advances the meter to a time, at the rate that applied since the last call.
+    /// Advances the meter to a time, at the rate per hour that applied since the last call. It may cross any number of
+    /// months, of which it keeps the last two.
     pub(in crate::emulator::world) fn run(&mut self, now: Time, rate: Decimal) {
         let start = month_start(now);
         if self.since >= start {
@@ -57,17 +60,18 @@ impl MonthMeter {
         self.since = self.since.max(now);
     }
 
-    /// Returns the amount of this month, in units of the hourly rate.
+    /// Returns the amount of the month of the last `run`, in the currency of the rate.
     pub(in crate::emulator::world) fn current_amount(&self) -> Decimal {
         self.current / Decimal::from(HOUR)
     }
 
-    /// Returns the amount of the previous month.
+    /// Returns the amount of the month before that.
     pub(in crate::emulator::world) fn previous_amount(&self) -> Decimal {
         self.previous / Decimal::from(HOUR)
     }
 
-    /// Returns when this month's amount reaches a limit; `None` if that is not within the month.
+    /// Returns when this month's amount reaches a limit at a constant rate per hour; `None` if that is not within the
+    /// month. A limit that is already reached gives the time of the last `run`.
     pub(in crate::emulator::world) fn limit_reached_at(
         &self,
         limit: Decimal,

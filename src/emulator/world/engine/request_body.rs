@@ -1,6 +1,5 @@
-//! `RequestBody` and `BodyField`: reads a request body field by field, each with its type and bounds; a refusal names
-//! the
-//! field.
+//! `RequestBody` and `BodyField`: read a request body field by field, each with its type and bounds. A refusal is 400,
+//! and its message names the field and what it must be ("Errors").
 
 use rust_decimal::Decimal;
 use serde::de::DeserializeOwned;
@@ -12,17 +11,17 @@ use super::message::ErrorResponse;
 /// A request's JSON object. `null` counts as absent; unknown fields are ignored.
 pub(in crate::emulator::world) struct RequestBody(Map<String, Value>);
 
-/// Limit on an amount of money, so that sums stay exact.
+/// Limit on an amount of money in USD, so that sums stay exact.
 const MAX_MONEY: i64 = 1_000_000_000;
 
-/// A field that is present in the body.
+/// A field that is present in the body, or an entry of a list, which has the list's name in messages.
 pub(in crate::emulator::world) struct BodyField<'a> {
     name: &'a str,
     value: &'a Value,
 }
 
 impl RequestBody {
-    /// Parses a request body; an empty body counts as an empty object.
+    /// Parses a request body; an empty body counts as an empty object. Anything but an object is refused.
     pub(in crate::emulator::world) fn parse(bytes: &[u8]) -> Result<Self, ErrorResponse> {
         if bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Self(Map::new()));
@@ -34,7 +33,7 @@ impl RequestBody {
         }
     }
 
-    /// Reads a field if it is present.
+    /// Reads a field; `None` if it is absent or `null`.
     pub(in crate::emulator::world) fn optional_field<'a, T>(
         &'a self,
         name: &'a str,
@@ -56,7 +55,7 @@ impl RequestBody {
             .ok_or_else(|| ErrorResponse::bad_request(format!("{name} is required")))
     }
 
-    /// Refuses a region that does not exist.
+    /// Refuses a `region` other than `us-east`, the only one of the service; it may be absent.
     pub(in crate::emulator::world) fn check_region(&self) -> Result<(), ErrorResponse> {
         self.optional_field("region", |field| field.one_of(&["us-east"])).map(|_| ())
     }
@@ -71,7 +70,7 @@ impl<'a> BodyField<'a> {
         self.value.as_bool().map_or_else(|| self.value_error("true or false"), Ok)
     }
 
-    /// Reads an integer within bounds.
+    /// Reads an integer within bounds, which are included.
     pub(in crate::emulator::world) fn integer(self, min: i64, max: i64) -> Result<i64, ErrorResponse> {
         match self.value.as_i64() {
             Some(number) if (min..=max).contains(&number) => Ok(number),
@@ -79,14 +78,14 @@ impl<'a> BodyField<'a> {
         }
     }
 
-    /// Reads a decimal number of at least `min`, with exactly the digits that were sent.
+    /// Reads a decimal number from `min` to `MAX_MONEY`, with exactly the digits that were sent.
     pub(in crate::emulator::world) fn decimal(self, min: Decimal) -> Result<Decimal, ErrorResponse> {
         let read = self.value.as_number().and_then(|number| number.to_string().parse::<Decimal>().ok());
         let read = read.filter(|number| (min..=Decimal::from(MAX_MONEY)).contains(number));
         read.map_or_else(|| self.value_error(&format!("a number from {min} to {MAX_MONEY}")), Ok)
     }
 
-    /// Reads a text with bounds on its length in characters.
+    /// Reads a string with bounds on its length in characters, which are included.
     pub(in crate::emulator::world) fn text(self, min: usize, max: usize) -> Result<&'a str, ErrorResponse> {
         match self.value.as_str() {
             Some(text) if (min..=max).contains(&text.chars().count()) => Ok(text),
@@ -94,7 +93,7 @@ impl<'a> BodyField<'a> {
         }
     }
 
-    /// Reads a short text, which may be sent as an integer.
+    /// Reads a string of 1 to `max` characters, or an integer, which is returned as a string.
     pub(in crate::emulator::world) fn text_or_number(self, max: usize) -> Result<String, ErrorResponse> {
         match self.value.as_i64() {
             Some(number) => Ok(number.to_string()),
@@ -107,7 +106,7 @@ impl<'a> BodyField<'a> {
         self.text(1, 64).map(str::to_owned)
     }
 
-    /// Reads a name, which may be sent as an integer.
+    /// Reads a name of 1 to 255 characters, or an integer that is not negative, which is returned as a string.
     pub(in crate::emulator::world) fn name_or_number(self) -> Result<String, ErrorResponse> {
         match self.value.as_u64() {
             Some(number) => Ok(number.to_string()),
@@ -142,12 +141,12 @@ impl<'a> BodyField<'a> {
         }
     }
 
-    /// Reads an object as a body with fields of its own.
+    /// Reads an object as a body with fields of its own; its messages do not name the outer field.
     pub(in crate::emulator::world) fn nested_body(self) -> Result<RequestBody, ErrorResponse> {
         self.object().cloned().map(RequestBody)
     }
 
-    /// Reads any value that the type `T` deserializes from.
+    /// Reads a value that the type `T` deserializes from; `wanted` describes it in the message of a refusal.
     pub(in crate::emulator::world) fn deserialize_value<T: DeserializeOwned>(
         self,
         wanted: &str,

@@ -1,4 +1,5 @@
-//! `Timeline`: the past, current and future statuses of an object, as a function of the clock alone.
+//! `Timeline`: the past, current and future statuses of an object, as a function of the clock alone. A status changes
+//! without an event, so reading an object at any time needs no earlier call.
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,8 @@ struct TimelineStep {
     status: Name,
 }
 
-/// The statuses of an object in order of time, and the time of its removal.
+/// The statuses of an object in order of time, and the time of its removal; `gone_at` is `None` until a removal is
+/// scheduled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct Timeline {
     steps: Vec<TimelineStep>,
@@ -21,13 +23,14 @@ pub(in crate::emulator::world) struct Timeline {
     gone_at: Option<Time>,
 }
 
-/// Returns the time `seconds` later.
+/// Returns the time `seconds` later, or earlier for a negative number; at the ends of time it stops.
 pub(in crate::emulator::world) fn time_after(now: Time, seconds: i64) -> Time {
     now.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Time::MAX)
 }
 
 impl Timeline {
-    /// Returns a timeline that starts now: each status with the delay in seconds after which it begins.
+    /// Returns a timeline that starts now: each status with the delay in seconds, from now, after which it begins. The
+    /// delays must increase.
     pub(in crate::emulator::world) fn new(now: Time, steps: &[(i64, &str)]) -> Self {
         let steps = steps
             .iter()
@@ -44,7 +47,7 @@ impl Timeline {
         Self::new(now, &[(0, status)])
     }
 
-    /// Schedules the object's removal `seconds` from now.
+    /// Schedules the object's removal `seconds` from now, in place of an earlier schedule.
     pub(in crate::emulator::world) fn gone_after(mut self, now: Time, seconds: i64) -> Self {
         self.gone_at = Some(time_after(now, seconds));
         self
@@ -56,7 +59,7 @@ impl Timeline {
         self
     }
 
-    /// Returns the statuses up to now, each with its start time.
+    /// Returns the statuses up to now, oldest first, each with its start time.
     pub(in crate::emulator::world) fn history(&self, now: Time) -> impl Iterator<Item = (Time, &str)> {
         self.steps.iter().filter(move |step| step.from <= now).map(|step| (step.from, step.status.as_str()))
     }
@@ -72,7 +75,7 @@ impl Timeline {
         self
     }
 
-    /// Returns the final status.
+    /// Returns the final status, which may not have begun; empty for a timeline without statuses.
     pub(in crate::emulator::world) fn final_status(&self) -> &str {
         self.steps.last().map_or("", |step| step.status.as_str())
     }
@@ -81,22 +84,22 @@ impl Timeline {
         self.steps.iter().rev().find(|step| step.from <= now).or_else(|| self.steps.first())
     }
 
-    /// Returns the status at a time.
+    /// Returns the status at a time; before the first status begins, that one.
     pub(in crate::emulator::world) fn status(&self, now: Time) -> &str {
         self.current_step(now).map_or("", |step| step.status.as_str())
     }
 
-    /// Returns when the status at a time began.
+    /// Returns when the status at a time began; `None` for a timeline without statuses.
     pub(in crate::emulator::world) fn status_since(&self, now: Time) -> Option<Time> {
         self.current_step(now).map(|step| step.from)
     }
 
-    /// Returns when the final status begins or began.
+    /// Returns when the final status begins or began; `None` for a timeline without statuses.
     pub(in crate::emulator::world) fn settles_at(&self) -> Option<Time> {
         self.steps.last().map(|step| step.from)
     }
 
-    /// Returns when the object is removed, if its removal is scheduled.
+    /// Returns when the object is removed; `None` if no removal is scheduled.
     pub(in crate::emulator::world) fn gone_at(&self) -> Option<Time> {
         self.gone_at
     }

@@ -1,4 +1,6 @@
-//! `Table`: the records of one kind, with the indexes that keep each request cheap.
+//! `Table`: the records of one kind, with the indexes that keep each request cheap: by age, by project, by the kind's
+//! own keys, by renewal and by event. Every change passes through `insert`, `amend` and `remove`, which keep the
+//! indexes and the list of changed records in step.
 
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 
@@ -17,6 +19,7 @@ use crate::emulator::world::Time;
 pub(in crate::emulator::world) struct TableRecord<T> {
     pub(in crate::emulator::world) id: Uuid,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Project that owns the object; `None` for objects of the account.
     pub(in crate::emulator::world) project: Option<Uuid>,
     pub(in crate::emulator::world) created_at: Time,
     pub(in crate::emulator::world) updated_at: Time,
@@ -25,7 +28,7 @@ pub(in crate::emulator::world) struct TableRecord<T> {
 }
 
 impl<T> TableRecord<T> {
-    /// Returns the status that the timeline gives.
+    /// Returns the status at a time; `mutate` can replace it.
     pub(in crate::emulator::world) fn status(&self, now: Time) -> &str {
         self.timeline.status(now)
     }
@@ -35,6 +38,7 @@ impl<T> TableRecord<T> {
 pub(in crate::emulator::world) trait RecordKind:
     Clone + Serialize + DeserializeOwned + 'static
 {
+    /// The kind's name in storage keys and in the emulator's own endpoints.
     const KIND: &'static str;
     /// The kind's name in error messages.
     const TITLE: &'static str;
@@ -43,17 +47,18 @@ pub(in crate::emulator::world) trait RecordKind:
     /// Kind-specific index, for searches other than by id and age.
     type Index: Default;
 
-    /// Adds a record to the index, or removes it.
+    /// Adds a record to the index if it is `present`, and removes it otherwise. The record is the one that was added.
     fn index(index: &mut Self::Index, record: &TableRecord<Self>, present: bool);
     /// Returns the price of a record; `None` if it is free.
     fn charge(_: &TableRecord<Self>) -> Option<Charge> {
         None
     }
-    /// Records that a subscription is paid up to a later time.
+    /// Records that a subscription is paid up to a later time; kinds without a price do nothing.
     fn renew(_: &mut TableRecord<Self>, _until: Time) {}
     /// Updates time-dependent state up to now, before a change of the record.
     fn settle(_: &mut TableRecord<Self>, _now: Time) {}
-    /// Returns the time of the record's next scheduled event; by default, the end of its deletion.
+    /// Returns the time of the record's next scheduled event, `None` if there is none; by default, the end of its
+    /// deletion.
     fn next(record: &TableRecord<Self>) -> Option<Time> {
         record.timeline.gone_at()
     }
@@ -67,10 +72,11 @@ pub(in crate::emulator::world) struct Table<T: RecordKind> {
     index: T::Index,
     /// Total hourly price of all records that are billed by the hour.
     rate: Decimal,
-    /// When each subscription is due for renewal.
+    /// When each subscription is due for renewal, earliest first.
     renewals: BTreeSet<(Time, Uuid)>,
-    /// The next scheduled event of each record.
+    /// The next scheduled event of each record that has one, earliest first.
     agenda: BTreeSet<(Time, Uuid)>,
+    /// Ids of the records that changed or were removed since `take_changes`.
     dirty: BTreeSet<Uuid>,
 }
 
@@ -107,7 +113,7 @@ impl<T: RecordKind> Table<T> {
         project.map_or(Some(&self.order), |project| self.by_project.get(&project))
     }
 
-    /// Returns a page of records, youngest first.
+    /// Returns a page of records, youngest first; of all projects if `project` is `None`.
     pub(in crate::emulator::world) fn page(
         &self,
         project: Option<Uuid>,
@@ -120,13 +126,14 @@ impl<T: RecordKind> Table<T> {
             .filter_map(|id| self.records.get(&id))
     }
 
-    /// Returns a page of the records of several projects, youngest first.
+    /// Returns a page of the records of several projects, youngest first, as one sequence.
     pub(in crate::emulator::world) fn merged_page(
         &self,
         projects: &[Uuid],
         offset: usize,
         limit: usize,
     ) -> impl Iterator<Item = &TableRecord<T>> {
+        // A merge of sorted lists: a key may see many projects, and only the page's records are looked up.
         let mut queue = BinaryHeap::new();
         let mut rest: Vec<_> =
             projects.iter().map(|project| self.page(Some(*project), 0, usize::MAX)).collect();
@@ -148,17 +155,17 @@ impl<T: RecordKind> Table<T> {
         self.order.iter().filter_map(|id| self.records.get(&id))
     }
 
-    /// Returns the total hourly price of all records that are billed by the hour.
+    /// Returns the total hourly price, in USD, of all records that are billed by the hour.
     pub(in crate::emulator::world) fn hourly_rate(&self) -> Decimal {
         self.rate
     }
 
-    /// Returns the subscription with the earliest renewal, if that is due.
+    /// Returns the subscription with the earliest renewal and its time; `None` if that is not due yet.
     pub(in crate::emulator::world) fn due_subscription(&self, now: Time) -> Option<(Time, Uuid)> {
         self.renewals.first().copied().filter(|(time, _)| *time <= now)
     }
 
-    /// Returns the record with the earliest scheduled event, and the event's time.
+    /// Returns the record with the earliest scheduled event and the event's time; `None` if nothing is scheduled.
     pub(in crate::emulator::world) fn next(&self) -> Option<(Time, Uuid)> {
         self.agenda.first().copied()
     }
@@ -190,7 +197,8 @@ impl<T: RecordKind> Table<T> {
         self.records.insert(record.id, record);
     }
 
-    /// Changes a record and its modification time; its age and project must stay the same.
+    /// Changes a record and its modification time; no effect if it is missing. Its age and project must stay the same,
+    /// because `order` and `by_project` are not updated.
     pub(in crate::emulator::world) fn update(
         &mut self,
         id: Uuid,
@@ -203,7 +211,8 @@ impl<T: RecordKind> Table<T> {
         });
     }
 
-    /// Changes a record without a new modification time, for changes that no request asked for.
+    /// Changes a record without a new modification time, for changes that no request asked for; no effect if it is
+    /// missing.
     pub(in crate::emulator::world) fn amend(&mut self, id: Uuid, change: impl FnOnce(&mut TableRecord<T>)) {
         let Some(mut record) = self.records.remove(&id) else { return };
         self.update_index(&record, false);
@@ -230,7 +239,7 @@ impl<T: RecordKind> Table<T> {
         Some(record)
     }
 
-    /// Returns the records that changed since the last call; `None` for a removed one.
+    /// Returns the records that changed since the last call, by id; `None` for a removed one.
     pub(in crate::emulator::world) fn take_changes(
         &mut self,
     ) -> impl Iterator<Item = (Uuid, Option<&TableRecord<T>>)> {
@@ -265,6 +274,7 @@ impl<'de, T: RecordKind> Deserialize<'de> for Table<T> {
             }
             table.insert(record);
         }
+        // What was just read is already stored.
         table.dirty.clear();
         Ok(table)
     }

@@ -10,7 +10,7 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
 use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 
-/// An app's login to a database.
+/// An app's login to a database ("App platform": database links). Its password follows from the id and `rotations`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct AppLink {
@@ -21,7 +21,7 @@ pub(in crate::emulator::world) struct AppLink {
     pub(in crate::emulator::world) rotations: u64,
 }
 
-/// Index of the links by app and by database.
+/// Index of the links by app, and by (database, app, link) for the search of a database's apps.
 #[derive(Default)]
 pub(in crate::emulator::world) struct AppLinkIndex {
     pub(in crate::emulator::world) children: ChildIndex,
@@ -50,7 +50,7 @@ impl ChildKind for AppLink {
     }
 }
 
-/// One version of an app.
+/// One rollout of an app. The newest ready one serves; older ones are history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Deployment {
@@ -59,10 +59,12 @@ pub(in crate::emulator::world) struct Deployment {
     pub(in crate::emulator::world) trigger: String,
     pub(in crate::emulator::world) image: String,
     pub(in crate::emulator::world) branch: String,
+    /// The uploaded archive; `None` for an app from an image or a repository.
     pub(in crate::emulator::world) source: Option<StoredArchive>,
 }
 
 impl Deployment {
+    /// Returns whether the rollout is not finished; only then it can be canceled.
     pub(in crate::emulator::world) fn in_progress(record: &TableRecord<Self>, now: Time) -> bool {
         matches!(record.status(now), "queued" | "building" | "deploying")
     }
@@ -93,7 +95,7 @@ pub(in crate::emulator::world) struct AppDomain {
     pub(in crate::emulator::world) domain: String,
 }
 
-/// Index of the domains by app and by lower-case name.
+/// Index of the domains by app, and by name in lower case: domain names ignore case.
 #[derive(Default)]
 pub(in crate::emulator::world) struct AppDomainIndex {
     pub(in crate::emulator::world) children: ChildIndex,
@@ -122,7 +124,7 @@ impl ChildKind for AppDomain {
     }
 }
 
-/// A recorded change to an app.
+/// An entry of an app's event list ("Events"). The specification does not show the shape, so it is assumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct AppEvent {
@@ -149,7 +151,7 @@ impl ChildKind for AppEvent {
     }
 }
 
-/// A serverless function.
+/// A serverless function. The specification names it only, so its fields are assumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct ServerlessFunction {
@@ -163,7 +165,7 @@ pub(in crate::emulator::world) struct ServerlessFunction {
     pub(in crate::emulator::world) version: i64,
 }
 
-/// Index of the functions by name.
+/// Index of the functions by project and name; a name can be in use more than once only by `mutate`.
 #[derive(Default)]
 pub(in crate::emulator::world) struct FunctionIndex(
     pub(in crate::emulator::world) HashMap<(Option<Uuid>, String), BTreeSet<Uuid>>,
@@ -187,11 +189,12 @@ impl RecordKind for ServerlessFunction {
     }
 }
 
-/// One run of a job.
+/// One run of a job ("App job run"). Its outcome is fixed when it starts, and shown when the status is final.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct JobRun {
     pub(in crate::emulator::world) service_id: Uuid,
+    /// The deployment that the run executes; `None` if the app has none.
     pub(in crate::emulator::world) deployment_id: Option<Uuid>,
     pub(in crate::emulator::world) trigger: String,
     pub(in crate::emulator::world) scheduled_for: Time,
@@ -201,6 +204,7 @@ pub(in crate::emulator::world) struct JobRun {
 }
 
 impl JobRun {
+    /// Returns whether the run has not ended: its exit code is not shown yet.
     pub(in crate::emulator::world) fn is_going(record: &TableRecord<Self>, now: Time) -> bool {
         matches!(record.status(now), "queued" | "running")
     }

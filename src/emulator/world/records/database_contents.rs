@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::emulator::world::engine::message::ErrorResponse;
 
-/// Tables, keys and topics of one database.
+/// Tables, keys and topics of one database. Which of them have a meaning depends on its engine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(in crate::emulator::world) struct DatabaseContents {
@@ -19,11 +19,11 @@ pub(in crate::emulator::world) struct DatabaseContents {
     pub(in crate::emulator::world) topics: BTreeMap<String, Topic>,
 }
 
-/// The columns and rows of a table.
+/// The columns and rows of a table. Each row has one value for each column.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct DatabaseTable {
-    /// Column names and types.
+    /// Name and type of each column, in order.
     pub(in crate::emulator::world) columns: Vec<(String, String)>,
     pub(in crate::emulator::world) rows: Vec<Vec<Value>>,
 }
@@ -40,7 +40,7 @@ pub(in crate::emulator::world) struct Topic {
     /// Oldest first; the position within its partition is a message's offset.
     #[serde(default)]
     pub(in crate::emulator::world) messages: Vec<TopicMessage>,
-    /// Number of messages in each partition that a consumer group has read.
+    /// For each consumer group, the number of messages that it has read in each partition.
     #[serde(default)]
     pub(in crate::emulator::world) readers: BTreeMap<String, Vec<usize>>,
 }
@@ -66,11 +66,11 @@ fn default_retention_hours() -> u64 {
 const MAX_TABLES: usize = 256;
 const MAX_ROWS: usize = 10_000;
 const MAX_KEYS: usize = 10_000;
-/// Limit on the length of a text, in bytes.
+/// Limit on the length of one value of a table or a key, in bytes.
 const MAX_TEXT_BYTES: usize = 65_535;
 
 impl DatabaseContents {
-    /// Refuses contents that exceed the emulator's limits.
+    /// Refuses contents that exceed the emulator's limits, with 400. Topics are not checked: only tests create them.
     pub(in crate::emulator::world) fn check(&self) -> Result<(), ErrorResponse> {
         let rows: usize = self.tables.values().map(|table| table.rows.len()).sum();
         let cells = self.tables.values().flat_map(|table| table.rows.iter().flatten());
@@ -92,7 +92,7 @@ impl DatabaseContents {
 }
 
 impl Topic {
-    /// Returns the messages of a partition with their offsets, oldest first.
+    /// Returns the messages of a partition with their offsets, oldest first; none for a partition that does not exist.
     pub(in crate::emulator::world) fn of_partition(
         &self,
         partition: usize,
@@ -101,7 +101,7 @@ impl Topic {
         all.into_iter().enumerate()
     }
 
-    /// Returns how many messages a consumer group has not read yet.
+    /// Returns how many messages a consumer group has not read yet; `read` is its entry of `readers`.
     pub(in crate::emulator::world) fn lag(&self, read: &[usize]) -> usize {
         let mut ends = vec![0_usize; self.partitions.min(MAX_PARTITIONS)];
         for message in &self.messages {
@@ -115,5 +115,5 @@ impl Topic {
     }
 }
 
-/// Limit on the partitions of a topic that are counted.
+/// Limit on the partitions of a topic that are counted: `mutate` accepts any number.
 pub(in crate::emulator::world) const MAX_PARTITIONS: usize = 1_024;

@@ -1,4 +1,5 @@
-//! `MaintenanceWindow`: when the automatic upgrades of a cluster may start.
+//! `MaintenanceWindow`: when the automatic upgrades of a cluster may start. It is weekly, four hours long and in UTC
+//! ("Catalogue of other endpoints", Kubernetes).
 
 use jiff::civil;
 
@@ -12,16 +13,17 @@ pub(in crate::emulator::world) const WEEK: i64 = 7 * DAY;
 /// Seconds for which a maintenance window is open.
 pub(in crate::emulator::world) const WINDOW_SECS: i64 = 4 * 3_600;
 
-/// A weekly window of four hours; the value is its start, in seconds from the beginning of Sunday.
+/// A weekly window of four hours; the value is its start, in seconds from the beginning of Sunday (UTC).
 #[derive(Debug, Clone, Copy)]
 pub(in crate::emulator::world) struct MaintenanceWindow(i64);
 
 impl MaintenanceWindow {
+    /// `day` counts from Sunday, 0; an invalid `start` counts as midnight.
     pub(in crate::emulator::world) fn new(day: i8, start: &str) -> Self {
         Self(i64::from(day) * DAY + seconds_of_day(start).unwrap_or_default())
     }
 
-    /// Returns the seconds since the window last opened.
+    /// Returns the seconds since the window last opened, from 0 to below a week.
     pub(in crate::emulator::world) fn since_opening(self, time: Time) -> i64 {
         // 1970 began on a Thursday.
         (time.as_second() + 4 * DAY - self.0).rem_euclid(WEEK)
@@ -41,7 +43,7 @@ impl MaintenanceWindow {
     }
 }
 
-/// Reads a time in exactly the form `HH:MM`; returns seconds since midnight.
+/// Reads a time in exactly the form `HH:MM`; returns seconds since midnight, or `None` for another form.
 pub(in crate::emulator::world) fn seconds_of_day(text: &str) -> Option<i64> {
     let shape = text.len() == 5 && text.as_bytes().get(2) == Some(&b':');
     let time: civil::Time = shape.then(|| format!("{text}:00"))?.parse().ok()?;

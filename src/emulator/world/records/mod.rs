@@ -1,4 +1,5 @@
-//! The records of all kinds: their fields, indexes and prices. Nothing in this folder names `World` or a request.
+//! The records of all kinds: their fields, indexes and prices. Nothing in this folder names `World` or a request, so
+//! `state` can hold the records and the handlers can use both.
 
 pub(super) mod account;
 pub(super) mod app;

@@ -17,27 +17,31 @@ use crate::emulator::world::state::grant::{AccessGrant, RequestScope};
 use crate::emulator::world::state::permission::Permission;
 use crate::emulator::world::state::world::{StoredKind, World};
 
-/// A request while a handler processes it.
+/// A request while a handler processes it. The route's permission is granted; objects are checked when they are
+/// found.
 pub(in crate::emulator::world) struct Call<'a> {
     pub(in crate::emulator::world) world: &'a mut World,
     pub(in crate::emulator::world) now: Time,
     pub(in crate::emulator::world) scope: RequestScope,
     pub(in crate::emulator::world) grant: AccessGrant,
-    /// The permission that the route requires.
+    /// The permission that the route requires; `None` if any key is sufficient.
     pub(in crate::emulator::world) need: Option<Permission>,
+    /// Variable segments of the path, in order, still percent-encoded.
     pub(in crate::emulator::world) params: Vec<&'a str>,
     pub(in crate::emulator::world) query: &'a [(String, String)],
     pub(in crate::emulator::world) body: Input,
 }
 
-/// The result of a handler.
+/// The result of a handler: a response, or the refusal that becomes one.
 pub(in crate::emulator::world) type Reply = Result<ApiResponse, ErrorResponse>;
 
+/// Page size without `limit` ("Limits").
 const DEFAULT_PAGE: usize = 20;
+/// A larger `limit` counts as this. The maximum is assumed: the specification does not show it.
 const LARGEST_PAGE: usize = 100;
 
 impl Call<'_> {
-    /// Returns a variable segment of the path.
+    /// Returns a variable segment of the path, counted from 0; empty if the route has fewer.
     pub(in crate::emulator::world) fn param(&self, index: usize) -> &str {
         self.params.get(index).copied().unwrap_or_default()
     }
@@ -58,7 +62,7 @@ impl Call<'_> {
         }
     }
 
-    /// Refuses a caller who lacks an additional permission in the request's project.
+    /// Refuses a caller that lacks an additional permission in the request's project; an unknown name needs nothing.
     pub(in crate::emulator::world) fn also_needs(&self, permission: &str) -> Result<(), ErrorResponse> {
         match Permission::from_name(permission) {
             Some(need) => self.grant.require_permission(need, self.project_id(), "project"),
@@ -66,7 +70,8 @@ impl Call<'_> {
         }
     }
 
-    /// Finds the object that the path identifies; hides those that are outside the request's scope.
+    /// Finds the object whose id is the path's first variable segment; "not found" for those outside the request's
+    /// scope.
     pub(in crate::emulator::world) fn find_by_path<T: StoredKind>(
         &self,
     ) -> Result<&TableRecord<T>, ErrorResponse> {
@@ -94,7 +99,8 @@ impl Call<'_> {
         }
     }
 
-    /// Finds an object that the body refers to; hides those of projects that the caller has no permissions in.
+    /// Finds an object that the body refers to; "not found" for those of projects that the caller has no permissions
+    /// in.
     pub(in crate::emulator::world) fn find_by_id<T: StoredKind>(
         &self,
         id: Uuid,
@@ -106,6 +112,7 @@ impl Call<'_> {
             .ok_or_else(|| ErrorResponse::not_found(T::TITLE))
     }
 
+    /// Changes a record, with this request's time as its modification time.
     pub(in crate::emulator::world) fn update<T: StoredKind>(
         &mut self,
         id: Uuid,
@@ -115,7 +122,7 @@ impl Call<'_> {
         self.world.table_mut::<T>().update(id, now, change);
     }
 
-    /// Returns a response with one record under `data`.
+    /// Returns the response `{success, data, message}` with one record; "not found" if it is missing.
     pub(in crate::emulator::world) fn record_response<T: Handlers>(
         &self,
         status: u16,
@@ -125,7 +132,8 @@ impl Call<'_> {
         self.show_as::<T>("data", status, id, message)
     }
 
-    /// Returns a response with one record under the given key.
+    /// Returns a response with one record under the given key: databases, runs and settings do not use `data`
+    /// ("Conventions").
     pub(in crate::emulator::world) fn show_as<T: Handlers>(
         &self,
         key: &str,
@@ -140,7 +148,7 @@ impl Call<'_> {
         }))
     }
 
-    /// Returns `(offset, limit)` from the query.
+    /// Returns `(offset, limit)` from the query, with the defaults of "Limits"; other values than numbers are refused.
     pub(in crate::emulator::world) fn page_bounds(&self) -> Result<(usize, usize), ErrorResponse> {
         let number = |name: &str, least: usize, default: usize| {
             let Some((_, text)) = self.query.iter().find(|(key, _)| key == name) else {
@@ -156,13 +164,15 @@ impl Call<'_> {
         Ok((number("offset", 0, 0)?, number("limit", 1, DEFAULT_PAGE)?.min(LARGEST_PAGE)))
     }
 
-    /// Returns a page of records, youngest first, limited to the header's project.
+    /// Returns a page of records, youngest first: those of the header's project, or without the header those of all
+    /// projects that the caller may read. The order is assumed.
     pub(in crate::emulator::world) fn list_records<T: Handlers>(&self) -> Reply {
         let (offset, limit) = self.page_bounds()?;
         let table = self.world.table::<T>();
         let project = match self.scope {
             RequestScope::Unspecified => None,
             RequestScope::Project(id) => Some(id),
+            // No record has the nil id as its project: the list is empty, as for a project without objects.
             RequestScope::UnknownProject => Some(Uuid::nil()),
         };
         let view = RenderContext { world: self.world, now: self.now, detail: false };
@@ -180,7 +190,7 @@ impl Call<'_> {
         Ok(list_response(table.len(project), page, |fields, record| T::show(record, view, fields)))
     }
 
-    /// Returns a page of items that are not records.
+    /// Returns a page of items that are not records, in their own order.
     pub(in crate::emulator::world) fn list_of<T>(
         &self,
         items: &[T],
@@ -200,7 +210,7 @@ impl Call<'_> {
         Ok(list_response(total, page, |fields, record| T::show(record, view, fields)))
     }
 
-    /// Refuses a paid request if the account failed billing validation.
+    /// Refuses a paid request with 403 if the account failed billing validation ("Errors").
     pub(in crate::emulator::world) fn validate_billing(&self) -> Result<(), ErrorResponse> {
         if !self.world.account.banned {
             return Ok(());
@@ -212,13 +222,14 @@ impl Call<'_> {
         })
     }
 
-    /// Reads `billing_type`.
+    /// Reads `billing_type`; `payg` if it is absent.
     pub(in crate::emulator::world) fn billing_type(&self) -> Result<&'static str, ErrorResponse> {
         let read = self.body.optional_field("billing_type", |field| field.one_of(BILLING_TYPES))?;
         Ok(read.unwrap_or("payg"))
     }
 
-    /// Starts billing: a subscription's first month is charged to the balance.
+    /// Starts billing: a subscription's first month, at the price `month`, is charged to the balance, and 402 answers
+    /// if that is too low. Hourly billing charges nothing in advance.
     pub(in crate::emulator::world) fn begin_billing(
         &mut self,
         billing_type: &str,
@@ -232,7 +243,8 @@ impl Call<'_> {
         Ok(Billing::Subscription { id: self.world.fresh_id(), paid_until })
     }
 
-    /// Charges or credits a change of price for the rest of the paid month; returns the amount.
+    /// Charges or credits a change of the monthly price for the rest of the paid month; returns the amount, negative
+    /// for a credit, and 0 for hourly billing. Refused with 402 if the balance is too low.
     pub(in crate::emulator::world) fn adjust_billing(
         &mut self,
         billing: Billing,
@@ -256,7 +268,7 @@ impl Call<'_> {
     }
 }
 
-/// Returns `{success, data…, message}`.
+/// Returns `{success, …, message}`, where `fill` writes the fields between the two.
 pub(in crate::emulator::world) fn success_response(
     status: u16,
     message: &str,
@@ -271,12 +283,12 @@ pub(in crate::emulator::world) fn success_response(
     ApiResponse::from_json(status, body)
 }
 
-/// Returns a response of the form `{success, message}`.
+/// Returns a response of the form `{success, message}` with the status 200.
 pub(in crate::emulator::world) fn message_response(message: &str) -> ApiResponse {
     success_response(200, message, |_| {})
 }
 
-/// Returns a response of the form `{data, total}`.
+/// Returns a response of the form `{data, total}`; `total` counts the items of all pages.
 pub(in crate::emulator::world) fn list_response<T>(
     total: usize,
     page: impl IntoIterator<Item = T>,

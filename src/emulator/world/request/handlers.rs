@@ -1,4 +1,5 @@
-//! `Handlers`: what a kind does with its records when a request shows one, and when the clock reaches an event.
+//! `Handlers`: what a kind does with its records when a request shows one, and when the clock reaches an event. It is
+//! apart from `RecordKind` because it needs `World`, which contains the tables.
 
 use uuid::Uuid;
 
@@ -7,7 +8,7 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::state::world::{StoredKind, World};
 
-/// How a response represents records.
+/// What the representation of a record depends on besides the record.
 #[derive(Clone, Copy)]
 pub(in crate::emulator::world) struct RenderContext<'a> {
     pub(in crate::emulator::world) world: &'a World,
@@ -28,7 +29,7 @@ pub(in crate::emulator::world) trait Handlers: StoredKind {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>);
 }
 
-/// An event that the clock triggers.
+/// An event that the clock triggers, of one record or of the spend cap.
 pub(in crate::emulator::world) struct ScheduledEvent {
     pub(in crate::emulator::world) at: Time,
     pub(in crate::emulator::world) id: Uuid,

@@ -1,4 +1,4 @@
-//! `Route`: one row of the routing table, and the credentials that it requires.
+//! `Route`: one row of the routing table, and the credentials that it requires ("Authentication").
 
 use super::call::{Call, Reply};
 use crate::model::schema::Method;
@@ -10,7 +10,8 @@ pub(in crate::emulator::world) enum Access {
     Public,
     /// A key is needed; `X-Project-ID` is ignored.
     Account,
-    /// A key is needed; without `X-Project-ID` the default project applies.
+    /// A key is needed; without `X-Project-ID` a change applies to the default project. The specification does not say
+    /// whether these routes require the header, so the emulator accepts both.
     Project,
     /// A key is needed; a mutating request must have `X-Project-ID`.
     ProjectStated,
@@ -21,7 +22,7 @@ pub(in crate::emulator::world) enum Access {
 /// One row of the routing table.
 pub(in crate::emulator::world) struct Route {
     pub(in crate::emulator::world) method: Method,
-    /// The path, with `{…}` for each variable segment.
+    /// The path, with `{…}` for each variable segment; the text in braces is for readers and logs.
     pub(in crate::emulator::world) template: &'static str,
     pub(in crate::emulator::world) access: Access,
     pub(in crate::emulator::world) run: fn(&mut Call<'_>) -> Reply,
@@ -37,7 +38,7 @@ impl Route {
         Self { method, template, access, run }
     }
 
-    /// Returns the variable segments of a path that matches the template.
+    /// Returns the variable segments of a path that matches the template; `None` if it does not match.
     pub(in crate::emulator::world) fn match_path<'a>(&self, path: &'a str) -> Option<Vec<&'a str>> {
         let mut params = Vec::new();
         let mut parts = path.split('/');

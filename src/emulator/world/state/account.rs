@@ -1,4 +1,5 @@
-//! `World`: the complete state of the service: the account and the records of all kinds.
+//! `Account`: the state that belongs to no record: keys, money, meters, and the counter of ids; and the rows in which
+//! a world is stored.
 
 use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
@@ -15,28 +16,29 @@ use crate::emulator::world::records::account::RateTier;
 pub struct WorldSetup {
     /// Seed that determines all ids and passwords.
     pub seed: u64,
-    /// API key that requests must carry.
+    /// The account's first API key, a secret, of which the world stores the digest only.
     pub api_key: String,
-    /// Rate tier of the API key.
+    /// Rate tier of that key.
     pub tier: RateTier,
 }
 
-/// An API key. Only its digest is stored, so that no export contains the key itself.
+/// The account's first API key. Only its digest is stored, so that no export contains the key itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct AccountKey {
     pub(in crate::emulator::world) digest: String,
     pub(in crate::emulator::world) tier: RateTier,
 }
 
-/// The account: its keys, its money, and the counter from which all ids are computed.
+/// The account: its first key, its money, and the counter from which all ids are computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::emulator::world) struct Account {
     pub(in crate::emulator::world) id: Uuid,
     pub(in crate::emulator::world) default_project: Uuid,
-    /// Prepaid money that subscriptions are charged to.
+    /// Prepaid money in USD that subscriptions are charged to; never negative unless `mutate` makes it so.
     pub(in crate::emulator::world) balance: Decimal,
-    /// Whether a credit card is on file, which pays what the balance does not cover.
+    /// Whether a credit card is on file, which pays renewals that the balance does not cover, and which paid databases
+    /// need ("Errors", 402).
     pub(in crate::emulator::world) card: bool,
     /// Whether billing validation fails, so that every paid request is refused.
     pub(in crate::emulator::world) banned: bool,
@@ -46,18 +48,19 @@ pub(in crate::emulator::world) struct Account {
     pub(in crate::emulator::world) meter: UsageMeter,
     pub(in crate::emulator::world) keys: Vec<AccountKey>,
     pub(in crate::emulator::world) seed: u64,
+    /// Number of ids that were drawn from `seed`.
     pub(in crate::emulator::world) counter: u64,
     /// The latest time seen: the virtual clock never runs back.
     pub(in crate::emulator::world) latest: Time,
     /// Cost of the apps that are billed by the hour, by month.
     #[serde(default)]
     pub(in crate::emulator::world) app_spend: MonthMeter,
-    /// Base URL at which clients reach the service, for URLs in responses.
+    /// Base URL at which clients reach the service, for URLs in responses; `None` before the first request.
     #[serde(skip)]
     pub(in crate::emulator::world) origin: Option<String>,
 }
 
-/// The account's bill at one time.
+/// The account's bill at one time, in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct AccountBill {
     /// Balance that is left for subscriptions.
@@ -70,7 +73,8 @@ pub struct AccountBill {
     pub app_spend: Decimal,
     /// Monthly cap on the cost of apps; `None` if no cap is set.
     pub app_cap: Option<Decimal>,
-    /// The latest notice to the owners this month, in percent of the cap; `None` if there was none.
+    /// The highest step of the spend notices that this month's cost has reached: 75, 90 or 100 percent of the cap
+    /// ("Events"); `None` below the first, or without a cap.
     pub notice: Option<u8>,
 }
 

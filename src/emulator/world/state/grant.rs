@@ -17,7 +17,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 pub(in crate::emulator::world) enum AccessGrant {
     /// All permissions: the account's first key.
     Unrestricted,
-    /// The permissions of a key that was created by a request.
+    /// The permissions of a key that was created by a request: those of its role, and those of its memberships.
     Key { id: Uuid, account: Permissions, projects: BTreeMap<Uuid, Permissions> },
 }
 
@@ -35,7 +35,7 @@ impl AccessGrant {
         }
     }
 
-    /// Returns the caller's permissions for objects of a project.
+    /// Returns the caller's permissions for objects of a project; none for a project that it is not a member of.
     pub(in crate::emulator::world) fn permissions_in_project(&self, project: Uuid) -> Permissions {
         match self {
             Self::Unrestricted => Permissions::full_set(),
@@ -57,7 +57,8 @@ impl AccessGrant {
         }
     }
 
-    /// Checks a request against its route and headers; returns the scope that the caller may use.
+    /// Checks a request against its route and headers; returns the scope that the caller may use. A project that the
+    /// caller may not read becomes an unknown one, so that its lists are empty instead of forbidden.
     pub(in crate::emulator::world) fn admit(
         &self,
         need: Option<Permission>,
@@ -126,7 +127,7 @@ impl AccessGrant {
         })
     }
 
-    /// Refuses to grant permissions that the caller does not have.
+    /// Refuses to grant permissions that the caller does not have: a key must not create a more powerful one.
     pub(in crate::emulator::world) fn hand_on(
         held: Permissions,
         wanted: Permissions,
@@ -140,10 +141,11 @@ impl AccessGrant {
 
 /// The properties of a request that access control depends on.
 pub(in crate::emulator::world) struct AccessTarget {
+    /// Whether the method can change something.
     pub(in crate::emulator::world) changes: bool,
     /// Whether the path identifies a single object.
     pub(in crate::emulator::world) item: bool,
-    /// Id of the project that the path is about.
+    /// Id of the project that the path is about; `None` for other paths, and if it is not a UUID.
     pub(in crate::emulator::world) about: Option<Uuid>,
     pub(in crate::emulator::world) default_project: Uuid,
 }

@@ -1,5 +1,5 @@
-//! Permissions: those that a role can contain, and the one that each route requires. (The names are assumed:
-//! the specification does not define them.)
+//! Permissions: those that a role can contain, and the one that each route requires. The names are assumed: the
+//! specification does not define them ("Authentication", 6).
 //!
 //! An area of the service has two permissions, `AREA:read` and `AREA:write`. Reading a secret requires write
 //! permission; a query that changes nothing requires read permission.
@@ -75,7 +75,7 @@ pub(in crate::emulator::world) struct Permission {
 }
 
 impl Permission {
-    /// Returns the permission that a route requires; `None` if any key is sufficient.
+    /// Returns the permission that a route requires; `None` if any key is sufficient, and for paths outside the areas.
     pub(in crate::emulator::world) fn for_route(method: Method, template: &str) -> Option<Self> {
         if is_open(template) {
             return None;
@@ -95,7 +95,7 @@ impl Permission {
         Some(Self { area, write })
     }
 
-    /// Returns the permission with a name.
+    /// Returns the permission with a name such as `compute:read`; `None` if there is none.
     pub(in crate::emulator::world) fn from_name(name: &str) -> Option<Self> {
         all_permissions().find(|need| need.name() == name)
     }
@@ -120,7 +120,7 @@ impl Permission {
         Self { write: true, ..self }
     }
 
-    /// Returns what the permission allows.
+    /// Returns what the permission allows, as a phrase for the list of permissions.
     pub(in crate::emulator::world) fn description(self) -> String {
         let about = AREAS.get(self.area).map_or("", |area| area.about);
         let verb = if self.write { "change, and read secrets of," } else { "read" };
@@ -136,7 +136,7 @@ pub(in crate::emulator::world) fn all_permissions() -> impl Iterator<Item = Perm
     (0..AREAS.len()).flat_map(|area| [false, true].map(|write| Permission { area, write }))
 }
 
-/// A set of permissions, stored as one bit each.
+/// A set of permissions, stored as one bit each; the default is empty.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::emulator::world) struct Permissions(u32);
 
@@ -158,7 +158,7 @@ impl Permissions {
         Self(self.0 | other.0)
     }
 
-    /// Returns a permission of this set that is missing in the other.
+    /// Returns the first permission of this set that is missing in the other; `None` if the other has them all.
     pub(in crate::emulator::world) fn first_not_in(self, other: Self) -> Option<Permission> {
         all_permissions().find(|need| self.holds(*need) && !other.holds(*need))
     }

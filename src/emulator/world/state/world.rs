@@ -16,7 +16,8 @@ use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::records::account::{ApiKey, DEFAULT_SETTINGS, Project, SpendSettings};
 use crate::emulator::world::{AccountBill, RateTier, Time, WorldSetup};
 
-/// Seconds within which another use of a key is not recorded: each record is a row to write.
+/// Seconds within which another use of a key is not recorded: each record is a row to write, and clients that poll
+/// send many requests.
 const LAST_USED_INTERVAL_SECS: i64 = 60;
 
 /// A kind that has a table in the world.
@@ -62,7 +63,7 @@ pub(in crate::emulator::world) use for_each_kind;
 /// Declares the world's tables and the operations over all of them.
 macro_rules! tables {
     ($($field:ident: $body:ty,)*) => {
-        /// The complete state of the service.
+        /// The complete state of the service. Its serialization is the export, so the names of fields are a format.
         #[derive(Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct World {
@@ -89,22 +90,22 @@ macro_rules! tables {
                 Self { account, $($field: Table::default(),)* }
             }
 
-            /// Returns the number of records, without those that are only history.
+            /// Returns the number of records, without kinds that are only the history of an object.
             pub(in crate::emulator::world) fn record_count(&self) -> usize {
                 0 $(+ if <$body>::IS_OBJECT { self.$field.len(None) } else { 0 })*
             }
 
-            /// Returns the number of records of each kind.
+            /// Returns the number of records of each kind, in the order of the list.
             pub(in crate::emulator::world) fn counts_by_kind(&self) -> Vec<(&'static str, usize)> {
                 vec![$((<$body>::KIND, self.$field.len(None)),)*]
             }
 
-            /// Returns the total hourly price of everything that is billed by the hour.
+            /// Returns the total hourly price, in USD, of everything that is billed by the hour.
             pub(in crate::emulator::world) fn hourly_rate(&self) -> Decimal {
                 Decimal::ZERO $(+ self.$field.hourly_rate())*
             }
 
-            /// Renews the subscriptions that are due; returns their total cost.
+            /// Renews the subscriptions that are due; returns their total cost in USD.
             pub(in crate::emulator::world) fn renew_all(&mut self, now: Time) -> Decimal {
                 Decimal::ZERO $(+ renew_subscriptions(&mut self.$field, now))*
             }
@@ -114,12 +115,12 @@ macro_rules! tables {
                 $(self.$field.mark_superseded(&earlier.$field);)*
             }
 
-            /// Adds a row for each record that changed since the last call.
+            /// Adds a row for each record that changed since the last call; a removed one gets a row without a value.
             pub(in crate::emulator::world) fn take_changes(&mut self, rows: &mut Vec<StoredRow>) {
                 $(collect_changed_rows(&mut self.$field, rows);)*
             }
 
-            /// Inserts a stored record; `None` for an unknown kind.
+            /// Inserts a stored record; `None` for an unknown kind, an error if the record cannot be read.
             pub(in crate::emulator::world) fn take_in(&mut self, kind: &str, value: &[u8]) -> Option<serde_json::Result<()>> {
                 match kind {
                     $(<$body>::KIND => Some(insert_stored(&mut self.$field, value)),)*
@@ -133,7 +134,7 @@ macro_rules! tables {
 for_each_kind!(tables);
 
 impl World {
-    /// Returns an empty world: one account with its default project and one key.
+    /// Returns an empty world: one account with its default project, one key, a card, and a balance of 1000 USD.
     pub fn new(setup: &WorldSetup, now: Time) -> Self {
         let now = to_millisecond(now);
         let account = Account {
@@ -168,7 +169,7 @@ impl World {
         self.account.keys = vec![AccountKey { digest: digest_key(api_key), tier }];
     }
 
-    /// Returns the rate tier of a key; `None` for a key that is not valid.
+    /// Returns the rate tier of a key; `None` for a key that does not exist, is not active or has expired.
     #[must_use]
     pub fn tier_of(&self, api_key: &str) -> Option<RateTier> {
         let digest = digest_key(api_key);
@@ -191,7 +192,7 @@ impl World {
         self.account.default_project
     }
 
-    /// Returns the latest time that the world has seen.
+    /// Returns the latest time that the world has seen; later requests are never answered at an earlier one.
     #[must_use]
     pub fn latest_time(&self) -> Time {
         self.account.latest
@@ -220,7 +221,7 @@ impl World {
         }
     }
 
-    /// Deletes all objects; the account keeps its keys and its identity.
+    /// Deletes all objects and restores the initial balance; the account keeps its keys and its identity.
     pub fn reset(&mut self, now: Time) {
         let setup =
             WorldSetup { seed: self.account.seed, api_key: String::new(), tier: RateTier::Standard };
@@ -238,7 +239,7 @@ impl World {
     /// Replaces this world by another one; this one's keys stay valid.
     ///
     /// # Errors
-    /// When the other lacks what every world has, in words.
+    /// When the other world lacks its default project; nothing is changed then.
     pub fn import(&mut self, mut other: Self) -> Result<(), String> {
         let default = other.account.default_project;
         if other.projects.get(default).is_none() {
@@ -261,7 +262,7 @@ impl World {
         *self = other;
     }
 
-    /// Returns the changes since the last call, as rows to store.
+    /// Returns the changes since the last call, as rows to store; empty if no record changed, even if the account did.
     pub fn take_rows(&mut self) -> Vec<StoredRow> {
         let mut rows = Vec::new();
         self.take_changes(&mut rows);
@@ -271,7 +272,7 @@ impl World {
         rows
     }
 
-    /// Returns the row of the account, which changes with most requests.
+    /// Returns the row of the account, whose meters and counter change with most changes of records.
     #[must_use]
     pub fn account_row(&self) -> StoredRow {
         StoredRow { key: "account".to_owned(), value: serde_json::to_vec(&self.account).ok() }
@@ -280,7 +281,8 @@ impl World {
     /// Restores a world from stored rows.
     ///
     /// # Errors
-    /// When a row cannot be read, or the account's is missing.
+    /// When a row cannot be read, its kind is unknown, or the account's row is missing; the text is a clause about the
+    /// file.
     pub fn from_rows(rows: impl IntoIterator<Item = (String, Vec<u8>)>) -> Result<Self, String> {
         let setup = WorldSetup { seed: 0, api_key: String::new(), tier: RateTier::Standard };
         let mut world = Self::new(&setup, Time::UNIX_EPOCH);
@@ -316,7 +318,7 @@ impl World {
         }
     }
 
-    /// Returns the base URL at which clients reach the service.
+    /// Returns the base URL at which clients reach the service; before the first request, one of the host domain.
     pub(in crate::emulator::world) fn origin(&self) -> String {
         self.account.origin.clone().unwrap_or_else(|| format!("http://{HOST_DOMAIN}"))
     }
@@ -349,18 +351,19 @@ impl World {
         id
     }
 
-    /// Refunds the unused part of a subscription, by whole hours.
+    /// Refunds the unused part of a subscription to the balance, by whole hours ("Delete VM"); nothing for hourly
+    /// billing.
     pub(in crate::emulator::world) fn refund(&mut self, billing: Billing, month: Decimal, now: Time) {
         self.account.balance += money::share_of_month(month, billing.hours_left(now));
     }
 
-    /// Returns the id of the key with this secret, if the key is valid.
+    /// Returns the id of the created key with this secret; `None` if there is none, or if it is not valid at `now`.
     pub(in crate::emulator::world) fn made_key(&self, secret: &str, now: Time) -> Option<Uuid> {
         let id = self.api_keys.index().digests.get(&digest_key(secret)).copied()?;
         self.api_keys.get(id).filter(|record| record.body.is_valid(now)).map(|record| record.id)
     }
 
-    /// Records that a key was used, at most once per minute.
+    /// Records that a key was used, at most once per minute; no effect for a key without a record.
     pub(in crate::emulator::world) fn note_use(&mut self, key: Uuid, now: Time) {
         let last = self.api_keys.get(key).and_then(|record| record.body.last_used_at);
         if last.is_none_or(|last| time_after(last, LAST_USED_INTERVAL_SECS) <= now) {
@@ -379,12 +382,13 @@ impl World {
         self.api_keys.insert(key);
     }
 
-    /// Returns the current settings, or the defaults.
+    /// Returns the current spend settings; the defaults for an account that never changed them.
     pub(in crate::emulator::world) fn current_spend_settings(&self) -> &SpendSettings {
         self.spend_settings.iter().next().map_or(&DEFAULT_SETTINGS, |record| &record.body)
     }
 
-    /// Returns when the cap is reached next, or when the start of a month lifts the pause.
+    /// Returns when the spend cap pauses apps next, or when the start of a month lifts the pause; `None` if neither can
+    /// happen at the current prices.
     pub(in crate::emulator::world) fn next_cap_change(&self) -> Option<Time> {
         let settings = self.current_spend_settings();
         let rate = self.apps.hourly_rate();

@@ -10,7 +10,7 @@ use crate::emulator::world::records::database::Database;
 /// Maximum length of a generated series; a longer one exceeds the query's time limit.
 const MAX_SERIES_LEN: i64 = 100_000;
 
-/// The database that a query runs on, and the current time.
+/// The database that a query runs on, the login of its owner, and the current time.
 #[derive(Clone, Copy)]
 pub(in crate::emulator::world) struct QueryContext<'a> {
     pub(in crate::emulator::world) database: &'a Database,
@@ -21,7 +21,7 @@ pub(in crate::emulator::world) struct QueryContext<'a> {
 /// A result table: column names, then rows.
 pub(super) type RowSet = (Vec<String>, Vec<Vec<Value>>);
 
-/// Returns the schemas of an engine; the first one contains the user's tables.
+/// Returns the schemas of an engine; the first one contains the user's tables, the others system catalogs.
 pub(in crate::emulator::world) fn schema_names(engine: &str) -> &'static [&'static str] {
     match engine {
         "mysql" => &["defaultdb", "information_schema", "mysql"],
@@ -97,7 +97,7 @@ fn column_rows(place: QueryContext<'_>) -> Vec<Vec<Value>> {
     columns.collect()
 }
 
-/// Returns the tables of a schema; `None` for an unknown schema.
+/// Returns the names of the tables of a schema, sorted in the user's one; `None` for an unknown schema.
 pub(in crate::emulator::world) fn tables_of(place: QueryContext<'_>, schema: &str) -> Option<Vec<String>> {
     let known = schema_names(&place.database.engine);
     if !known.contains(&schema) {
@@ -110,7 +110,7 @@ pub(in crate::emulator::world) fn tables_of(place: QueryContext<'_>, schema: &st
     Some(catalogs.map(|catalog| catalog.name.to_owned()).collect())
 }
 
-/// Returns the columns of a table with their types; `None` for an unknown table.
+/// Returns the columns of a table with their types, in order; `None` for an unknown table. Catalogs have text only.
 pub(in crate::emulator::world) fn columns_of(
     place: QueryContext<'_>,
     schema: &str,
@@ -123,7 +123,7 @@ pub(in crate::emulator::world) fn columns_of(
     Some(catalog.columns.iter().map(|name| ((*name).to_owned(), "text".to_owned())).collect())
 }
 
-/// Returns the columns and rows of a source.
+/// Returns the columns and rows of a source; an error 400 if it does not exist.
 pub(super) fn load_source(place: QueryContext<'_>, source: &RowSource) -> Result<RowSet, ErrorResponse> {
     match source {
         RowSource::Series(name, arguments) => load_series(place, name, arguments),
@@ -168,7 +168,7 @@ fn load_series(place: QueryContext<'_>, name: &str, arguments: &[Value]) -> Resu
     Ok((vec![column.to_owned()], (first..=last).map(|number| vec![json!(number)]).collect()))
 }
 
-/// Returns the refusal for a query that exceeds the time limit.
+/// Returns the refusal for a query that exceeds the time limit of 15 seconds ("Limits").
 pub(super) fn too_slow() -> ErrorResponse {
     ErrorResponse::bad_request("the query was canceled: it took longer than 15 seconds")
 }

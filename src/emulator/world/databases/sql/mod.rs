@@ -1,7 +1,7 @@
 //! A small subset of SQL, enough to try the console: queries of one table or catalog, and simple changes.
 //!
-//! `token` splits a text into tokens, `parse` builds a statement from them, `catalog` finds the rows of a
-//! table, and `query` and `modify` run the statement on the contents of a database.
+//! `token` splits a query into tokens, `parse` builds a statement from them, `catalog` finds the rows of a
+//! table, and `query` and `modify` run the statement on the contents of a database. Every error is a response 400.
 
 mod catalog;
 mod modify;

@@ -1,4 +1,4 @@
-//! Runs statements that change the contents of a database.
+//! Runs statements that change the contents of a database. Types, keys and constraints are not checked.
 
 use serde_json::Value;
 
@@ -9,7 +9,8 @@ use crate::emulator::world::records::database_contents::{DatabaseContents, Datab
 
 const MAX_COLUMNS: usize = 256;
 
-/// Applies a statement to the contents; returns the number of affected rows.
+/// Applies a statement to the contents; returns the number of affected rows. On an error the contents may be changed
+/// in part: the caller works on a copy.
 pub(in crate::emulator::world) fn apply_statement(
     contents: &mut DatabaseContents,
     statement: &Statement,

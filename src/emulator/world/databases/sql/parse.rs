@@ -1,4 +1,4 @@
-//! Parser of the SQL subset: text in, `Statement` out.
+//! Parser of the SQL subset: query in, `Statement` out. Recursive descent without nesting, so its depth is bounded.
 
 use serde_json::{Number, Value};
 
@@ -8,7 +8,7 @@ use super::statement::{
 use super::token::{SqlToken, tokenize_query};
 use crate::emulator::world::engine::message::ErrorResponse;
 
-/// Parses a single statement.
+/// Parses a single statement, which may end with a semicolon; anything after it is an error.
 pub(in crate::emulator::world) fn parse(query: &str) -> Result<Statement, ErrorResponse> {
     let mut parser = SqlParser { tokens: tokenize_query(query)?, at: 0 };
     let statement = parser.parse_statement()?;
@@ -83,7 +83,7 @@ impl SqlParser {
         }
     }
 
-    /// Reads a list separated by commas.
+    /// Reads a list of at least one item, separated by commas.
     fn parse_list<T>(
         &mut self,
         read: impl Fn(&mut Self) -> Result<T, ErrorResponse>,
@@ -95,7 +95,7 @@ impl SqlParser {
         Ok(items)
     }
 
-    /// Reads a list separated by commas, in parentheses.
+    /// Reads a list separated by commas, in parentheses; it may be empty.
     fn parse_group<T>(
         &mut self,
         read: impl Fn(&mut Self) -> Result<T, ErrorResponse>,
@@ -170,7 +170,7 @@ impl SqlParser {
         if self.take_symbol(".") { self.name() } else { Ok(name) }
     }
 
-    /// Reads the columns of a new table; ignores constraints.
+    /// Reads the name and type of each column of a new table; ignores constraints.
     fn parse_column_definitions(&mut self) -> Result<Vec<(String, String)>, ErrorResponse> {
         const CONSTRAINTS: &[&str] =
             &["primary", "foreign", "unique", "constraint", "check", "key", "index"];
@@ -201,7 +201,7 @@ impl SqlParser {
         Ok(columns)
     }
 
-    /// Skips to the next comma or closing parenthesis on this level.
+    /// Skips to the next comma or closing parenthesis on this level; an error at the end of the query.
     fn skip_to_comma(&mut self) -> Result<(), ErrorResponse> {
         let mut depth = 0_usize;
         while let Some(token) = self.peek() {
@@ -300,7 +300,7 @@ impl SqlParser {
         Ok(SelectItem::Sum(sum, heading))
     }
 
-    /// Reads a sum and the heading of its column.
+    /// Reads a sum and the heading of its column: the name of a single column or function, else `?column?`.
     fn parse_sum(&mut self) -> Result<(SumTerms, String), ErrorResponse> {
         let mut sum = Vec::new();
         let mut heading = "?column?".to_owned();

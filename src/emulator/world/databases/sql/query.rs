@@ -1,4 +1,4 @@
-//! Runs queries of the SQL subset.
+//! Runs queries of the SQL subset on the rows of one table: filter, order, page, then the select list.
 
 use std::cmp::Ordering;
 
@@ -8,12 +8,12 @@ use super::catalog::{self, QueryContext, RowSet};
 use super::statement::{ComparisonOp, Condition, Operand, Select, SelectItem, SumTerms};
 use crate::emulator::world::engine::message::ErrorResponse;
 
-/// Limit on the rows of an answer.
+/// Limit on the rows of an answer ("Limits").
 const MAX_ROWS: usize = 5_000;
-/// Time limit of a query in seconds.
+/// Time limit of a query in seconds ("Limits"). Only `sleep` and long series reach it.
 const QUERY_TIMEOUT_SECS: f64 = 15.0;
 
-/// The result of a query or change.
+/// The result of a query or change; a change has no columns and rows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::emulator::world) struct QueryResult {
     pub(in crate::emulator::world) columns: Vec<String>,
@@ -24,7 +24,7 @@ pub(in crate::emulator::world) struct QueryResult {
 }
 
 impl QueryResult {
-    /// Returns an answer with the given rows, truncated to the limit.
+    /// Returns an answer with the given rows, truncated to the limit; `count` is the number that is left.
     pub(in crate::emulator::world) fn from_rows(columns: Vec<String>, mut rows: Vec<Vec<Value>>) -> Self {
         let truncated = rows.len() > MAX_ROWS;
         rows.truncate(MAX_ROWS);
@@ -56,6 +56,7 @@ pub(in crate::emulator::world) fn run_select(
         return count_rows(select, rows.len());
     }
     rows.drain(..select.offset.min(rows.len()));
+    // One row more than the limit shows that the answer is truncated.
     rows.truncate(select.limit.unwrap_or(usize::MAX).min(MAX_ROWS + 1));
     evaluate_items(place, select, (columns, rows))
 }
@@ -67,7 +68,7 @@ fn count_rows(select: &Select, rows: usize) -> Result<QueryResult, ErrorResponse
     Ok(QueryResult::from_rows(vec!["count".to_owned()], vec![vec![json!(rows)]]))
 }
 
-/// Works out what was asked for, row by row.
+/// Evaluates the select list for each row.
 fn evaluate_items(
     place: QueryContext<'_>,
     select: &Select,
@@ -171,7 +172,7 @@ fn call_function(place: QueryContext<'_>, name: &str, arguments: &[Value]) -> Re
 /// A condition with the index of its column.
 type ResolvedCondition<'a> = (usize, &'a Condition);
 
-/// Resolves the columns of the conditions.
+/// Resolves the columns of the conditions; an error 400 for an unknown one.
 pub(super) fn resolve_tests<'a>(
     columns: &[String],
     tests: &'a [Condition],
@@ -179,7 +180,7 @@ pub(super) fn resolve_tests<'a>(
     tests.iter().map(|test| Ok((column_position(columns, &test.column)?, test))).collect()
 }
 
-/// Returns whether a row meets all conditions.
+/// Returns whether a row meets all conditions. As in SQL, a comparison with null is never true.
 pub(super) fn row_matches(tests: &[ResolvedCondition<'_>], row: &[Value]) -> bool {
     tests.iter().all(|(at, test)| {
         let cell = row.get(*at).unwrap_or(&Value::Null);
@@ -202,7 +203,7 @@ pub(super) fn row_matches(tests: &[ResolvedCondition<'_>], row: &[Value]) -> boo
     })
 }
 
-/// Orders cells by type: null, booleans, numbers, texts; then by value.
+/// Orders cells by type: null, booleans, numbers, strings; then by value.
 fn compare_cells(a: &Value, b: &Value) -> Ordering {
     let rank = |value: &Value| match value {
         Value::Null => 0,
@@ -221,9 +222,8 @@ fn compare_cells(a: &Value, b: &Value) -> Ordering {
     }
 }
 
-/// Returns whether a text matches a pattern with the wildcards `any` (any text) and `one` (one character).
-/// Backtracking returns to the last `any` only, so that the number of steps is at most
-/// the product of both lengths.
+/// Returns whether a string matches a pattern with the wildcards `any` (any characters) and `one` (one character).
+/// Backtracking returns to the last `any` only, so that the number of steps is at most the product of both lengths.
 pub(in crate::emulator::world) fn matches_pattern(text: &str, pattern: &str, any: char, one: char) -> bool {
     let (text, pattern): (Vec<_>, Vec<_>) = (text.chars().collect(), pattern.chars().collect());
     let (mut at, mut fits) = (0, 0);

@@ -1,4 +1,4 @@
-//! Syntax tree of the SQL subset.
+//! Syntax tree of the SQL subset: what `parse` returns, and `query` and `modify` run.
 
 use serde_json::Value;
 
@@ -18,13 +18,13 @@ pub(in crate::emulator::world) struct Select {
     pub(super) items: Vec<SelectItem>,
     pub(super) from: Option<RowSource>,
     pub(super) filter: Vec<Condition>,
-    /// The column to order by, and whether the order is descending.
+    /// The column to order by, and whether the order is descending; `None` keeps the order of the table.
     pub(super) order: Option<(String, bool)>,
     pub(super) offset: usize,
     pub(super) limit: Option<usize>,
 }
 
-/// The source of a query's rows.
+/// The source of a query's rows. A table without a schema is one of the user's, or of postgres' catalog.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RowSource {
     Table {

@@ -16,7 +16,8 @@ pub(super) enum SqlToken {
 const SYMBOLS: &[&str] =
     &["<>", "!=", "<=", ">=", "::", "(", ")", ",", ";", "*", "=", "<", ">", "+", "-", ".", "/"];
 
-/// Splits a query into tokens; drops comments.
+/// Splits a query into tokens; drops comments. An error for a quote or comment that does not end, and for a character
+/// that SQL does not use.
 pub(super) fn tokenize_query(query: &str) -> Result<Vec<SqlToken>, ErrorResponse> {
     let mut found = Vec::new();
     let mut rest = query.trim_start();
@@ -60,7 +61,7 @@ fn matching_prefix(text: &str, fits: impl Fn(char) -> bool) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Reads a quoted text, in which a doubled quote means one; returns the number of bytes read.
+/// Reads a quoted string or name, in which a doubled quote means one; returns the number of bytes read.
 fn read_quoted(
     text: &str,
     quote: char,
