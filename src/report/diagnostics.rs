@@ -1,4 +1,5 @@
-//! Renders diagnostics: with source excerpts (by miette) for terminals, or as one line each for logs.
+//! Renders diagnostics: with source excerpts (by miette) for terminals, or as one line each for logs. Both escape what
+//! they print, so that no text of a configuration can move the cursor or command a CI runner.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use super::text::{escape, phrases};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Source, SourceId, Sources, Span};
 
-/// How many problems to show; the rest is counted.
+/// How many problems to show; the rest is counted: after a syntax error most of them follow from the first.
 const MAX_SHOWN_DIAGNOSTICS: usize = 50;
 
 /// Lines that a label may span before only its first line is shown.
@@ -25,7 +26,8 @@ const MAX_LABEL_LINES: usize = 8;
 /// Length of a line in bytes above which no excerpt is shown, because no person wrote such a line.
 const MAX_LINE_BYTES: usize = 500;
 
-/// Returns all problems ordered by file and position; those without a location come first.
+/// Returns all problems ordered by file and position, those without a location first; at one place, errors and
+/// warnings keep the order of `Severity`, then that of their codes.
 #[must_use]
 pub fn sort_by_location<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Vec<&'a Diagnostic> {
     let path = |id: SourceId| sources.get(id).map(|source| source.path.as_str());
@@ -37,7 +39,7 @@ pub fn sort_by_location<'a>(problems: &'a [Diagnostic], sources: &Sources) -> Ve
     sorted
 }
 
-/// Returns the problems with source excerpts, at most fifty, and a count.
+/// Returns the problems with source excerpts, at most fifty, and a count; empty without problems.
 #[must_use]
 pub fn diagnostics_page(problems: &[Diagnostic], sources: &Sources, style: TextStyle) -> String {
     if problems.is_empty() {
@@ -66,7 +68,8 @@ pub fn diagnostics_page(problems: &[Diagnostic], sources: &Sources, style: TextS
     disarm_lines(&text) + &page.finish()
 }
 
-/// Returns one line per problem, at most fifty, and a count, for logs.
+/// Returns one line per problem, at most fifty, and a count, for logs; empty without problems. A location is
+/// `file:line:column`, with detail and help behind `|`.
 #[must_use]
 pub fn diagnostic_lines(problems: &[Diagnostic], sources: &Sources, style: TextStyle) -> String {
     if problems.is_empty() {
@@ -134,11 +137,12 @@ fn graphical_handler(style: TextStyle) -> GraphicalReportHandler {
         .with_links(false)
 }
 
-/// Disarms commands of CI runners at the beginning of lines; removes trailing blanks.
+/// Disarms commands of CI runners at the beginning of lines, where an excerpt can put one; removes trailing blanks.
 fn disarm_lines(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for line in text.lines().map(str::trim_end) {
         match escape::find_command(line) {
+            // Only the first colon is replaced, so a reader still recognizes the line.
             Some(at) => {
                 safe.push_str(&line[..at]);
                 safe.push_str("\\u{3a}");
@@ -151,7 +155,7 @@ fn disarm_lines(text: &str) -> String {
     safe
 }
 
-/// A source text with its unsafe characters escaped.
+/// A source with placeholders of equal length for unsafe characters, so that the spans of labels stay valid.
 struct RedactedSource<'a> {
     source: &'a Source,
     name: String,
@@ -167,7 +171,8 @@ impl<'a> RedactedSource<'a> {
         }
     }
 
-    /// Returns the label's byte range, limited to the text, and to the label's first line if it spans many.
+    /// Returns the label's byte range, limited to the text, and to the label's first line if it spans more than
+    /// `MAX_LABEL_LINES`.
     fn clamp_span(&self, span: Span) -> (usize, usize) {
         let text = &self.shown;
         let start = (span.start as usize).min(text.len());
@@ -179,6 +184,7 @@ impl<'a> RedactedSource<'a> {
         }
     }
 
+    /// Returns whether an excerpt around the range would contain a line above the limit. A withheld source has none.
     fn has_long_line(&self, start: usize, end: usize) -> bool {
         let (from, to, _) = self.line_range(start, end, 1, 1);
         let mut lines = self.shown.as_bytes()[from..to].split(|byte| *byte == b'\n');
@@ -234,7 +240,7 @@ impl SourceCode for RedactedSource<'_> {
     }
 }
 
-/// A problem in the form that miette renders.
+/// A problem in the form that miette renders. Its strings are escaped already.
 struct GraphicDiagnostic<'a> {
     code: Option<&'static str>,
     severity: miette::Severity,
@@ -243,6 +249,7 @@ struct GraphicDiagnostic<'a> {
     help: Option<String>,
     text: Option<&'a RedactedSource<'a>>,
     labels: Vec<LabeledSpan>,
+    /// One entry for each other file that the problem has labels in.
     elsewhere: Vec<GraphicDiagnostic<'a>>,
 }
 
@@ -274,7 +281,7 @@ impl<'a> GraphicDiagnostic<'a> {
         graphic
     }
 
-    /// Returns the part of a problem that is located in another file.
+    /// Returns the part of a problem that is located in another file: miette shows one file per diagnostic.
     fn from_other_file(text: Option<&'a RedactedSource<'a>>, labels: &[&Label]) -> Self {
         let mut graphic = Self {
             code: None,
@@ -290,7 +297,7 @@ impl<'a> GraphicDiagnostic<'a> {
         graphic
     }
 
-    /// Adds labels for locations in one file; as text if the lines cannot be shown.
+    /// Adds labels for locations in one file; in the message instead if the lines are too long to show.
     fn add_labels(&mut self, text: Option<&'a RedactedSource<'a>>, labels: &[&Label]) {
         let Some(text) = text else { return };
         let ranges: Vec<_> = labels.iter().map(|label| text.clamp_span(label.span)).collect();
@@ -322,7 +329,7 @@ fn help_text(problem: &Diagnostic) -> Option<String> {
     }
 }
 
-/// Escapes each line of a multi-line text that our own code built.
+/// Escapes each line of a multi-line message that our own code built; its line breaks are intended.
 fn escape_lines(text: &str) -> String {
     text.lines().map(escape::escape_line).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,5 @@
-//! Renders plans, events, outcomes and diagnostics for people and for programs.
+//! Renders plans, events, outcomes and diagnostics for people and for programs. Values in, strings out: nothing here
+//! reads a file, a clock or the environment, and only `live::display` writes.
 
 pub mod diagnostics;
 pub mod json;

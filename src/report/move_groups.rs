@@ -1,5 +1,5 @@
-//! The lines of a plan: one per change, and a single one for a module whose resources all
-//! move without any other change.
+//! The lines of a plan: one per change, and a single one for a module whose resources all move without any other
+//! change: renaming a module would otherwise hide the changes that matter.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::plan::model::change::{Action, Change, ModuleMove};
 pub(super) enum ChangeLine<'p> {
     /// A change with a line of its own.
     Single(&'p Change),
-    /// The first of several resources that move with their module; the module's move; and their number.
+    /// The first of several resources that move with their module; the module's move; and how many they are.
     Module(&'p Change, &'p ModuleMove, usize),
 }
 
@@ -24,7 +24,7 @@ impl ChangeLine<'_> {
     }
 }
 
-/// Returns the lines of a plan, in the plan's order.
+/// Returns the lines of a plan, in the plan's order; a module stands where its first resource does.
 pub(super) fn plan_lines(changes: &[Change]) -> Vec<ChangeLine<'_>> {
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for module in changes.iter().filter_map(module_move) {
@@ -45,6 +45,7 @@ pub(super) fn plan_lines(changes: &[Change]) -> Vec<ChangeLine<'_>> {
     changes.iter().filter_map(line).collect()
 }
 
+/// Returns the module that a resource moves with; `None` if something else changes, too.
 fn module_move(change: &Change) -> Option<&ModuleMove> {
     let only_moves =
         change.action == Action::Move && change.attributes.is_empty() && change.reason.is_none();

@@ -1,4 +1,5 @@
-//! `RunReport`: the result of an apply for its reports: of each step, and of each resource.
+//! `RunReport`: the result of an apply for its reports: of each step, and of each resource. Built from the executor's
+//! outcome and the events that the command saw.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -11,7 +12,7 @@ use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::Address;
 use crate::plan::model::change::{Change, Plan};
 
-/// The states of a plan's steps by step number, collected from events.
+/// The states of a plan's steps by step number, collected from events; steps without an event are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepResults {
     all: BTreeMap<usize, StepResult>,
@@ -22,7 +23,7 @@ pub struct StepResults {
 pub enum StepResult {
     /// The step was started, and its result is not known.
     Started,
-    /// The step succeeded, after this duration.
+    /// The step succeeded; how long it took.
     Done(Duration),
     /// The step failed with this error.
     Failed(StepError),
@@ -44,7 +45,7 @@ impl StepResult {
 }
 
 impl StepResults {
-    /// Updates the states from an event.
+    /// Updates the states from an event; progress and retries change none.
     pub fn record_event(&mut self, event: &ApplyEvent) {
         let (step, came) = match event {
             ApplyEvent::Started { step, .. } => (step, StepResult::Started),
@@ -58,12 +59,13 @@ impl StepResults {
         self.all.insert(*step, came);
     }
 
-    /// Returns the steps that had at least one event, with their numbers.
+    /// Returns the steps that had at least one event, in order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &StepResult)> {
         self.all.iter().map(|(number, step)| (*number, step))
     }
 
-    /// Returns the outcome of an interrupted apply, derived from the events received so far.
+    /// Returns the outcome of an apply that was cut off before the executor returned one, derived from the events
+    /// received so far. A resource with a step that did not end counts as skipped.
     #[must_use]
     pub fn cut_off(&self, plan: &Plan) -> Outcome {
         let mut outcome = Outcome { interrupted: true, ..Outcome::default() };
@@ -88,17 +90,17 @@ impl StepResults {
 /// The result of applying a plan, as reports need it.
 #[derive(Debug, Clone)]
 pub struct RunReport<'a> {
-    /// The outcome that the executor returned.
+    /// The outcome that the executor returned, or `StepResults::cut_off`.
     pub outcome: &'a Outcome,
     /// The states of the steps.
     pub steps: &'a StepResults,
     /// When the apply ended.
     pub at: Timestamp,
-    /// Duration of the apply.
+    /// How long the apply took.
     pub took: Duration,
     /// Exit code of the command.
     pub exit: u8,
-    /// The completed resources, and the failed ones with their errors.
+    /// The completed resources (`None`), and the failed ones with their first error.
     ends: HashMap<&'a Address, Option<&'a StepError>>,
 }
 
@@ -109,7 +111,7 @@ pub enum ResourceOutcome<'a> {
     Done(Duration),
     /// A step failed, with this explanation.
     Failed(FailureText),
-    /// The resource was skipped because the one with this address was not completed.
+    /// The resource was skipped because the one with this address was not completed; `None` if no step says why.
     Skipped(Option<&'a Address>),
     /// The result is not known; the next run determines it.
     Unresolved,
@@ -149,7 +151,7 @@ impl<'a> RunReport<'a> {
         Self { outcome, steps, at, took, exit, ends }
     }
 
-    /// Returns whether all steps succeeded and no intent is open.
+    /// Returns whether the command ended with the exit code 0: all steps succeeded and no intent is open.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         self.exit == 0
@@ -174,7 +176,7 @@ impl<'a> RunReport<'a> {
         vec![format!("{how}: {}", said.join(", ")), phrases::format_duration(self.took)]
     }
 
-    /// Returns the failed resources with explanations.
+    /// Returns the failed resources with explanations; `destroys` selects the advice for a destroy.
     pub fn failures(&self, destroys: bool) -> impl Iterator<Item = (&'a Address, FailureText)> {
         let occasion = if destroys { FailureContext::Destroy } else { FailureContext::Apply };
         self.outcome
@@ -183,7 +185,7 @@ impl<'a> RunReport<'a> {
             .map(move |(address, error)| (address, apply_outcome::describe_failure(error, occasion)))
     }
 
-    /// Returns the result of one resource.
+    /// Returns the result of one resource: the outcome decides, then the states of its steps.
     #[must_use]
     pub fn resource_outcome(&self, change: &Change) -> ResourceOutcome<'a> {
         let steps = || change.steps.iter().filter_map(|step| self.steps.all.get(step));

@@ -8,7 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// Limit on redraws per second.
 const REDRAWS_PER_SEC: u8 = 20;
 
-/// A region at the bottom of the terminal that is redrawn in place.
+/// A region at the bottom of the terminal that is redrawn in place. Without a terminal nothing is drawn.
 pub struct LiveRegion {
     all: MultiProgress,
     rows: Vec<ProgressBar>,
@@ -34,7 +34,7 @@ impl LiveRegion {
         Self { all: MultiProgress::with_draw_target(target), rows: Vec::new(), style }
     }
 
-    /// Replaces the lines of the region.
+    /// Replaces the lines of the region. They must be escaped and fit the width: the region counts each as one row.
     pub fn draw(&mut self, lines: Vec<String>) {
         while self.rows.len() > lines.len() {
             if let Some(row) = self.rows.pop() {
@@ -61,10 +61,10 @@ impl LiveRegion {
         self.all.println(line)
     }
 
-    /// Removes the region from the screen.
+    /// Removes the region from the screen, before other output follows.
     ///
     /// # Errors
-    /// When the terminal cannot be written.
+    /// When standard error cannot be written.
     pub fn clear(&mut self) -> io::Result<()> {
         self.rows.clear();
         self.all.clear()

@@ -1,5 +1,5 @@
-//! `ProgressTable`: the content of the live display of a running apply. Pure: the caller passes in events
-//! and times, and gets lines.
+//! `ProgressTable`: the content of the live display of a running apply. Pure: the caller passes in events and times
+//! since the start of the apply, and gets lines that are escaped and fit the width.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,21 +21,21 @@ const ASCII_SPINNER_FRAMES: [&str; 4] = ["|", "/", "-", "\\"];
 /// Duration of one frame of the spinner.
 const FRAME_DURATION: Duration = Duration::from_millis(100);
 
-/// How many waiting resources to name.
+/// How many waiting resources to name before the rest is counted.
 const MAX_LISTED_WAITING: usize = 4;
 
 /// How long a hint about a retry stays visible.
 const HINT_DURATION: Duration = Duration::from_secs(5);
 
-/// Limit on the width of the address column.
+/// Limit on the width of the address column; a longer address shifts its own line only.
 const MAX_ADDRESS_WIDTH: usize = 40;
 
-/// The facts about a planned step that the display needs.
+/// What the display needs of a planned step.
 #[derive(Debug)]
 struct DisplayedStep {
     address: Address,
     seconds: u32,
-    /// Seconds from its start to the end of the longest chain of steps that begins with it.
+    /// Usual seconds from its start to the end of the longest chain of steps that begins with it.
     tail: u64,
 }
 
@@ -51,11 +51,14 @@ struct RunningStep {
 pub struct ProgressTable {
     title: String,
     steps: Vec<DisplayedStep>,
+    /// Numbers of the steps that have not ended, running ones included.
     open: std::collections::BTreeSet<usize>,
     running: BTreeMap<usize, RunningStep>,
     ended: usize,
+    /// The latest hint about a retry, and when it came.
     hint: Option<(Duration, String)>,
     stopping: bool,
+    /// Width of the address column.
     address: usize,
 }
 
@@ -92,7 +95,8 @@ impl ProgressTable {
         }
     }
 
-    /// Scales expected durations to a service whose clock runs `speed` times as fast as real time.
+    /// Scales expected durations to a service whose clock runs `speed` times as fast as real time, such as the
+    /// emulator; a speed that is not positive changes nothing.
     #[must_use]
     pub fn with_clock_speed(mut self, speed: f64) -> Self {
         if speed > 0.0 && speed.is_finite() {
@@ -109,7 +113,7 @@ impl ProgressTable {
         self.stopping = true;
     }
 
-    /// Handles an event; returns a line to keep on the screen, if the event has one.
+    /// Handles an event; returns a line to write above the region, or `None` if the event only changes the region.
     pub fn handle_event(&mut self, now: Duration, event: &ApplyEvent, style: TextStyle) -> Option<String> {
         match event {
             ApplyEvent::Recovering { address, text } => Some(
@@ -150,8 +154,8 @@ impl ProgressTable {
         }
     }
 
-    /// Returns the lines of the redrawn region: totals, running steps, waiting resources, hints. At most `rows`
-    /// lines, none wider than the style allows.
+    /// Returns the lines of the redrawn region: totals, running steps, waiting resources, hints. At most `rows` lines,
+    /// but at least one, and none wider than the style allows.
     #[must_use]
     pub fn lines(&self, now: Duration, rows: usize, style: TextStyle) -> Vec<String> {
         let mut lines = vec![self.head_line(now, style)];
@@ -232,7 +236,7 @@ impl ProgressTable {
         line.cut_to_width(style)
     }
 
-    /// Returns the estimated remaining time of the longest chain.
+    /// Returns the estimated remaining time of the longest chain of open steps; zero if none is left.
     fn time_left(&self, now: Duration) -> Duration {
         let left = |step: &usize| {
             let planned = self.steps.get(*step)?;
@@ -285,7 +289,7 @@ impl ProgressTable {
     }
 }
 
-/// Returns the duration at `speed` in whole seconds, rounded up.
+/// Returns the duration divided by `speed`, in whole seconds, rounded up: a short step must not become 0.
 fn scale_seconds(seconds: u64, speed: f64) -> u64 {
     let whole = Duration::from_secs(seconds).div_f64(speed);
     whole.as_secs() + u64::from(whole.subsec_nanos() > 0)

@@ -1,5 +1,5 @@
-//! The transition log of an apply: one line with a time per transition, and a heartbeat when nothing else is
-//! written. Pure: the caller passes in the time.
+//! The transition log of an apply, for output that is not a terminal: one line with a UTC time per transition, and a
+//! heartbeat when nothing else is written. Pure: the caller passes in the time and writes the lines.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::report::text::phrases;
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::views::apply_outcome;
 
-/// Time without output after which a heartbeat line is due.
+/// Time without output after which a heartbeat line is due: some CI systems end a job that prints nothing.
 const HEARTBEAT_INTERVAL: SignedDuration = SignedDuration::from_secs(60);
 
 /// Period within which retries count as one burst and are reported once.
 const RETRY_BURST_WINDOW: SignedDuration = SignedDuration::from_secs(15);
 
-/// How many running steps a heartbeat line names.
+/// How many running steps a heartbeat line names before the rest is counted.
 const MAX_LISTED_STEPS: usize = 4;
 
-/// The state of the transition log.
+/// The state of the transition log of one apply.
 #[derive(Debug)]
 pub struct TransitionLog {
     style: TextStyle,
@@ -46,14 +46,15 @@ impl TransitionLog {
         Self { style, total, done: 0, running: BTreeMap::new(), last_line: now, last_retry: None }
     }
 
-    /// Handles an event; returns its line, or `None` if the event is not logged.
+    /// Handles an event; returns its escaped line, or `None` if the event is not logged: progress without news, and
+    /// retries of a burst.
     pub fn handle_event(&mut self, now: Timestamp, event: &ApplyEvent) -> Option<String> {
         let line = self.event_text(now, event)?;
         self.last_line = now;
         Some(line.to_unwrapped(self.style))
     }
 
-    /// Returns a heartbeat line if nothing was written for a minute and steps are running.
+    /// Returns a heartbeat line if nothing was written for a minute and steps are running; else `None`.
     pub fn heartbeat_line(&mut self, now: Timestamp) -> Option<String> {
         if self.running.is_empty() || now.duration_since(self.last_line) < HEARTBEAT_INTERVAL {
             return None;

@@ -1,4 +1,5 @@
-//! GitLab code quality report: findings that a merge request shows beside its lines.
+//! GitLab code quality report: findings that a merge request shows beside its lines. GitLab compares the fingerprints
+//! with those of the target branch to tell new findings from fixed ones.
 
 use serde_json::{Value as Json, json};
 

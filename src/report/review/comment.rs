@@ -1,18 +1,19 @@
-//! Text around the report in a comment on a pull or merge request: the planned commit, or that planning failed.
-//! Hidden marker lines that programs read come before any text that a stack controls.
+//! The text around the report in a comment on a pull or merge request: the planned commit, or that planning failed.
+//! Hidden marker lines, which programs read, precede everything that a stack controls, so no stack can forge them.
 
 use super::markdown::{comment_marker, marker_of};
 
 /// Beginning of the marker line with the planned commit.
 const HEAD_COMMIT_PREFIX: &str = "<!-- stead-head:";
 
-/// Returns whether a text is a full commit id (SHA-1 or SHA-256).
+/// Returns whether a string is a full commit id in lower case (SHA-1 or SHA-256).
 fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64)
         && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
-/// Inserts the commit into a report, on the line after the report's marker.
+/// Inserts the commit into a report, on the line after the report's marker, in place of an earlier one. Returns the
+/// report unchanged without a commit, for an abbreviated one, and for a report without a marker.
 #[must_use]
 pub fn with_head(report: &str, commit: Option<&str>) -> String {
     let commit = commit.filter(|commit| is_commit(commit));
@@ -31,7 +32,7 @@ pub fn with_head(report: &str, commit: Option<&str>) -> String {
     }
 }
 
-/// Returns the commit that a comment's report was made for.
+/// Returns the commit that a comment's report was made for; `None` for a comment that is no report or names none.
 #[must_use]
 pub fn head_of(comment: &str) -> Option<&str> {
     marker_of(comment)?;
@@ -40,7 +41,8 @@ pub fn head_of(comment: &str) -> Option<&str> {
     is_commit(commit).then_some(commit)
 }
 
-/// Returns the comment that replaces the plan's comment when planning failed.
+/// Returns the comment that replaces the plan's comment when planning failed: the plan of an earlier commit must not
+/// stay as if it were valid. `title` is `stack/environment`.
 #[must_use]
 pub fn plan_failed(title: &str) -> String {
     let shown = comment_marker(title);

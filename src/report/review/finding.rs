@@ -1,4 +1,5 @@
-//! `ReviewFinding`: one problem with its location, for code scanning, test reports and code quality.
+//! `ReviewFinding`: one problem with its location, for code scanning, test reports and code quality. Plans, applies and
+//! configurations are converted to findings here, so that all three formats report the same ones.
 
 use super::view::{self, PlanReview, RepositoryRoot};
 use crate::model::address::Address;
@@ -12,7 +13,7 @@ use crate::report::text::phrases;
 use crate::report::views::drift;
 use crate::report::views::list::ObjectSummary;
 
-/// Severity of a finding.
+/// Severity of a finding, which each format maps to its own words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FindingLevel {
     Error,
@@ -26,26 +27,28 @@ pub(super) struct ReviewFinding {
     /// Rule id: a diagnostic's code, `policy/budget`, `blocked/exists`, `drift`, `replace`.
     pub(super) rule: String,
     pub(super) level: FindingLevel,
+    /// What is wrong and what to do, in sentences; not escaped.
     pub(super) text: String,
     /// What the finding is about, without locations, so that it is equal in each run.
     pub(super) subject: String,
-    /// Location in the repository.
+    /// Location in the repository: the stack's first file for a finding without one.
     pub(super) place: FindingLocation,
 }
 
 /// A location in a file of the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FindingLocation {
+    /// Path relative to the repository's root.
     pub(super) file: String,
     pub(super) line: u32,
     pub(super) column: u32,
-    /// Line and column after the end.
+    /// Line and column after the end, from 1; `None` if only the start is known.
     pub(super) end: Option<(u32, u32)>,
 }
 
 impl FindingLocation {
-    /// Converts a location; without one, uses the start of the stack's first file: a forge rejects a whole report
-    /// if one finding has no location.
+    /// Converts a location; without one, uses the start of the stack's first file: a forge rejects a whole report if
+    /// one finding has no location.
     fn from_location(place: Option<&SourceLocation>, of: &PlanReview<'_>) -> Self {
         match place {
             Some(place) => Self {
@@ -63,7 +66,8 @@ impl FindingLocation {
     }
 }
 
-/// Returns the findings for the reviewer, the most severe first.
+/// Returns the findings of the report: blockers, policy results, drift, unmanaged objects, then the dangerous changes.
+/// For an apply, only what it left undone.
 pub(super) fn plan_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
     if let Some(ran) = review.run_report() {
         return left_undone(review, ran);
@@ -81,7 +85,7 @@ pub(super) fn plan_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
     found
 }
 
-/// Returns what an apply did not complete, and its ambiguous intents.
+/// Returns the failed resources of an apply, its ambiguous intents, and the resources that it skipped or left open.
 fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFinding> {
     let of = |address: &Address| {
         let change = review.plan.changes.iter().find(|change| change.address == *address);
@@ -132,7 +136,7 @@ fn unmanaged_finding(review: &PlanReview<'_>, object: &ObjectSummary) -> ReviewF
     }
 }
 
-/// Returns blockers, policy violations and drift.
+/// Returns blockers, the policy results that are not a plain pass, and the drift that needs a decision.
 pub(super) fn problem_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
     let blocks = review.plan_blockers().map(|block| blocker_finding(review, block));
     let denials = review.denials().map(|ruling| policy_finding(review, ruling));
@@ -247,7 +251,7 @@ fn prefix_subject(subject: &str, text: &str) -> String {
     if subject.is_empty() { text.to_owned() } else { format!("{subject}: {text}") }
 }
 
-/// Joins sentences, each with one full stop.
+/// Joins sentences with a full stop where one is missing between two; omits empty ones.
 fn join_sentences(parts: &[&str]) -> String {
     let mut text = String::new();
     for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
@@ -259,12 +263,12 @@ fn join_sentences(parts: &[&str]) -> String {
     text
 }
 
-/// The problems of a configuration, as review formats need them.
+/// The problems of a configuration, for the formats in `ReviewFormat::FOR_DIAGNOSTICS`.
 #[derive(Debug, Clone, Copy)]
 pub struct ReviewDiagnostics<'a> {
-    /// The problems that were found.
+    /// The problems, in any order; findings are ordered by location.
     pub diagnostics: &'a [Diagnostic],
-    /// Source texts of the problems.
+    /// The sources that the problems point into.
     pub sources: &'a Sources,
     /// Where the sources are in their repository.
     pub root: &'a RepositoryRoot,

@@ -1,4 +1,5 @@
-//! Report formats: their names, their subjects, and the function that writes each of them.
+//! Report formats: their names, their subjects, and the function that writes each of them. A new format is a file and
+//! a variant here; the command line and its help list `ReviewFormat::ALL`.
 
 use std::fmt;
 
@@ -10,7 +11,7 @@ use crate::report::json::{self, PlanDocumentOptions};
 /// A format of a review report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewFormat {
-    /// Markdown for a comment on a pull request, within GitHub's size limit.
+    /// Markdown for a comment on a pull request, within GitHub's size limit of 65,536 characters.
     Markdown,
     /// A single HTML page that needs no network.
     Html,
@@ -50,7 +51,7 @@ impl ReviewFormat {
     /// The formats that support the problems of a configuration.
     pub const FOR_DIAGNOSTICS: &'static [Self] = &[Self::Json, Self::Sarif, Self::Junit, Self::CodeQuality];
 
-    /// Returns the form's name on the command line.
+    /// Returns the format's name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -67,7 +68,7 @@ impl ReviewFormat {
         }
     }
 
-    /// Returns the report of a plan in this format.
+    /// Returns the report of a plan in this format. Untrusted text in it is escaped for the format.
     #[must_use]
     pub fn render_plan(self, of: &PlanReview<'_>) -> String {
         match self {

@@ -1,5 +1,5 @@
-//! A single HTML page: no network access, light and dark mode, printing, filters, keyboard navigation. It
-//! contains the plan's JSON document for programs.
+//! A single HTML page: no network access, light and dark mode, printing, filters, keyboard navigation. It contains the
+//! plan's JSON document for programs. All text of the plan is escaped for HTML, and for invisible characters.
 
 mod chart;
 
@@ -67,7 +67,8 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
     .into_string()
 }
 
-/// Returns the plan's JSON document, escaped so that no text in it can end the script element.
+/// Returns the plan's JSON document, with `<`, `>` and `&` as JSON escapes, so that no text in it can end the script
+/// element.
 fn embedded_document(of: &PlanReview<'_>) -> String {
     let text = json::render_plan_document(
         of.plan,
@@ -77,7 +78,7 @@ fn embedded_document(of: &PlanReview<'_>) -> String {
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
-/// Returns untrusted text as one line, with control and invisible characters escaped.
+/// Returns untrusted text as one line, with control and invisible characters escaped; `html!` escapes the markup.
 fn escape_text(text: &str) -> String {
     escape::escape_line(text).into_owned()
 }
@@ -114,7 +115,7 @@ fn toolbar_markup(of: &PlanReview<'_>) -> Markup {
     }
 }
 
-/// Returns what an apply did not complete, and its ambiguous intents.
+/// Returns the failures, ambiguous intents and notes of an apply; nothing for other subjects.
 fn run_markup(of: &PlanReview<'_>) -> Markup {
     html! {
         @if let Some(ran) = of.run_report() {
@@ -130,7 +131,7 @@ fn run_markup(of: &PlanReview<'_>) -> Markup {
     }
 }
 
-/// Returns the unmanaged objects of a drift check, and the ones that no longer exist.
+/// Returns the unmanaged objects of a drift check, and the findings that are resolved; nothing for other subjects.
 fn unmanaged_markup(of: &PlanReview<'_>) -> Markup {
     let Some(found) = of.drift_result() else { return html! {} };
     let (count, gone) = (found.unmanaged.len(), &found.memory.resolved);
@@ -263,7 +264,7 @@ fn attribute_row(of: &PlanReview<'_>, attribute: &AttributeChange) -> Markup {
     }
 }
 
-/// Returns a value; one with several lines is collapsed.
+/// Returns a value, escaped; one with several lines is collapsed.
 fn fold_value(value: &str) -> Markup {
     let lines: Vec<String> = value.trim_end_matches('\n').split('\n').map(escape_text).collect();
     html! {

@@ -1,4 +1,5 @@
-//! Identities of findings: equal in each run, even if the lines of a file move.
+//! Identities of findings: equal in each run, even if the lines of a file move, so that a forge recognizes a finding
+//! that it has shown before.
 
 use std::collections::HashMap;
 
@@ -10,8 +11,8 @@ use crate::model::crypto::hex::encode_hex;
 /// How many bytes of the digest an identity uses.
 const DIGEST_BYTES: usize = 16;
 
-/// Returns an identity for each finding, computed from its rule, file and subject, and the number
-/// of equal findings before it.
+/// Returns an identity for each finding, in their order: a digest of its rule, file and subject, and of the number of
+/// equal findings before it.
 pub(super) fn finding_identities(findings: &[ReviewFinding]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     findings

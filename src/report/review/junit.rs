@@ -1,4 +1,4 @@
-//! JUnit XML report: findings as failed tests.
+//! JUnit XML report: findings as failed tests. The XML itself is written in `text::junit_xml`.
 
 use super::finding::{FindingLevel, ReviewDiagnostics, ReviewFinding, problem_findings};
 use super::view::PlanReview;
@@ -9,8 +9,8 @@ use crate::report::text::junit_xml::{self, JunitCase, JunitSuite};
 use crate::report::text::phrases;
 use crate::report::views::drift;
 
-/// Returns the report of a plan: blockers, drift and policies are the tests. A policy fails if it denies the
-/// plan and the denial is not overridden.
+/// Returns the report of a plan: blockers, drift and policies are the tests. A policy fails if it denies the plan and
+/// the denial is not overridden. Unmanaged objects and resolved findings are passed tests.
 pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
     if let Some(ran) = of.run_report() {
         return apply_junit(of, ran);
@@ -30,7 +30,8 @@ pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
     build_suite(&format!("stead {}", of.title()), cases, "nothing to decide")
 }
 
-/// Returns the report of an apply: each resource and each ambiguous intent is a test.
+/// Returns the report of an apply: each resource and each ambiguous intent is a test. Failures outside the plan's
+/// changes are tests, too.
 fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
     let mut cases: Vec<JunitCase> = Vec::new();
     for change in &of.plan.changes {
@@ -76,8 +77,8 @@ pub(super) fn problems_junit(of: &ReviewDiagnostics<'_>) -> String {
     build_suite("stead validate", cases, "the configuration is valid")
 }
 
-/// Returns a report with one suite. Without findings it contains one passed test: a report without tests would
-/// look as if stead did not run.
+/// Returns a report with one suite. Without findings it contains one passed test with the name `otherwise`: a report
+/// without tests would look as if stead did not run.
 fn build_suite(name: &str, mut cases: Vec<JunitCase>, otherwise: &str) -> String {
     if cases.is_empty() {
         cases.push(JunitCase::new_passed(otherwise));

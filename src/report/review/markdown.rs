@@ -17,15 +17,16 @@ use crate::report::views::drift::{
 };
 use crate::report::views::list::ObjectSummary;
 
-/// Size limit of a comment in bytes. GitHub's limit is 65,536 characters.
+/// Size limit of a comment in bytes. GitHub's limit is 65,536 characters, of which each has one byte or more.
 const MAX_COMMENT_BYTES: usize = 65_000;
 
 /// Size limit of the table of changes, in bytes. What remains of `MAX_COMMENT_BYTES` is reserved for
 /// the attribute diffs below it.
 const MAX_TABLE_BYTES: usize = 24_000;
 
-/// Limit on the warnings above the table; `MAX_ALERT_BYTES` limits their size in bytes.
+/// Limit on the warnings above the table.
 const MAX_ALERTS: usize = 20;
+/// Size of the page in bytes from which on no warning is added: the table must have room.
 const MAX_ALERT_BYTES: usize = 16_000;
 
 /// How many attributes a row of the table shows.
@@ -34,7 +35,7 @@ const MAX_ATTRIBUTES_PER_ROW: usize = 3;
 /// Length limit in characters of a value in the table or in a sentence.
 const MAX_VALUE_CHARS: usize = 60;
 
-/// Length limit in characters of an untrusted text.
+/// Length limit in characters of an untrusted sentence.
 const MAX_TEXT_CHARS: usize = 600;
 
 /// Length limit in characters of a value in a diff.
@@ -43,7 +44,8 @@ const MAX_DIFF_CHARS: usize = 2_000;
 /// Number of steps above which the flow chart is omitted as unreadable.
 const MAX_FLOWCHART_STEPS: usize = 60;
 
-/// Returns the report as a Markdown comment.
+/// Returns the report as a Markdown comment: marker line, head, sections in order of importance, and a last line with
+/// the fingerprint. What does not fit is counted.
 pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     let foot = report_footer(of);
     let mut page = MarkdownPage { text: report_head(of), room: MAX_COMMENT_BYTES - foot.len() };
@@ -56,7 +58,7 @@ pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     page.text + &foot
 }
 
-/// A text with a size limit.
+/// The report under construction; `room` is its limit in bytes without the last line.
 struct MarkdownPage {
     text: String,
     room: usize,
@@ -74,7 +76,7 @@ impl MarkdownPage {
 }
 
 /// Returns a title such as `shop/prod` in the form for a comment's hidden first line (`<!-- stead:shop/prod -->`):
-/// characters that could end the HTML comment become `_`.
+/// characters that could end the HTML comment become `_`, so two titles can have the same marker.
 #[must_use]
 pub fn comment_marker(title: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-./_".contains(c);
@@ -83,14 +85,14 @@ pub fn comment_marker(title: &str) -> String {
     marked.replace("--", "-_")
 }
 
-/// Returns the hidden first line of a report, which identifies the comment to update.
+/// Returns the hidden first line of a report, which identifies the comment to update; `None` for another comment.
 #[must_use]
 pub fn marker_of(report: &str) -> Option<&str> {
     let line = report.lines().next()?.trim_end();
     (line.starts_with("<!-- stead:") && line.ends_with(" -->")).then_some(line)
 }
 
-/// Returns the fingerprint of the plan (all 64 digits) from the last line of its report.
+/// Returns the fingerprint of the plan (all 64 digits) from the last line of its report; `None` if that line has none.
 #[must_use]
 pub fn fingerprint_of(report: &str) -> Option<&str> {
     let last = report.trim_end().lines().next_back()?.strip_prefix("<sub>`")?;
@@ -112,7 +114,7 @@ fn report_head(of: &PlanReview<'_>) -> String {
     format!("<!-- stead:{marker} -->\n### {sign} stead · {shown} · {}\n\n", facts.join(" · "))
 }
 
-/// Returns what an apply did not complete, and its ambiguous intents.
+/// Returns the failures, ambiguous intents and notes of an apply.
 fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = Vec::new();
     for (address, why) in ran.failures(of.plan.base.destroy) {
@@ -126,7 +128,8 @@ fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     alerts
 }
 
-/// Returns the blockers and the dangerous changes; for an apply, what it did not complete.
+/// Returns the blockers, policy results, notes and dangerous changes; for an apply, what it did not complete instead
+/// of blockers and dangers.
 fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
     for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
@@ -164,7 +167,7 @@ fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
     alerts
 }
 
-/// Adds as many alerts as there is room for.
+/// Adds as many alerts as there is room for, and a count of the rest.
 fn add_alerts(page: &mut MarkdownPage, alerts: &[String]) {
     let count = alerts.len();
     let has_room = |page: &MarkdownPage| page.text.len() < MAX_ALERT_BYTES;
@@ -256,7 +259,7 @@ fn change_row(of: &PlanReview<'_>, change: &Change) -> String {
     )
 }
 
-/// Returns a summary of a change for a table cell.
+/// Returns a summary of a change for a table cell, escaped: its first attributes, or its action and reason.
 fn summarize_change(change: &Change) -> String {
     if !matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
         return escape_prose(&view::change_headline(change));
@@ -282,7 +285,7 @@ fn attribute_cell(attribute: &AttributeChange) -> String {
     }
 }
 
-/// Adds all changes attribute by attribute, in code fences.
+/// Adds the changes attribute by attribute in a code fence, as many as there is room for, and a count of the rest.
 fn add_attributes(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let changes = &of.plan.changes;
     if changes.is_empty() {
@@ -370,7 +373,7 @@ fn add_drift(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     }
 }
 
-/// Adds the unmanaged objects of a drift check, and the ones that no longer exist.
+/// Adds the unmanaged objects of a drift check, and the findings that are resolved; nothing for other subjects.
 fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let Some(found) = of.drift_result() else { return };
     let row = |object: &ObjectSummary| {
@@ -390,7 +393,8 @@ fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     }
 }
 
-/// Adds untrusted lines in a collapsed section, as many as there is room for.
+/// Adds untrusted lines in a collapsed section, as many as there is room for, and a count of the rest; nothing if none
+/// fits.
 fn add_folded(page: &mut MarkdownPage, title: &str, lines: &[String]) {
     let room = page.room.saturating_sub(page.text.len() + title.len() + 200);
     let mut shown = String::new();
@@ -449,7 +453,7 @@ fn report_footer(of: &PlanReview<'_>) -> String {
     format!("<sub>{fingerprint}{}{bill}{next}</sub>\n", commit.unwrap_or_default())
 }
 
-/// Returns text in a code fence that is longer than any run of backticks in the text.
+/// Returns text in a code fence that is longer than any run of backticks in the text, which could otherwise end it.
 fn fence_code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -465,7 +469,8 @@ fn inline_code(text: &str) -> String {
     format!("`{safe}`")
 }
 
-/// Returns an untrusted sentence. One that could mention a person or an issue is shown as code.
+/// Returns an untrusted sentence, shortened and escaped. One that could mention a person or an issue, or contains a
+/// link, is shown as code: a forge would notify the person.
 fn escape_prose(text: &str) -> String {
     let text = phrases::shorten_text(text.to_owned(), MAX_TEXT_CHARS, TextStyle::plain(80));
     let calls =
@@ -473,7 +478,7 @@ fn escape_prose(text: &str) -> String {
     if calls { inline_code(&text) } else { escape_markup(&text) }
 }
 
-/// Returns text in one line, with each character that Markdown or HTML could interpret as a numeric entity.
+/// Returns text in one line, with each character that Markdown, HTML or a forge could interpret as a numeric entity.
 fn escape_markup(text: &str) -> String {
     let safe = escape::escape_line(text);
     let mut out = String::with_capacity(safe.len());

@@ -1,4 +1,4 @@
-//! Mermaid flow chart of the order of a plan's steps.
+//! Mermaid flow chart of the order of a plan's steps. Names are escaped, because the forge renders the chart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{Operation, Step};
 
-/// Returns the flow chart; one without nodes if the plan has no steps.
+/// Returns the flow chart; one without nodes if the plan has no steps. Steps of one resource share a node.
 pub(super) fn plan_flowchart(plan: &Plan) -> String {
     let mut numbers: BTreeMap<MermaidNode<'_>, usize> = BTreeMap::new();
     for step in &plan.steps {
@@ -42,6 +42,7 @@ pub(super) fn plan_flowchart(plan: &Plan) -> String {
 /// A node of the chart: an address, and whether it is the deposed object of a replacement.
 type MermaidNode<'a> = (&'a str, bool);
 
+// The deletion of a deposed object follows the creation: in one node, a replacement would be a cycle.
 const fn is_left(operation: &Operation) -> bool {
     matches!(operation, Operation::Delete { deposed: true, .. })
 }
@@ -57,7 +58,7 @@ const fn class_of(action: Action) -> &'static str {
     }
 }
 
-/// Escapes a text for use between double quotes.
+/// Escapes a string for use between double quotes, with Mermaid's numeric entities.
 fn escape_quoted(text: &str) -> String {
     text.chars()
         .map(|c| {

@@ -1,5 +1,5 @@
-//! Prometheus metrics of a plan, for a text-file collector: a scheduled drift check writes
-//! them, and alerts use them.
+//! Prometheus metrics of a plan, for a text-file collector: a scheduled drift check or apply writes them, and alerts
+//! use them. Names and labels are an interface: a renamed one breaks dashboards.
 
 use std::fmt::{Display, Write as _};
 
@@ -24,7 +24,7 @@ const DRIFT_CLASSES: [DriftClass; 7] = [
     DriftClass::Unmanaged,
 ];
 
-/// Returns the metrics; for a drift check, without those of an apply.
+/// Returns the metrics of the report's subject: plan and drift, drift check, or apply alone.
 pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
     let plan = of.plan;
     let base = &plan.base;
@@ -54,7 +54,7 @@ pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
     page.text
 }
 
-/// Adds the results of a drift check other than drift.
+/// Adds the results of a drift check other than drift. Counts compared with the previous run are absent in the first.
 fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
     page.add_header("stead_managed_resources", "Resources in the ledger.");
     page.add_sample("stead_managed_resources", &[], found.managed);

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0 report: findings for code scanning.
+//! SARIF 2.1.0 report: findings for code scanning. The forge opens and closes alerts by comparing reports.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::identity::finding_identities;
 use crate::plan::artifact::drift_history::RecordedDrift;
 use crate::report::json::to_pretty;
 
-/// Returns the findings as a SARIF log with one run.
+/// Returns the findings as a SARIF log with one run; `resolved` names the drift that is gone, in its properties.
 pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) -> String {
     let mut rules: BTreeMap<&str, &ReviewFinding> = BTreeMap::new();
     for finding in findings {

@@ -13,7 +13,7 @@ use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyS
 use crate::report::json::{JsonValue, to_pretty};
 use crate::report::text::phrases;
 
-/// Version of Terraform's JSON format that the document follows.
+/// Version of Terraform's JSON format that the document follows; tools refuse another major version.
 const FORMAT_VERSION: &str = "1.2";
 
 /// Returns the plan in the shape of Terraform's JSON.
@@ -108,8 +108,8 @@ fn resource_name(address: &Address) -> &str {
     address.as_str().split_once('.').map_or(address.as_str(), |(_, name)| name)
 }
 
-/// Returns the kind of the resource at an address: that of the last child collection in it,
-/// else that of the block.
+/// Returns the kind of the resource at an address: that of the last child collection in it, else that of the block;
+/// `None` if no segment is a kind.
 fn kind_of(address: &Address, registry: Registry) -> Option<&'static str> {
     let segments: Vec<&str> = address.segments().collect();
     let is_block = |name: &&str| registry.top_level().any(|kind| kind.name == *name);
@@ -153,8 +153,8 @@ fn value_json(value: &Value) -> Json {
 struct AttributeTree(Map<String, Json>);
 
 impl AttributeTree {
-    /// Sets the value at `attribute` or `attribute.key`. Only the first dot separates, because
-    /// a key may contain dots.
+    /// Sets the value at `attribute` or `attribute.key`; no effect on a key of an attribute that is no object. Only the
+    /// first dot separates, because a key may contain dots.
     fn insert_at(&mut self, path: &str, value: Json) {
         let Some((attribute, key)) = path.split_once('.') else {
             self.0.insert(path.to_owned(), value);

@@ -1,4 +1,5 @@
-//! Shared parts of all plan reports: counts, headline, dangerous changes, and the text of differences.
+//! Shared parts of all plan reports: the review and its subject, headline, dangerous changes, and the text of
+//! differences. Nothing here is escaped; each format does that for itself.
 
 use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
@@ -48,14 +49,15 @@ pub enum ReviewSubject<'a> {
 /// root, wherever stead was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepositoryRoot {
-    /// Path of the repository's root directory; empty if there is no repository.
+    /// Absolute path of the repository's root directory; empty if there is no repository.
     pub repository: String,
     /// Current directory relative to the repository's root, such as `infra/ci`; empty for the root.
     pub here: String,
 }
 
 impl RepositoryRoot {
-    /// Returns a path relative to the repository's root, in normalized form.
+    /// Returns a path relative to the repository's root, without `.` and, where possible, `..`. An absolute path
+    /// outside the repository stays as it is.
     #[must_use]
     pub fn repository_path(&self, path: &str) -> String {
         let below = |path: &str| {
@@ -77,7 +79,7 @@ impl RepositoryRoot {
     }
 }
 
-/// The overall result of a plan or an apply.
+/// The overall result of a plan or an apply; each report shows its sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReviewStatus {
     Blocked,
@@ -85,7 +87,7 @@ pub(super) enum ReviewStatus {
     Changes,
     Drifted,
     NoChanges,
-    /// The apply completed without failures.
+    /// The apply ended with the exit code 0.
     Applied,
     /// Applied, but not completely.
     Failed,
@@ -113,7 +115,7 @@ impl<'a> PlanReview<'a> {
         format!("{}/{}", self.plan.base.stack, self.plan.base.environment)
     }
 
-    /// Returns the results of the apply, if the report is about one.
+    /// Returns the results of the apply; `None` if the report is about something else.
     pub(super) const fn run_report(&self) -> Option<&'a RunReport<'a>> {
         match self.told {
             ReviewSubject::Run(ran) => Some(ran),
@@ -121,7 +123,7 @@ impl<'a> PlanReview<'a> {
         }
     }
 
-    /// Returns the results of the drift check, if the report is about one.
+    /// Returns the results of the drift check; `None` if the report is about something else.
     pub(super) const fn drift_result(&self) -> Option<&'a DriftReport<'a>> {
         match self.told {
             ReviewSubject::Drift(found) => Some(found),
@@ -193,7 +195,7 @@ impl<'a> PlanReview<'a> {
         self.plan.blocks.iter().filter(|block| !block.is_ruling())
     }
 
-    /// Returns the file for findings without a location.
+    /// Returns the file for findings without a location: `home`, else that of the first change, else `stead.yaml`.
     pub(super) fn fallback_file(&self) -> &str {
         let places = self.plan.changes.iter().filter_map(|change| change.source.as_ref());
         match self.home {
@@ -202,13 +204,13 @@ impl<'a> PlanReview<'a> {
         }
     }
 
-    /// Returns the policy results that are not a plain pass.
+    /// Returns the policy results that are not a plain pass: unknown, overridden and denying ones.
     pub(super) fn denials(&self) -> impl Iterator<Item = &PolicyResult> {
         self.plan.policy.iter().filter(|ruling| ruling.verdict >= PolicyStatus::Unknown)
     }
 }
 
-/// Returns the headline parts of a drift check, other than drift.
+/// Returns the headline parts of a drift check, other than drift; empty if there is nothing to report.
 fn of_look(found: &DriftReport<'_>) -> Vec<String> {
     let mut facts = Vec::new();
     if !found.unmanaged.is_empty() {
@@ -220,7 +222,7 @@ fn of_look(found: &DriftReport<'_>) -> Vec<String> {
     facts
 }
 
-/// Returns the text for a policy result that is not a plain pass.
+/// Returns what a policy does, as a verb phrase for a sentence about it.
 pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
     match verdict {
         PolicyStatus::Deny => "says no",
@@ -236,7 +238,7 @@ pub(super) fn is_dangerous(change: &Change) -> bool {
         || change.effects.iter().any(|effect| affects_users(effect.code))
 }
 
-/// Returns whether users of the object notice an effect.
+/// Returns whether users of the object notice an effect, or an object stays behind unmanaged.
 pub(super) fn affects_users(effect: Effect) -> bool {
     effect.disrupts() || effect == Effect::LeftBehind
 }
@@ -266,14 +268,15 @@ pub(super) fn ordered_effects(change: &Change) -> impl Iterator<Item = &ChangeEf
     heavy.into_iter().chain(light)
 }
 
-/// Returns the location that caused a change: that of the attribute that forces the replacement,
-/// else that of the block.
+/// Returns the location that caused a change: that of the attribute that forces the replacement, else that of the
+/// block; `None` if neither is in a file.
 pub(super) fn decided_at(change: &Change) -> Option<&SourceLocation> {
     let forced = change.attributes.iter().find(|attribute| attribute.forces_replacement);
     forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref())
 }
 
-/// Returns the values before and after as text; `None` for an absent value.
+/// Returns the values before and after as text; `None` for an absent value. Values that would look the same have
+/// quotes.
 pub(super) fn before_and_after(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
     let (before, after) = (&attribute.before, &attribute.after);
     let same = phrases::format_value(before) == phrases::format_value(after) && before != after;
@@ -300,7 +303,7 @@ pub(super) fn review_notes(plan: &Plan) -> impl Iterator<Item = &PlanNote> {
     plan.notes.iter().filter(|note| note.code != NoteCode::Done)
 }
 
-/// Returns the last applied and the live value; `None` if the whole object is gone.
+/// Returns the last applied and the live value; `None` if the drift is about a whole object.
 pub(super) fn drift_values(drift: &Drift) -> Option<(String, String)> {
     drift.path.as_ref()?;
     if drift.class == DriftClass::Unmanaged {

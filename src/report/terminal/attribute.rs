@@ -1,5 +1,5 @@
-//! The attributes of a change: `before → after` with location and cause, or a single
-//! wrapped line for a creation.
+//! The attributes of a change: `before → after` with location and cause, or a single wrapped line for a creation.
+//! Secrets are shown as `(secret)` and, where known, the first digits of their fingerprint.
 
 use crate::model::values::value::Value;
 use crate::plan::model::change::{AttributeChange, Cause, Change, UnchangedAttribute};
@@ -19,7 +19,7 @@ const MAX_VALUE_CHARS: usize = 200;
 /// Length limit in characters of a value in a wrapped line.
 const MAX_INLINE_CHARS: usize = 60;
 
-/// Limit on the lines of a diff, unless the output is verbose.
+/// Limit on the lines of a diff, unless the output is verbose; the rest is counted.
 const MAX_DIFF_LINES: usize = 40;
 
 /// Adds a line for each attribute, or several if a value is long.
@@ -31,7 +31,7 @@ pub(super) fn add_attribute_lines(page: &mut TextPage, attributes: &[AttributeCh
     }
 }
 
-/// Adds unchanged attributes, one line each.
+/// Adds unchanged attributes, one line each, for verbose output.
 pub(super) fn add_unchanged(page: &mut TextPage, rest: &[UnchangedAttribute]) {
     let widest = rest.iter().map(|one| page::display_width(&one.path)).max().unwrap_or(0);
     let column = INDENT + widest.min(MAX_NAME_WIDTH) + 2;
@@ -64,7 +64,8 @@ fn add_attribute_line(page: &mut TextPage, attribute: &AttributeChange, column: 
     page.add_line(push_location(push_note(line, attribute), attribute));
 }
 
-/// Adds the values before and after. For a secret it shows only whether the value changes.
+/// Adds the values before and after. For a secret it shows only whether the value changes; for a value that was not
+/// set before, only the new one.
 fn push_values(line: TextLine, attribute: &AttributeChange, verbose: bool, style: TextStyle) -> TextLine {
     let (before, after) = (&attribute.before, &attribute.after);
     let arrow = style.sign(Symbol::Arrow);
@@ -148,7 +149,8 @@ fn push_location(line: TextLine, attribute: &AttributeChange) -> TextLine {
     }
 }
 
-/// Adds the attributes of a creation as wrapped text: `plan cpu-4c-8g · template ubuntu-24.04`.
+/// Adds the attributes of a creation as wrapped text: `plan cpu-4c-8g · template ubuntu-24.04`; with `one_line`, cut
+/// to the width. Adds nothing if no attribute says more than the address.
 pub(super) fn add_flowing_values(page: &mut TextPage, change: &Change, one_line: bool) {
     let style = page.style();
     let mut line = TextLine::indent(INDENT).continue_at(INDENT);

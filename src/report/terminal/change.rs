@@ -1,5 +1,5 @@
-//! One change: a head line with sign, address, action, cost and time, then
-//! reason, attributes and affected resources.
+//! One change: a head line with sign, address, action, cost and time, then reason, attributes, effects and affected
+//! resources.
 
 use super::attribute;
 use crate::model::address::Address;
@@ -185,7 +185,7 @@ fn action_role(action: Action) -> TextRole {
     }
 }
 
-/// Returns the action in a few words, with the reason if it is not the configuration.
+/// Returns the action in a few words, with its cause if that is not the configuration.
 fn describe_change(change: &Change) -> String {
     let why = match change.cause {
         Cause::Config => "",
@@ -222,7 +222,7 @@ fn describe_change(change: &Change) -> String {
     }
 }
 
-/// Returns enough of an id to recognize it: the first part of a UUID.
+/// Returns enough of an id to recognize it: the first part of a UUID; any other id in full.
 fn short_id(id: &str) -> &str {
     if id.len() == 36 && id.is_char_boundary(8) { &id[..8] } else { id }
 }

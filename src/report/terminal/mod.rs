@@ -1,4 +1,4 @@
-//! The plan as text for terminals and logs.
+//! The plan as text for terminals and logs: one page of `TextLine`s, which escape what they contain.
 
 mod attribute;
 mod change;

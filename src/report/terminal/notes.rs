@@ -1,10 +1,10 @@
-//! Notes besides the changes: policy results, declarations that have already taken effect, renames.
+//! Notes besides the changes: policy results, declarations that have already taken effect, renames, secrets.
 
 use crate::plan::model::change::{NoteCode, PlanNote, PolicyResult, PolicyStatus};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole};
 
-/// Adds the notes, one per line.
+/// Adds the notes, each with its help on the next line; a done declaration has both on one.
 pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator<Item = &'n PlanNote>) {
     for note in notes {
         let (role, sign) = match note.code {

@@ -14,25 +14,25 @@ use crate::report::views::drift;
 /// Limit on the width of a page: longer lines are hard to read.
 const MAX_PAGE_WIDTH: usize = 120;
 
-/// Facts about the planning run, shown with a plan but not part of it. For a plan read from a
-/// file, only `saved` is set.
+/// Facts about the planning run, shown with a plan but not part of it. For a plan read from a file, only `saved` is
+/// set.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlanContext {
-    /// Number of live objects that were read.
+    /// Number of live objects that were read; `None` omits the fact.
     pub objects: Option<usize>,
-    /// How long reading the live objects took.
+    /// How long reading the live objects took; `None` if it was not measured.
     pub read_in: Option<Duration>,
-    /// When the last successful apply ended.
+    /// When the last successful apply ended; `None` before the first one.
     pub last_applied: Option<Timestamp>,
-    /// When the last apply started, if it was not completed.
+    /// When the last apply started; `None` if it was completed.
     pub begun: Option<Timestamp>,
-    /// The current time; without it the page shows no ages.
+    /// The current time; `None` shows no ages.
     pub now: Option<Timestamp>,
-    /// Whether the plan was read from a file; then the page shows the plan's own age.
+    /// Whether the plan was read from a file; then, with `now`, the page shows the plan's own age.
     pub saved: bool,
 }
 
-/// Returns a plan as text. `verbose` adds all attributes and locations, and omits nothing.
+/// Returns a plan as text, escaped and wrapped. `verbose` adds all attributes and locations, and omits nothing.
 #[must_use]
 pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextStyle) -> String {
     if is_empty(plan) {
@@ -80,8 +80,8 @@ fn visible_drift(plan: &Plan, verbose: bool) -> Vec<&Drift> {
     plan.drift.iter().filter(shown).collect()
 }
 
-/// Returns whether the plan has no changes, steps, blockers, open drift, or values that
-/// the service does not keep.
+/// Returns whether the plan has no changes, steps, blockers, drift that needs a decision, or values that the service
+/// does not keep.
 fn is_empty(plan: &Plan) -> bool {
     let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged);
     plan.changes.is_empty()

@@ -1,4 +1,4 @@
-//! The end of the plan page: blockers, cost, time and totals.
+//! The end of the plan page: blockers, policy results, cost, time and totals.
 
 use super::notes;
 use crate::plan::model::block::Blocker;
@@ -9,7 +9,7 @@ use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole};
 
-/// How many links of the critical path to show; a longer path is shortened in the middle.
+/// How many links of the critical path to show; in a longer path one entry counts those in the middle.
 const MAX_PATH_STEPS: usize = 6;
 
 /// Adds blockers, cost, time and totals; with `verbose`, also the fingerprint that commands accept.

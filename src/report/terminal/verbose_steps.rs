@@ -12,7 +12,8 @@ use crate::report::text::style::{TextRole, TextStyle};
 /// Limit on the width of the column of addresses and operations; a longer one shifts its own line only.
 const MAX_COLUMN_WIDTH: usize = 44;
 
-/// Returns the steps of a plan; with `all`, also their durations and timeouts, and the inputs of the plan.
+/// Returns the steps of a plan with their numbers and requests, without secrets; with `all`, also their durations and
+/// timeouts, and the inputs of the plan. Empty for a plan without steps, unless `all` is set.
 #[must_use]
 pub fn plan_steps_page(plan: &Plan, registry: Registry, all: bool, style: TextStyle) -> String {
     let mut page = TextPage::new(style);

@@ -1,4 +1,4 @@
-//! `ActionCounts`: number of changes in a plan by action.
+//! `ActionCounts`: number of changes in a plan by action. Every report counts with it, so that they agree.
 
 use crate::plan::model::change::{Action, Plan};
 
@@ -14,7 +14,7 @@ const ALL: [Action; 8] = [
     Action::Read,
 ];
 
-/// Number of changes by action.
+/// Number of changes by action, in the order of `ALL`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ActionCounts([usize; ALL.len()]);
 
@@ -26,7 +26,7 @@ impl ActionCounts {
         Self(ALL.map(of))
     }
 
-    /// Returns the number of changes with an action.
+    /// Returns the number of changes with an action; 0 if there are none.
     #[must_use]
     pub fn get(&self, action: Action) -> usize {
         self.iter().find(|(one, _)| *one == action).map_or(0, |(_, count)| count)

@@ -26,14 +26,14 @@ pub fn acts_or_hides(c: char) -> bool {
         || u32::from(c) & 0xfffe == 0xfffe
 }
 
-/// Returns whether a text that begins with `#` begins with a CI runner's command: `##[error]`, `##vso[…]`.
+/// Returns whether a string that begins with `#` begins with a CI runner's command: `##[error]`, `##vso[…]`.
 pub(in crate::report) fn begins_command(text: &str) -> bool {
     text.strip_prefix("##")
         .is_some_and(|rest| rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).starts_with('['))
 }
 
-/// Returns the text as one line that is safe to print: control and invisible characters
-/// become `\n`, `\t` or `\u{…}`.
+/// Returns the text as one line that is safe to print: control and invisible characters become `\n`, `\t` or `\u{…}`.
+/// A `::` at the start is left to the caller, which knows where its line begins (`find_command`).
 #[must_use]
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     let harmless = |c: char| (' '..='\u{7e}').contains(&c) && c != '#';
@@ -56,7 +56,7 @@ pub fn escape_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Returns one line of an untrusted text with its own layout, safe to print: escaped like `line`, and not a
+/// Returns one line of an untrusted text with its own layout, safe to print: escaped like `escape_line`, and not a
 /// command for a CI runner.
 #[must_use]
 pub fn page_line(text: &str) -> String {
@@ -68,7 +68,7 @@ pub fn page_line(text: &str) -> String {
     safe
 }
 
-/// Returns an escaped text so that it can follow another one: two harmless parts can form a command together.
+/// Returns an escaped string so that it can follow another one: two harmless parts can form a command together.
 pub(in crate::report) fn join_escaped<'a>(before: &str, safe: Cow<'a, str>) -> Cow<'a, str> {
     let word = |c: char| c == '#' || c.is_ascii_alphanumeric();
     let start = before.trim_end_matches(word).len();
@@ -80,15 +80,15 @@ pub(in crate::report) fn join_escaped<'a>(before: &str, safe: Cow<'a, str>) -> C
     Cow::Owned(format!("\\u{{{:x}}}{}", u32::from(first), &safe[first.len_utf8()..]))
 }
 
-/// Returns the position of a `::` at the start of a finished line, which must be broken up: CI runners
-/// recognize it even after blanks.
+/// Returns the position of a `::` at the start of a finished line, which must be broken up: CI runners recognize it
+/// even after blanks. `None` if the line has none there.
 pub(in crate::report) fn find_command(line: &str) -> Option<usize> {
     let blanks = line.len() - line.trim_start().len();
     line[blanks..].starts_with("::").then_some(blanks)
 }
 
-/// Returns source text of the same length in bytes, with placeholders for control and invisible characters.
-/// Line breaks and tabs stay, so that all spans remain valid.
+/// Returns source text of the same length in bytes, with placeholders for control and invisible characters. Line
+/// breaks and tabs stay, so that all spans and columns remain valid.
 #[must_use]
 pub fn sanitize_source(text: &str) -> Cow<'_, str> {
     let stays = |c: char| c == '\n' || c == '\t' || !acts_or_hides(c);

@@ -1,4 +1,4 @@
-//! JUnit XML, in the form that CI systems read.
+//! JUnit XML, in the form that CI systems read: suites in, a document out. Escapes all names and messages.
 
 use std::fmt::Write as _;
 
@@ -16,13 +16,13 @@ pub struct JunitSuite {
 /// A single test and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JunitCase {
-    /// Name of the test.
+    /// Name of the test, unescaped.
     pub name: String,
     /// File and line of the test; `None` if not known.
     pub place: Option<(String, u32)>,
     /// Duration in seconds; `None` if it was not measured.
     pub seconds: Option<f64>,
-    /// The failures: a message, and the location or an empty text. Empty if the test passed.
+    /// The failures: a message, and the location or an empty string. Empty if the test passed.
     pub failures: Vec<(String, String)>,
     /// Why the test was skipped; `None` if it ran.
     pub skipped: Option<String>,
@@ -40,7 +40,7 @@ impl JunitCase {
     }
 }
 
-/// Returns the suites as a JUnit XML document.
+/// Returns the suites as a JUnit XML document. A suite's duration is given only if that of each test is known.
 #[must_use]
 pub fn junit_document(suites: &[JunitSuite]) -> String {
     let failed = |suite: &JunitSuite| suite.cases.iter().filter(|case| case.has_failed()).count();
@@ -67,7 +67,7 @@ pub fn junit_document(suites: &[JunitSuite]) -> String {
     text
 }
 
-/// Returns the attribute with the number of skipped tests; empty if there are none.
+/// Returns the attribute with the number of skipped tests, after a blank; empty if there are none.
 fn skipped_attribute(suite: &JunitSuite) -> String {
     let count = suite.cases.iter().filter(|case| case.skipped.is_some()).count();
     if count > 0 { format!(" skipped=\"{count}\"") } else { String::new() }
@@ -100,7 +100,7 @@ fn format_seconds(seconds: Option<f64>) -> String {
     seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default()
 }
 
-/// Returns a text escaped for XML. Control and invisible characters are escaped, and no line begins with a CI
+/// Returns a string escaped for XML. Control and invisible characters are escaped, and it does not begin with a CI
 /// runner's command, because a viewer of the document undoes the XML escapes.
 fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

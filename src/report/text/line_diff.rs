@@ -1,4 +1,4 @@
-//! Line diffs of long values: multi-line texts, lists and maps.
+//! Line diffs of long values: multi-line strings, lists and maps.
 
 use std::time::Instant;
 
@@ -13,10 +13,10 @@ use crate::model::values::value::Value;
 /// Number of context lines around a difference.
 const CONTEXT_LINES: usize = 1;
 
-/// Number of lines on both sides together above which no diff is computed.
+/// Number of lines on both sides together above which no diff is computed: it would take too long to compute and read.
 const MAX_COMPARED_LINES: usize = 4_000;
 
-/// Returns whether two values are better shown as a line diff than as `before → after`.
+/// Returns whether two values are better shown as a line diff than as `before → after` in `room` columns for each.
 #[must_use]
 pub fn is_long(before: &Value, after: &Value, room: usize) -> bool {
     let many = |value: &Value| match value {
@@ -28,7 +28,7 @@ pub fn is_long(before: &Value, after: &Value, room: usize) -> bool {
     many(before) || many(after)
 }
 
-/// Returns a value as lines: the lines of a text, the items of a list, or the entries of a map.
+/// Returns a value as lines: the lines of a string, the items of a list, or the entries of a map; none for null.
 fn value_lines(value: &Value) -> Vec<String> {
     match value {
         Value::Null => Vec::new(),
@@ -41,8 +41,8 @@ fn value_lines(value: &Value) -> Vec<String> {
     }
 }
 
-/// Returns the lines that differ with their context, at most `most`, and a line with
-/// the number of omitted lines.
+/// Returns the lines that differ with their context, at most `most`, and a line with the number of omitted lines. For
+/// very long values one line with the numbers of lines.
 #[must_use]
 pub fn diff_lines(
     before: &Value,
@@ -92,8 +92,8 @@ pub fn diff_lines(
     shown
 }
 
-/// Returns the steps of the diff; after `until` it need not be minimal. The call names the algorithm: a
-/// dispatch over all algorithms would link each of them into the binary.
+/// Returns the steps of the diff; after `until` it need not be minimal, and `None` always gives a minimal one. The
+/// call names the algorithm: a dispatch over all algorithms would link each of them into the binary.
 pub(in crate::report) fn diff_operations(
     old: &[String],
     new: &[String],

@@ -8,13 +8,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::escape;
 use super::style::{Symbol, TextRole, TextStyle};
 
-/// Returns the number of columns that a text occupies after escaping.
+/// Returns the number of columns that a string occupies after escaping.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
     UnicodeWidthStr::width(&*escape::escape_line(text))
 }
 
-/// A line under construction: pieces of text with their roles.
+/// A line under construction: pieces of escaped text with their roles, and text for the right edge.
 #[derive(Debug, Clone, Default)]
 pub struct TextLine {
     pieces: Vec<(TextRole, String)>,
@@ -70,7 +70,7 @@ impl TextLine {
         self.to_column(start).push_styled(role, text)
     }
 
-    /// Adds text at the right edge; on a line of its own if it does not fit.
+    /// Adds text at the right edge; on a line of its own if it does not fit. A second call replaces the text.
     #[must_use]
     pub fn at_end(mut self, role: TextRole, text: impl AsRef<str>) -> Self {
         self.end = Some((role, escape::escape_line(text.as_ref()).into_owned()));
@@ -84,7 +84,7 @@ impl TextLine {
         self
     }
 
-    /// Returns the number of columns used so far.
+    /// Returns the number of columns used so far, without the text at the right edge.
     #[must_use]
     pub fn width(&self) -> usize {
         self.width
@@ -122,7 +122,7 @@ impl TextLine {
         out
     }
 
-    /// Returns the line truncated to the width, for a display that is redrawn.
+    /// Returns the line truncated to the width with an ellipsis, for a display that is redrawn.
     #[must_use]
     pub fn cut_to_width(self, style: TextStyle) -> String {
         let columns = style.width.max(1);
@@ -201,7 +201,7 @@ impl WrappedLine {
     }
 }
 
-/// The finished lines of an output text.
+/// Finished lines of output, each ending with a line break.
 #[derive(Debug)]
 pub struct TextPage {
     style: TextStyle,
@@ -209,26 +209,26 @@ pub struct TextPage {
 }
 
 impl TextPage {
-    /// Returns an empty page with this style.
+    /// Returns an empty page with this style, at least `TextStyle::MIN_WIDTH` wide.
     #[must_use]
     pub fn new(style: TextStyle) -> Self {
         let width = style.width.max(TextStyle::MIN_WIDTH);
         Self { style: TextStyle { width, ..style }, text: String::new() }
     }
 
-    /// Returns the style of the page.
+    /// Returns the style of the page, whose width may be larger than the one passed in.
     #[must_use]
     pub fn style(&self) -> TextStyle {
         self.style
     }
 
-    /// Returns a sign in the form that the style allows.
+    /// Returns a sign in the form that the page's style allows.
     #[must_use]
     pub fn sign(&self, sign: Symbol) -> &'static str {
         self.style.sign(sign)
     }
 
-    /// Adds a line, wrapped to the width.
+    /// Adds a line, wrapped at blanks to the width; a word that is too long is broken.
     pub fn add_line(&mut self, line: TextLine) {
         let columns = self.style.width;
         let hang = line.hang.min(columns / 2);
@@ -279,7 +279,7 @@ impl TextPage {
         }
     }
 
-    /// Returns the text of the page.
+    /// Returns the text of the page; empty without lines.
     #[must_use]
     pub fn finish(self) -> String {
         self.text

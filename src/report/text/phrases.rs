@@ -12,7 +12,7 @@ use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, ChangeCost, DriftClass};
 use crate::plan::model::step::Operation;
 
-/// Returns an amount of money, such as `$339.40`; with four decimals if it is less than a cent.
+/// Returns an amount of money in USD, such as `$339.40`; with four decimals if it is less than a cent.
 #[must_use]
 pub fn format_money(amount: Decimal) -> String {
     let size = amount.abs();
@@ -21,13 +21,13 @@ pub fn format_money(amount: Decimal) -> String {
     format!("{sign}${:.places$}", size.round_dp(u32::try_from(places).unwrap_or(2)))
 }
 
-/// Returns a difference of money with its sign, such as `+$73.00`; zero has no sign.
+/// Returns a difference of money in USD with its sign, such as `+$73.00`; zero has no sign.
 #[must_use]
 pub fn money_change(amount: Decimal) -> String {
     if amount > Decimal::ZERO { format!("+{}", format_money(amount)) } else { format_money(amount) }
 }
 
-/// Returns a change of the monthly bill; empty if nothing is billed or no price is known.
+/// Returns a change of the monthly bill; empty if nothing is billed or no price is known. An unknown side counts as 0.
 #[must_use]
 pub fn cost_change(cost: &ChangeCost) -> String {
     let (before, after) = (cost.monthly_before, cost.monthly_after);
@@ -50,7 +50,7 @@ pub fn format_duration(duration: Duration) -> String {
     }
 }
 
-/// Returns an estimated duration, rounded: `20 s`, `4 min`, `1 h 5 min`.
+/// Returns an estimated duration, given in seconds, rounded: `20 s`, `4 min`, `1 h 5 min`.
 #[must_use]
 pub fn format_estimate(seconds: u64) -> String {
     let minutes = (seconds + 30) / 60;
@@ -62,7 +62,7 @@ pub fn format_estimate(seconds: u64) -> String {
     }
 }
 
-/// Returns the age of an event, such as `2 days ago`.
+/// Returns the age of an event, such as `2 days ago`; `just now` below a minute, and for a time in the future.
 #[must_use]
 pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(then).max(SignedDuration::ZERO).as_secs();
@@ -75,7 +75,7 @@ pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     format!("{} ago", count_noun(usize::try_from(count).unwrap_or(usize::MAX), unit))
 }
 
-/// Returns a count with its noun: `1 change`, `2 changes`.
+/// Returns a count with its noun, whose plural must end in `s`: `1 change`, `2 changes`.
 #[must_use]
 pub fn count_noun(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
@@ -93,7 +93,7 @@ pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: 
     if rest > 0 { format!("{text} and {rest} more") } else { text }
 }
 
-/// Returns the text for an unknown value, such as `(known once vpc.main exists)`.
+/// Returns the text for an unknown value, such as `(known once vpc.main exists)`; it names at most three addresses.
 #[must_use]
 pub fn waits_for(addresses: &[Address]) -> String {
     let verb = if addresses.len() == 1 { "exists" } else { "exist" };
@@ -111,7 +111,7 @@ pub fn short_fingerprint(fingerprint: &str) -> String {
     }
 }
 
-/// Returns the first digits of a secret's fingerprint, to compare two by eye.
+/// Returns the first four digits of a secret's fingerprint, to compare two by eye; `None` for a secret without one.
 #[must_use]
 pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
@@ -121,8 +121,8 @@ pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     }
 }
 
-/// Returns a value as a person would write it. Texts have quotes only if the beginning or end
-/// would be invisible without them.
+/// Returns a value as a person would write it, a secret as `(secret)`. Strings have quotes only if the beginning or
+/// end would be invisible without them.
 #[must_use]
 pub fn format_value(value: &Value) -> String {
     match value {
@@ -144,7 +144,7 @@ pub fn format_value(value: &Value) -> String {
     }
 }
 
-/// Returns a value like `value`, but with quotes around texts, so that `"16"` differs from `16`.
+/// Returns a value like `format_value`, but with quotes around strings, so that `"16"` differs from `16`.
 #[must_use]
 pub fn format_typed(value: &Value) -> String {
     match value {
@@ -153,7 +153,7 @@ pub fn format_typed(value: &Value) -> String {
     }
 }
 
-/// Returns two different values as texts that differ, too: with quotes if they would otherwise look the same.
+/// Returns two different values as strings that differ, too: with quotes if they would otherwise look the same.
 #[must_use]
 pub fn distinguish_values(before: &Value, after: &Value) -> (String, String) {
     let (old, new) = (format_value(before), format_value(after));
@@ -164,7 +164,7 @@ fn join_items(items: impl Iterator<Item = String>) -> String {
     items.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a text; if it is too long, its beginning and its length.
+/// Returns a string; if it has more than `most` characters, its beginning and its length.
 #[must_use]
 pub fn shorten_text(text: String, most: usize, style: TextStyle) -> String {
     match text.char_indices().nth(most) {

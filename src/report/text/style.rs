@@ -1,4 +1,4 @@
-//! `Style`: how to print text; the caller, which knows the terminal, passes it in. `TextRole`: the purpose of a
+//! `TextStyle`: how to print text; the caller, which knows the terminal, passes it in. `TextRole`: the purpose of a
 //! piece of text, which determines its color.
 
 use anstyle::{AnsiColor, Style as Ansi};
@@ -20,7 +20,7 @@ impl TextStyle {
     /// Minimum width of the layout in columns; a narrower terminal wraps the lines itself.
     pub const MIN_WIDTH: usize = 40;
 
-    /// Returns a style without color, with Unicode signs.
+    /// Returns a style without color, with Unicode signs, that wraps table rows.
     #[must_use]
     pub const fn plain(width: usize) -> Self {
         Self { colour: false, width, unicode: true, whole_rows: false }

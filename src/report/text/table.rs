@@ -42,11 +42,11 @@ impl TableColumn {
 pub enum TableCell {
     /// No value is known; `null` in JSON.
     Empty,
-    /// A text, escaped on output.
+    /// A string, escaped on output.
     Text(String),
-    /// An amount of money in dollars.
+    /// An amount of money in USD; a number in JSON.
     Money(Decimal),
-    /// The value of an attribute.
+    /// The value of an attribute; a secret is redacted.
     Value(Value),
 }
 
@@ -88,7 +88,7 @@ pub struct ReportTable {
 }
 
 impl ReportTable {
-    /// Returns the table as aligned text, or only the text `nothing` if it has no rows.
+    /// Returns the table as aligned text with a heading, or only the line `nothing` if it has no rows.
     #[must_use]
     pub fn to_text(&self, nothing: &str, style: TextStyle) -> String {
         let mut page = TextPage::new(style);

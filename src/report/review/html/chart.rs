@@ -1,4 +1,4 @@
-//! SVG drawings of a plan: dependencies between the changes, their schedule, and their cost.
+//! Drawings of a plan without a script: the dependencies between the changes as SVG, their schedule and cost as bars.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{Operation, Step};
 use crate::report::text::phrases;
 
-/// Number of nodes above which the dependency map is unreadable.
+/// Number of nodes above which the dependency map is unreadable; the page then has a sentence instead.
 const MAX_NODES: usize = 60;
 
-/// Limit on the bars of a chart.
+/// Limit on the bars of a chart; the rest is counted.
 const MAX_BARS: usize = 25;
 
 const COLUMN_WIDTH: usize = 190;
@@ -23,7 +23,7 @@ const BOX_SIZE: (usize, usize) = (170, 22);
 /// How many characters of a name fit into a box.
 const MAX_NAME_CHARS: usize = 26;
 
-/// Draws the dependencies between changed and affected resources.
+/// Draws the dependencies between changed and affected resources; nothing for a single one.
 pub(super) fn dependency_map(plan: &Plan) -> Markup {
     let mut edges: BTreeSet<(&str, &str)> = BTreeSet::new();
     let mut nodes: BTreeSet<&str> = plan.changes.iter().map(|change| change.address.as_str()).collect();
@@ -128,7 +128,8 @@ fn shorten_name(name: &str) -> String {
     }
 }
 
-/// Draws the schedule of the steps, if each takes its usual time.
+/// Draws the schedule of the steps if each takes its usual time, those of the critical path first; nothing if no step
+/// takes time.
 pub(super) fn time_chart(plan: &Plan) -> Markup {
     let mut ends: Vec<u64> = Vec::with_capacity(plan.steps.len());
     let mut bars: Vec<(u64, u64, usize)> = Vec::new();
@@ -160,7 +161,7 @@ pub(super) fn time_chart(plan: &Plan) -> Markup {
     }
 }
 
-/// Draws the effect of each change on the monthly bill, the largest first.
+/// Draws the effect of each change on the monthly bill in USD, the largest first.
 pub(super) fn cost_chart(plan: &Plan) -> Markup {
     let delta = |at: usize| -> Decimal {
         let cost = plan.changes.get(at).map(|change| &change.cost);
