@@ -1,6 +1,6 @@
 //! `explain`: reference pages for kinds, attributes, keywords of the language, functions and codes.
 //!
-//! All content comes from built-in tables; no request is sent to a service.
+//! All content comes from the registry and from tables of the program; no request is sent to a service.
 
 mod code;
 mod examples;
@@ -27,7 +27,7 @@ use crate::model::schema::{Attribute, Kind, Registry, Type};
 pub enum ExplainPage {
     /// A kind of resource.
     Kind(KindPage),
-    /// An attribute of a kind, or a part of one.
+    /// An attribute of a kind, or a part of one, such as `app.autoscaling.min_replicas`.
     Attribute(AttributePage),
     /// The code of a diagnostic.
     Code(CodePage),
@@ -35,7 +35,7 @@ pub enum ExplainPage {
     Word(KeywordPage),
     /// A function for expressions.
     Function(FunctionPage),
-    /// A code that appears in plans.
+    /// The code of a blocker or of an effect in a plan.
     PlanCode(PlanCodePage),
 }
 
@@ -44,15 +44,16 @@ pub enum ExplainPage {
 pub struct UnknownTopic {
     /// The subject, and why there is no page for it.
     pub message: String,
-    /// Suggestions of similar subjects.
+    /// The nearest subject, or how to find one.
     pub help: String,
 }
 
 /// Returns the page for a subject: `database`, `database.plan`, `database.users.name`, `R0301`,
-/// `lifecycle.protect`, `environments.set`, `cidr_subnet`, `data_loss`.
+/// `lifecycle.protect`, `environments.set`, `cidr_subnet`, `data_loss`. Codes ignore case, and a `$` before a path is
+/// ignored. If two subjects have a name, codes and kinds win.
 ///
 /// # Errors
-/// When nothing has this name.
+/// When no subject has this name.
 pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage, UnknownTopic> {
     if let Some(page) = code::code_page(registry, &subject.to_ascii_uppercase()) {
         return Ok(ExplainPage::Code(page));
@@ -66,7 +67,8 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage
     }
 }
 
-/// Returns the page for a keyword, a function, a plan code, or a nested keyword, in this order.
+/// Returns the page for a keyword, a function, a plan code, or a nested keyword, in this order; `None` if nothing has
+/// this name.
 fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     let bare = subject.trim_start_matches('$');
     let word = word::word_page(bare).map(ExplainPage::Word);
@@ -183,16 +185,16 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTo
     UnknownTopic { message, help }
 }
 
-/// All subjects that consist of one word, by category.
+/// All subjects that consist of one word, by category, except for plan codes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainIndex {
-    /// Kinds, each with its summary.
+    /// Kinds, each with its summary, in the registry's order.
     pub kinds: Vec<(&'static str, &'static str)>,
     /// Keywords and blocks of the language, each with its summary.
     pub words: Vec<(&'static str, &'static str)>,
     /// Functions for expressions, each with its summary.
     pub functions: Vec<(&'static str, &'static str)>,
-    /// Codes of diagnostics, each with its summary.
+    /// Codes of diagnostics, each with its meaning, sorted.
     pub codes: Vec<(&'static str, &'static str)>,
 }
 

@@ -1,6 +1,6 @@
 //! Descriptions of attributes from the schema tables: type, default, limits, and the effect of a change.
 //!
-//! The JSON schema of stacks, `explain` and the language server take their texts from here, so that they agree.
+//! The JSON schema of stacks, `explain` and the language server take their descriptions from here, so that they agree.
 
 use crate::config::keywords::{self, Keyword, KeywordValue};
 use crate::model::schema::{
@@ -8,7 +8,7 @@ use crate::model::schema::{
     UpdateStrategy,
 };
 
-/// Returns the readable name of a type, without an article: `whole number`, `set of IPv4 network`.
+/// Returns the readable name of a type, without an article: `whole number`, `set, each entry: IPv4 network …`.
 #[must_use]
 pub fn type_name(ty: &Type) -> String {
     match ty {
@@ -33,7 +33,7 @@ pub fn type_name(ty: &Type) -> String {
     }
 }
 
-/// Returns the description of a text format; `None` if any text is allowed.
+/// Returns the description of a string format, without an article; `None` if any string is allowed.
 #[must_use]
 pub const fn describe_format(format: TextFormat) -> Option<&'static str> {
     Some(match format {
@@ -132,7 +132,8 @@ pub fn render_literal(literal: Literal) -> String {
     }
 }
 
-/// Returns the effect of changing an attribute, as a sentence; `None` if the configuration cannot set it.
+/// Returns how a change of an attribute is made and its effects, as a sentence; `None` if the configuration cannot set
+/// it.
 #[must_use]
 pub fn describe_change(attribute: &Attribute) -> Option<String> {
     let mut sentence = match attribute.change {
@@ -179,7 +180,7 @@ pub fn describe_word(word: &Keyword) -> String {
     }
 }
 
-/// Returns the API requests that change an attribute.
+/// Returns the API requests that change an attribute, as method and path; empty if none does.
 #[must_use]
 pub fn wire_calls(attribute: &Attribute) -> Vec<String> {
     let mut calls: Vec<String> = attribute.calls().into_iter().map(wire_call).collect();
@@ -191,7 +192,7 @@ fn wire_call(call: &ApiCall) -> String {
     format!("{} {}{}", call.endpoint.method, call.endpoint.path, assumed_suffix(call.endpoint.provenance))
 }
 
-/// Returns ` (assumed)` for a fact that the service's specification does not document; else an empty text.
+/// Returns ` (assumed)` for a fact that the service's specification does not document; else an empty string.
 #[must_use]
 pub const fn assumed_suffix(provenance: Provenance) -> &'static str {
     match provenance {

@@ -1,4 +1,5 @@
-//! `graph`: the dependency graph of a stack, and its renderings.
+//! `graph`: the dependency graph of a stack, and its renderings. It is computed from the configuration alone, without
+//! the ledger or live objects.
 
 mod layout;
 mod reduce;
@@ -21,21 +22,21 @@ use crate::model::source::{SourceLocation, Span};
 pub struct DependencyGraph {
     /// Resources by address, followed by lookups and remote stack outputs.
     pub nodes: Vec<DependencyNode>,
-    /// Dependencies between nodes, by index.
+    /// Dependencies between nodes, by index, sorted by `from`; at most one for each pair.
     pub edges: Vec<DependencyEdge>,
 }
 
 /// A resource, a lookup, or a remote stack output.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DependencyNode {
-    /// Address of the node.
+    /// Address of the resource, the lookup or the remote output.
     pub address: Address,
     /// Kind of the resource; `None` for a remote stack output.
     pub kind: Option<Name>,
     /// Location of the node's block; `None` if it has none.
     #[serde(serialize_with = "serialize_location")]
     pub source: Option<SourceLocation>,
-    /// Whether the node is not managed by this stack.
+    /// Whether the node is a lookup or a remote stack output, which this stack does not manage.
     pub elsewhere: bool,
 }
 
@@ -46,7 +47,7 @@ pub struct DependencyEdge {
     pub from: usize,
     /// Index of the node that it depends on.
     pub to: usize,
-    /// Reasons for the dependency, each with its location.
+    /// Reasons for the dependency, each with its location; never empty.
     pub ties: Vec<DependencyReason>,
 }
 
@@ -117,7 +118,8 @@ impl DependencyGraph {
         graph
     }
 
-    /// Returns the index of the node at an address; else those of the instances and children within it.
+    /// Returns the index of the node at an address; else those of the instances and children within it. Empty if there
+    /// are none, and for a string that is not an address.
     #[must_use]
     pub fn nodes_at(&self, address: &str) -> Vec<usize> {
         let Ok(address) = Address::parse(address) else { return Vec::new() };
@@ -126,7 +128,7 @@ impl DependencyGraph {
         exact.map_or_else(|| (0..self.nodes.len()).filter(within).collect(), |n| vec![n])
     }
 
-    /// Returns the neighbors of each node in one direction.
+    /// Returns the neighbors of each node in one direction, by the node's index.
     #[must_use]
     pub fn adjacent_nodes(&self, way: TraversalDirection) -> Vec<Vec<usize>> {
         let mut found = vec![Vec::new(); self.nodes.len()];
@@ -139,8 +141,8 @@ impl DependencyGraph {
         found
     }
 
-    /// Returns the nodes that are reachable from some nodes in one direction within `depth`
-    /// steps, without the starting nodes.
+    /// Returns the nodes that are reachable from some nodes in one direction within `depth` steps, without the starting
+    /// nodes, in order of their indexes.
     #[must_use]
     pub fn reachable_from(&self, from: &[usize], way: TraversalDirection, depth: usize) -> Vec<usize> {
         let neighbours = self.adjacent_nodes(way);

@@ -1,5 +1,5 @@
-//! Output for editors and other tools, generated from the registry and from stacks: help pages, schemas,
-//! graphs, and the language server.
+//! Output for editors and other tools, generated from the registry and from stacks: help pages, schemas, graphs, and
+//! the language server. Nothing here sends a request or reads a file; `lsp` gets files through a trait.
 
 pub mod explain;
 pub mod facts;

@@ -18,9 +18,10 @@ use self::operation::ApiOperation;
 use self::schema_names::{HEALTH, creation_schema_name, shown_once_schema_name};
 use crate::model::schema::{CatalogShape, CatalogTable, Registry};
 
-/// Prefix of the paths that need no API key.
+/// Prefix of the catalog's paths that need no API key ("Authentication").
 const OPEN: &str = "/api/v1/public/";
 
+/// Summary of the other path of the database plans.
 const OTHER_PLANS: &str = "Plans of databases: another spelling of `/api/v1/databases/plans`.";
 
 /// Paths, each with its operations by HTTP method.

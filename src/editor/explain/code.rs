@@ -1,4 +1,5 @@
-//! Codes of diagnostics: meaning, location of the rule, and examples that violate and follow it.
+//! Codes of diagnostics: meaning, source of the rule, and examples that violate and follow it. The codes are declared
+//! in the kinds' rules, in `config` and in the parser's limits.
 
 use serde::Serialize;
 
@@ -14,15 +15,15 @@ pub struct CodePage {
     pub code: &'static str,
     /// Meaning of the code, as a sentence.
     pub meaning: &'static str,
-    /// Phase in which stead reports the code.
+    /// Phase in which stead reports the code, as a sentence.
     pub found: &'static str,
     /// Kind that the rule belongs to; `None` for a code of the language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
-    /// Heading of the specification or the contract that states the rule, if there is one.
+    /// Heading of the specification or the contract that states the rule; `None` for a code of the language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<&'static str>,
-    /// Examples that violate the rule and follow it.
+    /// Examples that violate the rule and follow it, at most two; empty if there is none.
     pub examples: Vec<Example>,
 }
 
@@ -41,7 +42,7 @@ pub(super) fn codes_with_summaries(registry: &Registry) -> Vec<(&'static str, &'
     all
 }
 
-/// Returns the page for a code; `None` if the code is unknown.
+/// Returns the page for a code in upper case; `None` if the code is unknown.
 pub(super) fn code_page(registry: &Registry, code: &str) -> Option<CodePage> {
     for kind in registry.kinds {
         if let Some(rule) = kind.rules.iter().find(|rule| rule.code == code) {

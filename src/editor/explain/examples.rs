@@ -12,22 +12,22 @@ const TEXT: &str = include_str!("examples.txt");
 const LANGUAGE: &str = include_str!("codes.txt");
 /// Start of a section's heading.
 const SECTION: &str = "--- # ";
-/// Limit on the examples shown for a code.
+/// Limit on the examples shown for a code: the others are test cases.
 const MAX_EXAMPLES: usize = 2;
 
 /// An invalid configuration and the nearest valid one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Example {
-    /// The configuration applied before, if the rule depends on it.
+    /// The configuration applied before; `None` if the rule does not depend on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<&'static str>,
-    /// The configuration that stead rejects or warns about.
+    /// The configuration that stead rejects or warns about, in YAML or KDL.
     pub wrong: &'static str,
-    /// The configuration that stead accepts.
+    /// The nearest configuration that stead accepts.
     pub right: &'static str,
 }
 
-/// Returns the examples for a code, shortest first.
+/// Returns the examples for a code, shortest first; empty if there is none.
 pub(super) fn examples_of(code: &str) -> Vec<Example> {
     let of_code = |case: &&'static str| {
         case.strip_prefix(code).is_some_and(|rest| rest.starts_with(['.', '-', '\n']))
@@ -39,6 +39,7 @@ pub(super) fn examples_of(code: &str) -> Vec<Example> {
     found
 }
 
+/// Reads a case; `None` if it has no rejected or no accepted configuration.
 fn parse_example(case: &'static str) -> Option<Example> {
     let (mut before, mut wrong, mut right) = (None, None, None);
     for section in case.split(SECTION).skip(1) {

@@ -13,13 +13,13 @@ pub struct FunctionPage {
     pub summary: &'static str,
     /// Call syntax of the function.
     pub usage: &'static str,
-    /// An example expression with a call.
+    /// An example expression with a call, in `${…}`.
     pub example: String,
-    /// The result of the example.
+    /// The result of the example, in the syntax of the language; a test evaluates it.
     pub gives: &'static str,
 }
 
-/// Returns the page for a function; `None` if the function is unknown.
+/// Returns the page for a function, also with `()` behind its name; `None` if the function is unknown.
 pub(super) fn function_page(name: &str) -> Option<FunctionPage> {
     let name = name.strip_suffix("()").unwrap_or(name);
     let CelFunction { name, usage, summary, example, gives } =
@@ -27,7 +27,7 @@ pub(super) fn function_page(name: &str) -> Option<FunctionPage> {
     Some(FunctionPage { function: name, summary, usage, example: format!("${{{example}}}"), gives })
 }
 
-/// Returns all functions with their summaries.
+/// Returns all functions with their summaries, in the table's order.
 pub(super) fn all_functions() -> Vec<(&'static str, &'static str)> {
     FUNCTIONS.iter().map(|function| (function.name, function.summary)).collect()
 }

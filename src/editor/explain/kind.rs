@@ -11,11 +11,11 @@ use crate::model::schema::{
 /// The reference page for a kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KindPage {
-    /// The name that commands and pages use for it.
+    /// Name of the kind, such as `database`.
     pub kind: &'static str,
-    /// Summary of the item, as a sentence.
+    /// What an object of the kind is, as a sentence.
     pub summary: &'static str,
-    /// Syntax of the kind's blocks.
+    /// Syntax of the kind's blocks in YAML.
     pub written: String,
     /// What an object of the kind belongs to: a project, the account or a parent.
     pub belongs_to: String,
@@ -29,9 +29,9 @@ pub struct KindPage {
     pub price: Vec<String>,
     /// What happens in a replacement.
     pub replacement: String,
-    /// Other effects of a deletion.
+    /// Other effects of a deletion; empty if there are none.
     pub deletion: Vec<&'static str>,
-    /// Usual duration of create, update and delete, in seconds.
+    /// Usual duration of create, update and delete, in seconds; 0 if it is done at once.
     pub seconds: [u32; 3],
     /// API requests for objects of the kind.
     pub requests: Vec<OperationRow>,
@@ -44,19 +44,19 @@ pub struct KindPage {
 /// A row in the list of attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AttributeRow {
-    /// The name that commands and pages use for it.
+    /// Name of the attribute in the configuration.
     pub name: &'static str,
     /// Type of the attribute, readable.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Whether the configuration must set the attribute.
+    /// Whether the configuration must set the attribute. `name` is never required: the block's own name is its default.
     pub required: bool,
-    /// Initial value that the service sets, if there is one.
+    /// Initial value that the service sets, in the syntax of the language; `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// Whether a change replaces the object.
     pub replaces: bool,
-    /// Summary of the item, as a sentence.
+    /// What the attribute is, as a sentence.
     pub summary: &'static str,
 }
 
@@ -67,18 +67,18 @@ pub struct ChildRow {
     pub collection: &'static str,
     /// Kind of the children.
     pub kind: &'static str,
-    /// Summary of the item, as a sentence.
+    /// What one of the children is, as a sentence.
     pub summary: &'static str,
 }
 
 /// An API request or a one-off action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OperationRow {
-    /// The name that commands and pages use for it.
+    /// Name of the call or action.
     pub name: &'static str,
-    /// HTTP method and path; a description for an action without an endpoint.
+    /// HTTP method and path, or a description of an action without an endpoint of its own.
     pub request: String,
-    /// Whether the fact is assumed, because the service's specification does not document it.
+    /// Whether the endpoint is assumed, because the service's specification does not document it.
     pub assumed: bool,
     /// Summary of an action, as a sentence; empty for plain requests.
     pub summary: &'static str,
@@ -89,7 +89,7 @@ pub struct OperationRow {
 pub struct AttributePage {
     /// Path of the attribute, such as `app.autoscaling.min_replicas`.
     pub path: String,
-    /// Summary of the item, as a sentence.
+    /// What the attribute is, as a sentence; also on the page of a part.
     pub summary: &'static str,
     /// Type of the attribute, readable.
     #[serde(rename = "type")]
@@ -99,26 +99,26 @@ pub struct AttributePage {
     pub limits: Option<String>,
     /// Whether the attribute is required, optional or set by the service.
     pub presence: &'static str,
-    /// Initial value that the service sets, if there is one.
+    /// Initial value that the service sets, in the syntax of the language; `None` for a part, or if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
     /// Effect of a change; `None` if the configuration cannot set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// API requests that change the attribute.
+    /// API requests that change the attribute; empty if none does.
     pub calls: Vec<String>,
     /// Name of the field in requests.
     pub wire: &'static str,
     /// Whether the value is never shown.
     pub secret: bool,
-    /// Parts of the price that depend on the attribute.
+    /// Terms of the price that depend on the attribute; empty if none does.
     pub price: Vec<String>,
-    /// Command that lists the attribute's possible names, if there is one.
+    /// Command that lists the attribute's possible names; `None` if they are not in the catalog.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listed_by: Option<String>,
     /// Rules of the service about the attribute, as pairs of code and sentence.
     pub rules: Vec<(&'static str, &'static str)>,
-    /// Whether the fact is assumed, because the service's specification does not document it.
+    /// Whether the attribute is assumed, because the service's specification does not document it.
     pub assumed: bool,
 }
 
@@ -260,7 +260,7 @@ fn uses_attribute(factor: &PriceFactor, name: &str) -> bool {
     }
 }
 
-/// Returns the keys of a record attribute; empty for other types.
+/// Returns the keys of a record attribute, in the table's order; empty for other types.
 pub(super) fn part_keys(attribute: &Attribute) -> Vec<&'static str> {
     match attribute.ty {
         Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),

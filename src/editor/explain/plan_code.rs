@@ -1,4 +1,5 @@
-//! Reference pages for the codes in plans: effects of changes, and blockers.
+//! Reference pages for the codes in plans: effects of changes, which `plan` declares, and blockers, which have a row
+//! here.
 
 use serde::Serialize;
 
@@ -7,7 +8,7 @@ use crate::model::schema::Effect;
 /// The reference page for a plan code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanCodePage {
-    /// The code, as it is in JSON.
+    /// The code, as it is in the plan's JSON document.
     pub code: String,
     /// Where in a plan the code appears.
     pub stands: &'static str,
@@ -17,7 +18,7 @@ pub struct PlanCodePage {
     pub remedy: &'static str,
 }
 
-/// Blockers: code, meaning and remedy.
+/// Blockers, sorted: code, meaning and remedy.
 const BLOCKS: &[(&str, &str, &str)] = &[
     (
         "account",
@@ -183,12 +184,12 @@ const BLOCKS: &[(&str, &str, &str)] = &[
     ("unread", "Not all live objects could be read.", "Try again; the message names the request."),
 ];
 
-/// Returns the code of an effect, as it is in JSON.
+/// Returns the code of an effect, as it is in JSON; `None` cannot occur, because effects serialize as strings.
 fn effect_code(effect: Effect) -> Option<String> {
     serde_json::to_value(effect).ok()?.as_str().map(str::to_owned)
 }
 
-/// Returns the page for a plan code; `None` if the code is unknown.
+/// Returns the page for a plan code in lower case; `None` if the code is unknown.
 pub(super) fn plan_code_page(name: &str) -> Option<PlanCodePage> {
     if let Some((code, meaning, remedy)) = BLOCKS.iter().find(|(code, ..)| *code == name) {
         let (code, meaning) = ((*code).to_owned(), (*meaning).to_owned());

@@ -44,7 +44,7 @@ fn root_example(name: &str) -> Option<&'static str> {
     ROOT_EXAMPLES.iter().find(|(root, _)| *root == name).map(|(_, example)| *example)
 }
 
-/// Returns the keywords that are allowed inside a keyword.
+/// Returns the keywords that are allowed inside a keyword; empty if it takes a value.
 const fn words_inside(word: &Keyword) -> Keywords {
     match word.takes {
         KeywordValue::OneOf(words) | KeywordValue::Block(words) | KeywordValue::Named(words) => words,
@@ -57,8 +57,8 @@ const fn words_inside(word: &Keyword) -> Keywords {
     }
 }
 
-/// Returns the page for a keyword or a nested one. The path may contain user-defined names: both
-/// `environments.confirm` and `environments.prod.confirm` work.
+/// Returns the page for a keyword or a nested one; `None` for an unknown path. The path may contain user-defined
+/// names: both `environments.confirm` and `environments.prod.confirm` work.
 pub(super) fn word_page(path: &str) -> Option<KeywordPage> {
     let mut steps = path.split('.');
     let first = steps.next()?;
@@ -89,7 +89,7 @@ pub(super) fn word_page(path: &str) -> Option<KeywordPage> {
     })
 }
 
-/// Returns all nested keywords with their full paths: `environments.set`, `lifecycle.timeouts.create`.
+/// Returns all nested keywords with their full paths and summaries: `environments.set`, `lifecycle.timeouts.create`.
 pub(super) fn nested_word_paths() -> Vec<(String, &'static str)> {
     let mut found = Vec::new();
     for word in TOP.iter().chain(BODY).chain(MAP).chain(TEST_FILE) {
@@ -107,7 +107,8 @@ fn collect_nested(way: &str, words: Keywords, found: &mut Vec<(String, &'static 
     }
 }
 
-/// Returns the page for a nested keyword that is given without its path: `set`, `create_first`.
+/// Returns the page for a nested keyword that is given without its path, such as `create_first`; if several places
+/// allow it, the page lists them. `None` for an unknown one.
 pub(super) fn inner_page(name: &str) -> Option<KeywordPage> {
     let mut places = nested_word_paths();
     places.retain(|(way, _)| way.rsplit('.').next() == Some(name));
@@ -120,12 +121,12 @@ pub(super) fn inner_page(name: &str) -> Option<KeywordPage> {
     Some(KeywordPage { word: name.to_owned(), summary, places, words: Vec::new(), ..page })
 }
 
-/// Returns the names of all keywords that have a page of their own.
+/// Returns the names of all keywords that have a page of their own, sorted.
 pub(super) fn word_names() -> impl Iterator<Item = &'static str> + Clone {
     top_level_words().into_iter().map(|word| word.name)
 }
 
-/// Returns all keywords that have a page of their own, with their summaries.
+/// Returns all keywords that have a page of their own, sorted, with their summaries.
 pub(super) fn all_words() -> Vec<(&'static str, &'static str)> {
     top_level_words().into_iter().map(|word| (word.name, word.summary)).collect()
 }

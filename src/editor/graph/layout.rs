@@ -1,5 +1,6 @@
-//! A layered graph layout: dependencies are to the left of their dependents, each node one column after its
-//! last dependency; the order within a column keeps the number of crossings low.
+//! A layered graph layout (after Sugiyama): dependencies are to the left of their dependents, each node one column
+//! after its last dependency; the order within a column keeps the number of crossings low. The result is the same in
+//! each run, so a committed image changes only with the stack.
 
 use super::reduce::needed_edges;
 use super::{DependencyGraph, TraversalDirection};
@@ -8,7 +9,7 @@ use super::{DependencyGraph, TraversalDirection};
 const SWEEPS: usize = 12;
 /// Height of a bend, in rows.
 const BEND: f64 = 0.3;
-/// Limit on the bends of edges that span several columns; above it, such edges are straight.
+/// Limit on the bends of edges that span several columns; above it, such edges are straight and may cross boxes.
 const MAX_BENDS: usize = 200_000;
 
 /// The position of each node and edge, in columns and rows.
@@ -17,7 +18,8 @@ pub(super) struct GraphLayout {
     pub(super) columns: Vec<usize>,
     /// The row of each node; two nodes in a column are at least one row apart.
     pub(super) rows: Vec<f64>,
-    /// Edges: the points where each one begins, bends and ends, from left to right, as `(column, row)`.
+    /// The edges that no longer path implies: the points where each one begins, bends and ends, from left to right, as
+    /// `(column, row)`.
     pub(super) lines: Vec<Vec<(usize, f64)>>,
     /// Height of the layout, in rows.
     pub(super) height: f64,
@@ -44,7 +46,7 @@ impl LayeredGraph {
     }
 }
 
-/// Computes the layout of an acyclic graph.
+/// Computes the layout of an acyclic graph; the nodes of a cycle would all be in the first column.
 pub(super) fn lay_out(graph: &DependencyGraph) -> GraphLayout {
     let edges = needed_edges(graph);
     let columns = assign_columns(graph);
@@ -94,7 +96,7 @@ fn assign_columns(graph: &DependencyGraph) -> Vec<usize> {
     columns
 }
 
-/// Returns the row of each point; the nodes are first, followed by the bends.
+/// Returns the row of each point, the topmost at 0; the nodes are first, followed by the bends.
 fn assign_rows(points: &LayeredGraph, nodes: usize) -> Vec<f64> {
     let last = points.columns.iter().copied().max().unwrap_or(0);
     let mut order: Vec<Vec<usize>> = vec![Vec::new(); last + 1];

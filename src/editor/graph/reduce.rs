@@ -2,10 +2,10 @@
 
 use super::{DependencyGraph, TraversalDirection};
 
-/// Limit on the search effort for longer paths; a larger graph is drawn with all edges.
+/// Limit on the search effort for longer paths (nodes times edges); a larger graph is drawn with all edges.
 const MAX_STEPS: usize = 20_000_000;
 
-/// Returns the indexes of the edges that no longer path implies.
+/// Returns the indexes of the edges that no longer path implies, in order. The graph must be acyclic.
 pub(super) fn needed_edges(graph: &DependencyGraph) -> Vec<usize> {
     let all = || (0..graph.edges.len()).collect();
     if graph.nodes.len().saturating_mul(graph.edges.len()) > MAX_STEPS {

@@ -1,4 +1,4 @@
-//! The graph as an SVG image: boxes in columns, and lines from dependencies to dependents.
+//! The graph as an SVG image: boxes in columns, and lines from dependencies to dependents. Lengths are in pixels.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,18 +6,21 @@ use std::fmt::Write as _;
 use super::layout::lay_out;
 use super::{DependencyGraph, DependencyNode};
 
-/// Height of a row; `BOX` and `GAP` are the height of a box in it and the gap between columns.
+/// Height of a row.
 const ROW: f64 = 44.0;
+/// Height of a box in a row.
 const BOX: f64 = 32.0;
+/// Gap between columns.
 const GAP: f64 = 56.0;
 /// Margin around the image.
 const MARGIN: f64 = 16.0;
-/// Width of a letter, followed by the padding on both sides of a name.
+/// Width of a letter: the font is monospaced, so the text needs no measuring.
 const LETTER: f64 = 7.3;
+/// Padding on both sides of a name.
 const PAD: f64 = 12.0;
 /// Length of a name above which it is shortened.
 const MAX_NAME_CHARS: usize = 44;
-/// Hues that distinguish the kinds.
+/// Hues in degrees that distinguish the kinds; they repeat after twelve kinds.
 const HUES: [u16; 12] = [210, 140, 30, 280, 350, 180, 60, 310, 100, 240, 10, 160];
 
 const STYLE: &str = "\
@@ -27,7 +30,7 @@ path{fill:none;stroke:#7d8590;stroke-width:1.2}\
 .elsewhere rect{stroke-dasharray:4 3}\
 svg{background:#fff}";
 
-/// Returns the graph as an SVG document, without edges that a longer path implies.
+/// Returns the graph as an SVG document, without edges that a longer path implies. Names in it are escaped.
 #[must_use]
 pub fn render_svg(graph: &DependencyGraph) -> String {
     let layout = lay_out(graph);

@@ -7,8 +7,8 @@ use super::{DependencyGraph, TraversalDirection};
 /// Limit on the levels of a tree; deeper nodes are only marked, because their lines would be mostly blanks.
 const MAX_DEPTH: usize = 60;
 
-/// Returns the graph as trees: one for each resource without dependents, with its dependencies below it. A node
-/// that was printed before is marked and not expanded again.
+/// Returns the graph as trees in the direction `way`: one for each of `roots`, or, if that is `None`, for each node
+/// without edges in the other direction. A node that was printed before is marked and not expanded again.
 #[must_use]
 pub fn render_tree(
     graph: &DependencyGraph,

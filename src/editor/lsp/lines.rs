@@ -9,13 +9,14 @@ pub(super) struct LineIndex<'t> {
 }
 
 impl<'t> LineIndex<'t> {
-    /// Builds the index of a text.
+    /// Builds the index of a text in one pass.
     pub(super) fn new(text: &'t str) -> Self {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
         Self { text, starts: std::iter::once(0).chain(breaks).collect() }
     }
 
-    /// Returns the position of a byte offset; one inside of a character is rounded down to its start.
+    /// Returns the position of a byte offset; one inside of a character is rounded down to its start, one after the
+    /// end of the text is moved to that end.
     pub(super) fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
@@ -29,7 +30,8 @@ impl<'t> LineIndex<'t> {
         LspRange { start: self.position(start), end: self.position(end) }
     }
 
-    /// Returns the byte offset of a position; one after the end of a line is moved to that end.
+    /// Returns the byte offset of a position; one after the end of a line is moved to that end, and a line after the
+    /// last one to the end of the text.
     pub(super) fn offset(&self, position: Position) -> usize {
         let Some(start) = self.starts.get(position.line as usize).copied() else { return self.text.len() };
         let rest = &self.text[start..];

@@ -1,7 +1,7 @@
 //! The language server, pure: messages in, messages out. Standard streams belong to `cli`.
 //!
 //! `server` reads the messages and answers each with one file of `features`; `workspace` holds the open texts, their
-//! symbols and their diagnostics; `cursor` finds where in a text a position falls, even when the text cannot be parsed.
+//! symbols and their diagnostics; `cursor` finds what a position is about, even when the text cannot be parsed.
 
 mod cursor;
 mod features;

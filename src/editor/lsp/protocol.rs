@@ -1,4 +1,5 @@
-//! The messages of the Language Server Protocol, as far as the server uses them.
+//! The messages of the Language Server Protocol 3.17, as far as the server uses them. Names and shapes are the
+//! protocol's; unknown fields are ignored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,9 +7,9 @@ use serde_json::Value;
 /// A message from the editor.
 #[derive(Debug, Deserialize)]
 pub(super) struct IncomingMessage {
-    /// Request id; missing in notifications.
+    /// Request id; `None` in notifications.
     pub(super) id: Option<Value>,
-    /// Missing in responses to the server's own requests.
+    /// Method name; `None` in responses to the server's own requests.
     pub(super) method: Option<String>,
     /// Parameters of the method.
     #[serde(default)]
@@ -40,7 +41,7 @@ pub(super) struct Location {
     pub(super) range: LspRange,
 }
 
-/// A change to a text.
+/// A replacement in a document; an insertion has an empty range.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TextEdit {
@@ -63,7 +64,7 @@ pub(super) struct LspDiagnostic {
     pub(super) source: &'static str,
     /// What is wrong, why, and what to write instead.
     pub(super) message: String,
-    /// Other locations that belong to the problem.
+    /// Other locations that belong to the problem; empty if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) related_information: Vec<RelatedInformation>,
 }
@@ -114,7 +115,7 @@ impl MarkupContent {
 #[derive(Debug, Deserialize)]
 pub(super) struct TextDocument {
     pub(super) uri: String,
-    /// Content, in notifications that open a document.
+    /// Content in notifications that open a document, else empty.
     #[serde(default)]
     pub(super) text: String,
 }
@@ -126,13 +127,13 @@ pub(super) struct RequestParams {
     pub(super) text_document: TextDocument,
     pub(super) position: Option<Position>,
     pub(super) range: Option<LspRange>,
-    /// The new name, in a rename request.
+    /// The new name in a rename request, else empty.
     #[serde(default)]
     pub(super) new_name: String,
     /// Options of a references request.
     #[serde(default)]
     pub(super) context: ReferenceContext,
-    /// Changed parts, in a change notification.
+    /// Changed parts in a change notification, in the order in which to apply them.
     #[serde(default)]
     pub(super) content_changes: Vec<ContentChange>,
 }

@@ -1,4 +1,5 @@
-//! `LanguageServer`: one session with an editor: takes each incoming message and returns the outgoing ones.
+//! `LanguageServer`: one session with an editor: takes each incoming message and returns the outgoing ones. Checks are
+//! not done while a message is handled, but in `catch_up`, which the caller runs when no message waits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use crate::config::input::request::LoadRequest;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::model::schema::Registry;
 
-/// Error codes of the protocol.
+/// Error codes of the protocol and of JSON-RPC.
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const METHOD_NOT_FOUND: i32 = -32601;
@@ -49,11 +50,11 @@ pub struct LanguageServer {
     /// Directories with texts that changed since the last check.
     behind: BTreeSet<PathBuf>,
     checked: BTreeMap<PathBuf, DirectoryDiagnostics>,
-    /// Results by directory, for all environments.
+    /// Diagnostics of each directory's environments.
     outlooks: BTreeMap<PathBuf, DiagnosticsByEnvironment>,
     /// Parse cache by directory.
     trees: BTreeMap<PathBuf, ParseCache>,
-    /// The diagnostics last sent for each file.
+    /// The diagnostics last sent for each file: an editor keeps them until it gets others.
     told: BTreeMap<PathBuf, Vec<LspDiagnostic>>,
 }
 
@@ -83,7 +84,8 @@ impl LanguageServer {
         self
     }
 
-    /// Handles an incoming message and returns the outgoing messages.
+    /// Handles an incoming message, one JSON value without its header, and returns the outgoing messages: at most one
+    /// response, and diagnostics. Never fails: a bad message gets an error response.
     pub fn handle(&mut self, message: &[u8], disk: &dyn WorkspaceDisk) -> Vec<String> {
         let incoming: IncomingMessage = match serde_json::from_slice(message) {
             Ok(incoming) => incoming,
@@ -108,13 +110,14 @@ impl LanguageServer {
         answers
     }
 
-    /// Returns whether any check is still pending.
+    /// Returns whether `catch_up` has something to do.
     #[must_use]
     pub fn is_behind(&self) -> bool {
         !self.behind.is_empty() || self.outlooks.values().any(DiagnosticsByEnvironment::is_behind)
     }
 
-    /// Checks the changed directories, else one more environment, and returns the new diagnostics.
+    /// Checks the changed directories, else one more environment, and returns the new diagnostics as messages; empty if
+    /// nothing changed.
     pub fn catch_up(&mut self, disk: &dyn WorkspaceDisk) -> Vec<String> {
         let mut touched = BTreeSet::new();
         let behind = std::mem::take(&mut self.behind);
@@ -151,7 +154,7 @@ impl LanguageServer {
         messages
     }
 
-    /// Returns the problems of a file from all stacks that read it, without duplicates.
+    /// Returns the problems of a file from all stacks that read it, without duplicates, its own directory's first.
     fn problems(&self, file: &Path) -> Vec<LspDiagnostic> {
         let mut problems: Vec<LspDiagnostic> = Vec::new();
         let mut known = BTreeSet::new();

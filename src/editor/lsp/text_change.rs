@@ -1,11 +1,12 @@
-//! Converts a file's old and new text to edits for the editor, in linear time.
+//! Converts a file's old and new text to edits for the editor, in linear time. Small edits keep the editor's cursor and
+//! folds in place.
 
 use super::lines::LineIndex;
 use super::protocol::TextEdit;
 use crate::model::source::shared_ends;
 
-/// Returns the edits that turn one text into the other: one per line if the lines correspond, else a single
-/// edit from the first to the last line that differs.
+/// Returns the edits that turn one text into the other: none if they are equal, one per changed line if the lines
+/// correspond, else a single edit from the first to the last line that differs.
 pub(super) fn compute_edits(old: &str, new: &str) -> Vec<TextEdit> {
     if old == new {
         return Vec::new();

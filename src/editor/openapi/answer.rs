@@ -1,4 +1,4 @@
-//! Response schemas: the records of kinds, the envelopes around them, and errors.
+//! Response schemas: the records of kinds, the envelopes around them ("Conventions"), and errors.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::shapes::Payload;
 use super::types;
 use crate::model::schema::{Action, Endpoint, Kind, Presence, Provenance, ResponseShape, Type};
 
-/// Returns the schema of a kind's record in responses.
+/// Returns the schema of a kind's record in responses. Only fields that each response has are required.
 pub(super) fn record_schema(kind: &Kind) -> Value {
     let mut fields = Map::new();
     let mut required = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn record_schema(kind: &Kind) -> Value {
     json!({"type": "object", "description": kind.summary, "properties": fields, "required": required})
 }
 
-/// Returns the schema of the record in a create response, if that shows a secret once.
+/// Returns the schema of the record in a create response; `None` unless that shows a secret once.
 pub(super) fn shown_once_schema(kind: &Kind) -> Option<Value> {
     let mut schema = record_schema(kind);
     schema["properties"][kind.shown_once?] = json!({"type": "string", "description": "Shown once."});
@@ -102,7 +102,7 @@ pub(super) fn list_envelope(record: &Value) -> Value {
     })
 }
 
-/// Returns the response schema of an endpoint that returns the current object.
+/// Returns the response schema of an endpoint that returns the current object, or no data.
 pub(super) fn object_answer(kind: &Kind, endpoint: &Endpoint, required: bool) -> Value {
     match endpoint.envelope.key() {
         Some(key) => keyed_envelope(key, &record_reference(kind), required),

@@ -1,4 +1,4 @@
-//! `Body`: the fields of a request body, collected from attributes and parameters.
+//! `BodySchema`: the fields of a request body, collected from attributes and parameters.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ impl BodySchema {
         schema
     }
 
-    /// Combines two bodies; a field is required only if both require it.
+    /// Combines two bodies of one endpoint; a field is required only if both require it, and keeps its first schema.
     pub(super) fn merge(mut self, other: Self) -> Self {
         self.required.retain(|field| other.required.contains(field));
         for (field, schema) in other.fields {
@@ -81,7 +81,7 @@ pub(super) fn of_creation(kind: &Kind) -> BodySchema {
     body
 }
 
-/// Returns the body of a kind's delete request.
+/// Returns the body of a kind's delete request; empty for most kinds.
 pub(super) fn of_deletion(kind: &Kind) -> BodySchema {
     let mut body = BodySchema::default();
     body.add_unwritten(kind.also_deleted);

@@ -1,4 +1,5 @@
-//! `ApiOperation`: one HTTP method on one path, with its parameters, body and responses.
+//! `ApiOperation`: one HTTP method on one path, with its parameters, body and responses. Built from the endpoints of a
+//! kind; uses of the same endpoint are merged.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use crate::model::schema::{
     ParameterPresence, Provenance, Registry,
 };
 
-/// Limit on the length of a path segment.
+/// Limit on the length of a path segment in characters.
 const MAX_PATH_PARAMETER_CHARS: u64 = 255;
 
 /// Where the body of an operation is defined.
@@ -197,7 +198,7 @@ impl ApiOperation {
         self.endpoint.method.as_str().to_ascii_lowercase()
     }
 
-    /// Combines the operation with another use of the same endpoint.
+    /// Combines the operation with another use of the same endpoint; id and summary of the first stay.
     pub(super) fn merge(mut self, other: Self) -> Self {
         for parameter in other.parameters {
             if !self.parameters.contains(&parameter) {
@@ -211,7 +212,7 @@ impl ApiOperation {
         self
     }
 
-    /// Returns the possible error responses.
+    /// Returns the possible error responses by status.
     fn refusals(&self) -> Map<String, Value> {
         let (method, path) = (self.endpoint.method, self.endpoint.path);
         let changes = method.mutates();
@@ -311,8 +312,8 @@ impl OperationBody {
     }
 }
 
-/// Returns a path parameter. A text in a path is a single segment, and its maximum length is
-/// smaller than in a body.
+/// Returns a path parameter. A string in a path is a single segment, and its maximum length is smaller than in a
+/// body.
 fn in_path(name: &str, mut schema: Value) -> Value {
     let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(MAX_PATH_PARAMETER_CHARS);
     schema["maxLength"] = json!(longest);

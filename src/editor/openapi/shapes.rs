@@ -1,6 +1,6 @@
 //! Response payloads of endpoints that do not return an object of a kind: job runs, grants, prices, plans.
 //!
-//! The table has one row per endpoint; `answer::shaped` builds the schema. Rows that are not marked
+//! The table has one row per endpoint; `answer::payload_schema` builds the schema. Rows that are not marked
 //! `.assumed()` in the kinds' tables follow the specification field by field, the others follow the contract.
 
 use crate::model::schema::Method::{self, Delete, Get, Patch, Post};
@@ -75,7 +75,7 @@ const PREVIEW: PayloadFields = &[
     ("updated_at", TIME),
 ];
 
-/// An event of an app or a cluster; the name of the id field is the difference.
+/// An event of an app; one of a cluster has `cluster_id` and no deployment.
 const APP_EVENT: PayloadFields = &[
     ("id", TEXT),
     ("service_id", TEXT),
@@ -134,9 +134,9 @@ const LOGICAL: &str = match Envelope::Database.key() {
 };
 const ADDRESS: Type = Type::Record(&[("host", TEXT), ("port", COUNT), ("uri", TEXT)]);
 
-/// Error statuses besides those that any request may return, and the operations that may return them. A path
-/// that ends with `/` matches all paths below it: the specification has status 501 for some operations of a
-/// database, without naming them.
+/// Error statuses besides those that any request may return, and the operations that may return them. A path that
+/// ends with `/` matches all paths below it: the specification has status 501 for some operations of a database,
+/// without naming them.
 pub(super) static REFUSALS: &[(&str, &[(Method, &str)])] = &[
     (
         "402",
@@ -419,7 +419,7 @@ pub(super) static SHAPES: &[(Method, &str, Payload)] = &[
     (Get, "/ready", Flat(&[("status", TEXT)])),
 ];
 
-/// Returns the payload of an endpoint.
+/// Returns the payload of an endpoint; `None` if its response is an object of a kind, or has no data.
 pub(super) fn payload_of(method: Method, path: &str) -> Option<Payload> {
     SHAPES.iter().find(|(verb, known, _)| *verb == method && *known == path).map(|(_, _, payload)| *payload)
 }

@@ -47,8 +47,8 @@ pub(super) fn request_schema(ty: &Type) -> Value {
     }
 }
 
-/// Returns the schema of a value in a response: its type and keywords, but not its limits, which the service
-/// checks; `null` or an empty text is allowed for an absent value.
+/// Returns the schema of a value in a response: its type and keywords, but not its limits, which the service checks;
+/// `null` or an empty string is allowed for an absent value.
 pub(super) fn answer_schema(ty: &Type) -> Value {
     match ty {
         Type::Boolean => json!({"type": ["boolean", "null"]}),
@@ -119,7 +119,7 @@ fn spread_parts(
     parts.iter().filter_map(|(name, ty)| Some((field(name)?.to_owned(), shown(ty)))).collect()
 }
 
-/// Allows `null` in a schema.
+/// Allows `null` in a schema; one without a `type` already does.
 pub(super) fn or_null(mut schema: Value) -> Value {
     if let Some(types) = schema["type"].as_array_mut() {
         types.push(json!("null"));
@@ -132,7 +132,7 @@ pub(super) fn or_null(mut schema: Value) -> Value {
     schema
 }
 
-/// Returns the schema for the type of a literal, with the literal as the default.
+/// Returns the schema for the type of a literal, with the literal as the default; any value for null.
 pub(super) fn of_literal(literal: Literal) -> Value {
     let ty = match literal {
         Literal::Null => return json!({}),

@@ -1,5 +1,5 @@
-//! Schemas of the language's blocks other than resources:
-//! variables, environments, declarations, policies, modules.
+//! Schemas of the language's blocks other than resources: variables, environments, declarations, policies, modules.
+//! Descriptions are the summaries of the keywords.
 
 use serde_json::{Map, Value, json};
 

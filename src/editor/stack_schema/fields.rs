@@ -1,4 +1,4 @@
-//! The names and blocks of a resource that both the top level and a resource body write.
+//! Schemas that both the top level and a resource body use: maps of named blocks, and lookups.
 
 use serde_json::{Map, Value, json};
 

@@ -1,5 +1,5 @@
-//! Schemas of attribute values: literals by type, and references and expressions
-//! where the language allows them.
+//! Schemas of attribute values: literals by type, and references and expressions where the language allows them.
+//! They accept all that stead accepts, and reject only what is invalid in each environment.
 
 use serde_json::{Map, Value, json};
 
@@ -8,11 +8,11 @@ use crate::config::keywords;
 use crate::editor::facts;
 use crate::model::schema::{Attribute, Literal, Presence, TextFormat, Type};
 
-/// Pattern of a reference that is the whole value, or of an expression anywhere in the text.
+/// Pattern of a reference at the start of a string, or of an expression anywhere in it.
 const COMPUTED: &str = r"^\$[A-Za-z_]|\$\{";
 /// Pattern of the accepted notations of an object's id.
 const ID: &str = r"^(urn:uuid:|\{)?[0-9A-Fa-f]{8}-?([0-9A-Fa-f]{4}-?){3}[0-9A-Fa-f]{12}\}?$";
-/// Limit on the length of a catalog record's name.
+/// Limit on the length of a catalog record's name in characters.
 const MAX_NAME_CHARS: u16 = 128;
 
 /// Returns the definitions that values share.
@@ -123,8 +123,8 @@ fn integer_form(min: i64, max: i64) -> Value {
     }
 }
 
-/// Returns the schema of a text. It may be unquoted, even if YAML reads it as a number: stead converts the
-/// source text to the type in the schema tables.
+/// Returns the schema of a string. It may be unquoted, even if YAML reads it as a number: stead converts the source
+/// text to the type in the schema tables.
 fn text_form(min: u16, max: u16, format: TextFormat) -> Value {
     let mut schema = match format_pattern(format) {
         Some(pattern) => json!({"type": "string", "pattern": pattern}),
@@ -137,7 +137,7 @@ fn text_form(min: u16, max: u16, format: TextFormat) -> Value {
     schema
 }
 
-/// Returns a pattern that all texts of a format match; stead's own check is stricter.
+/// Returns a pattern that all strings of a format match, `None` if any string does; stead's own check is stricter.
 const fn format_pattern(format: TextFormat) -> Option<&'static str> {
     Some(match format {
         TextFormat::Any

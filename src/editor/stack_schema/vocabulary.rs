@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 use crate::config::keywords::{self, KeywordValue, Keywords};
 use crate::model::schema::Registry;
 
-/// The names of each catalog table that are known without a request to the service. They are suggestions: a
-/// service may have more.
+/// The names of each catalog table that are known without a request to the service; a table may be absent. They are
+/// suggestions: a service may have more.
 pub type CatalogSlugs = BTreeMap<&'static str, Vec<String>>;
 
 /// What the stack's JSON Schema is generated from: the resource kinds and the known catalog names.
@@ -36,7 +36,7 @@ pub(super) fn names_of(words: Keywords) -> Vec<&'static str> {
     keywords::word_names(words).collect()
 }
 
-/// Returns the names of the required keywords.
+/// Returns the names of the keywords that a block must have.
 pub(super) fn required_words(words: Keywords) -> Vec<&'static str> {
     words.iter().filter(|word| word.needed).map(|word| word.name).collect()
 }

@@ -1,11 +1,12 @@
-//! `Cursor`: the syntactic context of a position, determined from the text before it only, because text that is
-//! being typed usually cannot be parsed.
+//! Finds the syntactic context of a position, determined from the text before it only, because text that is being
+//! typed usually cannot be parsed.
 
 use super::types::{Cursor, CursorContext, is_word};
 use super::{kdl, yaml};
 use crate::config::syntax::document::Syntax;
 
-/// Returns the context of a position. With `whole`, the word extends to its end, otherwise to the position.
+/// Returns the context of a byte offset, which must be a character boundary. With `whole`, the word extends to its
+/// end, otherwise to the position. `is_kind` tells in KDL whether a node's first argument is its name.
 pub(in crate::editor::lsp) fn find_cursor(
     syntax: Syntax,
     text: &str,

@@ -1,4 +1,5 @@
-//! Cursor context in KDL: a tolerant reader of nodes, braces and quotes that never fails.
+//! Cursor context in KDL: a tolerant reader of nodes, braces and quotes that never fails. In: the text before the
+//! position. Out: the open nodes, and what may follow.
 
 use super::types::{Cursor, CursorContext, word_start};
 
@@ -10,11 +11,11 @@ struct KdlCursorReader<'t> {
     path: Vec<&'t str>,
     /// Number of keys of each open node.
     open: Vec<usize>,
-    /// The node that is being written: the number of its keys so far.
+    /// The number of keys so far of the node that is being written; `None` between two nodes.
     node: Option<usize>,
     /// Whether the next word is the node's name: `web` in `vm web`.
     wants_name: bool,
-    /// The property whose value follows.
+    /// The property whose value follows; `None` if no `=` was read.
     property: Option<&'t str>,
 }
 
@@ -39,7 +40,7 @@ pub(in crate::editor::lsp) fn kdl_cursor(text: &str, is_kind: &dyn Fn(&str) -> b
 }
 
 impl<'t> KdlCursorReader<'t> {
-    /// Reads one token; returns the role of the position if the text ends within the token.
+    /// Reads one token; returns the role of the position if the text ends within the token, else `None`.
     fn next_token(&mut self, is_kind: &dyn Fn(&str) -> bool) -> Option<CursorContext> {
         let rest = &self.text[self.at..];
         if rest.starts_with("//") {

@@ -1,5 +1,5 @@
-//! Where in a text a position falls, and what the schema has there. In: the text before the position. Out: the keys above
-//! it and the type, keyword or block that they lead to. A text that cannot be parsed has a cursor, too.
+//! What a position in a text is about. In: the text before the position. Out: the keys above it, and the type, keyword
+//! or block of the schema that they lead to. A text that cannot be parsed has a cursor, too.
 
 pub(super) mod find;
 pub(super) mod kdl;

@@ -1,4 +1,4 @@
-//! `SchemaPosition`: the part of the schema that applies to a path of keys.
+//! `SchemaPosition`: the part of the schema that applies to a path of keys. Completion and hover are decided by it.
 
 use crate::config::keywords::{self, Keyword, KeywordValue, Keywords};
 use crate::model::schema::{Attribute, Kind, Registry, Type};
@@ -8,7 +8,7 @@ use crate::model::schema::{Attribute, Kind, Registry, Type};
 pub(in crate::editor::lsp) enum SchemaPosition {
     /// The top level of a file.
     Top,
-    /// A map of blocks with user-defined names.
+    /// A map of blocks with user-defined names; the kind is `None` for a block of the language.
     Names(Option<&'static Kind>),
     /// A map of lookups by kind.
     Lookups,
@@ -34,11 +34,11 @@ pub(in crate::editor::lsp) enum SchemaPosition {
     Addresses,
     /// Addresses and module names without a `$`, as in `moved`.
     AddressesOrModules,
-    /// Any value is allowed.
+    /// Any value is allowed, or the path is not in the schema.
     Any,
 }
 
-/// Returns the part of the schema at a path.
+/// Returns the part of a stack file's schema at a path of keys, outermost first.
 pub(in crate::editor::lsp) fn resolve_path<S: AsRef<str>>(
     registry: &Registry,
     path: &[S],

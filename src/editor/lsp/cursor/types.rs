@@ -1,4 +1,4 @@
-//! A position in a text as the completion sees it: the keys above it, what is written there, and the word.
+//! `Cursor`: a position in a text as completion and hover see it: the keys above it, its role, and the word there.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(in crate::editor::lsp) struct Cursor {
     pub(in crate::editor::lsp) path: Vec<String>,
     /// Syntactic role of the position.
     pub(in crate::editor::lsp) at: CursorContext,
-    /// Byte range of the word at the position.
+    /// Byte range of the word at the position; empty if there is none.
     pub(in crate::editor::lsp) word: Range<usize>,
 }
 
@@ -31,7 +31,7 @@ pub(in crate::editor::lsp) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '$')
 }
 
-/// Returns the start of the word at the end of a text.
+/// Returns the byte offset at which the word at the end of a text starts; the text's length if there is no word.
 pub(in crate::editor::lsp) fn word_start(text: &str) -> usize {
     text.trim_end_matches(is_word).len()
 }

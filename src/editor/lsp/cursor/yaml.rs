@@ -1,4 +1,5 @@
-//! Cursor context in YAML: a tolerant reader of indentation, braces and quotes that never fails.
+//! Cursor context in YAML: a tolerant reader of indentation, braces and quotes that never fails. In: the text before
+//! the position. Out: the open keys, and what may follow.
 
 use super::types::{Cursor, CursorContext, word_start};
 
@@ -14,7 +15,7 @@ struct YamlCursorReader<'t> {
 struct OpenFlowCollection<'t> {
     is_map: bool,
     key: Option<&'t str>,
-    /// Start of the text that is being written.
+    /// Byte offset at which the current entry starts.
     from: usize,
 }
 
@@ -59,7 +60,7 @@ fn block_header(line: &str) -> bool {
 }
 
 impl YamlCursorReader<'_> {
-    /// Reads one line outside of braces.
+    /// Reads one line outside of braces; returns the role of its end.
     fn block_line(&mut self, from: usize, end: usize) -> CursorContext {
         let line = self.text[from..end].trim_end_matches(['\n', '\r']);
         let complete = line.len() < end - from;
@@ -166,7 +167,7 @@ impl YamlCursorReader<'_> {
     }
 }
 
-/// Returns the key at the beginning of a line, and the start of the text after its colon.
+/// Returns the key at the beginning of a line, and the start of the text after its colon; `None` if it has no key.
 fn key_of(line: &str) -> Option<(&str, usize)> {
     let quote = line.bytes().next().filter(|byte| matches!(byte, b'"' | b'\''));
     let from = match quote {
@@ -197,7 +198,7 @@ fn after_dollar(text: &str, at: usize) -> bool {
     text[..at].ends_with('$')
 }
 
-/// Returns the position of the closing quote.
+/// Returns the position of the closing quote before `end`; `None` if the quote is still open.
 fn closing_quote(text: &str, from: usize, end: usize, quote: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = from;

@@ -8,7 +8,7 @@ use crate::editor::lsp::protocol::LspRange;
 use crate::editor::lsp::workspace::diagnostics::{DiagnosticWithFix, DirectoryDiagnostics};
 use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 
-/// Returns the edits that mend what a range touches.
+/// Returns the edits for the diagnostics that a range touches, as the protocol's code actions; empty if none has one.
 pub(in crate::editor::lsp) fn code_actions(
     workspace: &Workspace,
     text: &TextFile,

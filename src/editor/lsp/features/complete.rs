@@ -1,4 +1,5 @@
-//! Completion: the candidates at a position.
+//! Completion: the candidates at a position: keys and values of the schema, declared names, and continuations of a
+//! reference. They are filtered by the word so far, and valid for text that cannot be parsed.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -44,13 +45,14 @@ struct CompletionEntry {
     icon: u8,
     detail: String,
     documentation: String,
-    /// Text to insert, if it differs from the label.
+    /// Text to insert; `None` inserts the label.
     insert: Option<String>,
-    /// Sort order; smaller ranks come first.
+    /// Sort order: smaller ranks come first, and within a rank the labels are sorted.
     rank: u8,
 }
 
-/// Returns the completion items at a position of a text.
+/// Returns the completion items at a byte offset of a text; empty in comments. Without a `catalog`, catalog names are
+/// not offered.
 pub(in crate::editor::lsp) fn complete_at(
     workspace: &Workspace,
     text: &TextFile,
@@ -71,7 +73,8 @@ pub(in crate::editor::lsp) fn complete_at(
     build_listing(text, replaced, choices)
 }
 
-/// Converts the candidates that match the typed text to items.
+/// Converts the candidates that match the typed text to items, at most `MAX_COMPLETIONS`. A candidate matches if it has
+/// the typed letters in this order.
 fn build_listing(text: &TextFile, replaced: Range<usize>, choices: Vec<CompletionEntry>) -> CompletionList {
     let lines = LineIndex::new(&text.text);
     let range = lines.range(replaced.start, replaced.end);
@@ -95,7 +98,7 @@ fn build_listing(text: &TextFile, replaced: Range<usize>, choices: Vec<Completio
     CompletionList { items, more }
 }
 
-/// A position and its context.
+/// A position to complete, and what is known about it.
 struct CompletionRequest<'a> {
     workspace: &'a Workspace,
     directory: &'a Path,
@@ -250,7 +253,7 @@ impl CompletionRequest<'_> {
             .collect()
     }
 
-    /// Returns the possible continuations of a reference, and the range that they replace.
+    /// Returns the possible continuations of the reference `path`, and the byte range that they replace.
     fn references(&self, path: &str) -> (Range<usize>, Vec<CompletionEntry>) {
         let last = path.rsplit('.').next().unwrap_or_default();
         let replaced = self.offset - last.len()..self.offset;
@@ -301,7 +304,7 @@ impl CompletionRequest<'_> {
         (replaced, choices)
     }
 
-    /// Returns the names that are declared directly below a path, with their text.
+    /// Returns the names that are declared directly below a path, with their values in source form, sorted.
     fn declared_names(&self, path: &str) -> BTreeSet<(String, String)> {
         let from = format!("{path}.");
         let mut found = BTreeSet::new();

@@ -57,7 +57,7 @@ pub(in crate::editor::lsp) fn describe_kind(registry: &Registry, kind: &Kind) ->
     text
 }
 
-/// Returns the description of a keyword, as Markdown.
+/// Returns the description of a keyword with its example, as Markdown.
 pub(in crate::editor::lsp) fn word_markdown(word: &Keyword) -> String {
     let mut text = format!("**{}**\n\n{}", word.name, facts::describe_word(word));
     if !word.example.is_empty() {
@@ -66,7 +66,8 @@ pub(in crate::editor::lsp) fn word_markdown(word: &Keyword) -> String {
     text
 }
 
-/// Returns the monthly price of a catalog name, if the lock file has its record.
+/// Returns the monthly price of a catalog name; `None` if the catalog has no record of it, or the kind's price does not
+/// depend on it.
 pub(in crate::editor::lsp) fn price_text(
     kind: &Kind,
     attribute: &Attribute,

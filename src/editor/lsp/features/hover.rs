@@ -10,7 +10,8 @@ use crate::editor::lsp::cursor::types::CursorContext;
 use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 use crate::model::live::catalog::Catalog;
 
-/// Returns the description of the item at a position, as Markdown.
+/// Returns the description of the item at a byte offset, as Markdown; `None` if there is none. Without a `catalog`, no
+/// price is shown.
 pub(in crate::editor::lsp) fn hover_text(
     workspace: &Workspace,
     text: &TextFile,
@@ -69,7 +70,8 @@ pub(in crate::editor::lsp) fn hover_text(
     }
 }
 
-/// Returns the description of a reference's target.
+/// Returns the description of a reference's target: its location, its value, and its kind or attribute; `None` if it
+/// is neither declared nor a root of the language.
 fn describe_reference(workspace: &Workspace, text: &TextFile, path: &str) -> Option<String> {
     let directory = text.path.parent()?;
     let found = workspace.find_declaration(directory, path);
@@ -99,7 +101,7 @@ fn describe_reference(workspace: &Workspace, text: &TextFile, path: &str) -> Opt
     Some(format!("{shown}\n\n{about}"))
 }
 
-/// Returns the environments that set a variable.
+/// Returns the environments that set the variable at a path, such as `vars.size`.
 fn set_in<'w>(workspace: &'w Workspace, directory: &Path, path: &str) -> Vec<&'w str> {
     let all = workspace.names(directory).flat_map(|(_, names)| &names.set);
     all.filter_map(|set| set.strip_prefix("environments.")?.strip_suffix(path)?.strip_suffix('.')).collect()

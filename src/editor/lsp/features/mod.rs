@@ -1,4 +1,5 @@
-//! One file for each request of the protocol that reads or changes a text.
+//! One file for each request of the protocol that reads or changes a text, and the descriptions that they share. In: a
+//! `Workspace`, a text and a byte offset. Out: the result in the protocol's form.
 
 pub(super) mod code_actions;
 pub(super) mod complete;

@@ -13,7 +13,7 @@ use crate::model::address::is_in;
 /// The name at a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::editor::lsp) struct SymbolOccurrence {
-    /// The full path, such as `vpc.main.id`.
+    /// The full path without its `$`, such as `vpc.main.id`.
     pub(in crate::editor::lsp) path: String,
     /// Byte range of the path; for a declaration, that of its name.
     pub(in crate::editor::lsp) at: Range<usize>,
@@ -21,7 +21,7 @@ pub(in crate::editor::lsp) struct SymbolOccurrence {
     pub(in crate::editor::lsp) declares: bool,
 }
 
-/// Returns the name at a position: a reference, an address, or a declaration.
+/// Returns the name at a byte offset: a reference, an address, or a declaration; `None` if there is none.
 pub(in crate::editor::lsp) fn find_target(
     workspace: &Workspace,
     text: &TextFile,
@@ -56,7 +56,7 @@ pub(in crate::editor::lsp) fn find_target(
     }
 }
 
-/// Returns where a path is declared.
+/// Returns where the name at a byte offset is declared; `None` if there is no name, or no declaration of it.
 pub(in crate::editor::lsp) fn find_definition(
     workspace: &Workspace,
     text: &TextFile,
@@ -66,7 +66,7 @@ pub(in crate::editor::lsp) fn find_definition(
     workspace.location(found.file, &found.declared.at)
 }
 
-/// Returns the declaration that a place means.
+/// Returns the declaration of the name at a byte offset; `None` if there is no name, or no declaration of it.
 pub(in crate::editor::lsp) fn find_declaration<'w>(
     workspace: &'w Workspace,
     text: &TextFile,
@@ -76,7 +76,7 @@ pub(in crate::editor::lsp) fn find_declaration<'w>(
     workspace.find_declaration(text.path.parent()?, &target.path)
 }
 
-/// Returns the locations of all references to a declaration.
+/// Returns the locations of all references to the declaration of the name at a byte offset; empty without one.
 pub(in crate::editor::lsp) fn find_references(
     workspace: &Workspace,
     text: &TextFile,

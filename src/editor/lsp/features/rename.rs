@@ -1,5 +1,5 @@
-//! Rename: edits the name of a declaration, all references to it, and adds the `moved` entry
-//! that keeps its live object.
+//! Rename: edits the name of a declaration and all references to it, and adds the `moved` entry that keeps its live
+//! object: without one, the next apply would delete the object and create another.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,10 +20,10 @@ use crate::model::source::Source;
 /// The attribute whose default is the block's own name.
 const NAME: &str = "name";
 
-/// Returns the range and the text of the name that a rename at this position would change.
+/// Returns the byte range and the text of the name that a rename at this position would change.
 ///
 /// # Errors
-/// Why it cannot be.
+/// When nothing at the position has a name that can be changed; the text is a message for the user.
 pub(in crate::editor::lsp) fn prepare_rename(
     workspace: &Workspace,
     text: &TextFile,
@@ -40,10 +40,11 @@ pub(in crate::editor::lsp) fn prepare_rename(
     Ok((end - name.len()..end, name))
 }
 
-/// Returns the edits of all affected files.
+/// Returns the edits of all affected files by URI; the editor applies them together.
 ///
 /// # Errors
-/// Why it cannot be renamed.
+/// When there is no such name, the new one is not valid or taken, or a file cannot be edited; the text is a message for
+/// the user. Nothing is changed then.
 pub(in crate::editor::lsp) fn rename_symbol(
     workspace: &Workspace,
     text: &TextFile,
@@ -104,7 +105,7 @@ pub(in crate::editor::lsp) fn rename_symbol(
     Ok(made.map(|(file, edits)| (workspace.uri(&file.path), edits)).collect())
 }
 
-/// Converts edits of a file to the form of the protocol.
+/// Applies edits to a file and converts the result to the form of the protocol; the error is a message for the user.
 fn apply_to_file(workspace: &Workspace, file: &TextFile, edits: &[Edit]) -> Result<Vec<TextEdit>, String> {
     let source: Source = file.source();
     let edited = edit::apply_edits(&EditableFile { source: &source, registry: &workspace.registry }, edits);
@@ -144,7 +145,7 @@ fn rename_module_inputs<'w>(
     }
 }
 
-/// Returns where a file's environments set a variable.
+/// Returns the paths at which a file's environments set a variable.
 fn environment_settings<'w>(
     workspace: &'w Workspace,
     file: &TextFile,

@@ -30,7 +30,7 @@ const INFORMATION: u8 = 3;
 pub(in crate::editor::lsp) struct DiagnosticWithFix {
     /// The problem in the form of the protocol.
     pub(in crate::editor::lsp) problem: LspDiagnostic,
-    /// The edit that fixes the problem, if there is one.
+    /// The edit that fixes the problem; `None` if there is no safe one.
     pub(in crate::editor::lsp) fix: Option<QuickFix>,
 }
 
@@ -51,11 +51,12 @@ pub(in crate::editor::lsp) struct QuickFix {
 pub(in crate::editor::lsp) struct DirectoryDiagnostics {
     /// The problems by file; all of the directory's own files have an entry.
     pub(in crate::editor::lsp) found: BTreeMap<PathBuf, Vec<DiagnosticWithFix>>,
-    /// The files that were read for the check.
+    /// The files that were read for the check: a change to one of them makes the check stale.
     pub(in crate::editor::lsp) read: BTreeSet<PathBuf>,
 }
 
-/// Size in bytes up to which all environments are checked at the same time.
+/// Size in bytes of a stack's sources up to which all environments are checked at the same time; above it a keystroke
+/// would wait too long.
 const MAX_COMBINED_BYTES: usize = 200_000;
 
 /// Checks a directory: all environments of a small stack, else the selected one.
@@ -81,7 +82,7 @@ pub(in crate::editor::lsp) fn check_directory(
     group_by_file(workspace, directory, (&texts, &read), outlook.diagnostics())
 }
 
-/// Checks the next environment of a directory.
+/// Checks the next environment of a directory; `None` if all are checked.
 pub(in crate::editor::lsp) fn check_next(
     workspace: &Workspace,
     directory: &Path,
@@ -149,7 +150,7 @@ fn group_by_file(
     DirectoryDiagnostics { found, read }
 }
 
-/// Returns the problems of a test file.
+/// Returns the problems of a test file, which is parsed only: it is no part of the stack.
 fn of_tests(workspace: &Workspace, directory: &Path, text: &TextFile) -> Vec<DiagnosticWithFix> {
     let diagnostics = test_file::read_tests(SourceId(0), &text.source()).err().unwrap_or_default();
     let (texts, read, lines) =
@@ -158,7 +159,7 @@ fn of_tests(workspace: &Workspace, directory: &Path, text: &TextFile) -> Vec<Dia
     diagnostics.iter().map(|diagnostic| places.locate_problem(diagnostic)).collect()
 }
 
-/// Returns whether a file belongs to a stack: a module declares neither a version nor a name.
+/// Returns whether a file declares a stack: a module has neither a version nor a name.
 fn says_stack(text: &str) -> bool {
     text.lines().any(|line| {
         ["stead", "stack"]

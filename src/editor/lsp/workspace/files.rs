@@ -1,4 +1,5 @@
-//! `Workspace`: open texts and files on disk, grouped by stack or module.
+//! `Workspace`: open texts and files on disk, grouped by stack or module. An open text always takes the place of its
+//! file: the editor may not have saved it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ use crate::model::source::Source;
 /// Checks a stack against those policies that need no live objects; returns the violations.
 pub type PolicyChecker = fn(&Stack) -> Vec<Diagnostic>;
 
-/// Access to the files on disk.
+/// Access to the files on disk, which the caller confines to what a stack may read.
 pub trait WorkspaceDisk {
     /// Returns the names and texts of a directory's stack files, except for those that
     /// are open; omits unreadable files.
@@ -51,12 +52,12 @@ pub trait WorkspaceDisk {
 pub(in crate::editor::lsp) struct TextFile {
     /// Path of the file.
     pub(in crate::editor::lsp) path: PathBuf,
-    /// Content of the file.
+    /// Content of the file, in the editor if it is open there.
     pub(in crate::editor::lsp) text: Arc<str>,
 }
 
 impl TextFile {
-    /// Returns the name of the file without its directory.
+    /// Returns the name of the file without its directory; empty if it is not UTF-8.
     pub(in crate::editor::lsp) fn name(&self) -> &str {
         self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
     }
@@ -66,7 +67,7 @@ impl TextFile {
         is_test_file(self.name())
     }
 
-    /// Returns the syntactic context at an offset, with the word up to there or the `whole` word.
+    /// Returns the syntactic context at a byte offset, with the word up to there or the `whole` word.
     pub(in crate::editor::lsp) fn cursor(&self, registry: &Registry, offset: usize, whole: bool) -> Cursor {
         let has_tests = self.has_tests();
         let is_block = |word: &str| word == "use" || registry.top_level().any(|kind| kind.name == word);
@@ -92,7 +93,7 @@ impl TextFile {
         Source::new(self.name(), self.text.clone())
     }
 
-    /// Returns the syntax of the file, by its name.
+    /// Returns the syntax of the file, by its name; YAML for an unknown extension.
     pub(in crate::editor::lsp) fn syntax(&self) -> Syntax {
         syntax_of(self.name()).unwrap_or(Syntax::Yaml)
     }
@@ -112,7 +113,7 @@ struct ParsedSymbols {
 #[derive(Debug)]
 pub(in crate::editor::lsp) struct Workspace {
     pub(in crate::editor::lsp) registry: Registry,
-    /// Checks the policies of a stack, if enabled.
+    /// Checks the policies of a stack; `None` does not check them.
     pub(in crate::editor::lsp) judge: Option<PolicyChecker>,
     open: BTreeMap<PathBuf, (String, Arc<str>)>,
     known: BTreeMap<PathBuf, ParsedSymbols>,
@@ -137,14 +138,14 @@ impl Workspace {
         Self { registry, judge: None, open, known, units: BTreeMap::new() }
     }
 
-    /// Opens a text, or replaces the open one.
+    /// Opens a text, or replaces the open one; returns its path, or `None` if the URI is not one of a file.
     pub(in crate::editor::lsp) fn open(&mut self, uri: &str, text: &str) -> Option<PathBuf> {
         let path = path_of(uri)?;
         self.open.insert(path.clone(), (uri.to_owned(), text.into()));
         Some(path)
     }
 
-    /// Applies changes to an open text, in order.
+    /// Applies changes to an open text, in order; returns its path, or `None` if it is not open.
     pub(in crate::editor::lsp) fn change(
         &mut self,
         uri: &str,
@@ -167,20 +168,20 @@ impl Workspace {
         Some(path)
     }
 
-    /// Closes a text; from then on the file on disk applies.
+    /// Closes a text; from then on the file on disk applies. Returns its path, or `None` if it is not open.
     pub(in crate::editor::lsp) fn close(&mut self, uri: &str) -> Option<PathBuf> {
         let path = path_of(uri)?;
         self.open.remove(&path).map(|_| path)
     }
 
-    /// Returns an open text.
+    /// Returns an open text; `None` if it is not open.
     pub(in crate::editor::lsp) fn text(&self, uri: &str) -> Option<TextFile> {
         let path = path_of(uri)?;
         let (_, text) = self.open.get(&path)?;
         Some(TextFile { text: text.clone(), path })
     }
 
-    /// Returns the directories of all open texts.
+    /// Returns the directories of all open texts, once for each text.
     pub(in crate::editor::lsp) fn directories(&self) -> impl Iterator<Item = &Path> {
         self.open.keys().filter_map(|path| path.parent())
     }
@@ -190,7 +191,7 @@ impl Workspace {
         self.open.get(path).map_or_else(|| uri_of(path), |(uri, _)| uri.clone())
     }
 
-    /// Returns all stack files of a directory, with the contents of open texts.
+    /// Returns all stack files of a directory, with the contents of open texts, sorted by path.
     pub(in crate::editor::lsp) fn stack_texts(
         &self,
         directory: &Path,
@@ -312,7 +313,7 @@ impl Workspace {
         around.filter_map(|path| Some((path, &self.known.get(path)?.names)))
     }
 
-    /// Returns the innermost declaration that contains a path.
+    /// Returns the innermost declaration that contains a path, such as `vm.web` for `vm.web.id`; `None` if none does.
     pub(in crate::editor::lsp) fn find_declaration(
         &self,
         directory: &Path,
@@ -330,7 +331,7 @@ impl Workspace {
         }
     }
 
-    /// Returns a place in a file whose names are known.
+    /// Returns the protocol's location of a byte range in an indexed file; `None` for another file.
     pub(in crate::editor::lsp) fn location(
         &self,
         file: &Path,
@@ -340,7 +341,7 @@ impl Workspace {
         Some(Location { uri: self.uri(file), range: LineIndex::new(&known.read).range(at.start, at.end) })
     }
 
-    /// Returns the protocol's ranges for several byte ranges in an indexed file.
+    /// Returns the protocol's ranges for several byte ranges in an indexed file; empty for another file.
     pub(in crate::editor::lsp) fn ranges<'w>(
         &self,
         file: &Path,
@@ -352,7 +353,7 @@ impl Workspace {
     }
 }
 
-/// Returns the path in a `file:` URI.
+/// Returns the path in a `file:` URI, decoded; `None` for another scheme, a bad escape, or a path that is not UTF-8.
 pub(in crate::editor::lsp) fn path_of(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = &rest[rest.find('/')?..];
@@ -369,7 +370,7 @@ pub(in crate::editor::lsp) fn path_of(uri: &str) -> Option<PathBuf> {
     String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
-/// Returns the `file:` URI of a path.
+/// Returns the `file:` URI of a path, percent-encoded.
 fn uri_of(path: &Path) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.to_string_lossy().bytes() {

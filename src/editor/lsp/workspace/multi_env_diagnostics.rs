@@ -1,6 +1,5 @@
-//! `DiagnosticsByEnvironment`: the problems of a stack in each of its environments. The
-//! selected environment is checked first.
-//! The others follow, one at a time if the stack is large, so that a keystroke never waits for all of them.
+//! `DiagnosticsByEnvironment`: the problems of a stack in each of its environments. The selected environment is checked
+//! first. The others follow, one at a time if the stack is large, so that a keystroke never waits for all of them.
 
 use std::sync::Arc;
 
@@ -28,8 +27,8 @@ pub(in crate::editor::lsp) struct DiagnosticsByEnvironment {
 }
 
 impl DiagnosticsByEnvironment {
-    /// Starts a new check with the selected environment. Problems that only other environments had stay until those
-    /// are checked again; their locations are adjusted to the new text.
+    /// Starts a new check with the selected environment; returns its sources. Problems that only other environments
+    /// had stay until those are checked again, with their locations adjusted to the new text: else they would blink.
     pub(in crate::editor::lsp) fn restart_with(
         &mut self,
         checked: CheckedConfig,
@@ -64,7 +63,7 @@ impl DiagnosticsByEnvironment {
         checked.sources
     }
 
-    /// Returns the environment to check next.
+    /// Returns the environment to check next and marks it as checked; `None` if none is left.
     pub(in crate::editor::lsp) fn next(&mut self) -> Option<Name> {
         self.left.pop()
     }
@@ -74,7 +73,7 @@ impl DiagnosticsByEnvironment {
         !self.left.is_empty()
     }
 
-    /// Records the problems of an environment.
+    /// Records the problems of an environment; no effect for an unknown one.
     pub(in crate::editor::lsp) fn add_environment(&mut self, name: &Name, found: Vec<Diagnostic>) {
         if let Some((_, known)) = self.others.iter_mut().find(|(other, _)| other == name) {
             *known = found;
@@ -95,7 +94,7 @@ impl DiagnosticsByEnvironment {
     }
 }
 
-/// How far the text after an edit moved.
+/// How far the text from the byte `from` on moved by an edit, in bytes.
 struct TextShift {
     from: u32,
     delta: i64,

@@ -1,4 +1,5 @@
-//! `EditorOverlay`: the files that a stack may read, with the contents of open editor texts instead of those on disk.
+//! `EditorOverlay`: the files that a stack may read, with the contents of open texts instead of those on disk. What a
+//! stack must not read stays closed to it.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, Read};
@@ -12,7 +13,7 @@ use crate::model::address::Name;
 /// Open texts by path.
 pub(in crate::editor::lsp) type OpenTexts = Rc<BTreeMap<PathBuf, Arc<str>>>;
 
-/// The files on disk, covered by the open texts.
+/// The files on disk, with the open texts in place of theirs.
 pub(in crate::editor::lsp) struct EditorOverlay {
     disk: Rc<dyn Files>,
     open: OpenTexts,
@@ -23,7 +24,7 @@ pub(in crate::editor::lsp) struct EditorOverlay {
 }
 
 impl EditorOverlay {
-    /// Returns the files of a directory, covered by the open texts.
+    /// Returns the files of a directory, with the open texts in place of theirs.
     pub(in crate::editor::lsp) fn new(disk: Box<dyn Files>, open: OpenTexts, directory: &Path) -> Self {
         let disk: Rc<dyn Files> = Rc::from(disk);
         let root = directory.ancestors().nth(disk.path_from_root().len()).unwrap_or(directory).to_owned();

@@ -1,8 +1,9 @@
-//! References in source text: `$a.b`, and the dotted names inside `${…}`.
+//! References in source text: `$a.b`, and the dotted names inside `${…}`. They are found without parsing the
+//! expression, so that an unfinished one has references, too.
 
 use std::ops::Range;
 
-/// Returns all paths that a text refers to by `$`, each with its byte range.
+/// Returns all paths that a text refers to by `$`, without the `$`, each with its byte range. `$$` is no reference.
 pub(in crate::editor::lsp) fn scan_references(text: &str) -> Vec<(&str, Range<usize>)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -74,7 +75,8 @@ fn is_path(c: char) -> bool {
     is_chain(c) || c == '-'
 }
 
-/// Returns the incomplete reference at the end of a text: `$vpc.ma`, `${f(vpc.ma`.
+/// Returns the incomplete reference at the end of a text, without the `$`: `vpc.ma` for `$vpc.ma` and `${f(vpc.ma`.
+/// Empty just after the `$`; `None` if there is no reference.
 pub(in crate::editor::lsp) fn unfinished_reference(text: &str) -> Option<&str> {
     let line = text.rsplit('\n').next().unwrap_or_default();
     let open = line.rfind("${").filter(|open| !line[open + 2..].contains('}'));

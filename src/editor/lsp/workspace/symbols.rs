@@ -1,4 +1,5 @@
-//! `FileSymbols`: the declarations in the files of a directory, and the references to each of them.
+//! `FileSymbols`: the declarations in one file, and the references in it. Read from the parsed document, without
+//! evaluating it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,11 +22,12 @@ pub(in crate::editor::lsp) struct DeclaredName {
     pub(in crate::editor::lsp) kind: Option<&'static Kind>,
     /// Byte range of the name.
     pub(in crate::editor::lsp) at: Range<usize>,
-    /// For a resource or module with `for_each`: the keys of its instances, as far as they are literal.
+    /// The keys of the instances, as far as they are literal; `None` for a block without `for_each`.
     pub(in crate::editor::lsp) keys: Option<Vec<String>>,
     /// Whether the block sets `name` itself.
     pub(in crate::editor::lsp) named: bool,
-    /// The value in source form, if it is short.
+    /// The value in source form, at most 80 characters; empty if it has several lines or is a block. A secret's
+    /// default is omitted.
     pub(in crate::editor::lsp) text: String,
 }
 
@@ -34,7 +36,7 @@ pub(in crate::editor::lsp) struct DeclaredName {
 pub(in crate::editor::lsp) struct FileSymbols {
     /// Declarations by path: `vm.web`, `vars.size`, `cluster.jobs.node_pools.batch`.
     pub(in crate::editor::lsp) declared: BTreeMap<String, DeclaredName>,
-    /// References: the path without its `$`, and its byte range.
+    /// References in the order of the text: the path without its `$`, and its byte range.
     pub(in crate::editor::lsp) references: Vec<(String, Range<usize>)>,
     /// Paths of variables that environments set: `environments.prod.vars.size`.
     pub(in crate::editor::lsp) set: Vec<String>,
@@ -48,7 +50,7 @@ pub(in crate::editor::lsp) struct FileSymbols {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::editor::lsp) struct ModuleCall {
     pub(in crate::editor::lsp) name: String,
-    /// Path of the module's directory, as written in the source.
+    /// Path of the module's directory, as written in the source; empty if the block has none.
     pub(in crate::editor::lsp) source: String,
     /// Names of the variables that the block sets.
     pub(in crate::editor::lsp) gives: Vec<String>,
@@ -224,7 +226,7 @@ fn key_names(node: &Node) -> Vec<String> {
     }
 }
 
-/// Returns the texts of a list, or the single text.
+/// Returns the scalars of a list, or the single scalar, as strings.
 fn text_values(node: &Node) -> Vec<String> {
     let text = |node: &Node| node.scalar().map(|scalar| scalar.text.to_string());
     match &node.value {
