@@ -1,4 +1,4 @@
-//! The emulator over TCP: what a client meets that the pure world does not show.
+//! The emulator over TCP: what the tests of the pure world cannot show.
 #![allow(
     missing_docs,
     clippy::disallowed_methods,
@@ -24,7 +24,7 @@ use stead::emulator::server::{
 use stead::kinds::REGISTRY;
 use stead::model::schema;
 
-/// A server and a client of it.
+/// A running server and a client of it.
 struct Service {
     running: EmulatorHandle,
     client: Client,
@@ -88,7 +88,7 @@ impl Service {
     }
 }
 
-/// Options without a limiter, whose clock stands unless it is moved.
+/// Returns options without a rate limit, with a clock that stands still unless the test moves it.
 fn calm() -> EmulatorOptions {
     EmulatorOptions { limited: false, speed: Some(0.0), ..EmulatorOptions::default() }
 }

@@ -8,7 +8,7 @@ fn measure(files: &[(&str, &str)]) -> Dependencies {
     Dependencies::measure(&files)
 }
 
-/// Returns each dependency as `from -> to`.
+/// Returns each dependency of the sources as `from -> to`, sorted.
 fn edges(files: &[(&str, &str)]) -> Vec<String> {
     let dependencies = measure(files);
     let name = |index: usize| dependencies.modules.all[index].name();
@@ -18,7 +18,7 @@ fn edges(files: &[(&str, &str)]) -> Vec<String> {
     found
 }
 
-/// Returns the modules of each cycle.
+/// Returns the names of the modules of each cycle, the largest cycle first.
 fn cycles(files: &[(&str, &str)]) -> Vec<Vec<String>> {
     let dependencies = measure(files);
     let names =

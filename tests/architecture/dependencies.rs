@@ -43,15 +43,15 @@ pub struct ForeignImpl {
     pub type_name: String,
 }
 
-/// The files and what ties them.
+/// The modules, and the dependencies between their files.
 pub struct Dependencies {
     pub modules: Modules,
-    /// From file to file, with the names that tie them.
+    /// Dependencies from file to file by index, with the names that cause each.
     pub edges: BTreeMap<usize, BTreeMap<usize, BTreeSet<String>>>,
     pub foreign_impls: Vec<ForeignImpl>,
     /// The file that defines an inherent function of a type.
     functions: BTreeMap<(TypeId, String), usize>,
-    /// Top folder and method name: the files that define a method of that name.
+    /// By top folder and method name: the files that define a method of that name.
     methods: BTreeMap<(String, String), BTreeSet<usize>>,
 }
 
@@ -115,7 +115,7 @@ impl Dependencies {
         self.modules.all[module].file
     }
 
-    /// Returns the dependency on a module that is named without an item in it.
+    /// Returns the dependency on a module that is named without an item in it; `None` for the module file of a folder.
     fn module_edge(&self, from: usize, to: usize) -> Option<(usize, usize, String)> {
         let file = self.file_of(to);
         let is_map = self.modules.all[file].is_folder();
@@ -154,13 +154,13 @@ impl Dependencies {
         edges
     }
 
-    /// Returns the dependency on the file that defines an inherent function, if it is not the type's.
+    /// Returns the dependency on the file that defines an inherent function; `None` if that is the type's own file.
     fn function_edge(&self, from: usize, type_id: &TypeId, name: &str) -> Option<(usize, usize, String)> {
         let file = *self.functions.get(&(type_id.clone(), name.to_owned()))?;
         (file != self.file_of(type_id.0)).then(|| (self.file_of(from), file, format!(".{name}()")))
     }
 
-    /// Returns the type of a receiver, if it is one of ours.
+    /// Returns the type of a receiver; `None` if it is unknown or from another crate.
     fn receiver_type(&self, from: usize, receiver: &Receiver) -> Option<TypeId> {
         let type_id = self.modules.resolve(from, &receiver.variable).item?;
         let Some(field) = &receiver.field else { return Some(type_id) };
@@ -169,8 +169,8 @@ impl Dependencies {
         self.modules.resolve(module, field_type).item
     }
 
-    /// Returns the dependency that a method call is. Where the type of the receiver is known, so is the method; else
-    /// the name decides, if one file of the top folder defines a method of that name.
+    /// Returns the dependency that a method call causes, if any. Where the type of the receiver is known, so is the
+    /// method; else the name decides, if exactly one file of the top folder defines a method of that name.
     fn call_edge(
         &self,
         from: usize,
@@ -218,7 +218,7 @@ impl Dependencies {
         groups
     }
 
-    /// Returns a group of a cycle in text: each file with those of the group that it depends on, and why.
+    /// Describes a cycle: each file with the files of the cycle that it depends on, and the names that cause it.
     pub fn describe(&self, group: &[usize]) -> String {
         let mut prefix = self.modules.all[group[0]].path.clone();
         for index in group {
@@ -242,7 +242,7 @@ impl Dependencies {
     }
 }
 
-/// Lists the first names of a set.
+/// Lists the first names of a set and counts the rest.
 fn abbreviate(names: &BTreeSet<String>) -> String {
     const SHOWN: usize = 3;
     let first: Vec<_> = names.iter().take(SHOWN).map(String::as_str).collect();

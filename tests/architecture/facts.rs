@@ -13,9 +13,9 @@ use crate::tokens;
 /// A path as written, segment by segment.
 pub type Segments = Vec<String>;
 
-/// One name that a `use` item brings in.
+/// One name that a `use` item imports.
 pub struct Import {
-    /// The name that it has from then on; empty for a glob.
+    /// The name in the importing module; empty for a glob.
     pub name: String,
     pub segments: Segments,
     pub is_glob: bool,
@@ -36,7 +36,7 @@ pub struct InherentImpl {
 pub struct Receiver {
     /// The type of the variable.
     pub variable: Segments,
-    /// The field of it that is the receiver.
+    /// The field of the variable that is the receiver; `None` if the variable itself is.
     pub field: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Facts {
     pub items: BTreeSet<String>,
     pub imports: Vec<Import>,
     pub paths: BTreeSet<Segments>,
-    /// The types of the fields that have a path for type, by struct and field.
+    /// The types of the fields whose type is a path, by struct and field.
     pub fields: BTreeMap<(String, String), Segments>,
     pub calls: BTreeSet<(Option<Receiver>, String)>,
     pub inherent: Vec<InherentImpl>,
@@ -59,7 +59,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Parses a file. Panics if it is not Rust.
+    /// Parses a file; panics if it is not valid Rust.
     pub fn parse(path: &str, text: &str) -> Vec<Self> {
         let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}"));
         if is_test(&file.attrs) {
@@ -184,7 +184,7 @@ impl Collector {
         }
     }
 
-    /// Returns the type of a variable: `self`, or a parameter whose type is written as a path.
+    /// Returns the type of a variable: `self`, or a parameter whose type is written as a path; `None` for any other.
     fn type_of(&self, variable: &str) -> Option<Segments> {
         if variable == "self" {
             return self.self_type();
@@ -436,7 +436,7 @@ fn type_path(of: &Type) -> Option<Segments> {
     }
 }
 
-/// Returns whether the attributes leave an item out of every build that is not a test.
+/// Returns whether the attributes compile an item for tests only.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         if attribute.path().is_ident("test") {

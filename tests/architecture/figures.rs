@@ -10,10 +10,10 @@ use std::sync::LazyLock;
 use crate::dependencies::Dependencies;
 use crate::{CROWDED_FOLDERS, FIGURES, Figures, ORDER, RECURSIONS, layers, order, sources};
 
-/// Most lines of a product file.
+/// Maximum number of lines of a product file.
 const LONG: usize = 500;
 
-/// Most entries of a folder.
+/// Maximum number of entries of a folder.
 const MOST_ENTRIES: usize = 15;
 
 /// Maximum number of modules in a folder of `RECURSIONS`.
@@ -22,7 +22,7 @@ const MAX_RECURSION: usize = 6;
 /// Folders that list what the service or the program has, one entry each.
 const CATALOGS: &[&str] = &["kinds", "cli/commands"];
 
-/// Fails if a figure is not the one that is written down.
+/// Fails if a figure differs from the one that is written down, in either direction.
 fn compare(what: &str, limit: usize, measured: usize, detail: &str) {
     assert!(measured <= limit, "{what}: {measured}, and at most {limit} are allowed\n{detail}");
     assert!(
@@ -41,7 +41,7 @@ fn limit(folder: &str) -> Figures {
     FIGURES.iter().find(|(name, _)| *name == folder).map(|(_, figures)| *figures).unwrap_or_default()
 }
 
-/// What is counted in a top folder: how many, and a description in lines.
+/// Findings of one kind in a top folder: their number, and a description in lines.
 struct Finding {
     folder: String,
     count: usize,
@@ -69,11 +69,11 @@ fn compare_folders(what: &str, figure: impl Fn(Figures) -> usize, found: &[Findi
     }
 }
 
-/// Measured once for all tests.
+/// The dependencies of `src`, measured once for all tests.
 static MEASURED: LazyLock<Dependencies> =
     LazyLock::new(|| Dependencies::measure(&sources::product_files()));
 
-/// Returns the folder if a cycle is a recursion that may stay: it has all modules of a listed folder, six at most.
+/// Returns the folder of `RECURSIONS` whose modules are exactly those of a cycle, six at most; else `None`.
 fn recursion_folder(group: &[usize]) -> Option<&'static str> {
     let path = |index: usize| MEASURED.modules.all[index].path.join("/");
     let is_below = |index: usize, folder: &str| path(index).starts_with(&format!("{folder}/"));

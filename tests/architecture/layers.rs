@@ -1,4 +1,4 @@
-//! Rules between the top folders of `src/`: which may import which, which do IO, and what every file keeps to.
+//! Rules between the top folders of `src/`: which may import which, which do IO, and what every file must have.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::sources::{files, src};
 
-/// Folder, and the folders it may name, bottom floor first.
+/// Each folder, and the folders that it may name; lower layers first.
 pub const MAY_NAME: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("kinds", &["model"]),
@@ -24,8 +24,8 @@ pub const MAY_NAME: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Floors that touch no file, socket, clock, thread or environment, with the files inside them that
-/// are the edge and may.
+/// Layers that use no file, socket, clock, thread or environment, with the files inside them that are an edge and
+/// may.
 const PURE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("kinds", &[]),
@@ -35,7 +35,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("editor", &[]),
 ];
 
-/// Words of IO that a pure floor does not contain.
+/// Paths of IO that a pure layer must not contain.
 const IO: &[&str] = &[
     "std::fs::",
     "std::net::",
@@ -49,13 +49,13 @@ const IO: &[&str] = &[
     "Instant::now",
 ];
 
-/// Kinds whose names are plain words of other documents too.
+/// Kinds whose names are also ordinary words in other documents, so that their literals are allowed.
 const PLAIN_WORDS: &[&str] = &["\"project\"", "\"api_key\""];
 
-/// Most lines of a file.
+/// Maximum number of lines of a file.
 const MOST_LINES: usize = 600;
 
-/// Every source file below a folder as `(path from src, text without its tests)`.
+/// Returns every source file below a folder as `(path from src, source without its tests)`.
 fn sources(folder: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let root = src().join(folder);

@@ -1,4 +1,4 @@
-//! Judges the structure of `src/`: which folder may import which, and how the modules depend on each other.
+//! Checks the structure of `src/`: which folder may import which, and how the modules depend on each other.
 //!
 //! `layers` holds the rules between the top folders. The other parts measure what is inside of them: `facts` reads a
 //! file with `syn`, `modules` resolves paths, `dependencies` finds which file depends on which, `figures` compares the

@@ -15,7 +15,7 @@ pub struct Module {
     pub facts: Facts,
     /// Index of the module whose file contains this one: itself, except for inline modules.
     pub file: usize,
-    /// Path of the file below `src`; empty where there is none.
+    /// Path of the file below `src`; empty for a folder without a module file.
     pub file_path: String,
     children: BTreeMap<String, usize>,
     parent: Option<usize>,
@@ -38,7 +38,7 @@ impl Module {
     }
 }
 
-/// What a path means.
+/// What a path resolves to; empty if it leaves the crate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Meaning {
     pub module: Option<usize>,
@@ -58,7 +58,7 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Parses the files; leaves out those that hold tests, and the modules that are declared for tests only.
+    /// Parses the files, except for test files and modules that are declared for tests only.
     pub fn parse(files: &[(String, String)]) -> Self {
         let mut modules = Self { all: Vec::new(), index: BTreeMap::new() };
         modules.add_path(&[]);
@@ -79,7 +79,7 @@ impl Modules {
         modules
     }
 
-    /// Returns the index of a module, adding it and those above it where they are missing.
+    /// Returns the index of a module; adds it and its parents if they are missing.
     fn add_path(&mut self, path: &[String]) -> usize {
         if let Some(&index) = self.index.get(path) {
             return index;
@@ -119,7 +119,7 @@ impl Modules {
         self.all[index].path.starts_with(&self.all[above].path)
     }
 
-    /// Follows a path that is written in a module.
+    /// Resolves a path that is written in the module `from`.
     pub fn resolve(&self, from: usize, segments: &[String]) -> Meaning {
         Search { modules: self, active: BTreeSet::new() }.resolve(from, segments)
     }
@@ -128,7 +128,7 @@ impl Modules {
 /// One search for the meaning of a path.
 struct Search<'a> {
     modules: &'a Modules,
-    /// The lookups that are under way: an import may lead back to itself.
+    /// The lookups in progress: an import may lead back to itself.
     active: BTreeSet<(usize, &'a str)>,
 }
 
@@ -172,7 +172,7 @@ impl Search<'_> {
         Meaning::default()
     }
 
-    /// Finds what a name means in a module.
+    /// Resolves a name in a module.
     fn look_up(&mut self, index: usize, name: &str) -> Meaning {
         let module = &self.modules.all[index];
         let mut meaning = Meaning { module: module.children.get(name).copied(), ..Meaning::default() };
@@ -210,7 +210,7 @@ impl Search<'_> {
     }
 }
 
-/// Parses the files on every core: this is most of the time.
+/// Parses the files on all cores: parsing takes most of the test's time.
 fn parse_all(files: &[&(String, String)]) -> Vec<Vec<Facts>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let parse = |part: &[&(String, String)]| -> Vec<Vec<Facts>> {
@@ -223,7 +223,7 @@ fn parse_all(files: &[&(String, String)]) -> Vec<Vec<Facts>> {
     })
 }
 
-/// Returns whether a file holds tests: it is called `tests.rs` or is in a folder `tests`.
+/// Returns whether a file contains tests: its name is `tests.rs`, or it is in a folder `tests`.
 pub fn is_test_file(path: &str) -> bool {
     path.split('/').any(|part| part == "tests" || part == "tests.rs")
 }

@@ -1,4 +1,4 @@
-//! The order of the parts inside a folder.
+//! The order of the parts inside a folder: a part may depend on those before it only.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use crate::dependencies::Dependencies;
 /// One row of the table: a folder below `src`, and its entries, lower parts first.
 pub type Row<'a> = (&'a str, &'a [&'a str]);
 
-/// Returns what contradicts the table: a dependency to the right, an entry or a folder that does not exist, and an
-/// entry that a listed folder does not list.
+/// Returns what violates the table: a dependency to the right, an entry or a folder that does not exist, and an
+/// entry that a listed folder does not list. Empty if nothing does.
 pub fn violations(dependencies: &Dependencies, order: &[Row<'_>]) -> Vec<String> {
     order.iter().flat_map(|row| row_violations(dependencies, row)).collect()
 }

@@ -1,4 +1,4 @@
-//! `stead do`: what happens once, at once, on the emulator.
+//! `stead do`: one-off actions on objects, on the emulator.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! Bad input of every sort: one clear error each, the right exit code, and nothing lost or sent.
+//! Bad input of every kind: one clear error each, the right exit code, and nothing is lost or sent.
 #![allow(clippy::disallowed_methods, reason = "tests make files that nobody should have")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use crate::case::Case;
 
 const STACK: &str = "stead: 1\nstack: bad\nproject:\n  home: { name: home }\n";
 
-/// A stack file, and what its one error says.
+/// Name of the case, stack file, and the words of its only error.
 const FILES: &[(&str, &[u8], &[&str])] = &[
     ("unknown key", b"stead: 1\nstack: s\nvpc:\n  main: { cdir: 10.0.0.0/16 }\n", &["cdir", "stead.yaml:4:11", "cidr"]),
     ("duplicate key", b"stead: 1\nstack: s\nstack: t\n", &["stack", "stead.yaml"]),

@@ -1,5 +1,5 @@
-//! Bounds on memory and work, whatever a stack or the service sends: the system kills a run that takes
-//! more.
+//! Bounds on memory and processor time, whatever a stack or the service sends: the system kills a run that exceeds
+//! them.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive real processes")]
 
 use std::io::{Read, Write};
@@ -8,10 +8,10 @@ use std::process::Command;
 
 use crate::case::{Case, Run, STEAD};
 
-/// Kilobytes of addresses that a run may have: its own code and stacks are in them.
+/// Kilobytes of address space that a run may have; its code and stacks are included.
 const MEMORY: usize = 1 << 20;
 
-/// Seconds of the processor. Not of the clock: a busy machine takes nothing from them.
+/// Seconds of processor time. Wall clock time would depend on the load of the machine.
 const WORK: usize = 60;
 
 /// Runs the binary under the bounds.
@@ -32,7 +32,7 @@ fn bounded(case: &Case, args: &str, service: Option<&str>) -> Run {
     Run::of(&command.output().unwrap())
 }
 
-/// A thousand million texts out of a few lines, depths of every kind, and more than is read.
+/// Stacks of a few lines that expand to a billion values, nest deeply, or exceed a limit, by name.
 fn bombs() -> Vec<(&'static str, String)> {
     let mut aliases = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..12 {
@@ -74,7 +74,7 @@ fn no_stack_exceeds_the_time_and_memory_limits() {
     }
 }
 
-/// Bits as deflate packs them.
+/// A bit stream as deflate packs it, least significant bit first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,
@@ -94,7 +94,7 @@ impl Bits {
     }
 }
 
-/// Spaces, 258 of them in 13 bits: gzip by hand, with the code that deflate fixes.
+/// Returns a gzip file of `spaces` blanks, 258 of them in 13 bits (fixed Huffman codes).
 fn squeezed(spaces: usize) -> Vec<u8> {
     let mut bits = Bits::default();
     // The last block, in the fixed code; a space; then copies of what stands one place before.
@@ -111,7 +111,7 @@ fn squeezed(spaces: usize) -> Vec<u8> {
     file
 }
 
-/// Answers every request with the same, until nobody asks any more.
+/// Starts a server that answers every request with the same response; returns its URL.
 fn service(head: &'static str, body: Vec<u8>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -161,7 +161,7 @@ fn no_response_exceeds_the_time_and_memory_limits() {
     });
 }
 
-/// What is squeezed comes out again: otherwise the test above would test nothing.
+/// Checks the encoder above: with invalid gzip the test would not reach the limit.
 #[test]
 fn the_gzip_encoder_of_the_test_writes_valid_gzip() {
     use std::process::Stdio;

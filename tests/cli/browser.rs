@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const INSTALL: &str = "install Chromium: apt-get install chromium";
-/// No answer takes as long; a browser that hangs fails the test.
+/// Timeout of one answer: a browser that hangs fails the test.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A browser with one page.
@@ -20,9 +20,9 @@ pub struct Browser {
     messages: Receiver<Value>,
     calls: u64,
     session: Option<String>,
-    /// What the browser told of its own accord.
+    /// The events that the browser sent.
     events: Vec<Value>,
-    /// Where it keeps its things.
+    /// Directory of the browser's profile, removed with the browser.
     _profile: TempDir,
 }
 
@@ -97,13 +97,13 @@ impl Browser {
         }
     }
 
-    /// Opens an address, and waits until it is loaded.
+    /// Opens a URL and waits until the page is loaded.
     pub fn go(&mut self, url: &str) {
         self.call("Page.navigate", &json!({"url": url}));
         self.until(&format!("location.href === {} && document.readyState === 'complete'", json!(url)));
     }
 
-    /// Returns the value of an expression on the page, or of the promise that it is.
+    /// Returns the value of an expression on the page, or of the promise that it returns; panics if it throws.
     pub fn value(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let mut answer = self.call("Runtime.evaluate", &params);
@@ -111,7 +111,7 @@ impl Browser {
         answer["result"]["value"].take()
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is true; panics after 20 seconds.
     #[track_caller]
     pub fn until(&mut self, expression: &str) {
         let script = format!(
@@ -151,7 +151,7 @@ impl Browser {
         }
     }
 
-    /// Returns what a kind of event told so far.
+    /// Returns the parameters of all events of a kind so far.
     pub fn told(&self, method: &str) -> Vec<&Value> {
         self.events.iter().filter(|event| event["method"] == method).map(|event| &event["params"]).collect()
     }

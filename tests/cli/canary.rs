@@ -1,5 +1,5 @@
-//! Sixty planted secrets, in every place that takes one, looked for in every form in everything that
-//! any command says or writes.
+//! Sixty planted secrets, in every place that takes one. The tests search for each of them, in every encoding, in all
+//! that any command prints or writes.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::case::{Case, Run};
 use crate::forms;
 
-/// Secret number `n`: long enough to be unique, with characters that JSON and URLs write otherwise.
+/// Returns secret number `n`: unique, and with characters that JSON and URLs escape.
 fn planted(n: usize) -> String {
     format!("cnry{n:02}\"q\\z~{}é", n * 7919 % 1000)
 }
 
-/// One without such characters, where none can stand.
+/// Returns a secret without such characters, for places that cannot contain them.
 fn plain(n: usize) -> String {
     format!("cnry{n:02}plain{}", n * 7919 % 1000)
 }
@@ -20,7 +20,7 @@ fn plain(n: usize) -> String {
 /// A secret in every encoding, by the encoding's name.
 type Forms = Vec<(&'static str, Vec<u8>)>;
 
-/// Everything that was said or written, by what said it.
+/// The planted secrets, and what was printed or written, by its origin.
 struct Catch {
     secrets: Vec<(String, Forms)>,
     looked: usize,
@@ -46,7 +46,7 @@ impl Catch {
         Run::of(&output)
     }
 
-    /// Looks through all files that no secret was put into on purpose.
+    /// Searches all files of a folder, except those that contain a secret on purpose.
     fn files(&mut self, folder: &Path, but: &[PathBuf]) {
         for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if but.contains(&path) {
@@ -61,12 +61,12 @@ impl Catch {
     }
 }
 
-/// A quoted YAML text.
+/// Returns a single-quoted YAML scalar.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Variables 0..50 by the way they are given: environment, file, `from_file`, flag, in the stack.
+/// Returns a stack with the variables 0..50, given in each way: environment, file, `from_file`, flag, in the stack.
 fn stack(more: &str) -> String {
     let mut text =
         String::from("stead: 1\nstack: shop\nenvironments: { prod: { default: true } }\nvars:\n");
@@ -114,12 +114,12 @@ fn case() -> (Case, Vec<(&'static str, String)>, Catch) {
     (case, given, Catch { secrets, looked: 0 })
 }
 
-/// The flags that give the variables 30..40.
+/// Returns the flags that set the variables 30..40.
 fn flags() -> String {
     (30..40).fold(String::new(), |flags, n| format!("{flags} --var s{n}={}", planted(n)))
 }
 
-/// What is asked of a stack that was applied.
+/// Commands to run on a stack that was applied.
 const ONCE_APPLIED: &[&str] = &[
     "apply --yes -v",
     "ls -o wide",
@@ -205,7 +205,7 @@ fn no_planted_secret_is_printed_or_written() {
     assert!(catch.looked > 60, "{}", catch.looked);
 }
 
-/// Answers every request with an error, and records the requests.
+/// Starts a server that answers every request with an error; returns its address and the bytes that it receives.
 fn listener() -> (String, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
     use std::io::{Read, Write};
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -224,7 +224,7 @@ fn listener() -> (String, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
     (address, heard)
 }
 
-/// Places of shared ledgers with passwords in them, well formed and not.
+/// Returns locations of shared ledgers that contain passwords, valid and invalid ones.
 fn ledger_places(address: &str) -> Vec<String> {
     vec![
         format!("postgres://me:{}@127.0.0.1:1/db", plain(70)),
@@ -245,7 +245,7 @@ fn ledger_places(address: &str) -> Vec<String> {
     ]
 }
 
-/// Addresses of the service with passwords in them, good ones and bad ones.
+/// Returns URLs of the service that contain passwords, valid and invalid ones.
 fn service_addresses() -> Vec<String> {
     vec![
         format!("https://me:{}@127.0.0.1:1", plain(70)),
@@ -257,7 +257,7 @@ fn service_addresses() -> Vec<String> {
     ]
 }
 
-/// Passwords of shared ledgers: in addresses and in variables, and in what the places are told.
+/// Covers passwords of shared ledgers in URLs and in variables, and what is sent to the servers.
 #[test]
 fn no_password_of_a_shared_ledger_is_printed_or_written() {
     let case = Case::new()
@@ -320,7 +320,7 @@ fn no_password_of_a_shared_ledger_is_printed_or_written() {
     catch.look("what the places were told", told.as_bytes());
 }
 
-/// The key that `login` stores is in its file, and nowhere else; after `logout` it is nowhere.
+/// The key that `login` stores is in its file only, and nowhere after `logout`.
 #[test]
 fn a_stored_key_is_in_its_file_only() {
     use std::io::Write;
@@ -362,7 +362,7 @@ fn a_stored_key_is_in_its_file_only() {
     catch.files(&case.path(""), &[case.path("cloud")]);
 }
 
-/// Everything that goes wrong with a secret in hand.
+/// Covers the errors that concern a secret.
 #[test]
 fn no_error_quotes_a_secret() {
     let (case, given, mut catch) = case();
@@ -421,7 +421,7 @@ fn no_error_quotes_a_secret() {
     assert_ne!(run.code, 0);
 }
 
-/// What other processes of the machine can see of a run, and what is left of a crash.
+/// Covers what other processes of the machine can see of a run, and what remains after a crash.
 #[test]
 fn arguments_contain_no_key_and_no_core_dump_is_written() {
     let case = Case::new().emulator();

@@ -1,4 +1,4 @@
-//! `Case`: a directory with a stack in it, an emulator of its own, and the real binary run on both.
+//! `Case`: a temporary directory with a stack, an emulator process of its own, and the real binary run on both.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive real processes")]
 
 use std::fs;
@@ -18,13 +18,13 @@ use tempfile::TempDir;
 /// The binary under test.
 pub const STEAD: &str = env!("CARGO_BIN_EXE_stead");
 
-/// A stack's directory, and perhaps an emulator.
+/// A stack's directory, and its emulator if one was started. Dropping it ends the emulator.
 pub struct Case {
     dir: TempDir,
     emulator: Option<Emulator>,
 }
 
-/// What a run of the binary printed.
+/// Exit code and output of a run of the binary.
 pub struct Run {
     pub code: i32,
     pub stdout: String,
@@ -32,12 +32,12 @@ pub struct Run {
 }
 
 impl Case {
-    /// An empty directory.
+    /// Returns a case with an empty directory.
     pub fn new() -> Self {
         Self { dir: TempDir::new().unwrap(), emulator: None }
     }
 
-    /// A copy of an example's files.
+    /// Returns a case with a copy of an example's files.
     pub fn example(name: &str) -> Self {
         let case = Self::new();
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(name);
@@ -51,20 +51,20 @@ impl Case {
         self
     }
 
-    /// Writes a file of a case that is under way.
+    /// Writes a file, with its parent directories.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
         fs::write(self.path(name), text).unwrap();
     }
 
-    /// Replaces a text in a file; it must be there.
+    /// Replaces the first occurrence of a string in a file; panics if there is none.
     pub fn edit(&self, name: &str, from: &str, to: &str) {
         let text = fs::read_to_string(self.path(name)).unwrap();
         assert!(text.contains(from), "{name} has no {from:?}");
         fs::write(self.path(name), text.replacen(from, to, 1)).unwrap();
     }
 
-    /// Starts an emulator process, 1,000 times as fast as life.
+    /// Starts an emulator process whose clock runs 1,000 times as fast as real time.
     pub fn emulator(mut self) -> Self {
         self.emulator = Some(Emulator::start(&self.path("cloud"), &[]));
         self
@@ -76,12 +76,12 @@ impl Case {
         self
     }
 
-    /// The emulator of this case.
+    /// Returns the emulator; panics if none was started.
     pub fn cloud(&self) -> &Emulator {
         self.emulator.as_ref().expect("this case has an emulator")
     }
 
-    /// Writes a key that signs plans as `NAME.pem` and `NAME.pub`, in the forms of openssl.
+    /// Writes a key pair for signing plans as `NAME.pem` and `NAME.pub`, in openssl's formats.
     pub fn signing_key(&self, name: &str, seed: u8) {
         let pem = |kind: &str, der: &[u8]| {
             format!("-----BEGIN {kind} KEY-----\n{}\n-----END {kind} KEY-----\n", STANDARD.encode(der))
@@ -95,12 +95,12 @@ impl Case {
         fs::set_permissions(self.path(&format!("{name}.pem")), fs::Permissions::from_mode(0o600)).unwrap();
     }
 
-    /// A path below the directory.
+    /// Returns a path below the directory.
     pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// The command, ready to run: in the directory, with a clean environment.
+    /// Returns the command, ready to run: in the directory, with a clean environment.
     pub fn command(&self, args: &str) -> Command {
         let mut command = Command::new(STEAD);
         command.current_dir(self.dir.path()).args(args.split_whitespace()).stdin(Stdio::null());
@@ -117,7 +117,7 @@ impl Case {
         command
     }
 
-    /// Runs the binary.
+    /// Runs the binary; arguments are separated by blanks, without quotes.
     pub fn run(&self, args: &str) -> Run {
         Run::of(&self.command(args).output().unwrap())
     }
@@ -138,7 +138,7 @@ impl Case {
 }
 
 impl Run {
-    /// What a process printed.
+    /// Reads the result of a process; a signal counts as exit code -1.
     pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code().unwrap_or(-1),
@@ -147,17 +147,17 @@ impl Run {
         }
     }
 
-    /// Standard output as JSON.
+    /// Parses standard output as JSON; panics if it is not.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}", self.stdout))
     }
 
-    /// Both streams, for looking for words.
+    /// Returns both streams, for searches.
     pub fn all(&self) -> String {
         format!("{}\n{}", self.stdout, self.stderr)
     }
 
-    /// Expects words in the order given, anywhere in both streams.
+    /// Expects words in this order in standard output followed by standard error.
     pub fn says(&self, words: &[&str]) -> &Self {
         let all = self.all();
         let mut rest = all.as_str();
@@ -169,7 +169,7 @@ impl Run {
     }
 }
 
-/// Copies the files of a directory and of those below it, but for what stead keeps there.
+/// Copies the files of a directory and its subdirectories, except for stead's own.
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
@@ -211,7 +211,7 @@ impl Emulator {
         Self { child, url: text("url"), key: text("api_key") }
     }
 
-    /// The process's number.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -224,17 +224,17 @@ impl Emulator {
         self.send("DELETE", path, &Value::Null, &header);
     }
 
-    /// Makes an object in a project behind the client's back; returns the answer.
+    /// Creates an object in a project behind the client's back; returns the response.
     pub fn make(&self, path: &str, body: &Value, project: &str) -> Value {
         self.send("POST", path, body, &format!("X-Project-ID: {project}\r\n"))
     }
 
-    /// Sends a control request and returns its JSON.
+    /// Sends a request, usually to the emulator's own endpoints, and returns the response's JSON.
     pub fn control(&self, method: &str, path: &str, body: &Value) -> Value {
         self.send(method, path, body, "")
     }
 
-    /// Sends a request, again when the limiter says so, and returns the JSON of its answer.
+    /// Sends a request, again after a 429, and returns the JSON of the response.
     fn send(&self, method: &str, path: &str, body: &Value, headers: &str) -> Value {
         loop {
             let (head, body) = self.exchange(method, path, body, headers);
@@ -267,7 +267,7 @@ impl Emulator {
         (head.to_owned(), body.to_owned())
     }
 
-    /// Every request so far as `(seq, "METHOD /path", status)`, the control calls left out.
+    /// Returns every request to the service so far as `(seq, "METHOD /path", status)`.
     pub fn requests(&self) -> Vec<(u64, String, u64)> {
         let mut rows: Vec<(u64, String, u64)> = Vec::new();
         loop {
@@ -284,7 +284,7 @@ impl Emulator {
         }
     }
 
-    /// Requests that could change something, from a number on.
+    /// Returns the requests after number `seq` that are not reads.
     pub fn mutations_since(&self, seq: u64) -> Vec<String> {
         self.requests()
             .into_iter()
@@ -293,18 +293,18 @@ impl Emulator {
             .collect()
     }
 
-    /// The number of the last request.
+    /// Returns the number of the last request; 0 before the first.
     pub fn last(&self) -> u64 {
         self.requests().last().map_or(0, |(seq, _, _)| *seq)
     }
 
-    /// All objects of a collection.
+    /// Returns the objects of a collection, 100 at most.
     pub fn list(&self, path: &str) -> Vec<Value> {
         let page = self.control("GET", &format!("{path}?limit=100"), &Value::Null);
         page["data"].as_array().unwrap().clone()
     }
 
-    /// Sets what goes wrong from now on: `POST /vms=503:2`; nothing clears it.
+    /// Replaces the fault rules, such as `POST /vms=503:2`; an empty list clears them.
     pub fn faults(&self, rules: &[&str]) {
         self.control("POST", "/_emulator/faults", &json!({ "rules": rules }));
     }
@@ -315,7 +315,7 @@ impl Emulator {
     }
 }
 
-/// How long an answer asks to be left alone.
+/// Returns the duration in the `Retry-After` header of a 429.
 fn retry_after(head: &str) -> Duration {
     let header =
         head.lines().find_map(|line| line.strip_prefix("retry-after: ")).expect("429 has a Retry-After");

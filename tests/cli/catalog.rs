@@ -1,4 +1,4 @@
-//! `stead catalog`: what there is and what it costs, and the names that a stack pins of it.
+//! `stead catalog`: the service's names and prices, and those that a stack pins.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use crate::case::Case;

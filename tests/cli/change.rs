@@ -238,7 +238,8 @@ fn a_stop_signal_drains_running_steps_and_the_next_apply_resumes() {
     no_changes(&case);
 }
 
-/// The first signal waits for what runs; the second does not, and the next apply knows what was asked for.
+/// The first signal lets running steps finish; the second ends the process, and the next apply continues from the
+/// journal.
 #[test]
 fn a_second_stop_signal_ends_at_once_and_the_journal_suffices() {
     // Here a machine takes as long as in life: nobody waits for it.
@@ -268,7 +269,7 @@ fn a_second_stop_signal_ends_at_once_and_the_journal_suffices() {
     no_changes(&case);
 }
 
-/// Two writers of one field, neither of whom sees the other: what comes back after each apply is told.
+/// Two writers of one attribute that overwrite each other: the plan names the attribute after a few applies.
 #[test]
 fn competing_writers_of_one_attribute_are_reported() {
     let stack = "stead: 1\nstack: story\nproject: { home: { name: home, description: ours } }\n";

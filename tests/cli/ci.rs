@@ -1,4 +1,4 @@
-//! `stead ci`, and `drift --issue`: against a server that speaks as GitHub's and GitLab's APIs do.
+//! `stead ci`, and `drift --issue`, against a server that speaks the APIs of GitHub and GitLab.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,32 +19,32 @@ app:
   web: { type: web, repo: acme/shop, branch: main, port: 8080, env_vars: { MAIL: $vars.mail_key } }
 ";
 
-/// The newest commit of the request.
+/// The newest commit of the pull or merge request.
 const HEAD: &str = "c0ffeec0ffeec0ffeec0ffeec0ffeec0ffeec0ff";
 
-/// The account as which the jobs of GitHub Actions write.
+/// Id of the account that jobs of GitHub Actions write as.
 const ACTIONS_BOT: u64 = 41_898_282;
 
-/// What the server knows, and how it behaves.
+/// The server's state, and its faults.
 #[derive(Default)]
 struct Known {
     /// Comments and issues, by the path that lists them.
     notes: Vec<(String, Value)>,
-    /// `POST /path body` of what was asked.
+    /// The requests so far, as `POST /path body`.
     asked: Vec<String>,
-    /// It does what the next change asks for, and says nothing.
+    /// Makes the next change and closes the connection without a response.
     loses: bool,
-    /// So many requests are answered with 503.
+    /// Number of requests that are still answered with 503.
     busy: usize,
-    /// Every change is answered with 502, and not made.
+    /// Whether every change is answered with 502 and not made.
     refuses: bool,
-    /// The token is a person's, who may ask for the own name.
+    /// Whether the token belongs to a person, who may read the own account.
     person: bool,
-    /// The token is of an app of somebody's own.
+    /// Whether the token belongs to an app other than GitHub Actions.
     other_app: bool,
-    /// The request is not merged.
+    /// Whether the pull request is not merged.
     open: bool,
-    /// The newest commit of the request, where it is not `HEAD`.
+    /// The newest commit of the pull request; `None` for `HEAD`.
     head: Option<&'static str>,
 }
 
@@ -73,7 +73,7 @@ impl Forge {
         Self { url, known }
     }
 
-    /// The command in a job of GitHub Actions for pull request 7.
+    /// Returns the command as a job of GitHub Actions for pull request 7 runs it.
     fn hub(&self, case: &Case, args: &str) -> Command {
         let event = json!({ "pull_request": { "number": 7, "head": { "sha": HEAD } } });
         case.write("event.json", event.to_string());
@@ -91,7 +91,7 @@ impl Forge {
         command
     }
 
-    /// The command in a job of GitLab CI for merge request 7.
+    /// Returns the command as a job of GitLab CI for merge request 7 runs it.
     fn lab(&self, case: &Case, args: &str) -> Command {
         let mut command = case.command(args);
         command
@@ -245,7 +245,7 @@ fn a_second_run_edits_only_the_comment_of_its_own_account() {
     ran(case.command(&expected), 5).says(&["fingerprint"]);
 }
 
-/// Adds a comment with a plan: by an account, of a commit.
+/// Adds a comment with a plan of commit `head`, written by `account`.
 fn forged(forge: &Forge, id: u64, account: u64, head: &str) {
     let body = format!(
         "<!-- stead:shop/staging -->\n<!-- stead-head:{head} -->\nall is well\n<sub>`{}`</sub>",
@@ -323,7 +323,7 @@ fn a_token_of_another_account_is_reported_with_that_account() {
     assert_eq!(forge.notes().len(), 1);
 }
 
-/// A committed link would have a stranger's file posted, or overwritten.
+/// A committed link would make the job post, or overwrite, a file outside the repository.
 #[test]
 fn a_comment_file_is_not_read_or_written_through_a_symlink() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
@@ -518,7 +518,7 @@ fn pipelines_and_hooks_are_written_without_overwriting_other_files() {
     hook(false);
 }
 
-/// Runs a script of a workflow as its runner does; returns what it puts out.
+/// Runs a script of a workflow as its runner does; returns its outputs.
 fn step(case: &Case, script: &str, variables: &[(&str, &str)]) -> String {
     let output = case.path("output");
     std::fs::write(&output, "").unwrap();

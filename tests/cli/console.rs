@@ -1,4 +1,4 @@
-//! The emulator's page in a real browser: it shows the cloud, changes it, and runs nobody else's script.
+//! The emulator's page in a real browser: it shows and changes objects, and runs no other script.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn applied() -> (Case, Browser) {
     (case, browser)
 }
 
-/// Shows a kind, and waits for its objects.
+/// Selects a kind, and waits until `objects` of it are shown.
 fn kind(browser: &mut Browser, name: &str, objects: usize) {
     browser.until(&format!(
         "[...document.querySelectorAll('#kinds button')].find(b => b.firstChild.textContent === '{name}')"
@@ -43,7 +43,7 @@ fn edit(browser: &mut Browser, name: &str) {
     browser.until("document.querySelector('#edit').open");
 }
 
-/// Writes into a field of the form, as someone who types does.
+/// Sets a field of the form and dispatches the input event, as typing does.
 fn fill(browser: &mut Browser, selector: &str, text: &str) {
     browser.value(&format!(
         "(() => {{ const field = document.querySelector({}); field.value = {};
@@ -57,7 +57,7 @@ fn submit(browser: &mut Browser, form: &str) {
     browser.value(&format!("document.querySelector({}).requestSubmit()", json!(form)));
 }
 
-/// Nothing was loaded from elsewhere, and nothing went wrong in the script.
+/// Checks that nothing was loaded from another host, and that the script had no error.
 fn behaves(browser: &Browser, base: &str) {
     for sent in browser.told("Network.requestWillBeSent") {
         let url = sent["request"]["url"].as_str().unwrap();

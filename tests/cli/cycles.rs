@@ -1,4 +1,4 @@
-//! Replacements of what has children, over the whole program; and cycles that are real.
+//! Replacements of objects with children through the whole program; and real dependency cycles.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use crate::case::Case;

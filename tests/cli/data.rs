@@ -1,4 +1,4 @@
-//! Stories of consent to the loss of data: on a terminal, in the configuration, on the command line, in tests.
+//! Approval of data loss: on a terminal, in the configuration, on the command line, in tests.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive a terminal")]
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use crate::case::{Case, Run, STEAD};
 
 const DATABASE: &str = "stead: 1\nstack: one\ndatabase:\n  main: { plan: pg-1c-2g }\n";
 
-/// The objects of a collection in a project, by name.
+/// Returns the names of a collection's objects, sorted.
 fn names(case: &Case, path: &str) -> Vec<String> {
     let all = case.cloud().list(path);
     let mut names: Vec<String> =
@@ -17,7 +17,7 @@ fn names(case: &Case, path: &str) -> Vec<String> {
     names
 }
 
-/// Runs a command on a terminal of its own, with what a person types.
+/// Runs a command on a pseudo terminal with typed input.
 fn on_terminal(case: &Case, args: &str, typed: &str) -> Run {
     let base = case.command(args);
     let mut command = Command::new("script");

@@ -1,5 +1,5 @@
-//! `doctor`: the checklist in good and in bad surroundings, and `--api` against the emulator as it is, and
-//! with a difference on its way.
+//! `doctor`: the checks in good and bad surroundings, and `--api` against the emulator, unchanged and behind a proxy
+//! that changes its responses.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use crate::lying::Liar;
 
 const STACK: &str = "stead: 1\nstack: shop\nenvironments: { prod: { default: true } }\nvpc: { main: { cidr: 10.20.0.0/16 } }\n";
 
-/// What a check came to, by its name.
+/// Returns the verdict of a check by its name; panics if it did not run.
 fn verdict(run: &Run, name: &str) -> String {
     let document = run.json();
     let checks = document["checks"].as_array().unwrap();
@@ -128,7 +128,7 @@ fn the_emulator_conforms_to_the_contract() {
     assert!(document["requests"].as_u64().unwrap() < 300, "{}", document["requests"]);
 }
 
-/// A difference that a service could have, and the assumption that tells it.
+/// Covers differences that a service could have, each with the assumption that detects it.
 #[test]
 fn a_service_difference_is_reported_and_the_capabilities_are_used() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--seed", "objects=300"]);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::case::Case;
 
-/// An editor, and the server that it started.
+/// A fake editor and the language server process that it started.
 pub struct Editor {
     child: Child,
     input: Option<ChildStdin>,
@@ -21,7 +21,7 @@ impl Editor {
         Self::of(&mut case.command("lsp"))
     }
 
-    /// Starts a server by a command of its own.
+    /// Starts a server with a given command.
     pub fn of(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
@@ -76,7 +76,7 @@ impl Editor {
         }
     }
 
-    /// The diagnostics of one file that are published next.
+    /// Waits for the next diagnostics of a file and returns them.
     pub fn diagnostics_of(&mut self, uri: &str) -> Value {
         loop {
             let message = self.receive();
@@ -87,17 +87,17 @@ impl Editor {
         }
     }
 
-    /// Ends the server's input.
+    /// Closes the server's standard input.
     pub fn close(&mut self) {
         self.input = None;
     }
 
-    /// How the server ended.
+    /// Waits for the server and returns its exit code; `None` after a signal.
     pub fn exit_code(&mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
 
-    /// The server's number.
+    /// Returns the server's process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -1,8 +1,8 @@
-//! The examples: each plans, applies, plans to nothing, and is destroyed; both syntaxes agree.
+//! The examples: each is planned and applied, has no changes afterwards, and is destroyed; both syntaxes agree.
 
 use crate::case::Case;
 
-/// Each with its environments; all but the last are protected in part, and stay.
+/// Each example with its environments; all but the last are protected in part, so their objects stay.
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("minimal", &["default"]),
     ("minimal-kdl", &["default"]),
@@ -12,7 +12,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("shop-kdl", &["prod", "staging"]),
 ];
 
-/// How many objects of these lists there are.
+/// Returns the number of objects in each of some lists.
 fn counts(case: &Case) -> Vec<(&'static str, usize)> {
     let lists = ["vms", "vpcs", "volumes", "databases", "backup-schedules", "ssh-keys"];
     lists.iter().map(|path| (*path, case.cloud().list(&format!("/api/v1/{path}")).len())).collect()

@@ -1,4 +1,4 @@
-//! Commands that change the files of a stack: only what was asked for, whole or not at all.
+//! Commands that edit the files of a stack: they change only what they must, completely or not at all.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! `final_snapshot`: what holds data is copied before it goes, and the copy stays.
+//! `final_snapshot`: an object that holds data is copied before its deletion, and the copy stays.
 
 use crate::case::Case;
 

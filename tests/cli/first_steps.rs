@@ -1,4 +1,4 @@
-//! What a newcomer does first: no account, a stack from `init`, the embedded cloud, and its drift.
+//! A newcomer's first commands: no account, a stack from `init`, the embedded emulator, and its drift.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use std::os::unix::fs::PermissionsExt;

@@ -1,8 +1,8 @@
-//! The forms in which a secret is looked for.
+//! The encodings in which the tests search for a secret.
 
 use std::fmt::Write as _;
 
-/// A secret as others may write it.
+/// Returns a secret in every encoding in which output could contain it, by name.
 pub fn forms(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
     let bytes = secret.as_bytes();
     let written = |all: &mut dyn FnMut(&mut String, u8)| {
@@ -45,7 +45,7 @@ pub fn forms(secret: &str) -> Vec<(&'static str, Vec<u8>)> {
     forms
 }
 
-/// The base64 of the whole groups of three bytes: what stands behind them does not change it.
+/// Returns the base64 of the complete groups of three bytes: what follows the secret does not change it.
 pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

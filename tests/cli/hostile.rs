@@ -1,5 +1,5 @@
-//! Hostile text, in names that the service answers and in the stack itself, through every output that
-//! there is: nothing acts on a terminal, and no line begins a CI runner's command.
+//! Hostile text, in names that the service returns and in the stack itself, through every output: nothing controls a
+//! terminal, and no line begins a CI runner's command.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::case::{Case, Run, STEAD};
 use crate::lying::Liar;
 
-/// Pieces that act somewhere: terminals, CI runners, documents, chats.
+/// Strings with an effect somewhere: in terminals, CI runners, documents, chats.
 const PIECES: &[&str] = &[
     "\u{1b}[31m",
     "\u{1b}]8;;http://evil.test\u{7}link\u{1b}]8;;\u{7}",
@@ -76,8 +76,8 @@ const PIECES: &[&str] = &[
     "::",
 ];
 
-/// At least five hundred texts: each piece alone, at the beginning and in the middle, after a line
-/// break, and beside others.
+/// Returns at least five hundred strings: each piece alone, at the beginning and in the middle, after a line break,
+/// and beside others.
 fn corpus() -> Vec<String> {
     let mut all: BTreeSet<String> =
         (0..0x20u32).chain(0x7f..0xa0).filter_map(char::from_u32).map(|c| format!("a{c}b")).collect();
@@ -97,7 +97,7 @@ fn corpus() -> Vec<String> {
     all.into_iter().filter(|text| text.len() <= 64).collect()
 }
 
-/// What no output holds, wherever it came from.
+/// Checks that both streams contain nothing with an effect.
 fn check(what: &str, run: &Run) {
     for (stream, text) in [("stdout", &run.stdout), ("stderr", &run.stderr)] {
         for (number, line) in text.split('\n').enumerate() {
@@ -125,7 +125,7 @@ environments: { prod: { default: true } }
 project: { home: { name: home, description: plain } }
 ";
 
-/// Texts at a time in one stack and one cloud.
+/// Number of strings in one stack and one emulator.
 const BATCH: usize = 90;
 
 #[test]
@@ -179,7 +179,7 @@ fn hostile_text_from_the_service_has_no_effect() {
     }
 }
 
-/// What the ledger remembers of people comes back in the history, in locks and in refusals.
+/// The ledger stores names of actors, which appear in the history, in locks and in refusals.
 #[test]
 fn hostile_actor_names_have_no_effect() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
@@ -204,7 +204,7 @@ fn hostile_actor_names_have_no_effect() {
     }
 }
 
-/// Takes out of a terminal's bytes what the live table writes by itself.
+/// Removes the escape sequences that the progress table itself writes.
 fn without_drawing(screen: &str) -> String {
     let mut rest = screen;
     let mut text = String::new();
@@ -222,7 +222,7 @@ fn without_drawing(screen: &str) -> String {
     text.replace('\r', "")
 }
 
-/// The live table and what stays above it, on a terminal of its own.
+/// Covers the progress table and the lines above it, on a pseudo terminal.
 #[test]
 fn hostile_text_from_the_service_has_no_effect_in_the_progress_table() {
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--no-limiter"]);
@@ -251,7 +251,7 @@ fn hostile_text_from_the_service_has_no_effect_in_the_progress_table() {
     assert!(marked > 0, "nothing of what it said was shown");
 }
 
-/// Refuses what is to be made, and says every fourth piece.
+/// Answers creations with an error that contains every fourth piece.
 fn refusal<const FIRST: usize>(
     line: &str,
     status: u16,
@@ -270,7 +270,7 @@ fn refusal<const FIRST: usize>(
     (400, json!({"error": "Bad Request", "message": said}))
 }
 
-/// The text as JSON in ASCII, which is YAML too.
+/// Returns a string as ASCII JSON, which is also valid YAML.
 fn quoted(text: &str) -> String {
     let mut quoted = String::new();
     for c in serde_json::to_string(text).unwrap().chars() {
@@ -315,7 +315,7 @@ fn hostile_text_from_the_stack_has_no_effect() {
     }
 }
 
-/// What is typed, and what the environment says, comes back in messages.
+/// Arguments and environment variables appear in messages.
 #[test]
 fn hostile_arguments_and_variables_have_no_effect() {
     let case = Case::new().file("stead.yaml", STACK).emulator();

@@ -29,7 +29,7 @@ fn case() -> Case {
     case
 }
 
-/// Replaces a part of the kubeconfig on its way.
+/// Replaces a part of the kubeconfig in a response.
 fn instead(line: &str, mut body: Value, from: &str, to: &str) -> Value {
     if line.contains("/kubeconfig") {
         let text = body["data"]["kubeconfig"].as_str().unwrap();

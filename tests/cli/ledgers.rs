@@ -1,5 +1,4 @@
-//! Stories of the ledger itself: where it is kept, who has it, what it remembers; copied, moved, damaged,
-//! repaired.
+//! The ledger itself: its location, its lock and its history; copied, moved, damaged, repaired.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use std::fs;
@@ -25,7 +24,7 @@ fn applied(stack: &str) -> Case {
     case
 }
 
-/// Starts an apply and waits until its first request that changes something.
+/// Starts an apply and waits for its first mutating request.
 fn applying(case: &Case) -> Child {
     let mut child =
         case.command("apply --yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -187,7 +186,7 @@ fn journals(case: &Case, directory: &str) -> String {
         .collect()
 }
 
-/// The newest file of the ledger whose name begins so.
+/// Returns the newest file of the ledger whose name begins with `prefix`.
 fn newest(case: &Case, prefix: &str) -> PathBuf {
     let all = fs::read_dir(case.path(".stead/ledger/default")).unwrap().map(|entry| entry.unwrap().path());
     let serial = |path: &PathBuf| {

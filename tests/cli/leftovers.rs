@@ -1,4 +1,4 @@
-//! Stories of what a destroy leaves behind: what came of the stack's objects, and objects that no ledger owns.
+//! What a destroy leaves behind: byproducts of the stack's objects, and unmanaged objects.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive real processes")]
 
 use serde_json::json;
@@ -14,7 +14,7 @@ vm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main } }
 cluster: { k: { version: \"1.31\", vpc: $vpc.main, node_pools: { batch: { plan: std-2c-4g, node_count: 2 } } } }
 ";
 
-/// The objects of a collection in a project, by name.
+/// Returns the names of a collection's objects, sorted.
 fn names(case: &Case, path: &str) -> Vec<String> {
     let all = case.cloud().list(path);
     let mut names: Vec<String> =
@@ -33,7 +33,7 @@ fn id(case: &Case, address: &str) -> String {
     one["id"].as_str().unwrap().to_owned()
 }
 
-/// A stack with a project of its own, a backup by `do`, and a claim volume in its cluster.
+/// Applies a stack with its own project, a backup made by `do`, and a claim's volume in its cluster.
 fn with_byproducts() -> Case {
     let case = Case::new().file("stead.yaml", HOME).emulator();
     case.ok("apply --yes");
@@ -75,7 +75,7 @@ fn a_destroy_lists_the_blocking_byproducts_and_deletes_them_on_request() {
     case.ok("destroy --yes --confirm one --with-leftovers").says(&["nothing left to destroy"]);
 }
 
-/// A destroy that does not come to the deletion of a leftover keeps it in the ledger, where nothing declares it.
+/// A destroy that fails before it deletes a byproduct keeps it in the ledger, where no configuration declares it.
 #[test]
 fn byproducts_of_a_failed_destroy_do_not_block_an_apply() {
     let case = with_byproducts();

@@ -1,4 +1,4 @@
-//! `login`, `logout`, `whoami` and profiles, with the user's directory in the case.
+//! `login`, `logout`, `whoami` and profiles; the user's home directory is in the case.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use crate::case::{Case, Run};
 
 const STACK: &str = "stead: 1\nstack: shop\nenvironments: { prod: { default: true } }\n";
 
-/// A run without `STEAD_API_KEY`.
+/// Returns a command without API keys in its environment.
 fn keyless(case: &Case, args: &str) -> Command {
     let mut command = case.command(args);
     command.env_remove("STEAD_API_KEY").env_remove("STEAD_READONLY_API_KEY");
@@ -184,7 +184,7 @@ fn the_files_of_a_stack_cannot_set_a_host_or_a_program() {
     assert!(trap.accept().is_err(), "nobody came");
 }
 
-/// Puts a `secret-tool` of our own before the system's: it keeps what it is given, and logs how it was called.
+/// Installs a fake `secret-tool` that stores its input and logs its calls; returns the `PATH` with it.
 fn keyring(case: &Case) -> String {
     let script = "#!/bin/sh\necho \"$*\" >> $HOME/calls\ncase $1 in\nstore) cat > $HOME/kept ;;\nlookup) \
                   cat $HOME/kept ;;\nclear) rm $HOME/kept ;;\nesac\n";

@@ -1,4 +1,4 @@
-//! Stories of a ledger that is lost, and of commands that would take live objects for none.
+//! A lost ledger, and commands that would take live objects for missing ones.
 #![allow(clippy::disallowed_methods, reason = "tests remove the files that commands leave")]
 
 use std::fs;

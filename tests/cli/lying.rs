@@ -1,5 +1,5 @@
-//! A service that lies: answers are changed on their way from the emulator, and requests on their way to it. Nothing that others made is
-//! touched, and nothing that is owned is forgotten.
+//! A service that lies: responses are changed on their way from the emulator, and requests on their way to it. Foreign
+//! objects are never touched, and owned ones never forgotten.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -23,13 +23,13 @@ vpc:
   f: { cidr: 10.6.0.0/16 }
 ";
 
-/// A lie: `(request line, status, body)` to another status and body.
+/// A lie: maps `(request line, status, body)` of a response to another status and body.
 pub type Lie = fn(&str, u16, Value) -> (u16, Value);
 
-/// Another body for a request: `(request line, body)`.
+/// Maps `(request line, body)` of a request to another body.
 pub type Alteration = fn(&str, Value) -> Value;
 
-/// Stands between the command and the emulator.
+/// A proxy between the command and the emulator.
 pub struct Liar {
     pub url: String,
     lie: Arc<Mutex<Lie>>,
@@ -40,7 +40,7 @@ fn truth(_: &str, status: u16, body: Value) -> (u16, Value) {
     (status, body)
 }
 
-/// Reads a message: head and body.
+/// Reads a message: head and body; `None` if the connection ends.
 fn message(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut byte = [0];
@@ -132,7 +132,7 @@ fn by_id(line: &str) -> bool {
     line.starts_with("GET /api/v1/vpcs/")
 }
 
-/// The service goes on without a list, or without answers by id: neither alone is believed.
+/// Objects are missing in lists only, or in reads by id only: neither alone proves a deletion.
 #[test]
 fn an_absence_that_only_lists_or_only_reads_show_is_not_believed() {
     let (case, liar) = stand();
@@ -160,7 +160,7 @@ fn an_absence_that_only_lists_or_only_reads_show_is_not_believed() {
     liar.run(&case, "plan --exit-code").says(&["No changes"]);
 }
 
-/// An id that answers with another object's record: what is deleted is what was made, or nothing.
+/// An id that returns another object's record: only the object that stead created may be deleted.
 #[test]
 fn an_object_with_another_creation_time_is_not_deleted() {
     let (case, liar) = stand();
@@ -183,7 +183,7 @@ fn an_object_with_another_creation_time_is_not_deleted() {
     assert_eq!(ids(&case).len(), before.len() - 1);
 }
 
-/// A file that is missing, or a wrong environment: most of the stack would go.
+/// A missing file or a wrong environment would delete most of the stack.
 #[test]
 fn a_missing_file_or_a_wrong_environment_hits_the_deletion_limit() {
     let (case, liar) = stand();
@@ -199,7 +199,7 @@ fn a_missing_file_or_a_wrong_environment_hits_the_deletion_limit() {
     assert_eq!((ids(&case), case.cloud().mutations_since(seq)), (before, vec![]));
 }
 
-/// Strangers' objects in every answer: none of them is changed or deleted.
+/// Foreign objects in every response: none of them is changed or deleted.
 #[test]
 fn foreign_objects_in_responses_are_never_changed_or_deleted() {
     let (case, liar) = stand();

@@ -1,4 +1,4 @@
-//! Stories of modules that are called otherwise: by `mv`, by hand, and by what a module says of itself.
+//! Renamed modules: by `mv`, by hand, and by a module's own `moved` entries.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use std::fs;
@@ -57,7 +57,7 @@ fn read(case: &Case, name: &str) -> String {
     fs::read_to_string(case.path(name)).unwrap()
 }
 
-/// Applies what is a matter of the ledger alone.
+/// Applies changes of addresses and checks that no mutating request is sent.
 fn only_moves(case: &Case, stack: &str) {
     let before = case.cloud().last();
     case.ok(&format!("apply -C {stack} --yes"));

@@ -1,4 +1,4 @@
-//! Stories of directories that share one backend: real git repositories, checkouts, moves, copies and renames.
+//! Directories that share one backend: real git repositories, checkouts, moves, copies and renames.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests run git and remove files")]
 
 use std::fs;
@@ -20,7 +20,7 @@ impl Shared {
         Self(Case::new().emulator())
     }
 
-    /// A git repository in a directory, with a remote.
+    /// Creates a git repository in a directory, with a remote.
     fn repository(&self, directory: &str, remote: &str) {
         fs::create_dir_all(self.0.path(directory)).unwrap();
         self.git(directory, &["init", "-q", "-b", "main"]);
@@ -69,7 +69,7 @@ impl Shared {
             .collect()
     }
 
-    /// Plan, apply and destroy refuse, and change nothing.
+    /// Checks that plan, apply and destroy are refused and change nothing.
     fn refuses(&self, directory: &str, words: &[&str]) {
         let last = self.0.cloud().last();
         for args in ["plan", "apply --yes", "apply --yes --allow-deletes", "destroy --yes --confirm shop"] {
@@ -80,7 +80,7 @@ impl Shared {
     }
 }
 
-/// A repository with the stack in `infra/shop`, applied.
+/// Returns a repository with the stack in `infra/shop`, applied.
 fn applied() -> Shared {
     let shared = Shared::new();
     shared.repository("one", REMOTE);

@@ -1,4 +1,4 @@
-//! How commands end, and what they print then: refusals, roll-outs, secrets in delivery, commands to copy.
+//! Exit codes and final output of commands: refusals, rollouts, secrets in delivery, commands to copy.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use std::io::{BufRead, BufReader, Read};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::case::{Case, Run};
 
-/// Bounds that fit an emulator on this machine.
+/// Short waiting bounds: an emulator on this machine shows every effect at once.
 const BOUNDS: &str = "--effect-bound 100ms --listing-bound 100ms";
 
 const VOLUME: &str = "stead: 1\nstack: story\nvolume: { data: { size: 20 } }\n";
@@ -66,7 +66,7 @@ fn a_rate_limited_apply_reports_the_retries_and_gives_up_in_time() {
     case.ok("apply --yes").says(&["rate limited"]);
 }
 
-/// An app on a cloud that is slow enough to look.
+/// Applies an app on an emulator whose rollouts take seconds.
 fn app() -> Case {
     let app = "app: { web: { type: web, image: nginx, port: 8080, env_vars: { A: one } } }\n";
     let case = Case::new()
@@ -86,7 +86,7 @@ fn begun(case: &Case, args: &str) -> Child {
     case.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for a change of an app, and returns the deployment that it begins at once.
+/// Waits for a change of the app, and returns the deployment that it starts.
 fn second(case: &Case) -> String {
     let changes = |line: &String| line.starts_with("PATCH /api/v1/apps/services/");
     while !case.cloud().mutations_since(0).iter().any(changes) {

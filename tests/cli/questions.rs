@@ -1,4 +1,4 @@
-//! What only a human can say, through the real binary; and what is refused until a human says it.
+//! Ambiguous intents, which only a user can resolve, and what is refused until then.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use std::fs;
@@ -17,10 +17,10 @@ volume:
   data: { size: 20 }
 ";
 
-/// Bounds that fit an emulator on this machine.
+/// Short waiting bounds: an emulator on this machine shows every effect at once.
 const BOUNDS: &str = "--effect-bound 100ms --listing-bound 100ms";
 
-/// The answer to the volume's creation is lost, and a strict run presumes nothing.
+/// Loses the response to the volume's creation in a strict apply, which leaves an ambiguous intent.
 fn asked() -> (Case, Value) {
     let flags = ["--fail", "POST /volumes=reset-after:1"];
     let case = Case::new().file("stead.yaml", STACK).emulator_with(&flags);
@@ -36,7 +36,7 @@ fn text<'a>(question: &'a Value, field: &str) -> &'a str {
     question[field].as_str().unwrap_or_else(|| panic!("{question} has no {field}"))
 }
 
-/// Returns a handle whose last digit is another.
+/// Returns a handle with another last digit.
 fn altered(handle: &str) -> String {
     let (rest, last) = handle.split_at(handle.len() - 1);
     format!("{rest}{}", if last == "0" { "1" } else { "0" })

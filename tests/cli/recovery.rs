@@ -1,4 +1,4 @@
-//! Stories of a lost ledger: rebuilt from the configuration and the live objects.
+//! `stead recover`: a lost ledger is rebuilt from the configuration and the live objects.
 #![allow(clippy::disallowed_methods, reason = "tests remove the files that commands leave")]
 
 use std::fs;

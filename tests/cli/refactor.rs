@@ -1,4 +1,4 @@
-//! Stories of names and owners: moves, removals, imports, renames; and policies that say no.
+//! Changes of names and owners: moves, removals, imports, renames; and policies that deny them.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use std::fs;

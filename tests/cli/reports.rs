@@ -1,4 +1,4 @@
-//! Reports that a run leaves in files besides what it prints.
+//! Reports that a run writes to files besides its output.
 #![allow(clippy::disallowed_methods, reason = "tests read the files that commands leave")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 use crate::case::Case;
 
-/// Every form of a plan's report.
+/// Every format of a plan's report.
 const FORMS: &[&str] =
     &["md", "html", "json", "tfjson", "sarif", "junit", "gitlab", "codequality", "prom", "mermaid"];
 
@@ -16,7 +16,7 @@ fn all() -> String {
     FORMS.iter().fold(String::new(), |flags, form| flags + &format!(" --report {form}=out/report.{form}"))
 }
 
-/// The example, changed after its apply: one machine is made anew and a volume grows.
+/// Returns the example, changed after its apply: one VM is replaced and a volume grows.
 fn changed() -> Case {
     let case = Case::example("shop").emulator();
     case.ok("apply --yes");

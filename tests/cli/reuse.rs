@@ -1,4 +1,4 @@
-//! Reuse and reach: modules, includes, lookups, other stacks' outputs, and what explains them.
+//! Reuse: modules, includes, lookups, other stacks' outputs, and the commands that explain them.
 
 use serde_json::Value;
 

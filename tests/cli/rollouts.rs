@@ -1,4 +1,4 @@
-//! Several changes of one app: back to back, and only the last roll-out is waited for.
+//! Several changes of one app in one apply: they are sent one after the other, and only the last rollout is awaited.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use serde_json::{Value, json};
@@ -63,10 +63,10 @@ fn a_new_image_and_new_variables_of_an_app_are_one_deployment() {
     case.ok("plan").says(&["No changes"]);
 }
 
-/// Slow enough that a roll-out that nothing waits for is still under way when the apply ends.
+/// Speed at which a rollout that nothing waits for is still in progress when the apply ends.
 const SLOWLY: &[&str] = &["--speed", "20"];
 
-/// An app whose creation ignores its start command, so that the same apply sets it by a call, which deploys anew.
+/// Returns an app whose creation ignores its start command, so that the same apply sends a call for it.
 fn with_ignored_command() -> (Case, Liar) {
     let stack = "stead: 1\nstack: s\napp: { web: { type: web, image: \"x:1\", start_command: run } }\n";
     let case = Case::new().file("stead.yaml", stack).emulator_with(SLOWLY);

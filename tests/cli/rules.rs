@@ -1,5 +1,5 @@
-//! The eighteen rules of the language, each by its own test, through the program itself; in both
-//! syntaxes wherever the rule is about more than one of them.
+//! The eighteen rules of the language, each with its own test through the binary; in both syntaxes where a rule
+//! concerns both.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::case::Case;
 
-/// Writes a stack in YAML, and then the same in KDL.
+/// Runs a test on a stack in YAML, and again on the same stack in KDL.
 fn in_both(yaml: &str, test: impl Fn(&Case, &str)) {
     in_both_of(Case::new, yaml, test);
 }
@@ -21,14 +21,14 @@ fn in_both_of(case: impl Fn() -> Case, yaml: &str, test: impl Fn(&Case, &str)) {
     test(&other, "kdl");
 }
 
-/// The values of a resolved stack by their paths.
+/// Returns the values of a resolved stack by path.
 fn rendered(case: &Case, flags: &str) -> Value {
     let document = case.ok(&format!("render --output json {flags}")).json();
     let values = document["values"].as_array().unwrap().iter();
     values.map(|value| (value["path"].as_str().unwrap().to_owned(), value["value"].clone())).collect()
 }
 
-/// The codes of a stack's problems, in the order of their places.
+/// Returns the codes of a stack's problems, in the order of their locations.
 fn codes(case: &Case) -> Vec<String> {
     let document = case.run("validate --output json").json();
     let problems = document["diagnostics"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! What is said is so, and what is proposed can be done: each printed remedy is run.
+//! Messages are true and their advice works: each printed remedy is run.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Saved plans: applied once, for what they were made for, and refused when the world moved.
+//! Saved plans: applied once, and refused if live objects or inputs changed.
 
 use serde_json::json;
 

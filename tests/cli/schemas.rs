@@ -1,11 +1,11 @@
-//! What commands print to programs, held against the schemas that `stead schema` prints.
+//! JSON output of commands, checked against the schemas that `stead schema` prints.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use serde_json::{Value, json};
 
 use crate::case::Case;
 
-/// Holds every document against a schema; there must be one at least.
+/// Validates each JSON document of an output against a schema; panics if there is none.
 #[track_caller]
 fn fits(case: &Case, schema: &str, text: &str) {
     let schema: Value = serde_json::from_str(&case.ok(&format!("schema {schema}")).stdout).unwrap();

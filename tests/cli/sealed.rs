@@ -1,4 +1,4 @@
-//! Ledgers whose lines bear MACs: what who has the place and not the key can do, and what who has it can.
+//! Ledgers with MACs: what an attacker with write access, but without the key, cannot do, and what the key allows.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use std::fs;
@@ -8,7 +8,7 @@ use crate::case::{Case, Run};
 
 const SMALL: &str = "stead: 1\nstack: story\nproject: { home: { name: home, description: one } }\n";
 
-/// A case with a key of ledgers, which every command has that is not said to have another one.
+/// A case with a ledger key, which each command gets unless the test gives it another one.
 struct Sealed(Case);
 
 impl Sealed {

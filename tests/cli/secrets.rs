@@ -1,4 +1,4 @@
-//! Secrets that stand in no file: generated, printed by a program of the user's settings, and handed to one.
+//! Secrets that are in no file of the stack: generated, printed by a configured program, or delivered to one.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,13 +7,13 @@ use crate::case::{Case, Run};
 
 const APP: &str = "stead: 1\nstack: shop\nproject: { shop: {} }\n";
 
-/// An app whose session key is generated.
+/// Returns a case with an app whose session key has this declaration.
 fn generating(declaration: &str) -> Case {
     let app = "app:\n  web: { type: web, repo: acme/shop, branch: main, port: 8080, env_vars: { SESSION: $vars.session } }\n";
     Case::new().file("stead.yaml", format!("{APP}vars: {{ session: {declaration} }}\n{app}")).emulator()
 }
 
-/// What the app's environment holds.
+/// Returns the app's environment variables at the service.
 fn env_vars(case: &Case) -> Vec<(String, String)> {
     let apps = case.cloud().list("/api/v1/apps/services");
     let mut found: Vec<(String, String)> = apps
@@ -27,7 +27,7 @@ fn env_vars(case: &Case) -> Vec<(String, String)> {
     found
 }
 
-/// Everything that stead wrote besides what was asked for, and what it printed, without this text.
+/// Checks that a secret is in no output and in none of stead's files.
 fn nowhere(case: &Case, secret: &str, runs: &[Run]) {
     for run in runs {
         assert!(
@@ -117,7 +117,7 @@ fn a_generated_secret_is_stored_before_any_request() {
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
 }
 
-/// Settings with a program for secrets; it logs how it was called.
+/// Writes settings with a program for secrets that logs its calls.
 fn settings(case: &Case, table: &str, name: &str, script: &str) {
     let log = case.path("calls");
     let script = format!(
@@ -208,7 +208,7 @@ fn a_configured_sink_program_reads_a_secret_from_standard_input() {
     nowhere(&case, &secret, &[failed, applied]);
 }
 
-/// Runs the binary at a terminal, and types a line at each question.
+/// Runs the binary on a pseudo terminal and types a line at each question; returns the exit code and the screen.
 fn at_a_terminal(case: &Case, args: &str, typed: &[&str]) -> (i32, String) {
     use std::io::{Read, Write};
     let bare = case.command("");
@@ -260,7 +260,7 @@ fn a_missing_secret_is_prompted_for_only_on_a_terminal() {
     assert!(code == 1 && shown.contains("S0209") && shown.contains("S0251"), "{shown}");
 }
 
-/// Whoever is called at night has a key and no secrets.
+/// An operator on call has an API key and none of the stack's secrets.
 #[test]
 fn commands_that_need_no_secrets_run_without_them() {
     let stack = "\

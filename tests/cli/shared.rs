@@ -1,5 +1,5 @@
-//! Stories of shared ledgers over the real servers: runners that come and go, one that dies, one that
-//! only sleeps, and the way there from a directory.
+//! Shared ledgers on real servers: runners that start and end, one that is killed, one that is suspended, and the
+//! migration from a directory.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use std::fs;
@@ -17,7 +17,7 @@ vm:
   web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $vpc.main }
 ";
 
-/// A stack whose ledger is kept in a shared place.
+/// A stack whose ledger is on a shared server.
 struct Shared {
     case: Case,
     place: String,
@@ -47,7 +47,7 @@ impl Shared {
         run
     }
 
-    /// Starts an apply and waits until it asked for the machine.
+    /// Starts an apply and waits until it has requested the VM.
     fn applying(&self) -> Child {
         let mut child =
             self.command("apply --yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -59,7 +59,7 @@ impl Shared {
         child
     }
 
-    /// Runners share nothing but the ledger; one that dies stands in nobody's way.
+    /// Runners share only the ledger; a killed one does not block the others.
     fn runners_come_and_go(&self) {
         self.exits(0, "lock status").says(&["is free"]);
         let mut first = self.applying();
@@ -82,7 +82,7 @@ impl Shared {
         assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
     }
 
-    /// A holder that sleeps through the breaking of its lock records nothing any more.
+    /// A holder that is suspended while its lock is broken records nothing afterwards.
     fn a_broken_lock_fences_off_its_holder(&self) {
         let holder = self.applying();
         Self::signal(&holder, "-STOP");

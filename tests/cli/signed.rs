@@ -1,4 +1,4 @@
-//! Saved plans that somebody vouches for: signed in one job, checked in another.
+//! Signed plans: signed in one job, verified in another.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Apps and functions from a directory: uploaded, deployed, left alone, and deployed again.
+//! Apps and functions from a directory: uploaded, deployed, unchanged, and deployed again.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

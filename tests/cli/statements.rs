@@ -1,5 +1,5 @@
-//! What is said of a failure, a plan or a name is so: a refused tier, a computed value that is empty, where children
-//! may stand, which authorities are trusted.
+//! Statements about failures, plans and names are true: a refused tier, an empty computed value, where children are
+//! allowed, which certificates are trusted.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use crate::case::{Case, Run};
@@ -62,7 +62,7 @@ fn children_nested_in_another_kind_are_explained_there() {
     case.fails(64, "explain api_key.project").says(&["api_key.projects"]);
 }
 
-/// Runs `doctor` where the system's certificates are covered; needs root.
+/// Runs `doctor` with the system's certificates hidden by mounts; needs root.
 fn doctor_without_certificates(case: &Case, variable: Option<&str>) -> Run {
     let script = "for dir in /etc/ssl /etc/pki /usr/share/ca-certificates /usr/local/share/ca-certificates /usr/lib/ssl; do
             if [ -d \"$dir\" ]; then mount -t tmpfs none \"$dir\"; fi

@@ -1,5 +1,4 @@
-//! What a look for drift says of objects that no ledger owns, of versions that the service moves, and of what a plan
-//! would not do.
+//! A drift check on unmanaged objects, on versions that the service upgrades, and on what a plan would not change.
 #![allow(clippy::disallowed_methods, reason = "tests drive real processes")]
 
 use serde_json::{Value, json};

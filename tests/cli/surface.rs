@@ -1,10 +1,10 @@
-//! What every command has in common: forms of results, exit codes, help, completion.
+//! Properties of every command: output formats, exit codes, help, completion.
 
 use serde_json::{Value, json};
 
 use crate::case::Case;
 
-/// A stack that stands on the built-in cloud.
+/// Returns a stack that is applied to the embedded emulator.
 fn applied() -> Case {
     let case = Case::example("minimal");
     case.ok("apply --cloud local --yes");
@@ -27,8 +27,7 @@ fn piped_output_is_not_truncated_to_a_width() {
     }
 }
 
-/// Each command that ends by itself and needs no answer, with the exit code that it has on a stack that was
-/// applied.
+/// Each command that ends without input, with its exit code on an applied stack.
 const COMMANDS: &[(i32, &str)] = &[
     (0, "validate"),
     (0, "fmt --check"),

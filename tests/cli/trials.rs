@@ -1,4 +1,4 @@
-//! Stories of a stack's own tests: what passes, what does not and where it says so, and what CI gets.
+//! `stead test`: passing and failing tests of a stack, the locations of failures, and the output for CI.
 #![allow(clippy::disallowed_methods, reason = "tests drive a real process, and look at its files")]
 
 use std::fs;
@@ -94,7 +94,7 @@ fn a_stack_error_caused_by_a_test_names_the_entry_of_the_test() {
     assert!(told.contains("given.stead.yaml:1:") && !told.contains("in the test's"), "{told}");
 }
 
-/// A stack one of whose files is called like what a test gives.
+/// Returns a stack with a file that has the name of a test's input.
 fn case_of_file_named_given() -> Case {
     case("test: { a: { plan: { count: { create: 1 } } } }\n").file("given.stead.yaml", "vmm: { a: {} }\n")
 }

@@ -1,4 +1,4 @@
-//! `plan --untrusted`: what a stranger's stack cannot do.
+//! `plan --untrusted`: what the stack of an untrusted author cannot do.
 
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ database:
   shop: { plan: pg-free, users: { app: { deliver_secret: { file: ./secret } } } }
 ";
 
-/// The files of a directory and below, with their contents.
+/// Returns the files of a directory and its subdirectories, with their contents.
 fn tree(case: &Case) -> Vec<(String, Vec<u8>)> {
     fn walk(folder: &std::path::Path, into: &mut Vec<(String, Vec<u8>)>) {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
@@ -111,7 +111,7 @@ fn no_local_file_and_no_variable_enters_an_untrusted_plan() {
     assert!(!case.path(".stead").exists());
 }
 
-/// What a link leads to would be shown in the excerpt of an error.
+/// The excerpt of an error would show the file that a link points to.
 #[test]
 fn a_stack_file_that_is_a_symlink_is_not_read() {
     for target in ["/etc/passwd", "/proc/self/environ", "../outside", "inside.txt"] {
@@ -136,7 +136,7 @@ fn a_stack_file_that_is_a_symlink_is_not_read() {
     case.fails(1, "plan").says(&["pipe.stead.yaml", "not a regular file"]);
 }
 
-/// What the kernel saw: one program, sockets to the service only, no file written.
+/// The system calls of a run: one program, connections to the service only, no file written.
 #[test]
 #[ignore = "needs strace; .ci/run brings what it needs and runs it"]
 fn strace_shows_one_program_one_host_and_no_write() {
@@ -186,7 +186,7 @@ fn strace_shows_one_program_one_host_and_no_write() {
     assert!(connected > 0 && text.contains("openat2"), "the trace saw the run");
 }
 
-/// Secrets are kept from such a plan: each counts as the one that is in use.
+/// An untrusted plan gets no secrets: each counts as unchanged.
 #[test]
 fn an_untrusted_plan_works_without_the_secrets() {
     let stack = "\

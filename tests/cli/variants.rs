@@ -1,5 +1,5 @@
-//! Services that differ from the emulator within the specification, through the real binary: records without a
-//! project, ids in another form, and an answer that is lost with the secret in it.
+//! Services that differ from the emulator within the specification: records without a project, ids in another form,
+//! and a lost response that contained a secret.
 
 use std::fs;
 
@@ -16,10 +16,10 @@ volume:
   media: { size: 10 }
 ";
 
-/// Bounds that fit an emulator on this machine.
+/// Short waiting bounds: an emulator on this machine shows every effect at once.
 const BOUNDS: &str = "--effect-bound 100ms --listing-bound 100ms";
 
-/// Takes the project out of every record of an answer.
+/// Removes the project from every record of a response.
 fn without_project(mut body: Value) -> Value {
     let data = &mut body["data"];
     let rows = match data {
@@ -30,7 +30,7 @@ fn without_project(mut body: Value) -> Value {
     body
 }
 
-/// Shows another text wherever `ours` was sent.
+/// Replaces `ours` by another value in every record of a response.
 fn with_other_texts(mut body: Value) -> Value {
     let rows = match body.get_mut("data") {
         Some(Value::Array(rows)) => rows.iter_mut().collect::<Vec<_>>(),
@@ -49,7 +49,7 @@ fn volumes(line: &str) -> bool {
     line.contains("/api/v1/volumes")
 }
 
-/// A volume that nobody manages, and its id.
+/// Returns a case with an unmanaged volume, and the volume's id.
 fn with_volume() -> (Case, Liar, String) {
     let case = Case::new().file("stead.yaml", VOLUME).emulator();
     let liar = Liar::before(&case);
@@ -116,7 +116,7 @@ fn a_database_is_adopted_by_its_short_id() {
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
 }
 
-/// A key whose secret goes to a file, the answer to whose creation is lost; and a VPC beside it.
+/// Loses the response to the creation of an API key whose secret is delivered to a file; `beside` adds resources.
 fn lost_answer(beside: &str) -> Case {
     let stack = format!(
         "stead: 1\nstack: keys\nenvironments: {{ prod: {{ default: true }} }}\n\
@@ -132,7 +132,7 @@ fn keys(case: &Case) -> Vec<String> {
     live.map(|key| key["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The question's answers as they are printed.
+/// Returns the command that `resolve` prints for an answer.
 fn printed(case: &Case, word: &str) -> String {
     let told = case.ok("resolve").stdout;
     let line = told.lines().find(|line| line.contains(&format!(" {word} "))).unwrap_or_default();
@@ -182,13 +182,13 @@ fn a_key_with_a_lost_secret_can_be_kept_undelivered() {
     case.ok("plan --exit-code").says(&["No changes"]);
 }
 
-/// Lets a sink of the user's settings run a script.
+/// Configures a secret sink that runs a script.
 fn sink(case: &Case, script: &str) {
     let text = format!("[profiles.default.sinks]\nvault = [\"/bin/sh\", \"-c\", \"{script}\"]\n");
     case.write(".config/stead/settings.toml", text);
 }
 
-/// A key whose secret is lost, in a ledger that has no question about it, as earlier versions wrote it.
+/// Returns a key whose secret is lost in a ledger without an ambiguous intent, as earlier versions wrote it.
 fn lost_without_a_question() -> Case {
     let stack = "stead: 1\nstack: keys\nenvironments: { prod: { default: true } }\n\
                  api_key: { ci: { deliver_secret: { sink: vault } } }\n";
@@ -271,7 +271,7 @@ fn an_attribute_that_the_service_does_not_return_is_unverified() {
     assert_eq!((&notes[0]["code"], &notes[0]["text"]), (&json!("unverified"), &json!(said)));
 }
 
-/// What a look for drift says of values that the service does not keep, one of which an apply sends again.
+/// Covers values that the service does not keep, one of which an apply sends again.
 #[test]
 fn a_value_that_the_service_does_not_keep_is_not_drift() {
     let stack = "stead: 1\nstack: shop\n\
@@ -315,15 +315,15 @@ fn an_attribute_ignored_at_creation_counts_as_never_shown() {
     assert!(!run.all().contains("changed outside stead"), "{}", run.all());
 }
 
-/// Checks that the service refused next to no request because there were too many: none, but a machine under load lets
-/// requests leave late and in a bunch. Commands that share nothing are refused every fourth.
+/// Checks that the service refused almost no request for its rate. On a machine under load, requests leave late and
+/// together; commands that share no state can have a fourth of them refused.
 fn assert_within_the_limit(case: &Case) {
     let requests = case.cloud().requests();
     let refused = requests.iter().filter(|(_, _, status)| *status == 429).count();
     assert!(refused * 10 <= requests.len(), "{refused} of {} were refused", requests.len());
 }
 
-/// Machines of which a plan reads each by its id.
+/// Applies VMs that a plan must read one by one.
 fn machines() -> Case {
     let machine =
         |n| format!("  m{n}: {{ plan: std-1c-1g, template: ubuntu-24.04, console_require_mfa: false }}\n");

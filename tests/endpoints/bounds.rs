@@ -1,5 +1,5 @@
-//! What the document says of the length of a text, the emulator holds: one more is refused, the longest is
-//! not refused for its length.
+//! The string lengths of the OpenAPI document hold in the emulator: one character more is refused, and the longest
+//! string is not refused for its length.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,8 +16,8 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| openapi::build_document(&REG
 static OPERATIONS: LazyLock<BTreeMap<(String, String), &'static Value>> =
     LazyLock::new(|| operations(&DOCUMENT));
 
-/// Sends, to copies of the world, a request that it is about to answer with success, each of its texts once
-/// too long and once as long as may be. Returns how many texts have a bound.
+/// Sends a request that would succeed to copies of the world, with each of its strings once too long and once at the
+/// limit. Returns how many strings have a limit.
 pub fn hold(world: &World, request: &ApiRequest, now: Time) -> usize {
     let Some(route) = route_template(request.method, &request.path) else { return 0 };
     let key = (request.method.as_str().to_owned(), shape(route));
@@ -50,7 +50,7 @@ pub fn hold(world: &World, request: &ApiRequest, now: Time) -> usize {
     bounds
 }
 
-/// Follows a reference.
+/// Returns a schema with its reference resolved.
 fn whole(schema: &'static Value) -> &'static Value {
     match schema["$ref"].as_str() {
         Some(reference) => DOCUMENT.pointer(reference.trim_start_matches('#')).unwrap(),

@@ -1,4 +1,4 @@
-//! `Cloud`: a world whose clock the test moves, and the log of what it answered.
+//! `Cloud`: a world whose clock the test moves, and the log of its responses.
 
 use serde_json::{Value, json};
 use stead::emulator::world::{
@@ -10,7 +10,7 @@ use crate::table::verb;
 
 const KEY: &str = "sk_story";
 
-/// One request that was answered with success.
+/// One successful request and its response.
 pub struct Exchange {
     pub method: Method,
     pub route: &'static str,
@@ -19,14 +19,14 @@ pub struct Exchange {
     pub answer: Value,
 }
 
-/// The cloud.
+/// The world, its time, and the exchanges so far.
 pub struct Cloud {
     world: World,
     now: Time,
     project: Option<String>,
-    /// Everything that was answered with success.
+    /// The successful exchanges, in order.
     pub log: Vec<Exchange>,
-    /// How many texts with a bound were sent.
+    /// How many strings with a length limit were sent.
     pub bounds: usize,
 }
 
@@ -46,7 +46,7 @@ impl Cloud {
         self.now += jiff::SignedDuration::from_secs(seconds);
     }
 
-    /// Sends `"POST /vms?limit=2"`, with `/api/v1` put before it unless the path is whole. It must succeed.
+    /// Sends a request line such as `"POST /vms?limit=2"`, to which `/api/v1` is added; panics unless it succeeds.
     #[track_caller]
     pub fn raw(&mut self, line: &str, body: &[u8]) -> Value {
         let (method, target) = line.split_once(' ').unwrap();
@@ -77,7 +77,7 @@ impl Cloud {
         answer
     }
 
-    /// Sends a body, or none; returns the payload, whichever key holds it.
+    /// Sends a JSON body, or none for null; returns the payload, under whichever key it is.
     #[track_caller]
     pub fn ok(&mut self, line: &str, body: Value) -> Value {
         let text = if body.is_null() { String::new() } else { body.to_string() };
@@ -98,21 +98,21 @@ impl Cloud {
         self.act(&format!("GET {path}"))
     }
 
-    /// Reads an object and the list that it must be in.
+    /// Reads an object by id, and checks that its list contains it.
     #[track_caller]
     pub fn look(&mut self, collection: &str, id: &str) {
         assert_eq!(self.get(&format!("{collection}/{id}"))["id"], id);
         self.listed(collection, id);
     }
 
-    /// Reads the list that an object must be in.
+    /// Checks that a list contains an object.
     #[track_caller]
     pub fn listed(&mut self, collection: &str, id: &str) {
         let list = self.get(collection);
         assert!(list.as_array().unwrap().iter().any(|object| object["id"] == id), "{collection}: {list}");
     }
 
-    /// Makes an object; returns its id.
+    /// Creates an object; returns its id.
     #[track_caller]
     pub fn make(&mut self, collection: &str, body: Value) -> String {
         id(&self.ok(&format!("POST {collection}"), body))
@@ -123,7 +123,7 @@ impl Cloud {
         self.act(&format!("DELETE {path}"));
     }
 
-    /// Sets a field behind everyone's back: what only people or time bring about.
+    /// Sets a field outside the API, for states that only people or time cause.
     pub fn mutate(&mut self, kind: &str, id: &str, field: &str, value: Value) {
         let set = json!({field: value});
         mutate(&mut self.world, kind, id, set.as_object().unwrap(), self.now).unwrap();

@@ -1,4 +1,4 @@
-//! The law: what is in the table has a route and a home, and nothing else has.
+//! Each endpoint of the table has a route in the emulator and a place in the client's tables, and there is no other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use crate::table::{BESIDE, ELSEWHERE, parse, rows, shape};
 
 type Key = (Method, String);
 
-/// Where an endpoint is at home, and how sure its table is of it.
+/// The table row that uses an endpoint, and whether the endpoint is documented or assumed there.
 struct Home {
     place: String,
     provenance: Option<Provenance>,
 }
 
-/// Every endpoint that the client's tables know, with its homes.
+/// Returns every endpoint of the client's tables with the rows that use it.
 fn homes() -> BTreeMap<Key, Vec<Home>> {
     let mut found: BTreeMap<Key, Vec<Home>> = BTreeMap::new();
     let mut add = |method: Method, path: &str, place: String, provenance| {

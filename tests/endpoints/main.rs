@@ -1,4 +1,4 @@
-//! Every endpoint that the service has: served by the emulator, at home in the tables, and driven once.
+//! Every endpoint of the service: served by the emulator, used by the client's tables, and called once.
 #![allow(
     missing_docs,
     clippy::disallowed_methods,

@@ -1,4 +1,4 @@
-//! The OpenAPI document: committed as it is printed, whole, and true of every answer of the story.
+//! The OpenAPI document: the committed file is the printed one, it is complete, and each response of the story fits it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use stead::kinds::REGISTRY;
 use crate::driver::Exchange;
 use crate::table::{rows, shape};
 
-/// Every operation by verb and the shape of its path.
+/// Returns every operation by method and path shape.
 pub fn operations(document: &Value) -> BTreeMap<(String, String), &Value> {
     let paths = document["paths"].as_object().unwrap();
     paths
@@ -112,8 +112,8 @@ fn references(value: &Value, found: &mut impl FnMut(&str)) {
     }
 }
 
-/// Returns the document with its answers closed: a field that they do not name is wrong. Readers of the document
-/// must accept new fields; the emulator must not invent any.
+/// Returns the document with closed response schemas: a field that they do not name is an error. Readers of the
+/// document must accept new fields; the emulator must not invent any.
 fn closed(document: &Value) -> Value {
     let mut document = document.clone();
     let schemas = document["components"]["schemas"].as_object_mut().unwrap();
@@ -139,7 +139,7 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// Says what is wrong with a value, by a schema that refers to the document's components.
+/// Returns the errors of a value under a schema of the document; empty if it is valid.
 fn wrong(document: &Value, schema: &Value, value: &Value) -> Vec<String> {
     let whole = json!({"components": document["components"], "allOf": [schema]});
     let validator = jsonschema::validator_for(&whole).unwrap();

@@ -1,4 +1,4 @@
-//! What the specification says field by field, written here without the tables: the document must say it, too.
+//! The fields of the specification, written here without the tables: the OpenAPI document must have them, too.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +41,8 @@ const RECORDS: &[(&str, &str)] = &[
     ("SpendSettings", "enabled monthly_cap_usd cap_action paused_by_cap"),
 ];
 
-/// Fields of answers that are no records of kinds, by endpoint, and the key that they stand under: none where they
-/// stand beside `success`.
+/// Fields of responses that are no records of kinds: endpoint, key that contains them, and names. The key is empty
+/// for fields beside `success`.
 const ANSWERS: &[(&str, &str, &str)] = &[
     ("PATCH /api/v1/volumes/{id}", "", "success message id billing"),
     ("POST /api/v1/apps/services/{id}/source-upload", "", "success upload_url blob_key expires_in_seconds"),
@@ -60,7 +60,7 @@ const ANSWERS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Words of fields of records.
+/// Enum values of fields of records.
 const WORDS: &[(&str, &str, &str)] = &[
     ("Database", "engine", "postgres mysql valkey clickhouse kafka"),
     (
@@ -75,7 +75,7 @@ const WORDS: &[(&str, &str, &str)] = &[
     ("SpendSettings", "cap_action", "notify_only pause"),
 ];
 
-/// Fields of bodies, each with its words, if any.
+/// Fields of request bodies, each with its enum values, if any.
 const BODIES: &[(&str, &str, &str)] = &[
     ("DELETE /api/v1/vms/{id}", "volume_action", "detach delete"),
     ("DELETE /api/v1/vms/{id}", "delete_vpc", ""),
@@ -95,7 +95,7 @@ const BODIES: &[(&str, &str, &str)] = &[
     ("PATCH /api/v1/apps/spend-settings", "cap_action", "notify_only pause"),
 ];
 
-/// Refusals that are named.
+/// Error statuses that the specification names, by endpoint.
 const REFUSALS: &[(&str, &str)] = &[
     ("POST /api/v1/vpcs", "400 401 403 404 409 429 500 503"),
     ("POST /api/v1/backups", "400 401 402 403 404 429 500 503"),
@@ -117,7 +117,7 @@ fn words(text: &str) -> BTreeSet<&str> {
     text.split_whitespace().collect()
 }
 
-/// Returns a schema, without the reference that leads to it.
+/// Returns a schema with its reference resolved.
 fn resolved<'d>(document: &'d Value, schema: &'d Value) -> &'d Value {
     match schema["$ref"].as_str() {
         Some(reference) => document.pointer(reference.trim_start_matches('#')).unwrap(),

@@ -1,4 +1,4 @@
-//! One long story in which every endpoint answers with success; here the account and its machines.
+//! One long scenario in which every endpoint succeeds once; this part has the account and compute.
 
 use std::collections::BTreeSet;
 

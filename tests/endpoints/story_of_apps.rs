@@ -1,13 +1,13 @@
-//! The story's apps and functions.
+//! The scenario's apps and functions.
 
 use serde_json::{Value, json};
 
 use crate::driver::{Cloud, id};
 
-/// The beginning of a packed source.
+/// The smallest body that counts as a gzip file.
 const ARCHIVE: &[u8] = &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 
-/// Makes an app that is live.
+/// Creates an app and waits until it is live; returns its path.
 fn app(cloud: &mut Cloud, body: Value) -> String {
     let id = cloud.make("/apps/services", body);
     cloud.wait(25);
@@ -57,7 +57,7 @@ pub fn services(cloud: &mut Cloud, database: &str) {
     cloud.delete(&built);
 }
 
-/// Asks for an upload and makes it; returns its key.
+/// Requests an upload and sends it; returns its blob key.
 fn upload(cloud: &mut Cloud, path: &str) -> Value {
     let grant = cloud.act(&format!("POST {path}/source-upload"));
     let url = grant["upload_url"].as_str().unwrap();

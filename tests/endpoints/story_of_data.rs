@@ -1,4 +1,4 @@
-//! The story's databases and clusters.
+//! The scenario's databases and clusters.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn database(cloud: &mut Cloud, name: &str, engine: &str, free: bool) -> String {
     id
 }
 
-/// Returns a database that runs.
+/// Calls the endpoints of databases; returns the id of one that runs.
 pub fn databases(cloud: &mut Cloud, vpc: &str) -> String {
     let topics = database(cloud, "events", "kafka", false);
     cloud.get(&format!("/databases/{topics}/consumers"));

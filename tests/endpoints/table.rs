@@ -1,9 +1,8 @@
-//! The table: the endpoints that the specification names, those that the contract assumes, and the few
-//! that no kind is a home for.
+//! The endpoints that the specification names, those that the contract assumes, and the few that no kind uses.
 
 use stead::model::schema::{Method, Provenance};
 
-/// Named by the specification.
+/// Endpoints that the specification names.
 pub const SAID: &[&str] = &[
     "GET /health",
     "GET /ready",
@@ -94,7 +93,7 @@ pub const SAID: &[&str] = &[
     "PATCH /api/v1/apps/spend-settings",
 ];
 
-/// Assumed by the contract, where the specification names an area, or nothing.
+/// Endpoints that the contract assumes, because the specification names their area only, or nothing.
 pub const ASSUMED: &[&str] = &[
     "GET /api/v1/projects",
     "POST /api/v1/projects",
@@ -172,20 +171,20 @@ pub const ASSUMED: &[&str] = &[
     "POST /api/v1/functions/{id}/source-upload",
 ];
 
-/// Without a home in the tables, and why.
+/// Endpoints that the client's tables do not use, and why.
 pub const ELSEWHERE: &[(&str, &str)] = &[
     ("GET /api/v1/database/plans", "another spelling of `/databases/plans`, which the client reads"),
     ("GET /health", "for whoever runs the service: a client learns the same from its first request"),
     ("GET /ready", "for whoever runs the service: a client learns the same from its first request"),
 ];
 
-/// Served by the emulator beside the service's own endpoints, and why.
+/// Endpoints of the emulator that are not the service's, and why.
 pub const BESIDE: &[(&str, &str)] = &[(
     "PUT /uploads/{blob_key}",
     "the address that a source upload is granted: opaque to clients, which take it from the grant",
 )];
 
-/// One row.
+/// One endpoint of the tables above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     pub method: Method,
@@ -193,19 +192,19 @@ pub struct Row {
     pub provenance: Provenance,
 }
 
-/// Reads `GET /path`.
+/// Parses `GET /path`.
 pub fn parse(line: &'static str) -> (Method, &'static str) {
     let (method, path) = line.split_once(' ').unwrap();
     (verb(method), path)
 }
 
-/// Reads a verb.
+/// Parses an HTTP method.
 pub fn verb(text: &str) -> Method {
     let all = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
     all.into_iter().find(|method| method.as_str() == text).unwrap()
 }
 
-/// All rows.
+/// Returns all rows.
 pub fn rows() -> impl Iterator<Item = Row> {
     let marked = |lines: &'static [&'static str], provenance| {
         lines.iter().map(move |line| {
@@ -216,7 +215,7 @@ pub fn rows() -> impl Iterator<Item = Row> {
     marked(SAID, Provenance::Documented).chain(marked(ASSUMED, Provenance::Assumed))
 }
 
-/// Returns a path in which all names of what varies are the same.
+/// Returns a path with all variable segments as `{}`.
 pub fn shape(path: &str) -> String {
     let parts = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
     parts.collect::<Vec<_>>().join("/")

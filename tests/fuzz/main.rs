@@ -1,6 +1,6 @@
-//! Fuzzing: hostile bytes for everything that reads bytes, and a law for each.
+//! Fuzzing: hostile bytes for everything that reads bytes, and a property for each.
 //!
-//! A target is a plain function over bytes that panics when its law is broken. `cargo test --test fuzz`
+//! A target is a plain function over bytes that panics when its property is violated. `cargo test --test fuzz`
 //! replays the corpus and then mutates it for a fixed number of executions, the same ones every time.
 //! `STEAD_FUZZ=10m` or `STEAD_FUZZ=1000000` runs each target for longer, on other mutations;
 //! `STEAD_FUZZ_INPUT=FILE` runs one input.

@@ -1,6 +1,6 @@
-//! Mutations of an input, by a seeded source of chance: bytes, lines, words of the formats, nesting.
+//! Mutations of an input by a seeded random generator: bytes, lines, words of the formats, nesting.
 
-/// Longest input that is made: memory stays bounded, and so does time.
+/// Length limit of a mutated input in bytes, which bounds memory and time.
 const LONGEST: usize = 64 * 1024;
 
 /// Words that mean something to one of the formats.
@@ -103,7 +103,7 @@ const WORDS: &[&str] = &[
     "\u{10ffff}",
 ];
 
-/// Chance that is the same for the same seed (SplitMix64).
+/// A random generator that repeats for the same seed (SplitMix64).
 pub struct Chance(u64);
 
 impl Chance {
@@ -119,13 +119,13 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// A number below a bound; zero for zero.
+    /// Returns a number below a bound; 0 for the bound 0.
     pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or_default()
     }
 }
 
-/// Returns an input of a corpus, changed one to four times.
+/// Returns an input of the corpus, mutated one to four times.
 pub fn mutated(corpus: &[Vec<u8>], chance: &mut Chance) -> Vec<u8> {
     let mut bytes = corpus[chance.below(corpus.len())].clone();
     for _ in 0..=chance.below(4) {
@@ -176,7 +176,7 @@ fn change(bytes: &mut Vec<u8>, corpus: &[Vec<u8>], chance: &mut Chance) {
     }
 }
 
-/// Repeats, removes or swaps whole lines: a line is a key, a record, a node.
+/// Repeats, removes or swaps whole lines: a line is often a key, a record or a node.
 fn lines(bytes: &mut Vec<u8>, chance: &mut Chance) {
     let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
     if lines.is_empty() {
@@ -191,7 +191,7 @@ fn lines(bytes: &mut Vec<u8>, chance: &mut Chance) {
     *bytes = lines.concat();
 }
 
-/// Puts a piece somewhere, in place of nothing or of a few bytes.
+/// Inserts a piece at a random offset, or replaces a few bytes by it.
 fn replace(bytes: &mut Vec<u8>, chance: &mut Chance, piece: &[u8]) {
     let at = chance.below(bytes.len() + 1);
     let end = (at + [0, 0, 1, piece.len()][chance.below(4)]).min(bytes.len());

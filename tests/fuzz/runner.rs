@@ -1,4 +1,4 @@
-//! The runner: replays a target's corpus, mutates it, and makes a failure small.
+//! The runner: replays a target's corpus, mutates it, and minimizes a failure.
 
 use std::cell::Cell;
 use std::fs;
@@ -9,22 +9,22 @@ use std::time::{Duration, Instant};
 
 use super::mutate::{Chance, mutated};
 
-/// A law over bytes: it panics where it is broken.
+/// A property of bytes, as a function that panics when it is violated.
 pub type Target = fn(&[u8]);
 
-/// Most memory that the whole process may have used, in KiB.
+/// Limit on the process's peak memory, in KiB.
 const MOST_MEMORY: u64 = 256 * 1024;
 
-/// Tries to make a failing input smaller.
+/// Limit on the attempts to minimize a failing input.
 const SHRINKS: usize = 400;
 
-/// For how long mutations go on.
+/// How long to mutate.
 enum Budget {
     Executions(u64),
     Time(Duration),
 }
 
-/// Runs a target: on one input, or on its corpus and so many mutations of it.
+/// Runs a target: on the input of `STEAD_FUZZ_INPUT`, or on its corpus and `executions` mutations of it.
 pub fn run(name: &str, target: Target, executions: u64) {
     if let Some(input) = std::env::var_os("STEAD_FUZZ_INPUT") {
         target(&fs::read(&input).expect("STEAD_FUZZ_INPUT names a file"));
@@ -60,7 +60,7 @@ impl Budget {
     }
 }
 
-/// `200000` executions, or a time: `90s`, `10m`.
+/// Parses `STEAD_FUZZ`: a number of executions, or a duration such as `90s` or `10m`.
 fn longer(text: &str) -> Budget {
     if let Ok(executions) = text.parse() {
         return Budget::Executions(executions);
@@ -87,7 +87,7 @@ fn home() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz")
 }
 
-/// Runs a target on one input. A failure is made small, kept, and told with how to see it again.
+/// Runs a target on one input. A failure is minimized, stored, and reported with the command that repeats it.
 fn attempt(name: &str, target: Target, input: &[u8]) {
     if holds(target, input) {
         return;
@@ -105,7 +105,7 @@ fn attempt(name: &str, target: Target, input: &[u8]) {
     panic!("{name} fails only now and then on {}", path.display());
 }
 
-/// Tells whether the law holds for an input; what it says is not printed.
+/// Returns whether a target accepts an input; its panic message is not printed.
 fn holds(target: Target, input: &[u8]) -> bool {
     thread_local!(static QUIET: Cell<bool> = const { Cell::new(false) });
     static HOOK: Once = Once::new();
@@ -123,7 +123,7 @@ fn holds(target: Target, input: &[u8]) -> bool {
     result.is_ok()
 }
 
-/// Takes pieces away, large ones first, as long as the law stays broken.
+/// Removes pieces, large ones first, as long as the property stays violated.
 fn shrunk(target: Target, input: &[u8]) -> Vec<u8> {
     let mut small = input.to_vec();
     let mut tries = 0;

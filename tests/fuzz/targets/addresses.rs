@@ -1,4 +1,4 @@
-//! Short texts that name something: places of ledgers, addresses, ids in paths; and leases.
+//! Short strings that name something: locations of ledgers, URLs, ids in paths; and leases.
 
 use stead::cloud::http::url_path::{fill_path, is_id, is_segment};
 use stead::ledger::stores::location::LedgerLocation;
@@ -25,7 +25,7 @@ pub fn addresses(bytes: &[u8]) {
     }
 }
 
-/// An address points to the location that its text gives, and no description of it shows a password.
+/// A ledger URL points to the location that it names, and no description of it shows a password.
 fn place(text: &str) {
     let secret = text.split_once("://").and_then(|(_, rest)| {
         let authority = rest.split(['/', '?', '#']).next()?;
