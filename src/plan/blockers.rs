@@ -1,18 +1,19 @@
-//! `Blockers`: the blockers of a plan, collected while it is made.
+//! `Blockers`: the blockers of a plan, collected while it is made. A check adds them in any order;
+//! `into_sorted` makes the order independent of the checks, so equal plans list equal blockers.
 
 use super::join::joined_state::{JoinedState, ResourceState};
 use super::model::block::Blocker;
 use crate::model::address::Address;
 use crate::model::source::{SourceLocation, Span};
 
-/// The blocks of one plan.
+/// The blockers of one plan, in the order in which they were found.
 pub(super) struct Blockers<'s, 'a> {
     survey: &'s JoinedState<'a>,
     all: Vec<Blocker>,
 }
 
 impl<'s, 'a> Blockers<'s, 'a> {
-    /// Starts without any blocker.
+    /// Creates an empty list; `survey` resolves spans to locations.
     pub fn new(survey: &'s JoinedState<'a>) -> Self {
         Self { survey, all: Vec::new() }
     }
@@ -44,7 +45,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
         self.all.push(Blocker { code: code.into(), address: address.cloned(), text, help, source: None });
     }
 
-    /// Adds a blocker about an address, located at `span`.
+    /// Adds a blocker about an address, located at `span`; without a span it has no location.
     pub fn add_at_span(
         &mut self,
         code: &'static str,
@@ -63,7 +64,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
         self.all.push(Blocker { code: code.into(), address: None, text, help, source });
     }
 
-    /// Adds a blocker that was built elsewhere.
+    /// Adds a blocker that was built by a pure check; `None` adds nothing.
     pub fn extend(&mut self, found: Option<Blocker>) {
         self.all.extend(found);
     }
@@ -78,7 +79,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
         self.all.len()
     }
 
-    /// Keeps only the first `count` blockers: the checks that found the others run again.
+    /// Keeps only the first `count` blockers: the checks that found the others run again, on changed decisions.
     pub fn truncate_to(&mut self, count: usize) {
         self.all.truncate(count);
     }

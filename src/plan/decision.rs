@@ -1,4 +1,5 @@
-//! `Decision`: what is decided for one resource, and the differences that cause it.
+//! `Decision`: what is decided for one resource, and the differences that cause it. It is an intermediate
+//! result: the plan's steps and change lines are made from it, and nothing of it is saved.
 
 use super::model::change::Cause;
 use super::model::step::TargetProject;
@@ -14,19 +15,21 @@ use super::model::compare::{fingerprint_secrets, sealed_expression, to_canonical
 /// The action that is decided for a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DecisionKind {
-    /// Leave the object as it is.
+    /// Leave the object as it is, or note that none exists.
     Keep,
-    /// No change, because it is out of scope or has an ambiguous intent.
+    /// No change, because the resource is out of scope, is blocked, or depends on one that is: its object and
+    /// ledger entry stay as they are.
     Frozen,
     /// Create a new object.
     Create,
     /// Change the object by calls.
     Update,
-    /// Replace the object by a new one.
+    /// Delete the object and create a new one under the same address.
     Replace {
         /// Whether the new object is created before the old one is deleted.
         create_first: bool,
     },
+    /// Delete the object and remove it from the ledger.
     Delete,
     /// Remove the object from the ledger and keep it live.
     Forget,
@@ -38,9 +41,11 @@ pub(super) struct DesiredAttribute<'a> {
     pub attribute: &'static Attribute,
     /// Where it was written; `None` for a link that must be undone because its target is deleted.
     pub setting: Option<&'a AttributeSetting>,
-    /// The value as the configuration writes it; a `null` is the API's default, where the table has it.
+    /// The value as the configuration writes it; a `null` is replaced by the API's default, where the table has
+    /// it.
     pub value: Value,
-    /// The id that a request uses instead of a catalog name.
+    /// The id that a request uses instead of a catalog name; `None` for every other attribute, and for a name
+    /// that is unknown or not in the catalog.
     pub id: Option<Value>,
     /// Whether the value depends on another resource.
     pub refers: bool,
@@ -52,7 +57,7 @@ impl DesiredAttribute<'_> {
         self.id.as_ref().unwrap_or(&self.value)
     }
 
-    /// Returns the form for a step: the value without secrets' texts, or the expression that computes it.
+    /// Returns the form for a step: the value without secrets' plain text, or the expression that computes it.
     pub fn to_expression(&self, key: &FingerprintKey) -> Expression {
         match self.setting {
             Some(setting) if self.value.is_unknown() => sealed_expression(&setting.expression, key),
@@ -70,14 +75,16 @@ pub(super) struct AttributeDiff<'a> {
     pub attribute: &'static Attribute,
     /// The attribute's name, or `name.key`.
     pub path: Name,
-    /// The value before the change as the configuration would write it, without the text of secrets.
+    /// The value before the change as the configuration would write it, without the plain text of secrets;
+    /// `Null` if it is not set.
     pub before: Value,
-    /// The value after the change as the configuration writes it, without the text of secrets.
+    /// The value after the change as the configuration writes it, without the plain text of secrets; `Null` if
+    /// it is removed.
     pub after: Value,
-    /// The last applied value, where it differs from both.
+    /// The last applied value, where it differs from both; otherwise `None`.
     pub last_applied: Option<Value>,
     pub cause: Cause,
-    /// Where the new value was written.
+    /// Where the new value was written; `None` for a link that is undone.
     pub setting: Option<&'a AttributeSetting>,
 }
 
@@ -99,9 +106,9 @@ pub(super) struct Decision<'a> {
     /// Differences about which nothing is done, because the service did not keep the value before.
     pub not_kept: Vec<AttributeDiff<'a>>,
     pub cause: Cause,
-    /// The reason in a sentence, where the differences do not give it.
+    /// The reason as a clause, where the differences do not give it.
     pub reason: Option<String>,
-    /// The project of a new object.
+    /// The project of a new object; `TargetProject::None` for a resource of the account.
     pub project: TargetProject,
     /// Whether its new object waits until an object of another address is deleted, because of a name or a network.
     pub waits: bool,
@@ -110,7 +117,7 @@ pub(super) struct Decision<'a> {
     pub downstream: bool,
     /// Whether the object is in a state that it cannot leave by itself.
     pub broken: bool,
-    /// The revival that precedes all other changes of the object.
+    /// The revival that precedes all other changes of the object; `None` if it is in use.
     pub revival: Option<&'static Revival>,
     /// Whether the new object has another parent or project than the old one.
     pub rehomed: bool,
@@ -119,7 +126,7 @@ pub(super) struct Decision<'a> {
 }
 
 impl<'a> Decision<'a> {
-    /// Returns a verdict without wants and differences.
+    /// Returns a decision without desired attributes and differences.
     pub fn without_differences(act: DecisionKind, cause: Cause) -> Self {
         Self {
             act,
@@ -144,7 +151,7 @@ impl<'a> Decision<'a> {
         self
     }
 
-    /// Returns a written attribute by name.
+    /// Returns a written attribute by name; `None` if the block does not write it.
     pub fn find_attribute(&self, name: &str) -> Option<&DesiredAttribute<'a>> {
         self.wants.iter().find(|want| want.attribute.name == name)
     }
@@ -164,7 +171,8 @@ impl<'a> Decision<'a> {
         self.differences.iter().any(|difference| attributes.contains(&difference.attribute.name))
     }
 
-    /// Returns whether the old object is deleted before the new one is created.
+    /// Returns whether an object of the address is deleted before the new one is created: the current one of a
+    /// replacement, or a deposed one that is in the way of a creation.
     pub fn deletes_first(&self) -> bool {
         self.act == DecisionKind::Replace { create_first: false }
             || (self.act == DecisionKind::Create && self.crowded)

@@ -1,4 +1,5 @@
-//! Inputs of a plan: tables, stack, ledger, snapshot, catalogs and the options of the command line.
+//! Inputs of a plan: tables, stack, ledger, snapshot, catalogs and the options of the command line. The caller
+//! has read everything: planning reads no file, no clock and no service.
 
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +27,7 @@ pub struct PlanInputs<'a> {
     pub snapshot: &'a Snapshot,
     /// Names and prices of the catalog as just read.
     pub catalog: &'a Catalog,
-    /// Names and prices as pinned in `stead.lock`.
+    /// Names and prices as pinned in `stead.lock`; `None` if nothing is pinned.
     pub pinned: Option<&'a Catalog>,
     /// The options of a plan: those of the command line, and facts that the caller looked up.
     pub options: &'a PlanningOptions,
@@ -43,9 +44,9 @@ pub struct PlanningOptions {
     pub destroy: bool,
     /// Overrides the deletion limit.
     pub allow_deletes: bool,
-    /// Plans only these addresses and their dependencies; empty: all.
+    /// Plans only these addresses and their dependencies; empty: all of them.
     pub targets: BTreeSet<Address>,
-    /// Leaves out these addresses and their dependents.
+    /// Leaves out these addresses and their dependents; empty: none.
     pub excluded: BTreeSet<Address>,
     /// Objects that contain data and may be replaced nevertheless.
     pub replace: BTreeSet<Address>,
@@ -53,7 +54,7 @@ pub struct PlanningOptions {
     pub delete_data: BTreeSet<Address>,
     /// A destroy also deletes the byproducts of the stack's objects.
     pub with_leftovers: bool,
-    /// Volumes that claims inside clusters created, with their clusters.
+    /// Volumes that claims inside clusters created, each with its cluster (Catalogue of other endpoints).
     pub claimed: BTreeMap<ObjectKey, ObjectKey>,
     /// The stack runs on a temporary cloud: the loss of data needs no approval.
     pub is_rehearsal: bool,
@@ -75,16 +76,18 @@ pub struct PlanningOptions {
     pub on_runner: bool,
     /// Generated variables whose value is lost in their sinks and in the ledger.
     pub lost_secrets: BTreeSet<Name>,
-    /// Addresses of secrets that the ledger keeps, and that no identity here opens.
+    /// Addresses of secrets that the ledger keeps and that no identity of this run can decrypt.
     pub locked_secrets: BTreeSet<Name>,
-    /// The only recipients that the user's settings allow.
+    /// The only recipients that the user's settings allow; `None`: any recipient.
     pub allowed_recipients: Option<BTreeSet<Name>>,
-    /// The project, by name or id, of project-scoped resources if the stack has no `project` block.
+    /// The project, by name or id, of project-scoped resources if the stack has no `project` block; `None`: the
+    /// account's default project.
     pub project: Option<Name>,
     /// The directory that the stack is planned from; `None` if its ledger is not on a shared backend.
     pub directory: Option<CurrentOrigin>,
-    /// Nothing will be applied, so remote values may be missing.
+    /// Nothing will be applied (drift checks and the like), so remote values may be missing.
     pub only_looks: bool,
-    /// Key of the before-images in a plan that is saved before its ledger exists: the file's own.
+    /// Key of the before-images in a plan that is saved before its ledger exists: the file's own. `None` where
+    /// the ledger has a key.
     pub image_key: Option<FingerprintKey>,
 }

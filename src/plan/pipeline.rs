@@ -1,4 +1,5 @@
-//! `make`: the pipeline from stack, ledger and snapshot to a `Plan`.
+//! `make_plan`: the pipeline from stack, ledger and snapshot to a `Plan`: moves, join, decisions, checks,
+//! order, change lines, policies. Pure, and total: a problem becomes a blocker, never an error.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -45,7 +46,8 @@ pub fn make_plan(inputs: &PlanInputs<'_>) -> Plan {
     run_pipeline(inputs, true)
 }
 
-/// Returns the blocker of a destroy whose ledger seems to be lost: a plan without `destroy` would create what exists.
+/// Returns the blocker of a destroy whose ledger seems to be lost: a plan without `destroy` would create what
+/// exists. `None` if the ledger owns objects, or nothing would conflict.
 fn find_lost_ledger(inputs: &PlanInputs<'_>) -> Option<Blocker> {
     let options = lost_ledger::creating_options(inputs)?;
     lost_ledger::lost_ledger_blocker(
@@ -54,7 +56,8 @@ fn find_lost_ledger(inputs: &PlanInputs<'_>) -> Option<Blocker> {
     )
 }
 
-/// Makes the plan; `finds_ways` selects whether remedies for a dependency cycle are searched.
+/// Makes the plan; `finds_ways` selects whether remedies for a dependency cycle are searched. A plan that is
+/// made to try a remedy must not search again.
 fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
     let original = inputs;
     let lost = find_lost_ledger(inputs);
@@ -64,6 +67,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
         ledger = Cow::Owned(extended);
         declared.added = added;
     }
+    // After the moves: an `import` entry names the address that its resource has now.
     let options = ledger_moves::with_declared_adoptions(inputs.stack, &ledger, inputs.options);
     let inputs = PlanInputs { ledger: &ledger, options: &options, ..*inputs };
     let survey = JoinedState::new(inputs, &declared);
@@ -114,7 +118,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
     policy::evaluate_policies(&survey, plan, rulings)
 }
 
-/// Collects what the plan says beside its changes; a secret that would reach plain text is a blocker.
+/// Collects the plan's notes; a secret that would reach a wrong target adds a blocker.
 fn collect_notes(
     survey: &JoinedState<'_>,
     verdicts: &[Decision],
@@ -225,7 +229,7 @@ fn assemble_plan(
     }
 }
 
-/// Adds the blocker's code to a difference that an apply would otherwise end.
+/// Adds the code of the first blocker to a difference that an apply would otherwise end.
 fn kept_back(drift: Drift, said: &PlanFindings) -> Drift {
     let ends = matches!(drift.class, DriftClass::Reverted | DriftClass::Gone | DriftClass::Replaced);
     let counts = |block: &&Blocker| match &block.address {
@@ -247,7 +251,7 @@ pub(super) fn danger_rank(change: &Change) -> (Action, bool, Option<Effect>, Act
     (sort, worst.is_none(), worst, change.action)
 }
 
-/// Returns the outputs, without the text of their secrets.
+/// Returns the outputs, with fingerprints in place of secrets; empty for a destroy.
 fn redacted_outputs(survey: &JoinedState<'_>) -> BTreeMap<Name, Expression> {
     if survey.inputs.options.destroy {
         return BTreeMap::new();

@@ -1,4 +1,6 @@
-//! `wanted`: the objects and catalog tables that must be read before a plan can be made.
+//! `refresh_request`: the objects and catalog tables that must be read before a plan can be made. In: stack,
+//! ledger and options; out: kinds to list, objects to read by id, and tables. Invariant: an owned object is
+//! either read or its absence is proven; a plan would recreate it otherwise.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +19,7 @@ use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
 use crate::model::schema::{Kind, KindScope, Price, Registry, RuleCheck, Type, UpdateStrategy};
 use crate::model::values::value::{Attributes, Value};
 
-/// Returns the objects to read from the service, and the catalog tables, before `make`.
+/// Returns the objects to read from the service, and the catalog tables, before `make_plan`.
 ///
 /// Only kinds in use are listed. An object to adopt counts as owned, too, so that its absence is proven.
 #[must_use]
@@ -117,7 +119,8 @@ fn account_wide_kinds(
     found.into_iter().map(Name::new_static).collect()
 }
 
-/// Returns the kinds with an object that is deleted.
+/// Returns the kinds with an object that may be deleted: in a destroy, without a block, or with deposed
+/// objects. Replacements are not known before the plan.
 fn kinds_to_remove<'l>(stack: &Stack, ledger: &'l Ledger, options: &PlanningOptions) -> BTreeSet<&'l str> {
     let goes = |(address, entry): &(&_, &Entry)| {
         options.destroy || !stack.resources.contains_key(*address) || !entry.deposed.is_empty()
@@ -250,7 +253,7 @@ fn add_adopted(registry: Registry, stack: &Stack, options: &PlanningOptions, wan
     }
 }
 
-/// Returns the projects to read; `None` unless all of them are known.
+/// Returns the ids of the projects to read; `None` unless all of them are known: then every project is read.
 fn known_projects(stack: &Stack, ledger: &Ledger, options: &PlanningOptions) -> Option<Vec<Name>> {
     let id = |address| ledger.entries.get(address).and_then(current_owned).map(|owned| owned.id.clone());
     let mut found = BTreeSet::new();

@@ -54,7 +54,7 @@ impl fmt::Display for RestateError {
     }
 }
 
-/// Returns the value of an attribute for the ledger.
+/// Returns the value of an attribute for the ledger: the new expression with the fingerprint of its result.
 ///
 /// # Errors
 /// When it is not proven that the value is the one that was applied.

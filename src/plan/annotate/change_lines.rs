@@ -1,4 +1,6 @@
-//! The change lines of a plan: what the user reads about each resource that changes.
+//! The change lines of a plan: what the user reads about each resource that changes. In: a resource, its
+//! decision and the plan's steps; out: at most one `Change`. Nothing here decides: actions, causes and values
+//! are those of the decision.
 
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
@@ -15,15 +17,16 @@ use crate::plan::model::change::{
 use crate::plan::model::compare::fingerprint_secrets;
 use crate::plan::model::step::{Operation, Step};
 
-/// The details of a change line that its verdict does not contain.
+/// The details of a change line that the decision does not contain.
 pub(in crate::plan) struct ChangeDetails {
-    /// Numbers of its steps.
+    /// Indexes into the plan's steps, in the order of execution.
     pub steps: Vec<usize>,
     pub cost: ChangeCost,
     pub effects: Vec<ChangeEffect>,
 }
 
-/// Returns the change line of a resource; `None` when nothing about it changes.
+/// Returns the change line of a resource; `None` when neither the object nor its address changes. `facts.steps`
+/// are indexes into `all`.
 pub(in crate::plan) fn change_line(
     survey: &JoinedState<'_>,
     n: usize,
@@ -65,7 +68,8 @@ pub(in crate::plan) fn change_line(
     })
 }
 
-/// Returns the location of a resource's block, or of the condition that leaves it out.
+/// Returns the location of a resource's block, or of the condition that leaves it out; `None` when no file
+/// mentions the resource any more.
 fn decision_location(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<SourceLocation> {
     let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
     subject.block.map(|block| block.span).or_else(left_out).and_then(|span| source_location(survey, span))
@@ -137,7 +141,8 @@ fn attribute_changes(survey: &JoinedState<'_>, verdict: Decision<'_>) -> Vec<Att
     }
 }
 
-/// Returns the attributes that a block writes and that do not change.
+/// Returns the attributes that a block writes and that an update or a replacement does not change; empty for
+/// every other decision.
 fn unchanged_attributes(survey: &JoinedState<'_>, verdict: &Decision<'_>) -> Vec<UnchangedAttribute> {
     if !matches!(verdict.act, DecisionKind::Update | DecisionKind::Replace { .. }) {
         return Vec::new();
@@ -198,12 +203,15 @@ fn changed_attribute(survey: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
     }
 }
 
-/// Returns whether a removed value has no replacement: a key of an open map, a link, a collection.
+/// Returns whether removing a value takes something away: a key of an open map, a link, a collection. A removed
+/// scalar only resets to the service's default.
 fn is_taken_away(difference: &AttributeDiff<'_>) -> bool {
     matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
-/// Returns where a value was written and what set it; for an entry of a map, the entry's own location.
+/// Returns where a value was written and what set it; for an entry of a map, the entry's own location. The
+/// location is `None` when no block writes the value, the setter when the file that declares the block writes
+/// it.
 fn value_origin(
     survey: &JoinedState<'_>,
     setting: Option<&AttributeSetting>,
@@ -217,7 +225,8 @@ fn source_location(survey: &JoinedState<'_>, span: Span) -> Option<SourceLocatio
     survey.inputs.stack.sources.location_of(span)
 }
 
-/// Returns the resources that a change affects.
+/// Returns the resources that a change affects: those that refer to the object, in address order and without
+/// duplicates. Empty when the change neither removes the object nor interrupts it.
 fn affected_resources(survey: &JoinedState<'_>, n: usize, verdict: &Decision<'_>) -> Vec<Address> {
     let disturbs =
         |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);

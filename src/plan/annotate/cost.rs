@@ -1,5 +1,5 @@
-//! The monthly cost: prices of the kind's table with values of the catalog, exact to the end, then rounded half-even to
-//! cents, line by line, so that the lines add up.
+//! The monthly cost in USD: prices of the kind's table with values of the catalog. Each object's price is
+//! computed exactly and then rounded half-even to cents, so that the shown lines add up to the shown total.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::{price_record, term_amount};
 use crate::plan::model::change::{ChangeCost, PlanCost};
 
-/// The running total of a plan's monthly cost.
+/// The running total of a plan's monthly cost, and the catalog prices that differ from the pinned ones.
 pub(in crate::plan) struct CostAccumulator<'s, 'a> {
     survey: &'s JoinedState<'a>,
     pinned: Option<CatalogIndex<'a>>,
@@ -32,8 +32,9 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         Self { survey, pinned, cost, moved: BTreeSet::new() }
     }
 
-    /// Adds a resource and returns its line: everything that is billed because of it, including objects that are
-    /// unmanaged in the end.
+    /// Adds a resource and returns its line: everything that is billed because of it, including objects that
+    /// are unmanaged in the end. A price in the line is `None` where no part of it is known; the total then
+    /// counts it as zero, and `unpriced` counts the resource.
     pub fn add(&mut self, subject: &ResourceState<'_>, verdict: &Decision<'_>) -> ChangeCost {
         let (present, older) = (self.price_before(subject), self.deposed_price(subject));
         let after = self.price_after(subject, verdict);
@@ -67,7 +68,8 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         self.object_price(subject.kind, &|name| object.attributes.get(name).cloned())
     }
 
-    /// Returns the price of the objects that earlier replacements left behind: each is billed until it is deleted.
+    /// Returns the price of the objects that earlier replacements left behind: each is billed until it is
+    /// deleted. `None` when there are none, or no price is known.
     fn deposed_price(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         let live = &self.survey.inputs.snapshot.objects;
@@ -107,7 +109,8 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         term_amount(term, record, value)
     }
 
-    /// Records a price that differs from the pinned catalog.
+    /// Records a price that differs from the pinned catalog; without a pinned catalog, or a record of the same
+    /// name in it, nothing.
     fn note_price_change(&mut self, term: &PriceTerm, record: &CatalogRecord, price: Decimal) {
         let Some(pinned) = &self.pinned else { return };
         let before = match term.chosen_by {
@@ -122,7 +125,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     }
 }
 
-/// Returns the sum of the known prices; `None` where none is known.
+/// Returns the sum of the known prices; `None` where none is known, also for an empty list.
 pub(in crate::plan) fn sum_known(prices: impl IntoIterator<Item = Option<Decimal>>) -> Option<Decimal> {
     prices.into_iter().flatten().reduce(|all, one| all + one)
 }

@@ -1,4 +1,5 @@
-//! The side effects of a change, as sentences from the texts of the kinds' tables.
+//! The side effects of a change, as sentences from the tables of the kinds. In: a decision, its cost and the
+//! links of unmanaged objects; out: effects, worst first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,7 +19,7 @@ pub(in crate::plan) struct LinkedObjects<'a> {
 }
 
 impl<'a> LinkedObjects<'a> {
-    /// Finds the live links of objects that this stack does not own.
+    /// Finds the live links of objects that this stack does not own; empty when the plan removes nothing.
     pub fn new(survey: &JoinedState<'a>, verdicts: &[Decision<'_>]) -> Self {
         let mut by_id: HashMap<&'a str, Vec<(Name, String)>> = HashMap::new();
         if !verdicts.iter().any(Decision::removes) {
@@ -57,7 +58,8 @@ impl<'a> LinkedObjects<'a> {
     }
 }
 
-/// Returns the effects of a change, worst first and without duplicates.
+/// Returns the effects of a change, worst first. Each effect occurs once, except `LeftBehind`, which names a
+/// different object each time.
 pub(in crate::plan) fn change_effects(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -94,6 +96,7 @@ pub(in crate::plan) fn change_effects(
         let data = found.iter_mut().filter(|(effect, _)| *effect == Effect::DataLoss);
         data.for_each(|(_, text)| text.insert_str(0, "it is suspended, not empty: "));
     }
+    // With a final snapshot the data outlives the object, so no data loss is reported.
     if let Some(kept) = final_snapshot::describe_copy(survey, subject, verdict) {
         found.retain(|(effect, _)| *effect != Effect::DataLoss);
         found.push((Effect::LeftBehind, kept));
@@ -125,7 +128,8 @@ fn join_names(names: &[&str]) -> String {
     }
 }
 
-/// Describes the effect of bringing an object back, with its monthly cost from then on.
+/// Describes the effect of bringing an object back, with its monthly cost (USD) from then on where that is
+/// known.
 fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     match (revival.effect, cost.monthly_after) {
         (Effect::Resumes, Some(month)) => {

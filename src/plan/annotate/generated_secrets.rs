@@ -15,7 +15,8 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::JoinedState;
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// Returns the fingerprint of the generated secret that was used last, if it has the declared length.
+/// Returns the fingerprint of the generated secret that was used last; `None` if the secret is not a generated
+/// one, was never generated, or was generated with another length than declared.
 #[must_use]
 pub fn last_used_fingerprint<'l>(
     ledger: &'l Ledger,
@@ -93,6 +94,8 @@ pub fn find_live_secrets(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name,
                 };
                 let Some(secret) = live.and_then(as_secret) else { continue };
                 let Some(print) = secret.fingerprint(&ledger.identity.key) else { continue };
+                // Prefixes select candidates only: the value is accepted if its whole fingerprint matches the
+                // recorded one.
                 let same = variables.iter().filter(|(_, recorded)| is_same_fingerprint(recorded, &print));
                 found.extend(same.map(|(name, _)| ((*name).clone(), secret.clone())));
             }
@@ -112,7 +115,8 @@ pub fn is_shown(ledger: &Ledger, snapshot: &Snapshot, wanted: &Secret) -> bool {
     values.any(|value| value_parts(value, None).any(|(part, _)| as_secret(part).as_ref() == Some(wanted)))
 }
 
-/// Returns a value, or the entries of a map, each with the live value at the same position.
+/// Returns a value, or the entries of a map, each with the live value at the same position; `None` there if the
+/// live object has none.
 fn value_parts<'v>(
     value: &'v Value,
     live: Option<&'v Value>,
@@ -144,7 +148,8 @@ fn as_secret(live: &Value) -> Option<Secret> {
     }
 }
 
-/// Returns a note for each secret that an apply would generate.
+/// Returns a note for each secret that an apply would generate; none when the plan creates or updates nothing,
+/// because an apply without such a step generates no secret.
 pub(in crate::plan) fn generation_notes(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],

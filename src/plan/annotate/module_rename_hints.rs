@@ -1,5 +1,5 @@
-//! Detection of renamed modules: all resources at one module address are deleted, and the same
-//! ones are created at another.
+//! Detection of renamed modules: all resources at one module address are deleted, and the same ones are created
+//! at another. Out: hints only; the decisions of the plan stay as they are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
@@ -16,7 +16,7 @@ use crate::plan::model::change::{NoteCode, PlanNote};
 /// The resources at a module address: the comparable content of each, by its address relative to the module.
 type ModuleContents<'s> = BTreeMap<&'s str, String>;
 
-/// The limit on compared pairs of module addresses: beyond it no hint is given.
+/// The limit on compared pairs of module addresses: beyond it no hint is given, as the comparison is quadratic.
 const MAX_PAIRS: usize = 40_000;
 
 /// A module address that is removed, and the one that replaces it.
@@ -35,7 +35,9 @@ impl ModuleRename<'_> {
     }
 }
 
-/// Finds the modules that look renamed: the most similar pairs first, each module in at most one pair.
+/// Finds the modules that look renamed, sorted by old address. The most similar pairs are matched first, each
+/// module in at most one pair; a module with several equally similar partners gets none, as the hint would be a
+/// guess.
 pub(in crate::plan) fn find_renamed_modules<'s>(
     survey: &'s JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -84,7 +86,8 @@ pub(in crate::plan) fn module_rename_note(
     }
 }
 
-/// Returns the `name` that keeps the names of a module's resources, where they begin with the module's name.
+/// Returns the `name` that keeps the names of a module's resources, where they begin with the module's name;
+/// `None` if no derived name changes, or if `to` is a single key of a block.
 fn name_prefix_hint(
     survey: &JoinedState<'_>,
     ModuleRename { from, to }: &ModuleRename<'_>,
@@ -149,7 +152,8 @@ fn similarity_score(one: &ModuleContents<'_>, other: &ModuleContents<'_>) -> usi
     one.iter().filter(|(rest, look)| other.get(*rest) == Some(look)).count()
 }
 
-/// Returns where a module, or the first instance at a module address, is used.
+/// Returns the span of the call of a module, or of the first instance at a module address; `None` if no module
+/// is called there.
 fn module_call_span(survey: &JoinedState<'_>, place: &str) -> Option<Span> {
     let modules = &survey.inputs.stack.modules;
     // In the map's order `shop-b` is between `shop` and `shop.a`.

@@ -12,7 +12,8 @@ use crate::model::expression::AttributeLookup;
 use crate::model::schema::{Attribute, Type};
 use crate::model::values::value::{Attributes, Value};
 
-/// Returns a diagnostic for each policy that denies the configuration already.
+/// Returns a diagnostic for each policy that denies the configuration already, once for each resource that it
+/// denies. A policy whose expression does not parse is skipped: loading the configuration reported it.
 #[must_use]
 pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     let mut found = Vec::new();
@@ -40,7 +41,8 @@ pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     found
 }
 
-/// Returns the diagnostic of a denial; an undecided policy is left to the plan, which knows more values.
+/// Returns the diagnostic of a denial; `None` for every other result. An undecided or failed evaluation is left
+/// to the plan, which knows more values.
 fn policy_denial(
     policy: &Policy,
     resource: Option<&Resource>,

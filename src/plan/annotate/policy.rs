@@ -1,4 +1,6 @@
-//! Evaluation of policies: those on a kind for each of its resources, the others once for the plan.
+//! Evaluation of policies: those on a kind for each of its resources, the others once for the plan. In: the
+//! decisions, or the plan without its policy results; out: results, and a blocker for each denial. A policy
+//! never sees a secret's value.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +22,18 @@ use crate::plan::model::compare::fingerprint_secrets;
 
 /// The result of one evaluation.
 pub(in crate::plan) enum PolicyEvaluation {
+    /// The expression is false.
     Pass,
+    /// The expression is true.
     Deny,
+    /// The result depends on values that are known after apply: up to three addresses, joined with commas.
     Unknown(String),
+    /// The expression cannot be evaluated: the reason as a phrase. It counts as a denial.
     Failed(String),
 }
 
-/// Evaluates the policies on kinds for each resource of the kind.
+/// Evaluates the policies on kinds for each resource of the kind. The results contain every resource that does
+/// not pass, and one passing result for a policy that all resources pass.
 pub(in crate::plan) fn of_resources(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -55,7 +62,8 @@ pub(in crate::plan) fn of_resources(
     found
 }
 
-/// Evaluates the policies on the plan, and adds the results of all policies, with a block for each denial, to the plan.
+/// Evaluates the policies on the plan, adds the results of all policies to it, with a blocker for each denial,
+/// and computes the fingerprint. The fingerprint is last because it covers the results.
 pub(in crate::plan) fn evaluate_policies(
     survey: &JoinedState<'_>,
     mut plan: Plan,
@@ -98,7 +106,7 @@ pub(in crate::plan) fn evaluate_policies(
     plan
 }
 
-/// Evaluates a policy with the given root values.
+/// Evaluates a policy with the given root values (`self` or `plan`) and the policy's own bindings.
 pub(in crate::plan) fn evaluate_policy(
     policy: &Policy,
     program: &CelProgram,
@@ -119,7 +127,7 @@ pub(in crate::plan) fn evaluate_policy(
             let names: Vec<&str> = addresses.iter().take(3).map(Address::as_str).collect();
             PolicyEvaluation::Unknown(names.join(", "))
         }
-        // What it says would tell something of the secret.
+        // Whether the policy passes would reveal something about the secret.
         Value::Secret(_) => {
             PolicyEvaluation::Failed("it reads a secret, which a policy cannot do".to_owned())
         }
@@ -159,7 +167,8 @@ fn passing_result(survey: &JoinedState<'_>, policy: &Policy) -> PolicyResult {
     }
 }
 
-/// The names that an expression reads of its root; `None` if it reads the whole root.
+/// The first names that an expression reads below its root (`self` or `plan`); `None` if it reads the whole
+/// root.
 struct ReferencedNames(Option<BTreeSet<Name>>);
 
 impl ReferencedNames {
@@ -180,8 +189,8 @@ impl ReferencedNames {
         self.0.as_ref().is_none_or(|names| names.contains(name))
     }
 
-    /// Returns the attributes of a resource that a policy reads: planned values, or the live ones of
-    /// a resource that is deleted.
+    /// Returns the attributes of a resource that a policy reads: planned values, or the live ones of a resource
+    /// that is deleted. Secrets are replaced by their fingerprints.
     fn visible_attributes(
         &self,
         survey: &JoinedState<'_>,
@@ -233,7 +242,8 @@ fn action_name(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> &'static 
     }
 }
 
-/// Returns the attributes of the plan that a policy reads.
+/// Returns the attributes of the plan that a policy reads; costs are monthly and in USD. `changes` is computed
+/// only `with_changes`, because it is as large as the plan.
 fn plan_attributes(plan: &Plan, with_changes: bool) -> Attributes {
     let count = |action: Action| {
         let count = plan.changes.iter().filter(|change| change.action == action).count();

@@ -1,4 +1,5 @@
-//! Detection of renamed resources: a deletion and a creation of one kind with the same content.
+//! Detection of renamed resources: a deletion and a creation of one kind with the same content. Out: notes with
+//! the `moved` entry to write; the plan itself still deletes and creates.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +12,11 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// The limit on rename hints in one plan.
+/// The limit on rename hints in one plan, those for modules included.
 const MAX_HINTS: usize = 20;
 
-/// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write.
+/// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write. A destroy
+/// creates nothing, and gets none.
 pub(in crate::plan) fn rename_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
     if survey.inputs.options.destroy {
         return Vec::new();
@@ -86,7 +88,8 @@ fn similar_pairs(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<(Ad
     found
 }
 
-/// A child moves with its parent: one hint is enough.
+/// Returns whether the parent of a resource is deleted, too: a child moves with its parent, so one hint is
+/// enough.
 fn goes_with_parent(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],

@@ -20,7 +20,8 @@ const SINK_OCCUPIED: &str = "sink_occupied";
 /// The code of the blocker for a sink on a CI runner's temporary disk.
 const SINK_ON_RUNNER: &str = "sink_on_runner";
 
-/// Returns the sinks that steps write to. `is_known` returns whether the secret of a generated variable exists.
+/// Returns the sinks that steps write to, in the order of the configuration. `is_known` returns whether the
+/// secret of a generated variable exists already: then its sink is not written.
 pub fn used_sinks<'a>(
     registry: Registry,
     stack: &'a Stack,
@@ -91,8 +92,9 @@ pub(in crate::plan) fn check(
     notes
 }
 
-/// Returns the first secret whose delivery must wait, with the reason: a CI runner's disk does not outlast its job, and
-/// without recipients the ledger keeps no copy.
+/// Returns the first secret that would be delivered to a file on a CI runner, with the reason for the blocker:
+/// the runner's disk does not outlast its job, and without recipients the ledger keeps no copy. `None` if
+/// nothing is lost.
 fn sink_on_runner(is_ci: bool, has_recipients: bool, delivered: &[&SinkUse]) -> Option<(Name, String)> {
     let file = |one: &&&SinkUse| secret_sinks::target_of(&one.sink).is_some();
     let first = delivered.iter().find(file).filter(|_| is_ci && !has_recipients)?;

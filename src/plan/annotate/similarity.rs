@@ -15,7 +15,8 @@ pub(in crate::plan) const NAME: &str = "name";
 /// to a renamed resource themselves.
 type SimilarityKey = (&'static str, Attributes);
 
-/// Returns the comparable content of a deletion or a creation as text: equal content gives equal text.
+/// Returns the comparable content of a deletion or a creation as a string: equal content gives equal strings.
+/// Secrets are compared by fingerprint.
 pub(in crate::plan) fn similarity_key(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,

@@ -11,7 +11,7 @@ use crate::model::schema::meaning::is_unset;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// The number of reads of single objects below which no note is given.
+/// The number of reads of single objects up to which no note is given.
 const UNREPORTED_READS: usize = 100;
 
 /// The limit on addresses that a note names for each attribute.
@@ -22,7 +22,7 @@ pub(in crate::plan) fn observation_notes(survey: &JoinedState<'_>) -> Vec<PlanNo
     unverified_note(survey).into_iter().chain(one_by_one(survey)).collect()
 }
 
-/// Names the declared attributes that the service does not show.
+/// Names the declared attributes that the service does not show; `None` if it shows all of them.
 fn unverified_note(survey: &JoinedState<'_>) -> Option<PlanNote> {
     let mut found: BTreeMap<(&str, &str), Vec<&Address>> = BTreeMap::new();
     for subject in &survey.subjects {
@@ -63,7 +63,7 @@ fn unreported_attributes(subject: &ResourceState<'_>) -> impl Iterator<Item = &'
         .map(|(attribute, _)| attribute)
 }
 
-/// Explains why a plan took long: its objects were read one by one.
+/// Explains why a plan took long: its objects were read one by one. `None` up to `UNREPORTED_READS` objects.
 fn one_by_one(survey: &JoinedState<'_>) -> Option<PlanNote> {
     let counts = &survey.inputs.snapshot.one_by_one;
     let objects: usize = counts.values().map(|count| count.objects).sum();

@@ -1,6 +1,6 @@
-//! `PlanBinding`: the conditions under which a saved plan may be applied, besides its inputs: the options of the
-//! command
-//! line, the ledger's state, the expiry time, and a key of the file's own where the ledger does not exist yet.
+//! `PlanBinding`: the conditions under which a saved plan may be applied, besides its inputs: the options of
+//! the command line, the ledger's state, the expiry time, and a key of the file's own where the ledger does not
+//! exist yet.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
@@ -17,11 +17,11 @@ use crate::model::values::secret::FingerprintKey;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::compare::sealed_expression;
 
-/// The shortest and the longest lifetime of a saved plan.
+/// The shortest and the longest lifetime of a saved plan, both inclusive: one minute and 30 days.
 pub const LIFETIME_RANGE: RangeInclusive<SignedDuration> =
     SignedDuration::from_mins(1)..=SignedDuration::from_hours(30 * 24);
 
-/// The default lifetime of a saved plan.
+/// The default lifetime of a saved plan: seven days.
 pub const DEFAULT_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The conditions under which a saved plan may be applied.
@@ -34,10 +34,10 @@ pub struct PlanBinding {
     pub ledger: String,
     /// The options of the command line: the plan is recomputed with them.
     pub requested: SavedPlanOptions,
-    /// The recipients of kept secrets.
+    /// The recipients of kept secrets when the plan was made; empty when the stack declares none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recipients: Vec<Name>,
-    /// The file's own key; only where the ledger does not exist yet.
+    /// The file's own key; `None` where the ledger exists and has a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unborn: Option<NewLedgerKey>,
 }
@@ -46,7 +46,7 @@ pub struct PlanBinding {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewLedgerKey {
-    /// Key of the before-images and of the digest of the secrets' values.
+    /// Key of the before-images and of the digest of the secrets' values; stored in plain text, as hexadecimal.
     #[serde(with = "key_as_hex")]
     pub key: FingerprintKey,
     /// Keyed digest of all values of secrets that the configuration uses.
@@ -66,10 +66,10 @@ pub struct SavedPlanOptions {
     /// Overrides the deletion limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub allow_deletes: bool,
-    /// Plans only these addresses and their dependencies; empty: all.
+    /// Plans only these addresses and their dependencies; empty: all of them.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub targets: BTreeSet<Address>,
-    /// Leaves out these addresses and their dependents.
+    /// Leaves out these addresses and their dependents; empty: none.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub excluded: BTreeSet<Address>,
     /// Objects that contain data and may be replaced nevertheless.
@@ -84,13 +84,14 @@ pub struct SavedPlanOptions {
     /// Resources, or modules, whose forgotten objects are adopted again.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub taken_back: BTreeSet<Address>,
-    /// The project of a stack without a `project` block.
+    /// The project of a stack without a `project` block; `None` if the command line names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<Name>,
 }
 
 impl SavedPlanOptions {
-    /// Returns the decisive part of a plan's options.
+    /// Returns the options that affect decisions. The others describe the caller or are recomputed from the
+    /// ledger and the machine, and would make a plan stale for no reason.
     #[must_use]
     pub fn from_options(options: &PlanningOptions) -> Self {
         let PlanningOptions {
@@ -109,7 +110,8 @@ impl SavedPlanOptions {
 }
 
 impl PlanBinding {
-    /// Returns the options with which the plan is computed again.
+    /// Returns the options with which the plan is computed again. `destroy` is not stored here but in the
+    /// plan's base; every option that does not affect decisions has its default.
     #[must_use]
     pub fn to_options(&self, destroy: bool) -> PlanningOptions {
         let SavedPlanOptions {
@@ -166,10 +168,8 @@ pub fn ledger_digest(ledger: &Ledger) -> Result<String, serde_json::Error> {
     json_digest("stead ledger 2", &remembered)
 }
 
-/// Returns the keyed digest of the values of all secrets that a stack uses.
-///
-/// # Errors
-/// When a part of it cannot be written as JSON.
+/// Returns the keyed digest of the values of all secrets that a stack uses. It depends on the addresses and
+/// names of their users, too, so two secrets that change places change it.
 pub fn secrets_digest(stack: &Stack, key: &FingerprintKey) -> Result<String, serde_json::Error> {
     let mut digest = JsonDigest::new("stead secret values 2");
     for resource in stack.resources.values() {

@@ -12,10 +12,11 @@ use crate::plan::model::step::{Operation, PlannedCall, Step};
 use crate::plan::order::dependency_cycle;
 use crate::plan::order::durations::critical_path;
 
-/// Checks that a plan's changes match its steps.
+/// Checks that a plan's changes match its steps: every step belongs to exactly one change, follows the steps
+/// that it waits for, and sends the values that the change shows.
 ///
 /// # Errors
-/// What does not fit, as a phrase: `the change of vm.web`.
+/// The first mismatch, as a phrase: `step 3 belongs to no change`.
 pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), String> {
     // A dependency cycle has no order: the plan has no steps, and is blocked.
     if plan.steps.is_empty() && plan.blocks.iter().any(|block| block.code == dependency_cycle::CYCLE_CODE) {
@@ -70,7 +71,7 @@ fn check_change(change: &Change, plan: &Plan, owned: &mut [bool]) -> Result<(), 
     }
 }
 
-/// Returns whether these steps carry out an action.
+/// Returns whether these steps are the ones that a plan has for an action.
 fn is_action_of<'p>(action: Action, steps: impl Iterator<Item = &'p Step>) -> bool {
     let (mut creates, mut updates, mut deletes, mut removes_deposed) = (false, false, false, false);
     for step in steps {
@@ -124,7 +125,8 @@ fn check_attributes(change: &Change, plan: &Plan, kind: &Kind) -> Result<(), Str
     Ok(())
 }
 
-/// Returns the value of an attribute after the last call that changes it.
+/// Returns the value of an attribute after the last call that changes it; `None` if no call does, or if the
+/// value is known only after apply.
 fn final_value<'c>(calls: &'c [PlannedCall], name: &str) -> Option<&'c Value> {
     let mut all = calls.iter().filter_map(|call| call.attributes.get(name));
     all.next_back().and_then(|(_, after)| after.known_value())

@@ -13,16 +13,16 @@ const FORMAT_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriftHistory {
     version: u32,
-    /// The time of the last check.
+    /// When the last check read the live objects.
     pub looked_at: Timestamp,
-    /// The differences found, by key.
+    /// The differences that the last check found, by key.
     seen: BTreeMap<String, RecordedDrift>,
 }
 
 /// One difference that a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedDrift {
-    /// Its name for display.
+    /// The display name of the difference: address and attribute.
     pub name: String,
     /// When a check found it for the first time.
     pub first_seen: Timestamp,
@@ -42,20 +42,22 @@ pub struct DriftHistoryDiff {
 }
 
 impl DriftHistoryDiff {
-    /// Returns when a difference was first found.
+    /// Returns when a difference was first found; `None` if this check did not find it.
     #[must_use]
     pub fn first_seen(&self, key: &str) -> Option<Timestamp> {
         self.since.get(key).copied()
     }
 
-    /// Returns whether the previous check did not find the difference.
+    /// Returns whether this check is the first that found a difference. Without a previous check nothing counts
+    /// as new, as it may be older than the record.
     #[must_use]
     pub fn is_new(&self, key: &str) -> bool {
         self.last_look.is_some() && self.first_seen(key) == Some(self.now)
     }
 
-    /// Returns the comparison with the previous check, and the record for the next one. `there` are all differences
-    /// that this check found: the key and the display name of each.
+    /// Returns the comparison with the previous check, and the record for the next one. `there` are all
+    /// differences that this check found: the key and the display name of each. A record of another format
+    /// version counts as lost.
     #[must_use]
     pub fn new_with_history(
         before: Option<DriftHistory>,
@@ -67,6 +69,7 @@ impl DriftHistoryDiff {
         let mut known = before.map(|before| before.seen).unwrap_or_default();
         let mut seen = BTreeMap::new();
         for (key, name) in there {
+            // A clock that was set back must not make a difference look younger than the record.
             let first_seen = known.remove(&key).map_or(now, |seen| seen.first_seen.min(now));
             seen.insert(key, RecordedDrift { name, first_seen });
         }

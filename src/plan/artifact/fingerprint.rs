@@ -14,7 +14,8 @@ use crate::plan::model::block::POLICY;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
-/// The hashed parts of a plan.
+/// The hashed parts of a plan. The names and the order of the fields are part of the digest: fields that were
+/// added later are omitted while empty, so that older plans keep their fingerprints.
 #[derive(Serialize)]
 struct FingerprintInput<'p> {
     whose: (&'p str, &'p str, &'p str, &'p str, bool),
@@ -31,7 +32,8 @@ struct FingerprintInput<'p> {
     delete_data: &'p BTreeSet<Address>,
 }
 
-/// The shown part of a change, as far as it follows from the decision alone and is not in the change's steps already.
+/// The shown part of a change, as far as it follows from the decision alone and is not in the change's steps
+/// already: what changes, why, each attribute with its values before and after, and the indexes of the steps.
 type FingerprintChange<'p> = (
     (&'p Address, &'p str, Option<&'p Name>, Option<&'p Address>),
     (Action, Option<bool>, Cause, Option<&'p str>),

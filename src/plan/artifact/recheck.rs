@@ -11,11 +11,11 @@ use crate::model::live::snapshot::RequestCount;
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::Plan;
 
-/// Checks that two plans are the same. They are compared in their serialized form: otherwise a secret without a known
-/// fingerprint would be equal to nothing.
+/// Checks that two plans are the same. They are compared in their serialized form: in memory, a secret without
+/// a known fingerprint is unequal to everything, even to itself.
 ///
 /// # Errors
-/// The first part in which they differ.
+/// The first part in which they differ, or that a part cannot be written as JSON.
 pub fn check_recomputed(saved: &Plan, computed: &Plan) -> Result<(), StalePlan> {
     let (saved, computed) = (comparable_plan(saved.clone()), comparable_plan(computed.clone()));
     if is_same(&saved, &computed)? {
@@ -30,7 +30,8 @@ fn is_same(saved: &impl Serialize, computed: &impl Serialize) -> Result<bool, St
     Ok(json_digest("stead compared plan", saved).map_err(incomparable)? == computed)
 }
 
-/// Names the first part in which two plans differ.
+/// Names the first part in which two plans differ: an address where a step or a change differs, otherwise a
+/// description of the part.
 fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, StalePlan> {
     for number in 0..saved.steps.len().max(computed.steps.len()) {
         let (one, other) = (saved.steps.get(number), computed.steps.get(number));
@@ -57,7 +58,7 @@ fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, StalePla
     Ok(first.unwrap_or_else(|| "the notes and other descriptions".to_owned()))
 }
 
-/// Returns a plan without the parts that do not affect a decision.
+/// Returns a plan without the parts that do not affect a decision; of each source file only its name remains.
 fn comparable_plan(mut plan: Plan) -> Plan {
     let base = &mut plan.base;
     (base.made_at, base.nonce, base.serial) = (jiff::Timestamp::UNIX_EPOCH, Uuid::nil(), 0);

@@ -35,7 +35,8 @@ pub struct SavedPlan {
     pub schema: u32,
     /// The version of stead that wrote the file.
     pub stead_version: String,
-    /// SHA-256 of the rest. It detects accidents only: an attacker who edits a file can recompute it.
+    /// SHA-256 of the other fields except `schema`, as a string. It detects accidents only: an attacker who
+    /// edits a file can recompute it.
     pub digest: String,
     /// The conditions under which the plan may be applied, besides its inputs.
     pub binding: PlanBinding,
@@ -133,7 +134,7 @@ pub enum StalePlan {
         /// The first part that differs.
         what: String,
     },
-    /// A part of the plan cannot be written as JSON.
+    /// A part of the plan cannot be written as JSON, so no digest can be compared.
     #[error("the plan cannot be compared: {why}")]
     Incomparable {
         /// The error of the JSON writer.
@@ -152,9 +153,9 @@ pub enum StalePlan {
     /// It was made from another ledger, or a fork of it.
     #[error("the plan was made from another ledger ({planned}), and this is {found}")]
     OtherLedger {
-        /// The lineage in the plan.
+        /// The lineage of the ledger that the plan was made from.
         planned: Uuid,
-        /// The value in the ledger now.
+        /// The lineage of the ledger found now.
         found: Uuid,
     },
     /// The ledger is older than the plan: an old copy was restored.
@@ -162,7 +163,7 @@ pub enum StalePlan {
     LedgerRolledBack {
         /// The ledger's serial in the plan.
         planned: u64,
-        /// The value in the ledger now.
+        /// The serial of the ledger found now.
         found: u64,
     },
     /// The configuration changed after the plan was made.
@@ -224,25 +225,23 @@ impl SavedPlan {
         Ok(saved)
     }
 
-    /// Returns the digest of all other fields.
+    /// Returns the digest of the other fields except `schema`, which the digest's own label stands for.
     fn content_digest(&self) -> Result<String, serde_json::Error> {
         json_digest("stead saved plan 2", &(&self.stead_version, &self.binding, &self.plan))
     }
 
-    /// Returns the text of the file.
-    ///
-    /// # Errors
-    /// When a part of the plan cannot be written as JSON.
+    /// Returns the content of the file: one line of JSON with its newline, unsigned.
     pub fn to_text(&self) -> Result<String, serde_json::Error> {
         let mut text = serde_json::to_string(self)?;
         text.push('\n');
         Ok(text)
     }
 
-    /// Parses the text of a file and computes the plan's fingerprint from it.
+    /// Parses the content of a file without its signature, and computes the plan's fingerprint from it.
     ///
     /// # Errors
-    /// When it is no saved plan, of another form, or not as it was saved.
+    /// When it is not a saved plan, has another format version, was changed after it was saved, or shows
+    /// changes that do not match its steps.
     pub fn parse(text: &str, registry: Registry) -> Result<Self, SavedPlanError> {
         #[derive(Deserialize)]
         struct SavedPlanHeader {
@@ -264,10 +263,8 @@ impl SavedPlan {
         Ok(saved)
     }
 
-    /// Checks that the plan may still be applied at a time, by a version of stead.
-    ///
-    /// # Errors
-    /// The first reason why not.
+    /// Checks that the plan may still be applied at a time, by a version of stead. A plan expires at
+    /// `binding.expires`, not after it.
     pub fn check_time(&self, now: Timestamp, stead_version: &str) -> Result<(), StalePlan> {
         let (made_at, expires) = (self.plan.base.made_at, self.binding.expires);
         if self.stead_version != stead_version {
@@ -328,11 +325,12 @@ impl SavedPlan {
         base.objects.iter().try_for_each(|image| check_image(image, facts, &key))
     }
 
-    /// Checks that the secrets have the values that the plan was made with, by their digest under the plan's own key.
-    /// Where the ledger has a key, the plan contains their fingerprints instead.
+    /// Checks that the secrets have the values that the plan was made with, by their digest under the plan's
+    /// own key; `None` if the ledger has a key. Then the plan contains their fingerprints, and the recomputed
+    /// plan differs if a value changed.
     ///
     /// # Errors
-    /// When one has another value, or that cannot be told.
+    /// When a secret has another value, or only one of the plan and the ledger has a key of its own.
     pub fn check_secrets(&self, digest: Option<&str>) -> Result<(), StalePlan> {
         let planned = self.binding.unborn.as_ref().map(|unborn| unborn.secrets.as_str());
         let without_key = self.plan.base.lineage.is_nil();
@@ -343,8 +341,8 @@ impl SavedPlan {
         }
     }
 
-    /// Checks that every resource still has the object that the plan saw, or none. Otherwise a late
-    /// object of an earlier apply would get a twin.
+    /// Checks that every resource still has the object that the plan saw, or none. Otherwise an object that an
+    /// earlier apply created late would be created a second time.
     fn check_bindings(&self, facts: &LiveCheckInputs<'_>) -> Result<(), StalePlan> {
         let images = self.plan.base.objects.iter().map(|image| (&image.address, &image.key.id));
         let seen: std::collections::BTreeMap<_, _> = images.collect();
@@ -367,8 +365,8 @@ impl SavedPlan {
         Ok(())
     }
 
-    /// Checks that every moved address is still at its old place in the ledger; returns the old
-    /// addresses by the new ones.
+    /// Checks that every moved address still has its entry at the old address in the ledger, and that the new
+    /// address has no object; returns the old addresses by the new ones.
     fn check_moves<'p>(
         &'p self,
         facts: &LiveCheckInputs<'_>,
@@ -393,7 +391,8 @@ impl SavedPlan {
         Ok(old)
     }
 
-    /// Returns whether the plan found an object gone.
+    /// Returns whether the plan found an object gone: the ledger still names it, and the apply removes it
+    /// before it creates another.
     fn is_gone(&self, address: &Address, id: &Name) -> bool {
         let gone = |b: &_| matches!(b, LedgerUpdate::Gone(a, found) if a == address && found == id);
         self.plan.bookkeeping.iter().any(gone)

@@ -76,7 +76,8 @@ impl KeyId {
         Self(format!("sha256:{}", encode_hex(&digest)))
     }
 
-    /// Returns whether the text has the format of a key id: the file may contain anything.
+    /// Returns whether the string has the format of a key id: it was read from a file that may contain
+    /// anything, and is printed.
     fn is_one(&self) -> bool {
         let digits = self.0.strip_prefix("sha256:").unwrap_or_default();
         digits.len() == 64 && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
@@ -114,9 +115,10 @@ impl SigningKey {
     /// Reads a private key: PKCS#8 in PEM, as `openssl genpkey -algorithm ed25519` writes it.
     ///
     /// # Errors
-    /// When there is none in it, or one of another sort.
+    /// When the file contains no private key, an encrypted one, or one of another algorithm.
     pub fn parse(pem: &[u8]) -> Result<Self, SignatureKeyError> {
         let der = PrivatePkcs8KeyDer::from_pem_slice(pem).map_err(|_| missing_private(pem))?;
+        // openssl writes PKCS#8 without the public key, which the checked constructor refuses.
         let pair = Ed25519KeyPair::from_pkcs8_maybe_unchecked(der.secret_pkcs8_der());
         let pair = pair.map_err(|_| SignatureKeyError::WrongType)?;
         Ok(Self { id: KeyId::from_public_key(pair.public_key().as_ref()), pair })
@@ -128,7 +130,8 @@ impl SigningKey {
         &self.id
     }
 
-    /// Returns the text of a saved plan with a signature.
+    /// Returns the content of a saved plan with a signature over `text`, which must be exactly what
+    /// [`SavedPlan::to_text`] returns.
     ///
     /// # Errors
     /// When the signature cannot be written as JSON.
@@ -154,11 +157,11 @@ fn missing_private(pem: &[u8]) -> SignatureKeyError {
 pub struct VerifyingKeys(Vec<(KeyId, [u8; 32])>);
 
 impl VerifyingKeys {
-    /// Parses public keys: one or more in PEM, as `openssl pkey -pubout` writes them. Several keys allow a rotation
-    /// while plans signed by either are in use.
+    /// Parses public keys: one or more in PEM, as `openssl pkey -pubout` writes them. Several keys allow a
+    /// rotation while plans signed by either are in use.
     ///
     /// # Errors
-    /// When there is none in it, or one of another sort.
+    /// When the file contains no public key, or one of another algorithm.
     pub fn parse(pem: &[u8]) -> Result<Self, SignatureKeyError> {
         let missing = || SignatureKeyError::Missing { wanted: "public key" };
         let mut keys = Vec::new();
@@ -171,10 +174,10 @@ impl VerifyingKeys {
         if keys.is_empty() { Err(missing()) } else { Ok(Self(keys)) }
     }
 
-    /// Checks the signature over every byte of a saved plan.
+    /// Checks the signature over every byte of a saved plan, and returns the id of the key that signed it.
     ///
     /// # Errors
-    /// When it is unsigned, signed by somebody else, or not what was signed.
+    /// When it is unsigned, signed with a key that is not trusted, or not what was signed.
     pub fn verify_signature(&self, signed: &SignedPlanText) -> Result<KeyId, SignatureError> {
         let field = match &signed.field {
             ParsedSignature::Field(field) => field,
@@ -192,10 +195,10 @@ impl VerifyingKeys {
     }
 }
 
-/// The text of a saved plan, separated from its signature.
+/// The content of a saved plan, separated from its signature.
 #[derive(Debug, Clone)]
 pub struct SignedPlanText {
-    /// The text that was signed: the plan alone.
+    /// What was signed: the plan alone. The whole content where there is no readable signature.
     pub text: String,
     field: ParsedSignature,
 }
@@ -208,7 +211,8 @@ enum ParsedSignature {
 }
 
 impl SignedPlanText {
-    /// Separates a file's text into the plan and its signature.
+    /// Separates a file's content into the plan and its signature. Nothing is verified: an absent or unreadable
+    /// signature is reported by [`VerifyingKeys::verify_signature`].
     #[must_use]
     pub fn parse(file: &str) -> Self {
         let whole = |field| Self { text: file.to_owned(), field };
@@ -225,7 +229,8 @@ impl SignedPlanText {
         }
     }
 
-    /// Returns the key that the signature claims; nothing is verified.
+    /// Returns the key that the signature claims; nothing is verified. `None` if the signature is absent or
+    /// unreadable.
     #[must_use]
     pub fn signer(&self) -> Option<&KeyId> {
         match &self.field {

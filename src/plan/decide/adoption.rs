@@ -1,4 +1,5 @@
-//! Adoptions: the reasons why a live object cannot be adopted.
+//! Adoptions: the reasons why a live object cannot be adopted. In: the requested adoptions and all decisions;
+//! out: blockers. Invariant: an object has one address at most.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,7 +12,7 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState, is_adopted};
 use crate::plan::join::live_state::is_leaving;
 
-/// Checks the requested adoptions, and that each object ends with one address.
+/// Checks the requested adoptions, and that no two addresses adopt the same object.
 pub(in crate::plan) fn check<'a>(
     survey: &JoinedState<'a>,
     verdicts: &[Decision<'a>],
@@ -37,7 +38,8 @@ pub(in crate::plan) fn check<'a>(
     }
 }
 
-/// Returns the span of the `import` entry that adopts an object for an address.
+/// Returns the span of the `import` entry that adopts an object for an address; `None` if another source, such
+/// as `--adopt`, requests it.
 fn import_span(survey: &JoinedState<'_>, address: &Address) -> Option<Span> {
     let id = survey.inputs.options.adopt.get(address)?;
     let mut all = survey.inputs.stack.declarations.imports.iter();
@@ -125,7 +127,7 @@ fn block_mistaken_adoptions<'a>(
     told
 }
 
-/// Returns the owner of each object, deposed ones included.
+/// Returns the owner of each object of this stack's ledger, deposed objects included.
 fn object_owners<'a>(survey: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address> {
     let mut owners = HashMap::new();
     for subject in &survey.subjects {
@@ -137,6 +139,8 @@ fn object_owners<'a>(survey: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address
     owners
 }
 
+/// Returns why an object cannot be adopted for an address, with the remedy; `None` if it can, or if the address
+/// has it already.
 fn adoption_obstacle(
     survey: &JoinedState<'_>,
     owners: &HashMap<ObjectKey, &Address>,

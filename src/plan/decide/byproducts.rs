@@ -1,6 +1,6 @@
-//! Byproducts: live objects in no ledger that provably came of the stack's own objects, as copies of them or as volumes
-//! of claims in them. A destroy leaves them, live and billed, or deletes them too where that was asked for. In: the
-//! ledger and the snapshot; out: notes, and the entries that a plan adds in order to delete them.
+//! Byproducts: live objects in no ledger that provably originate from the stack's own objects, as copies of
+//! them or as volumes of claims in them. A destroy leaves them, live and billed, or deletes them on request.
+//! In: the ledger and the snapshot; out: notes, and the entries that a plan adds in order to delete them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -35,10 +35,11 @@ pub(in crate::plan) struct Byproduct<'a> {
     claimed: bool,
 }
 
-/// The name prefix of added entries.
+/// The name prefix of added entries. A later destroy recognizes them by it, so it must not change.
 const ADDED_NAME_PREFIX: &str = "leftover-";
 
-/// Returns the byproducts of what a destroy deletes.
+/// Returns the byproducts of what a destroy deletes; empty for a plan that is not a destroy. Final snapshots,
+/// and objects that another ledger owns or that were forgotten, are not byproducts.
 fn find_byproducts<'a>(
     inputs: &PlanInputs<'a>,
     declared: &ResolvedDeclarations<'_>,
@@ -95,8 +96,8 @@ fn stays_live(
     declared.removal_action(address).map_or(kept, |action| action == RemovedAction::Forget)
 }
 
-/// Adds the byproducts to the ledger that a plan is made from, if they must be deleted. Returns the new
-/// ledger and its changed entries.
+/// Adds the byproducts to the ledger that a plan is made from, if they must be deleted. Returns the new ledger
+/// and its changed entries; `None` if nothing was requested, or if an ambiguous intent is open.
 pub(in crate::plan) fn add_byproducts(
     inputs: &PlanInputs<'_>,
     declared: &ResolvedDeclarations<'_>,
@@ -148,6 +149,8 @@ pub(in crate::plan) fn add_byproducts(
     Some((extended, added))
 }
 
+/// Returns an address of an object's kind that neither the ledger nor the stack has, made of the first eight
+/// characters of the id.
 fn free_address(ledger: &Ledger, inputs: &PlanInputs<'_>, object: &Object) -> Address {
     let legal = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let id: String = object.id.chars().take(8).map(legal).collect();
@@ -236,13 +239,14 @@ fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = Pl
     })
 }
 
-/// Returns the keys of the objects that `--with-leftovers` would delete.
+/// Returns the keys of the objects that `--with-leftovers` would delete; empty for a plan that is not a
+/// destroy.
 pub(in crate::plan) fn byproduct_keys(survey: &JoinedState<'_>) -> BTreeSet<ObjectKey> {
     let found = find_byproducts(&survey.inputs, survey.declared, survey.inputs.ledger);
     found.into_iter().map(|byproduct| byproduct.object.key()).collect()
 }
 
-/// Describes an object by name, id, age and price.
+/// Describes an object by name, id, age and price (USD a month); a price of zero is omitted.
 pub(in crate::plan) fn describe_priced_object(inputs: &PlanInputs<'_>, object: &Object) -> String {
     let name = object.attributes.get("name").and_then(Value::as_text).unwrap_or_default();
     let name = if name.is_empty() { object.id.to_string() } else { format!("{name} ({})", object.id) };
@@ -256,7 +260,8 @@ pub(in crate::plan) fn describe_priced_object(inputs: &PlanInputs<'_>, object: &
     format!("{name}, {}{price}", describe_age(object, inputs.now))
 }
 
-/// Formats the age of an object.
+/// Formats the age of an object: in hours up to two days, in days from then on. A creation time in the future,
+/// as a skewed clock gives, counts as now.
 #[must_use]
 pub fn describe_age(object: &Object, now: Timestamp) -> String {
     let made = object.created_at.as_ref().and_then(|at| at.parse::<Timestamp>().ok());

@@ -1,4 +1,6 @@
-//! Classification: one `Decision` for each resource, dependencies first.
+//! Classification: one `Decision` for each resource, dependencies first. In: the joined state, the plan's scope
+//! and projects; out: decisions by resource number, and blockers. It runs twice where a name or a network
+//! passes from one resource to another: the first pass finds such pairs, the second decides with them.
 
 use std::collections::HashSet;
 
@@ -23,7 +25,7 @@ use crate::plan::join::live_state::LiveState;
 use crate::plan::join::targeting::TargetScope;
 use crate::plan::model::change::Cause;
 
-/// Decides about every resource.
+/// Decides about every resource; the result is indexed like `survey.subjects`.
 pub(in crate::plan) fn classify_subjects<'a>(
     survey: &JoinedState<'a>,
     scope: &TargetScope,
@@ -40,7 +42,7 @@ pub(in crate::plan) fn classify_subjects<'a>(
     if judge.succession.waiting.is_empty() {
         return verdicts;
     }
-    // The waiting resources and those deleted first affect the verdicts of all their dependents.
+    // The waiting resources and those deleted first affect the decisions of all their dependents.
     blocks.truncate_to(before);
     judge.decide_all(blocks)
 }
@@ -82,7 +84,7 @@ struct Classifier<'s, 'a> {
     projects: &'s ProjectAssignment,
     leftovers: &'s DeposedObjects<'a>,
     asked: HashSet<&'a Address>,
-    /// Which resource takes over a name or network; still empty in the first pass.
+    /// Which resource takes over a name or network; empty in the first pass.
     succession: NameHandover,
     verdicts: Vec<Option<Decision<'a>>>,
 }
@@ -104,6 +106,8 @@ impl<'a> Classifier<'_, 'a> {
         let left_out = || Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         let verdicts = self.verdicts.drain(..);
         let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();
+        // These passes need the decisions of all resources. Forgotten children and projects come before the
+        // objects that hold them, because those are kept for what is forgotten.
         reactivation::bring_back_what_is_needed(survey, &mut verdicts);
         keep_what_is_part_of_the_kept(survey, &mut verdicts);
         final_snapshot::leave_their_projects(survey, &mut verdicts);
@@ -124,7 +128,7 @@ impl<'a> Classifier<'_, 'a> {
         wanted && has_lost_secret(subject) && !again
     }
 
-    /// Returns why an object is replaced for the rotation of its secret.
+    /// Returns why an object is replaced for the rotation of its secret; `None` if no rotation has begun.
     fn rotation_reason(&self, subject: &ResourceState<'_>) -> Option<String> {
         let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
         asked.then(|| {
@@ -212,6 +216,7 @@ impl<'a> Classifier<'_, 'a> {
             return Decision::without_differences(DecisionKind::Frozen, Cause::Drift);
         };
         let mut differences = diff.differences(wants);
+        // Before `must` is computed: a value that the service does not keep must not replace the object.
         let not_kept = confirmation::take_not_kept(&mut differences);
         let rehomed = self.relocation_reason(subject, resource);
         let forced = rehomed.clone().or_else(|| self.taken_along(subject, &differences));
@@ -258,7 +263,7 @@ impl<'a> Classifier<'_, 'a> {
         verdict
     }
 
-    /// Returns why the new object has another parent or project.
+    /// Returns why the new object has another parent or project; `None` if it has the same.
     fn relocation_reason(&self, subject: &ResourceState<'a>, resource: &Resource) -> Option<String> {
         let verdict = |address: &Address| self.verdicts[*self.survey.index.get(address)?].as_ref();
         if let Some(parent) = &resource.parent
@@ -278,7 +283,7 @@ impl<'a> Classifier<'_, 'a> {
         )
     }
 
-    /// Returns whether a child's object is in an object that its parent had before.
+    /// Returns whether a child's object is in a deposed object of its parent.
     fn is_in_an_older_one(&self, subject: &ResourceState<'a>, parent: &Address) -> bool {
         let home = subject.owned_object().and_then(|owned| owned.parent.as_ref());
         let entry = self.survey.index.get(parent).and_then(|n| self.survey.subjects[*n].entry);
@@ -286,7 +291,8 @@ impl<'a> Classifier<'_, 'a> {
         deposed.any(|owned| Some(&owned.id) == home)
     }
 
-    /// Returns why an object is replaced rather than changed: it is deleted together with another one.
+    /// Returns why an object is replaced rather than changed: the service deletes it together with another one.
+    /// `None` if it does not.
     fn taken_along(
         &self,
         subject: &ResourceState<'a>,
@@ -312,7 +318,7 @@ impl<'a> Classifier<'_, 'a> {
         if matches!(subject.live, LiveState::Deleting(_)) {
             return;
         }
-        // What has no block any more is judged later, and goes.
+        // A resource without a block is decided later, and is deleted.
         let goes_first = |n: &usize| {
             let verdict = self.verdicts[*n].as_ref();
             self.succession.leaving.contains(n)
@@ -402,8 +408,8 @@ fn has_lost_secret(subject: &ResourceState<'_>) -> bool {
     subject.entry.is_some_and(|entry| entry.secret_lost)
 }
 
-/// Returns what an update must do besides the differences. An update without calls waits until the object is ready:
-/// only then may dependents use it.
+/// Returns what an update must do besides the differences, as a clause; `None` if nothing. An update without
+/// calls waits until the object is ready: only then may dependents use it.
 fn left_to_do(
     subject: &ResourceState<'_>,
     resource: &Resource,
@@ -435,7 +441,8 @@ fn immutable_reason(differences: &[AttributeDiff<'_>]) -> String {
     format!("the API cannot change {} in place", names.join(", "))
 }
 
-/// Combines the causes of a resource's differences.
+/// Combines the causes of a resource's differences into the one that the plan shows: `Both` where the
+/// configuration and the object changed, `Config` where there are no differences.
 fn combined_cause(differences: &[AttributeDiff<'_>]) -> Cause {
     let has = |cause| differences.iter().any(|difference| difference.cause == cause);
     match (has(Cause::Both), has(Cause::Config), has(Cause::Drift), has(Cause::Unfinished)) {

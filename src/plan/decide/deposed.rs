@@ -1,6 +1,5 @@
-//! `DeposedObjects`: deposed objects that must still be deleted: a replacement left them, or
-//! the user declared them surplus.
-//! A new object that conflicts with one is created after its deletion.
+//! `DeposedObjects`: deposed objects that must still be deleted: a replacement left them, or the user declared
+//! them surplus. A new object that conflicts with one is created after its deletion.
 
 use std::collections::HashSet;
 
@@ -15,7 +14,7 @@ use crate::plan::join::joined_state::{JoinedState, referenced_keys};
 #[derive(Default)]
 pub(in crate::plan) struct DeposedObjects<'a> {
     all: Vec<DeposedObject<'a>>,
-    /// Their unique values, by their index in `all`.
+    /// The unique values of the objects; their numbers are indexes into `all`.
     holdings: UniqueIndex<'a>,
     /// Objects that objects of the stack refer to, or are in.
     used: HashSet<ObjectKey>,
@@ -23,7 +22,7 @@ pub(in crate::plan) struct DeposedObjects<'a> {
 
 /// A deposed object that is live.
 pub(in crate::plan) struct DeposedObject<'a> {
-    /// The number of the resource that owns it.
+    /// The number of the resource that owns it, an index into `survey.subjects`.
     pub n: usize,
     pub id: &'a Name,
     kind: &'static Kind,
@@ -54,7 +53,8 @@ impl<'a> DeposedObjects<'a> {
         Self { all, holdings, used }
     }
 
-    /// Returns the deposed objects that conflict with the new object of a resource.
+    /// Returns the deposed objects that conflict with the new object of a resource, whichever resource owns
+    /// them.
     pub fn in_the_way(
         &self,
         survey: &JoinedState<'a>,
@@ -74,7 +74,8 @@ impl<'a> DeposedObjects<'a> {
         self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
     }
 
-    /// Returns whether a live object of the stack, deposed ones included, refers to it, or is in it.
+    /// Returns whether a live object of the stack, deposed ones included, refers to a deposed object, or is in
+    /// it.
     pub fn is_used(&self, leftover: &DeposedObject<'a>) -> bool {
         self.used.contains(&leftover.object.key())
     }

@@ -1,4 +1,6 @@
-//! Final snapshots: copies of an object's data that are made before its deletion, and that stay.
+//! Final snapshots: copies of an object's data that are made before its deletion, and that stay live and
+//! unmanaged. In: the lifecycle of a block or, without a block, what the ledger recorded of it; out: the steps
+//! that copy, and descriptions for the plan. Copies are recognized by their names, because no ledger owns them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +17,19 @@ use crate::plan::join::prices::ObjectPrices;
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::{LedgerMetadata, Operation, Step, TargetProject};
 
-/// The number of characters of the source's id in a copy's name.
+/// The number of characters of the source's id in a copy's name: enough to tell two sources of one name apart.
 const ID_CHARS: usize = 8;
-/// The text between the source's name and its id in a copy's name.
+/// What separates the source's name from its id in a copy's name. Later runs recognize copies by it, so it must
+/// not change.
 const INFIX: &str = "-final-";
 /// The limit on characters of the source's name in a copy's name.
 const MAX_SOURCE_NAME_CHARS: usize = 40;
-/// The timeout of a copy: at least so many seconds, and so many times its usual duration.
+/// The timeout of a copy: the larger of this many seconds and this many times its estimated duration. A copy
+/// takes as long as the data is large, which the estimate does not know.
 const TIMEOUT_SECS_AND_FACTOR: (u32, u32) = (1800, 20);
 
-/// Returns what is to keep the data of a subject's objects.
+/// Returns the kind of copy that keeps the data of a resource's objects; `None` if no final snapshot is
+/// declared, or the kind has none.
 fn copy_of(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -40,7 +45,7 @@ pub(in crate::plan) fn is_copied(survey: &JoinedState<'_>, subject: &ResourceSta
     copy_of(survey, subject).is_some()
 }
 
-/// Returns the address of an object's copy.
+/// Returns the address of an object's copy, below the object's own.
 fn copy_address(subject: &ResourceState<'_>, object: &OwnedObject) -> Address {
     subject.address.join(&format!("final-{}", object_mark(object)))
 }
@@ -68,7 +73,8 @@ fn is_made(survey: &JoinedState<'_>, address: &Address) -> bool {
     })
 }
 
-/// Returns the step that copies an object's data before its deletion.
+/// Returns the step that copies an object's data before its deletion; `None` if no copy is declared, or an
+/// earlier apply made it. The step's `after` is empty: the order of steps is computed later.
 pub(in crate::plan) fn copy_step(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -112,7 +118,8 @@ pub(in crate::plan) struct FinalSnapshotSpec {
     pub attributes: Attributes,
 }
 
-/// Returns the copies that the plan makes of a resource's objects.
+/// Returns the copies that the plan makes of a resource's objects, the current one first, then deposed ones.
+/// Copies that earlier applies made are not included.
 pub(in crate::plan) fn planned_copies(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -132,7 +139,8 @@ pub(in crate::plan) fn planned_copies(
     .collect()
 }
 
-/// Describes the copy that stays after an object's deletion.
+/// Describes the copy that stays after an object's deletion, with its monthly price (USD) where that is known;
+/// `None` if no copy is declared or the object is not live.
 pub(in crate::plan) fn describe_copy(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -147,7 +155,8 @@ pub(in crate::plan) fn describe_copy(
     Some(format!("the {} {name} is created first and stays live, unmanaged and billed{price}", kind.name))
 }
 
-/// Returns the size of an object's future copy.
+/// Returns the size of an object's future copy (GB): its own attribute, or a field of its catalog record.
+/// `None` if it is not shown.
 fn copy_size(survey: &JoinedState<'_>, of: &Kind, object: &Object, copy: FinalSnapshot) -> Option<Value> {
     let (attribute, field) = copy.size;
     let live = object.attributes.get(attribute)?;
@@ -186,7 +195,7 @@ pub(in crate::plan) fn leave_their_projects(survey: &JoinedState<'_>, verdicts: 
     }
 }
 
-/// Returns whether an object has the name of a copy that a deletion left on request.
+/// Returns whether an object has the name of a final snapshot.
 pub(in crate::plan) fn is_final_copy(object: &Object) -> bool {
     object_name(object).contains(INFIX)
 }

@@ -1,6 +1,6 @@
-//! Decisions: one for each address: create, update, replace, delete, keep or freeze. In: the joined state and the
-//! diffs. Out: decisions, dependencies first, and blockers. Invariant: no decision deletes an object that is protected,
-//! or that contains data, without approval.
+//! Decisions: one for each address: keep, freeze, create, update, replace, delete or forget. In: the joined
+//! state and the diffs. Out: decisions by resource number, and blockers. Invariant: without approval, a plan
+//! that deletes a protected object, or one that contains data, has a blocker.
 
 pub(super) mod adoption;
 pub mod byproducts;

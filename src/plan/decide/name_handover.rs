@@ -1,4 +1,6 @@
-//! Names and networks that pass from one address of a plan to another, and the order that this requires.
+//! Names and networks that pass from one address of a plan to another, and the order that this requires. In:
+//! decisions; out: pairs of resource numbers. The service refuses a second object with the same name (Errors,
+//! 409), so the new owner waits for the old one.
 
 use std::collections::HashSet;
 
@@ -7,7 +9,8 @@ use crate::model::graph::Graph;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::JoinedState;
 
-/// Returns pairs of resources: the first gives up a unique value that the second gets, so the second must wait for it.
+/// Returns pairs of resource numbers: the first gives up a unique value that the second gets, so the second
+/// must wait for it. A resource that takes over its own value is no pair.
 pub(in crate::plan) fn handover_pairs(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -42,7 +45,7 @@ pub(in crate::plan) struct NameHandover {
 }
 
 impl NameHandover {
-    /// Computes the waits from all verdicts.
+    /// Computes the waits from all decisions; empty if no value passes from one address to another.
     pub fn from_decisions(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Self {
         let pairs = handover_pairs(survey, verdicts);
         if pairs.is_empty() {

@@ -1,4 +1,6 @@
-//! `ProjectAssignment`: the project of each project-scoped resource.
+//! `ProjectAssignment`: the project of each project-scoped resource. In: the stack's `project` block, the
+//! `--project` option and the account's default project; out: a target for each new object. Invariant: an
+//! object is never moved between projects; it is replaced.
 
 use crate::model::address::Name;
 use crate::model::evaluate::evaluate_expression;
@@ -12,7 +14,7 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 
-/// The default project of resources that do not declare one.
+/// The default project of resources that do not declare one, and the id and name of each live project.
 pub(in crate::plan) struct ProjectAssignment {
     default: TargetProject,
     known: Vec<(Name, Name)>,
@@ -54,7 +56,8 @@ impl ProjectAssignment {
         }
     }
 
-    /// Returns the project of a resource's new object.
+    /// Returns the project of a resource's new object: `None` for a resource of the account, and where no
+    /// project is known.
     pub fn project_of(
         &self,
         survey: &JoinedState<'_>,
@@ -87,7 +90,8 @@ impl ProjectAssignment {
         }
     }
 
-    /// Returns why a live object is in the wrong project: nothing can move it.
+    /// Returns why a live object is in the wrong project, which no call can change; `None` if it is in the
+    /// right one, or if either is unknown.
     pub fn wrong_project_reason(
         &self,
         survey: &JoinedState<'_>,

@@ -1,4 +1,6 @@
-//! The order of a replacement: create the new object first, or delete the old one first.
+//! The order of a replacement: create the new object first, or delete the old one first. In: the kind's order,
+//! the block's `lifecycle.replace` and what both objects would share; out: the order, with a reason where it is
+//! not the preferred one. Creating first is preferred because it has no outage.
 
 use ipnet::Ipv4Net;
 
@@ -11,9 +13,10 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::compare::are_equivalent;
 
-/// Returns whether the new object is created first, and if not, the reason where it is not obvious.
+/// Returns whether the new object is created first, and if not, the reason where it is not obvious (`None`: the
+/// kind or the block says so). Adds a blocker where the block forbids a replacement.
 ///
-/// `forced`: why the old one must be deleted first, whatever its kind allows.
+/// `forced`: why the old one must be deleted first although the kind allows the other order.
 pub(in crate::plan) fn replacement_order(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -72,7 +75,7 @@ fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, block
     );
 }
 
-/// Returns why the old and the new object cannot exist at the same time.
+/// Returns why the old and the new object cannot exist at the same time; `None` if they can.
 fn coexistence_conflict(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<String> {
     let stays = |name: &str| !verdict.rehomed && stays_unchanged(subject, verdict, name);
     if subject.kind.api.id != "id" && stays(subject.kind.api.id) {
@@ -104,7 +107,7 @@ fn networks_overlap(subject: &ResourceState<'_>, verdict: &Decision<'_>, attribu
     live.zip(want).is_some_and(|(a, b)| a.contains(&b) || b.contains(&a))
 }
 
-/// Parses a value as a network.
+/// Parses a value as an IPv4 network; `None` if it is unknown or not a network.
 pub(in crate::plan) fn parse_network(value: &Value) -> Option<Ipv4Net> {
     value.as_text()?.parse().ok()
 }

@@ -1,4 +1,6 @@
-//! Objects that are not deleted because another object, which stays, needs them.
+//! Objects that are not deleted because another object, which stays, needs them. In: decisions of all
+//! resources; out: deletions turned into `Frozen`, `Keep` or `Forget`. Without this the service would refuse
+//! the deletion in the middle of an apply.
 
 use std::collections::HashMap;
 
@@ -11,7 +13,7 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{NoteCode, PlanNote};
 
-/// Freezes the deletion of objects that a frozen resource still uses.
+/// Freezes the deletion of objects that a frozen resource still uses, directly or through other objects.
 pub(super) fn keep_what_is_held(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
     let frozen = |n: &usize| {
         verdicts[*n].act == DecisionKind::Frozen && survey.subjects[*n].owned_object().is_some()
@@ -92,7 +94,8 @@ pub(super) fn leave_what_holds_the_kept(survey: &JoinedState<'_>, verdicts: &mut
     }
 }
 
-/// Does the same for objects that earlier applies forgot and that are still live. Returns the kept resources.
+/// Keeps the objects that need to stay for objects that earlier applies forgot and that are still live. Returns
+/// the numbers of the kept resources.
 fn leave_what_holds_the_kept_before(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) -> Vec<usize> {
     let kept = survey.inputs.ledger.kept.iter();
     let kept: HashMap<(&str, &str), &Address> =

@@ -1,7 +1,8 @@
 //! The three-way diff of one object: written, last applied and live values.
 //!
-//! Only written attributes are compared. A value that the service does not return is compared by its last applied
-//! value, so that it cannot differ forever.
+//! Only written attributes are compared. A value that the service does not return is compared by its last
+//! applied value, so that it cannot differ forever. Secrets are compared by their fingerprints under the
+//! ledger's key.
 
 use super::confirmation;
 use crate::config::stack::model::IgnoreDrift;
@@ -56,8 +57,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         found
     }
 
-    /// Returns the live value of an attribute, with secrets where the last applied value has them: `Null` if it is not
-    /// set, and `None` if the service does not show it.
+    /// Returns the live value of an attribute, as a secret where the written value (`model`) or the last
+    /// applied value is one: `Null` if it is not set, and `None` if the service does not show it.
     pub fn live_attribute(&self, attribute: &Attribute, model: Option<&Value>) -> Option<Value> {
         let live = returned_value(attribute, self.object)?;
         let applied = self.last_applied_value(attribute);
@@ -99,7 +100,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         }
     }
 
-    /// Returns the last applied value of an attribute.
+    /// Returns the last applied value of an attribute; `None` if the ledger has no entry, or the attribute was
+    /// not applied.
     pub fn last_applied_value(&self, attribute: &Attribute) -> Option<&'a Value> {
         self.entry?.applied.get(attribute.name)
     }
@@ -205,8 +207,9 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         }
     }
 
-    /// Returns the value that the object showed after the last write in place of the written one, which is still the
-    /// same, where this reading does not show the attribute: a list may lack it.
+    /// Returns the value that the object showed after the last write in place of the written one, if this
+    /// reading does not show the attribute (a list may lack it) and the written value is unchanged. `None`
+    /// otherwise: the service may keep the value now.
     fn still_not_kept(&self, path: &str, sides: &AttributeValues<'_>, ignored: bool) -> Option<Value> {
         let is_open = !ignored && sides.live.is_none() && !sides.want.is_unknown();
         let applied =
@@ -251,7 +254,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
     }
 }
 
-/// Returns whether keys of an open map that the block does not write are removed.
+/// Returns whether keys of an open map that the block does not write are removed: the block declares the map as
+/// exclusive.
 pub(in crate::plan) fn is_exclusive(want: &DesiredAttribute<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
 }
@@ -284,14 +288,14 @@ pub(in crate::plan) fn display_value(
     }
 }
 
-/// Shortens a digest for display.
+/// Shortens a digest for display; a value that is no digest of that length stays as it is.
 fn shorten_digest(digest: &Value) -> Value {
     let text = digest.as_text().and_then(|text| text.get(..SHORT_DIGEST_CHARS));
     text.map_or_else(|| digest.clone(), Value::text)
 }
 
-/// Returns whether a written `null` changes nothing: the service chooses the default once, and an attribute that can
-/// only grow cannot be reset.
+/// Returns whether a written `null` changes nothing: the service chooses the default once, and an attribute
+/// that can only grow cannot be reset.
 fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
     !attribute.ty.can_be_emptied() && (attribute.grow_only || applied.is_none_or(is_unset))
 }
@@ -305,7 +309,8 @@ pub(in crate::plan) fn ignores_drift(
     ignore_rule(survey, subject, attribute).is_some_and(|(_, holds)| holds)
 }
 
-/// Returns the `ignore_drift` entry of a block for an attribute, and whether it is still valid.
+/// Returns the `ignore_drift` entry of a block for an attribute, and whether it is still valid: it is until the
+/// end of its last day in UTC. `None` if the block has none.
 pub(in crate::plan) fn ignore_rule<'a>(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'a>,
@@ -335,9 +340,9 @@ pub(in crate::plan) fn is_moved_by_service(
 /// The three values of one attribute that are compared.
 struct AttributeValues<'v> {
     ty: &'v Type,
-    /// The written value, with the texts of secrets that are available here.
+    /// The written value, with the plain text of secrets that are available here.
     open: &'v Value,
-    /// The written value, without the text of secrets.
+    /// The written value, with fingerprints in place of secrets.
     want: &'v Value,
     applied: Option<&'v Value>,
     live: Option<&'v Value>,
@@ -345,7 +350,8 @@ struct AttributeValues<'v> {
 }
 
 impl AttributeValues<'_> {
-    /// Returns the present value and the cause of the difference; `None` if there is none.
+    /// Returns the present value and the cause of the difference; `None` if there is none. With `ignore`, the
+    /// live value counts only where nothing was applied yet.
     fn evaluate_difference(&self, ignore: bool, attribute: &Attribute) -> Option<(Value, Cause)> {
         let live = self.live.filter(|_| !ignore || self.applied.is_none());
         let start = match attribute.presence {

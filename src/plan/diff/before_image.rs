@@ -14,10 +14,12 @@ use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::ResourceState;
 use crate::plan::model::change::BeforeImage;
 
-/// The field that identifies the object itself: another object has another creation time.
+/// The field that identifies the object itself: another object with the same id, such as a recreated one that
+/// is known by name, has another creation time.
 const CREATED_AT: &str = "created_at";
 
-/// Returns the before-image of a touched resource's object.
+/// Returns the before-image of a touched resource's object; `None` if it has none. Without a key the image
+/// names the object and no attribute.
 pub(in crate::plan) fn before_image(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -42,7 +44,8 @@ pub(in crate::plan) fn before_image(
     Some(BeforeImage { address: subject.address.clone(), key: object.key(), attributes })
 }
 
-/// Returns the first attribute in which an object differs from the image.
+/// Returns the first attribute, in the order of names, in which an object differs from the image; `None` if it
+/// does not.
 pub(in crate::plan) fn first_moved_attribute(
     image: &BeforeImage,
     kind: &Kind,
@@ -72,6 +75,6 @@ fn attribute_digest(attribute: &Attribute, object: &Object, key: &FingerprintKey
 }
 
 fn keyed_digest(text: &str, key: &FingerprintKey) -> Option<String> {
-    // The prefix distinguishes it from the fingerprint of a secret with the same text.
+    // The prefix distinguishes it from the fingerprint of a secret with the same value.
     Secret::new(format!("stead image 2\n{text}")).fingerprint(key).map(Into::into)
 }

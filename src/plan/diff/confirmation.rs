@@ -17,8 +17,8 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::change::{Cause, NoteCode, Plan, PlanNote};
 use crate::plan::model::compare::are_equivalent;
 
-/// Returns the cause of a difference between the applied and the live value, as far as the ledger shows it. `live` has
-/// no text of secrets, as in the ledger.
+/// Returns the cause of a difference between the applied and the live value, as far as the ledger shows it.
+/// `live` has fingerprints in place of secrets, as in the ledger.
 pub(in crate::plan) fn confirmed_cause(
     entry: &Entry,
     (attribute, ty): (&Attribute, &Type),
@@ -54,7 +54,7 @@ pub(in crate::plan) fn take_not_kept<'a>(
     not_kept
 }
 
-/// Returns whether a value that the service did not keep is resent: its call has no other effect.
+/// Returns whether a value that the service did not keep is resent: only where its call has no other effect.
 fn is_sent_again(difference: &AttributeDiff<'_>) -> bool {
     difference.attribute.at_once && !difference.forces_replacement()
 }
@@ -76,9 +76,9 @@ pub(in crate::plan) fn observe_written(wants: &[DesiredAttribute<'_>], object: &
     Verification { not_shown, ..Verification::default() }
 }
 
-/// Returns the verification of an entry after this reading, where no write follows. An attribute counts as shown only
-/// if the object `shows` the written value or an earlier reading did: a difference under `ignore_drift` is
-/// left alone, which confirms nothing.
+/// Returns the verification of an entry after this reading, where no write follows; `None` for an update, after
+/// which the apply reads the object again. An attribute counts as shown only if the object `shows` the written
+/// value or an earlier reading did: a difference under `ignore_drift` is left alone, which confirms nothing.
 pub(in crate::plan) fn renew_verification(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -108,7 +108,7 @@ pub(in crate::plan) fn renew_verification(
     Some(seen)
 }
 
-/// Returns a note for each attribute that the service does not keep and that is not sent again.
+/// Returns a note for each attribute value that the service does not keep and that is not sent again.
 pub(in crate::plan) fn not_kept_notes(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],

@@ -1,4 +1,5 @@
-//! The current value of an attribute: the live value, or the last applied one where the service does not show it.
+//! The current value of an attribute: the live value, or the last applied one where the service does not show
+//! it. A value that the service does not show has not changed as far as stead knows.
 
 use super::attributes::returned_value;
 use crate::model::live::snapshot::Object;

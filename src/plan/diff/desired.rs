@@ -1,5 +1,6 @@
-//! `wants`: the evaluated attributes of a block, as far as live values allow: references resolved, catalog names as
-//! ids, `null` as the API's default.
+//! Desired attributes: the attributes of a block, evaluated as far as live values allow: references resolved,
+//! catalog names with their ids, `null` as the API's default. An expression that fails adds a blocker and is
+//! unknown. Invariant: a run without the secrets' values decides as a run with them.
 
 use std::collections::BTreeMap;
 
@@ -112,8 +113,8 @@ fn in_use(value: Value, applied: &Value) -> Value {
     }
 }
 
-/// Does the same in a list, where the ledger may have the secrets in another order: it uses those of the applied list,
-/// if both lists have equally many and all of them are unavailable.
+/// Replaces unavailable secrets of a list by the applied ones, where the ledger may have them in another order:
+/// only if both lists have equally many secrets, and all of the written ones are unavailable.
 fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     let is_secret = |item: &&Value| matches!(item, Value::Secret(_));
     let is_withheld = |item: &Value| matches!(item, Value::Secret(secret) if secret.is_withheld());
@@ -127,6 +128,8 @@ fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
     items.into_iter().map(taken).collect()
 }
 
+/// Returns the id of a catalog name; `None`, with a blocker, if the catalog does not have it, and without one
+/// if the name is unknown or not set.
 fn catalog_id<'a>(
     survey: &JoinedState<'a>,
     subject: &ResourceState<'a>,
@@ -162,7 +165,7 @@ fn catalog_id<'a>(
 }
 
 /// Returns the undoing of a link that stead made and that no block mentions any more, if its target is deleted:
-/// otherwise the service would refuse the deletion.
+/// otherwise the service would refuse the deletion. `None` if the link is gone or its target stays.
 fn released_link<'a>(
     survey: &JoinedState<'a>,
     subject: &ResourceState<'a>,

@@ -1,4 +1,6 @@
-//! Drift: differences between the last applied and the live values, and what the plan does about each.
+//! Drift: differences between the last applied and the live values, and what the plan does about each. In: a
+//! resource and its decision; out: one `Drift` for each attribute or map key. Only reports: the decision is
+//! made already.
 
 use super::attributes::{
     AttributeDiffer, display_value, ignore_rule, ignores_drift, is_exclusive, is_moved_by_service,
@@ -23,8 +25,8 @@ use crate::plan::model::compare::{
     protect_unwritten_value,
 };
 
-/// Returns the drift of one resource. An attribute that no block writes any more has no drift, and a resource outside
-/// the plan's scope is skipped.
+/// Returns the drift of one resource, in the order of the kind's table. An attribute that no block writes any
+/// more has no drift, and a resource outside the plan's scope is skipped.
 pub(in crate::plan) fn subject_drift(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,

@@ -13,11 +13,12 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;
 
-/// The scope of expressions while the verdicts are made, dependencies first.
+/// The scope of expressions while the decisions are made, dependencies first.
 pub(in crate::plan) struct PlannedValues<'s, 'a> {
     /// The present state of all resources.
     pub survey: &'s JoinedState<'a>,
-    /// The verdicts so far, by resource number.
+    /// The decisions so far, by resource number; `None` for a resource that is not decided yet, whose values
+    /// are unknown.
     pub verdicts: &'s [Option<Decision<'a>>],
 }
 
@@ -72,7 +73,8 @@ fn object_id(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Valu
     Some(Value::Text(object.id.clone()))
 }
 
-/// Returns the planned value of an attribute; `None` if it is not known.
+/// Returns the planned value of an attribute; `None` if it is known only after apply, or if the kind has no
+/// such attribute.
 pub(in crate::plan) fn planned_value(
     subject: &ResourceState<'_>,
     verdict: &Decision<'_>,
@@ -105,7 +107,8 @@ pub(in crate::plan) fn planned_value(
     (!unsettled).then_some(live)
 }
 
-/// Returns whether the service has finished working on an object, as far as its status shows.
+/// Returns whether the service has finished working on an object, as far as its status shows; true for a kind
+/// without a status.
 pub(in crate::plan) fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
     kind.api.ready.is_none_or(|ready| {
         let status = attributes.get(ready.attribute).and_then(Value::as_text).unwrap_or_default();

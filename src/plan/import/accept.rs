@@ -25,7 +25,8 @@ use crate::plan::model::change::{Action, Change, Plan};
 use crate::plan::model::step::LedgerUpdate;
 use crate::plan::pipeline::make_plan;
 
-/// The limit on rounds of leaving lines out. Every round leaves out at least one line, and usually most of them.
+/// The limit on rounds of leaving lines out. Every round leaves out at least one line, and usually most of
+/// them, so only a draft that does not converge reaches it.
 pub(super) const MAX_ROUNDS: usize = 60;
 
 /// The syntax of written files.
@@ -45,11 +46,11 @@ pub struct ImportRequest<'a> {
     pub read: FilesRef<'a>,
     /// The syntax of the written files.
     pub format: ImportSyntax,
-    /// Imports only this object, at this address.
+    /// Imports only this object, at this address; `None`: all objects that can be managed.
     pub only: Option<(&'a Address, &'a ObjectKey)>,
-    /// Imports only objects of this project.
+    /// Imports only objects of this project (its id); `None`: of all projects.
     pub project: Option<&'a Name>,
-    /// Objects that must not be imported, and why.
+    /// Objects that must not be imported, with the reason as a sentence.
     pub kept_out: &'a BTreeMap<ObjectKey, String>,
     /// Keys of private map entries that must become secrets, whatever their values look like; `*` means all.
     pub hidden: &'a [String],
@@ -58,11 +59,11 @@ pub struct ImportRequest<'a> {
 /// Configuration whose plan has nothing to do, once its objects are adopted.
 #[derive(Debug)]
 pub struct ImportResult {
-    /// Files to write: name and text.
+    /// Files to write: name and content.
     pub files: Vec<(String, String)>,
     /// The same configuration as blocks, for a caller that writes them elsewhere.
     pub blocks: Vec<PrintedBlock>,
-    /// The entries that the ledger must record.
+    /// The entries that the ledger must record, in the order of the plan.
     pub entries: Vec<(Address, Box<LedgerEntry>)>,
     /// Variables that replace secrets in the files.
     pub variables: Vec<SecretVariable>,
@@ -87,7 +88,8 @@ pub enum ImportError {
     Blocked(String),
 }
 
-/// A finding of a round: the object, its attribute if it is about one, and why the line cannot stay.
+/// A finding of a round: the object, its attribute (`None`: the object as a whole), and as a sentence why the
+/// line cannot stay.
 pub type DraftRejection = (ObjectKey, Option<Name>, String);
 
 /// The addresses and names that are in use before anything is drafted.
@@ -136,10 +138,11 @@ pub(super) fn unstable_draft_error() -> ImportError {
     ))
 }
 
-/// Imports the ordered objects.
+/// Imports the requested objects.
 ///
 /// # Errors
-/// When the stack there is has problems, or what is written could not be made to fit.
+/// When the existing stack does not load, when the requested object cannot be imported, or when a plan of the
+/// drafted files still has changes after `MAX_ROUNDS` rounds.
 pub fn accept_order(order: &ImportRequest<'_>) -> Result<ImportResult, ImportError> {
     let known = ImportContext::from_order(order);
     let material = known.material(order);
@@ -186,8 +189,8 @@ pub fn accept_order(order: &ImportRequest<'_>) -> Result<ImportResult, ImportErr
 /// An accepted draft with its stack and the entries for the ledger.
 type AcceptedDraft = (ImportDraft, Box<Stack>, Vec<(Address, Box<LedgerEntry>)>);
 
-/// Writes children with a single attribute as lists, where that gives the same resources. This is tried last: findings
-/// about a line with several children are less precise.
+/// Writes children with a single attribute as lists; `None` where that does not give the same resources. This
+/// is tried last: findings about a line with several children are less precise.
 fn try_list_form(
     order: &ImportRequest<'_>,
     known: &ImportContext,
@@ -210,6 +213,10 @@ fn entry_addresses(entries: &[(Address, Box<LedgerEntry>)]) -> impl Iterator<Ite
 }
 
 /// Leaves out the attributes of the findings, or whole objects where an attribute cannot be omitted.
+///
+/// # Errors
+/// When the only requested object would be left out, or when the findings leave out nothing new: another round
+/// would find the same.
 pub(super) fn leave_out(
     material: &DraftInputs<'_>,
     omitted: &mut DraftOmissions,
@@ -272,7 +279,8 @@ fn taken_addresses(order: &ImportRequest<'_>) -> BTreeSet<Address> {
     taken
 }
 
-/// Returns the project of resources that do not declare one.
+/// Returns the id of the project of resources that do not declare one; `None` if it does not exist yet or is
+/// not known.
 fn implied_project(order: &ImportRequest<'_>) -> Option<Name> {
     let PlanInputs { stack, ledger, options, snapshot, .. } = &order.inputs;
     if let Some(address) = &stack.project {
@@ -282,7 +290,7 @@ fn implied_project(order: &ImportRequest<'_>) -> Option<Name> {
     named.or_else(|| snapshot.default_project.clone())
 }
 
-/// The result of a round.
+/// The result of a round: the loaded stack with the entries for the ledger, or the findings.
 pub(super) enum RoundOutcome {
     Fits(Box<Stack>, Vec<(Address, Box<LedgerEntry>)>),
     Rejects(Vec<DraftRejection>),
@@ -295,7 +303,10 @@ pub(super) struct DraftRound<'r, 'a> {
 }
 
 impl DraftRound<'_, '_> {
-    /// Parses the draft and plans it.
+    /// Parses the draft and plans it, twice: once with the adoptions, and once with them recorded.
+    ///
+    /// # Errors
+    /// When the existing stack has errors, or a blocker concerns the plan as a whole.
     pub(super) fn evaluate_draft(&self) -> Result<RoundOutcome, ImportError> {
         let (stack, _) = match self.load() {
             Ok(read) => read,
@@ -354,7 +365,11 @@ impl DraftRound<'_, '_> {
         Err((rejected, told))
     }
 
-    /// Returns a finding for each drafted line that the plan would change or block.
+    /// Returns a finding for each drafted line that the plan would change or block; with `adopting`, a pure
+    /// adoption is no change.
+    ///
+    /// # Errors
+    /// When a blocker concerns the plan as a whole.
     fn told_by(&self, plan: &Plan, adopting: bool) -> Result<Vec<DraftRejection>, ImportError> {
         let mut told = Vec::new();
         for block in &plan.blocks {

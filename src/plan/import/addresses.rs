@@ -1,4 +1,6 @@
-//! Addresses for objects without one: legal, similar to the live names, and unique.
+//! Addresses for objects without one: legal, similar to the live names, and unique. In: live objects and the
+//! addresses in use; out: an address for each object. The order of calls decides which object gets the shorter
+//! address.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -52,7 +54,8 @@ impl<'a> AddressAllocator<'a> {
         address
     }
 
-    /// Returns the legal name that is most similar to the object's name, or else one from its attributes.
+    /// Returns the legal name that is most similar to the object's name, or else one from its attributes; at
+    /// last the name of the kind.
     fn preferred_name(&self, kind: &'static Kind, object: &Object) -> Name {
         let live = object.attributes.get("name").and_then(Value::as_text).map(to_legal_name);
         if let Some(name) = live.filter(|name| !name.is_empty()) {
@@ -96,7 +99,8 @@ impl<'a> AddressAllocator<'a> {
     }
 }
 
-/// Converts a text to a legal address segment; it may be empty.
+/// Converts a string to a legal address segment of at most `MAX_NAME_CHARS` bytes; empty if nothing of it is
+/// legal.
 pub(super) fn to_legal_name(text: &str) -> Name {
     let mut name = String::with_capacity(text.len().min(MAX_NAME_CHARS));
     for c in text.chars().flat_map(char::to_lowercase).take(MAX_NAME_CHARS * 2) {

@@ -1,4 +1,6 @@
-//! Drafts: the chosen objects as blocks, with names, references and secrets extracted.
+//! Drafts: the chosen objects as blocks, with names, references and secrets extracted. In: live objects and
+//! what must be left out; out: blocks whose entries have marks, by which a finding in a file leads back to an
+//! object. Pure: nothing is written.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -26,12 +28,12 @@ pub struct SecretVariable {
     pub name: Name,
     /// The live value of the secret.
     pub value: Secret,
-    /// The attributes that use it: `app.web.env_vars.STRIPE_KEY`.
+    /// The attributes that use it, such as `app.web.env_vars.STRIPE_KEY`; never empty.
     pub of: Vec<String>,
 }
 
 impl SecretVariable {
-    /// Returns the attributes that use it, as text.
+    /// Returns the attributes that use it, joined with commas.
     #[must_use]
     pub fn describe_uses(&self) -> String {
         self.of.join(", ")
@@ -57,7 +59,7 @@ pub(super) type MarkOwner = (ObjectKey, Option<&'static Attribute>);
 pub(super) struct ImportDraft {
     /// The blocks, sorted by kind and name.
     pub(super) blocks: Vec<PrintedBlock>,
-    /// The object and attribute of each mark.
+    /// The object and attribute of each mark; a mark is an index into this list.
     pub(super) marks: Vec<MarkOwner>,
     /// The object of each address.
     pub(super) adopt: BTreeMap<Address, ObjectKey>,
@@ -121,7 +123,8 @@ pub(super) fn make_draft(material: &DraftInputs<'_>, omitted: &DraftOmissions) -
     draft
 }
 
-/// Drafts one child whose parent is written already, and returns the attributes of its block.
+/// Drafts one child whose parent is written already, and returns the attributes of its block with the draft,
+/// whose `blocks` are empty.
 pub(super) fn draft_child(
     material: &DraftInputs<'_>,
     omitted: &DraftOmissions,
@@ -165,7 +168,7 @@ fn assign_addresses(
         };
         parents.push((kind, object, address));
     }
-    // By now the targets of links have their addresses.
+    // The targets of links have their addresses now, and children are named after them.
     for (kind, object, address) in parents {
         for child in material.registry.children(kind.name) {
             for object in children.get(&(child.name, &object.id)).into_iter().flatten() {
@@ -283,8 +286,9 @@ impl DraftBuilder<'_, '_> {
         entries
     }
 
-    /// Returns the `deliver_secret` entry of an object whose secret was shown once. Its creator has the secret in use;
-    /// if the object is ever replaced, the new one has another.
+    /// Returns the `deliver_secret` entry of an object whose secret was shown once. The secret is in use where
+    /// the object was created; if the object is ever replaced, the new one has another secret, which must be
+    /// delivered.
     fn secret_goes(&mut self, object: &Object, address: &Address) -> PrintedEntry {
         let mark = self.add_mark(object, None);
         let value = PrintedValue::Text(format!("./secrets/{}", address.last()));
@@ -367,7 +371,8 @@ impl DraftBuilder<'_, '_> {
         self.extract_secret(&wanted, &place, text)
     }
 
-    /// Extracts a secret into a new variable.
+    /// Extracts a secret into a new variable, whose name gets a number if it is taken, and returns the
+    /// reference.
     fn extract_secret(&mut self, wanted: &str, place: &str, text: &str) -> PrintedValue {
         let wanted = variable_name(wanted);
         let mut name = wanted.clone();
@@ -383,13 +388,13 @@ impl DraftBuilder<'_, '_> {
     }
 }
 
-/// Converts a text to a legal variable name.
+/// Converts a string to a legal variable name; `secret` if nothing of it is legal.
 fn variable_name(text: &str) -> Name {
     let name = to_legal_name(&text.replace('.', "_")).replace('-', "_");
     Name::new(if name.is_empty() { "secret" } else { &name })
 }
 
-/// Returns the value of an entry with only this one attribute.
+/// Returns the value of an entry with only this one attribute; `None` if it has others, or not this one.
 fn sole_attribute(entry: &PrintedEntry, attribute: &str) -> Option<PrintedValue> {
     match &entry.value {
         PrintedValue::Map(parts) => match parts.as_slice() {

@@ -1,4 +1,5 @@
-//! The inputs of a draft, and the live objects that it writes.
+//! The inputs of a draft, and the choice of the live objects that it writes. An object is written if this
+//! account can manage it: no ledger owns it, and the service neither provides nor deletes it itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -18,15 +19,15 @@ pub(super) struct DraftInputs<'a> {
     pub(super) catalog: &'a Catalog,
     /// Objects that have an address already.
     pub(super) owned: &'a HashMap<ObjectKey, Address>,
-    /// Objects that another ledger owns.
+    /// Objects that another ledger owns, with its name.
     pub(super) foreign: &'a BTreeMap<ObjectKey, Name>,
     /// Addresses that must not be assigned.
     pub(super) taken: &'a BTreeSet<Address>,
-    /// Drafts only this object, at this address, with its children.
+    /// Drafts only this object, at this address, with its children; `None`: all objects.
     pub(super) only: Option<(&'a Address, &'a ObjectKey)>,
-    /// Drafts only objects of this project, and the project itself.
+    /// Drafts only objects of this project (its id), and the project itself; `None`: of all projects.
     pub(super) project: Option<&'a Name>,
-    /// The project of resources that do not declare one.
+    /// The id of the project of resources that do not declare one; `None` if it is not known.
     pub(super) home: Option<&'a Name>,
     /// Names of variables that the stack already declares.
     pub(super) declared: &'a BTreeSet<Name>,
@@ -62,7 +63,7 @@ pub(super) fn has_one_home(material: &DraftInputs<'_>, chosen: &[(&'static Kind,
     inside.all(|(_, object)| object.project.as_ref() == home)
 }
 
-/// Returns the objects of the top level that are written.
+/// Returns the objects of the top level that are written, by kind in the order of the registry.
 pub(super) fn chosen_objects<'a>(
     material: &DraftInputs<'a>,
     omitted: &DraftOmissions,
@@ -96,7 +97,8 @@ pub(super) fn chosen_objects<'a>(
     found
 }
 
-/// Returns the live objects that cannot be managed here, with the reasons.
+/// Returns the live objects that cannot be managed here, with the reasons as sentences; empty for the import of
+/// a single object.
 pub(super) fn unmanageable_objects(material: &DraftInputs<'_>) -> Vec<(ObjectKey, String)> {
     let mut found = Vec::new();
     for kind in material.registry.top_level().filter(|_| material.only.is_none()) {

@@ -1,4 +1,6 @@
-//! Import of one child whose parent's block is written already: its draft is accepted like whole blocks.
+//! Import of one child whose parent's block is written already: its draft is accepted like whole blocks. In:
+//! the request for this child, and a function that writes entries into the stack's files; out: an import result
+//! without files, as the caller edits the existing one.
 
 use super::accept::{
     DraftRound, ImportContext, ImportError, ImportRequest, ImportResult, MAX_ROUNDS, RoundOutcome,
@@ -10,10 +12,11 @@ use super::suggestions;
 use crate::config::format::blocks::{PrintedBlock, PrintedEntry};
 use crate::model::source::Sources;
 
-/// Imports the one ordered child. `write` returns the stack's files with these entries as the child's block.
+/// Imports the one requested child. `write` returns the stack's files with these entries as the child's block.
 ///
 /// # Errors
-/// As `accept`; and when the child holds a secret, which its block cannot say.
+/// As `accept_order`; when `order.only` is `None` or its object is not live; and when the child has a secret,
+/// as the edit of one block cannot declare a variable.
 pub fn accept_child(
     order: &ImportRequest<'_>,
     write: &dyn Fn(&[PrintedEntry]) -> Result<Sources, ImportError>,

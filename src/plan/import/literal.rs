@@ -1,4 +1,5 @@
-//! Live values in the notation of configuration files.
+//! Live values in the notation of configuration files: ids as references or catalog names where either is
+//! known, and nothing for a value that a new object gets anyway. The written files must plan to no change.
 
 use std::collections::HashMap;
 
@@ -24,7 +25,8 @@ impl<'a> LiteralWriter<'a> {
         Self { registry, names: CatalogIndex::new(catalog) }
     }
 
-    /// Returns whether a live value is included in the chosen plan of the catalog: a new object gets it anyway.
+    /// Returns whether a live value is what the chosen plan of the catalog includes: a new object gets it
+    /// without the attribute.
     pub(super) fn comes_along(&self, kind: &Kind, attribute: &Attribute, object: &Object) -> bool {
         let Price::Sum(terms) = kind.price else { return false };
         let live = object.attributes.get(attribute.name).and_then(Value::as_decimal);
@@ -40,7 +42,8 @@ impl<'a> LiteralWriter<'a> {
         })
     }
 
-    /// Returns the live value of an attribute if it must be written; `None` if omitting it has the same effect.
+    /// Returns the live value of an attribute if it must be written; `None` if omitting it has the same effect,
+    /// or the service does not show it.
     pub(super) fn value_to_write(attribute: &Attribute, object: &Object) -> Option<Value> {
         if !attribute.is_writable() {
             return None;
@@ -57,7 +60,8 @@ impl<'a> LiteralWriter<'a> {
         }
     }
 
-    /// Converts a value to the notation of configuration files.
+    /// Converts a value to the notation of configuration files. `given` are the addresses of objects, by which
+    /// ids become references; an id of any other object is written as it is.
     pub(super) fn print_value(
         &self,
         ty: &Type,

@@ -1,4 +1,6 @@
-//! Import: writes live objects as configuration, which is accepted only if its plan has nothing to do.
+//! Import: writes live objects as configuration. In: live objects and the existing stack; out: files or blocks,
+//! entries for the ledger, and what was left out. Invariant: a result is accepted only if its plan has nothing
+//! to do. Pure: the caller writes the files and the ledger.
 
 mod accept;
 mod addresses;

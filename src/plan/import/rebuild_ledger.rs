@@ -38,7 +38,7 @@ use crate::plan::pipeline::refresh_request;
 pub struct RebuiltLedger {
     /// Resources whose object was found.
     pub found: Vec<RebuiltEntry>,
-    /// Resources that several objects match, or that match the same object.
+    /// Resources that several objects match, or that match the same object as another; the user must choose.
     pub ties: Vec<AmbiguousMatch>,
     /// Resources without a matching object.
     pub missing: Vec<Address>,
@@ -51,7 +51,8 @@ pub struct RebuiltEntry {
     pub address: Address,
     /// The object that was found.
     pub candidate: MatchCandidate,
-    /// The entry for the ledger. An object that differs is unconfirmed: deleting or replacing it asks the user.
+    /// The entry for the ledger. An object that differs is unconfirmed: deleting or replacing it needs the
+    /// user's confirmation.
     pub entry: Box<Entry>,
 }
 
@@ -60,9 +61,10 @@ pub struct RebuiltEntry {
 pub struct AmbiguousMatch {
     /// The address of the resource.
     pub address: Address,
-    /// The objects that match it.
+    /// The objects that match it; never empty.
     pub candidates: Vec<MatchCandidate>,
-    /// Other resources that match one of these objects equally well.
+    /// Other resources that match one of these objects equally well; empty if the resource matches several
+    /// objects alone.
     pub rivals: Vec<Address>,
 }
 
@@ -73,9 +75,9 @@ pub struct MatchCandidate {
     pub kind: Name,
     /// The object's id at the service.
     pub id: Name,
-    /// The creation time that the service shows.
+    /// The creation time as the service shows it (RFC 3339); `None` if it shows none.
     pub created_at: Option<Name>,
-    /// Written attributes of which the object shows another value.
+    /// Written attributes of which the object shows another value; empty for an exact match.
     pub differs: Vec<&'static str>,
 }
 
@@ -87,7 +89,8 @@ impl MatchCandidate {
     }
 }
 
-/// Returns the objects and tables to read for the next round, from the objects found so far.
+/// Returns the objects and tables to read for the next round, from the objects found so far (`options.adopt`):
+/// the children of a found object can be listed only then.
 #[must_use]
 pub fn rebuild_request<'a>(
     registry: Registry,
@@ -120,7 +123,7 @@ pub fn rebuild_ledger(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     }
 }
 
-/// Finds the objects that can be identified with those found so far.
+/// Finds the objects that can be identified with those found so far. Entries in `found` are sorted by address.
 fn search_once(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     let declared = ResolvedDeclarations::default();
     let survey = JoinedState::new(*inputs, &declared);
@@ -178,7 +181,8 @@ fn evaluate_blocks<'a>(survey: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) 
     verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(nothing)).collect()
 }
 
-/// Returns the attributes that identify an object of a kind.
+/// Returns the attributes that identify an object of a kind: the name with networks that must not overlap, else
+/// what must be unique, else all required attributes.
 fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     let named = kind.attribute("name").filter(|name| name.is_writable() && name.is_readable());
     let apart = kind.rules.iter().filter_map(|rule| match rule.check {
@@ -200,7 +204,8 @@ fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     }
 }
 
-/// Returns the unassigned objects by their identifying values.
+/// Returns the unassigned objects by their identifying values; an object that the service is deleting is left
+/// out.
 fn index_unowned<'a>(survey: &JoinedState<'a>) -> HashMap<UniqueNameKey<'static>, Vec<&'a Object>> {
     let mut there: HashMap<UniqueNameKey<'_>, Vec<&Object>> = HashMap::with_capacity(survey.unowned.len());
     for object in &survey.unowned {

@@ -1,5 +1,6 @@
-//! What an import cannot manage: attributes that the service never shows, and objects that blocks name by id. In: a
-//! draft, and all objects that were read. Out: what is left out with the reason, and references that could replace ids.
+//! Parts that an import cannot manage: attributes that the service never shows, and objects that blocks name by
+//! id. In: a draft, and all objects that were read. Out: what is left out with the reason, and references that
+//! could replace ids.
 
 use super::addresses::to_legal_name;
 use super::draft::ImportDraft;
@@ -25,7 +26,7 @@ pub struct ReferenceSuggestion {
     pub text: String,
 }
 
-/// Returns the attributes of drafted objects that the service never shows.
+/// Returns the attributes of drafted objects that the service never shows, as omissions with the reason.
 pub(super) fn hidden_attributes(material: &DraftInputs<'_>, drafted: &ImportDraft) -> Vec<ImportOmission> {
     let mut found = Vec::new();
     for key in drafted.adopt.values() {
@@ -40,7 +41,8 @@ pub(super) fn hidden_attributes(material: &DraftInputs<'_>, drafted: &ImportDraf
     found
 }
 
-/// Returns the suggested replacements of ids by references.
+/// Returns the suggested replacements of ids by references, by address and in the order of the kind's table. An
+/// id of an object that is not live gets none.
 pub(super) fn reference_suggestions(
     material: &DraftInputs<'_>,
     drafted: &ImportDraft,

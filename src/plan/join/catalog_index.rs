@@ -1,4 +1,5 @@
-//! `CatalogIndex`: an index of the catalog: records by their table and their name or id.
+//! `CatalogIndex`: an index of the catalog: records by their table and their name or id. Configurations use
+//! names, live objects and the ledger ids; both must find the same record.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,8 @@ pub(in crate::plan) struct CatalogIndex<'a> {
 }
 
 impl<'a> CatalogIndex<'a> {
-    /// Indexes a catalog. A name takes precedence over an id with the same text.
+    /// Indexes a catalog. A name takes precedence over an id that is the same string, and the first of several
+    /// records of one name counts.
     pub fn new(catalog: &'a Catalog) -> Self {
         let tables = catalog.tables.iter().map(|(table, records)| {
             let mut found: HashMap<Name, &CatalogRecord> = HashMap::with_capacity(records.len() * 2);
@@ -31,7 +33,8 @@ impl<'a> CatalogIndex<'a> {
         Self { catalog, tables: tables.collect() }
     }
 
-    /// Returns the record with a name or an id.
+    /// Returns the record with a name or an id; `None` for an unknown value, or if the table has no such
+    /// record.
     pub fn find(&self, table: &str, named: &Value) -> Option<&'a CatalogRecord> {
         let table = self.tables.get(table)?;
         match named {
@@ -41,7 +44,8 @@ impl<'a> CatalogIndex<'a> {
         }
     }
 
-    /// Returns the version with a prefix: the present one if it matches, else the newest match.
+    /// Returns the record of a version of which only a prefix is given (`1.31` for `1.31.4`): the present
+    /// version if it matches, else the newest match. `None` if none matches.
     pub fn find_version(
         &self,
         table: &str,
@@ -55,7 +59,7 @@ impl<'a> CatalogIndex<'a> {
         present.or_else(|| all.max_by_key(|record| version_numbers(&record.slug)))
     }
 
-    /// Returns the version that a value of an attribute selects.
+    /// Returns the version that a value of an attribute selects; `None` if it is unknown or not in the catalog.
     pub fn version_of<'v>(&self, attribute: &Attribute, value: &'v Value) -> Option<&'v str>
     where
         'a: 'v,
@@ -66,18 +70,19 @@ impl<'a> CatalogIndex<'a> {
         }
     }
 
-    /// Returns the record of a table that has only one.
+    /// Returns the record of a table that has only one; `None` if it has none or several.
     pub fn single_record(&self, table: &str) -> Option<&'a CatalogRecord> {
         self.catalog.single_record(table)
     }
 
-    /// Returns the names of a table's records.
+    /// Returns the names of a table's records, in the order of the catalog.
     pub fn slugs(&self, table: &'a str) -> impl Iterator<Item = &'a str> + use<'a> {
         self.catalog.slugs(table)
     }
 }
 
-/// Returns the numbers of a version, for comparing.
+/// Returns the numbers of a version, for comparing: as strings, `1.9` would be newer than `1.10`. A part that
+/// is not a number counts as 0.
 fn version_numbers(version: &str) -> Vec<u64> {
     version.split('.').map(|part| part.parse().unwrap_or_default()).collect()
 }

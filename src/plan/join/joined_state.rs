@@ -1,6 +1,6 @@
 //! `JoinedState`: stack, ledger and snapshot joined by address: one `ResourceState` for each resource that is
-//! declared, owned or
-//! both, with its dependencies and dependents.
+//! declared, owned or both, with its dependencies and dependents. Resources are known by their index in
+//! `subjects`, which is sorted by address, so that a parent precedes its children.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -41,7 +41,8 @@ pub(in crate::plan) struct ResourceState<'a> {
     pub held: Vec<usize>,
 }
 
-/// Returns the fingerprints of the secrets from which applied values were computed.
+/// Returns the fingerprints of the secrets from which applied values were computed, by the names of the secrets
+/// (`vars.NAME`).
 fn recorded_inputs(inputs: &PlanInputs<'_>) -> BTreeMap<Name, Name> {
     fn collect_inputs(value: &Value, into: &mut BTreeMap<Name, Name>) {
         match value {
@@ -75,7 +76,8 @@ pub(in crate::plan) enum AdoptionReason<'a> {
     Confirmed,
 }
 
-/// The number of value nodes that each resource adds to the evaluation limit of a plan.
+/// The number of value nodes that each resource adds to the evaluation limit of a plan: the limit must grow
+/// with the stack, and still stop an expression that multiplies values.
 const NODES_PER_RESOURCE: usize = 40;
 
 /// The joined state of all addresses, which every later phase reads.
@@ -100,14 +102,15 @@ pub(in crate::plan) struct JoinedState<'a> {
     pub strangers: Vec<&'a Address>,
     /// The fingerprints of secrets from which applied values were computed, by the names of their variables.
     pub recorded_inputs: BTreeMap<Name, Name>,
-    /// Abandoned requests, with the objects that look like their late effects.
+    /// Abandoned requests, with the ids of the objects that look like their late effects.
     pub late: Vec<(&'a Intent, Vec<Name>)>,
     /// The evaluation limit of the plan's values.
     pub budget: Budget,
 }
 
 impl<'a> JoinedState<'a> {
-    /// Renders a help text with its code in the syntax of the file that it is about, or else of the stack's first file.
+    /// Renders a help message, whose code is in YAML, in the syntax of the file that it is about, or else of
+    /// the stack's first file.
     pub fn render_help(&self, about: Option<Span>, help: &str) -> String {
         let sources = &self.inputs.stack.sources;
         let source = about.and_then(|span| sources.get(span.source));
@@ -148,8 +151,8 @@ impl<'a> JoinedState<'a> {
         }
     }
 
-    /// Returns why a resource with an entry is not declared any more, and where that is decided; `None`
-    /// if its block was removed.
+    /// Returns why a resource with an entry is not declared any more, and where that is decided: a `when`, or a
+    /// key that left a `for_each`. `None` if its block was removed.
     pub fn left_out(&self, address: &Address) -> Option<(String, Span)> {
         let stack = self.inputs.stack;
         let text = address.as_str();
@@ -183,14 +186,15 @@ impl<'a> JoinedState<'a> {
         self.inputs.stack.resources.contains_key(instance.as_str())
     }
 
-    /// Returns the key of the fingerprints of secrets.
+    /// Returns the ledger's key for the fingerprints of secrets; a ledger that does not exist yet has none.
     pub fn key(&self) -> &'a FingerprintKey {
         &self.inputs.ledger.identity.key
     }
 }
 
 impl<'a> ResourceState<'a> {
-    /// Returns the live object, if it can be read.
+    /// Returns the live object, also while the service is deleting it; `None` if there is none, or it was not
+    /// seen.
     pub fn object(&self) -> Option<&'a Object> {
         match self.live {
             LiveState::Present(object) | LiveState::Deleting(object) => Some(object),
@@ -209,13 +213,14 @@ impl<'a> ResourceState<'a> {
             .map_or_else(|| self.entry.is_some_and(|entry| entry.protect), |block| block.lifecycle.protect)
     }
 
-    /// Returns the parent's address, if it is a child.
+    /// Returns the parent's address, from the block or else from the ledger; `None` if the resource is not a
+    /// child.
     pub fn parent(&self) -> Option<&'a Address> {
         let written = self.resource.and_then(|resource| resource.parent.as_ref());
         written.or_else(|| self.entry.and_then(|entry| entry.parent.as_ref()))
     }
 
-    /// Returns the object's status, if its kind has one.
+    /// Returns the object's status; `None` if its kind has none or the object is not live.
     pub fn status(&self) -> Option<&'a str> {
         self.object()?.status(self.kind.api.ready?.attribute)
     }
@@ -267,7 +272,8 @@ fn join_subjects<'a>(inputs: &PlanInputs<'a>) -> (Vec<ResourceState<'a>>, Vec<&'
     (subjects, strangers)
 }
 
-/// Returns the abandoned requests that seem to have had an effect after all.
+/// Returns the abandoned requests that seem to have had an effect after all. A request is watched for a limited
+/// time only.
 fn late_effects<'a>(inputs: &PlanInputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = inputs.ledger.watched.values();
     let watched = watched.filter(|intent| intent_candidates::is_watched(intent, inputs.now));
@@ -308,14 +314,15 @@ fn adopted_state<'a>(
     }
 }
 
-/// Returns the id of a child's parent object.
+/// Returns the id of a child's parent object, owned or to be adopted; `None` if it does not exist yet.
 fn parent_id<'a>(inputs: &PlanInputs<'a>, address: &Address) -> Option<&'a Name> {
     let parent = inputs.stack.resources.get(address)?.parent.as_ref()?;
     let owned = inputs.ledger.entries.get(parent).and_then(|entry| entry.current.as_ref());
     owned.map(|owned| &owned.id).or_else(|| inputs.options.adopt.get(parent))
 }
 
-/// Returns the objects of open creations, where exactly one object matches.
+/// Returns the objects of open creations, where exactly one object matches. With several candidates the intent
+/// is ambiguous, and the user decides.
 fn recovered_objects<'a>(inputs: &PlanInputs<'a>) -> HashMap<&'a Address, (&'a Object, &'a Entry)> {
     let mut found = HashMap::new();
     for intent in inputs.ledger.intents.values() {
@@ -330,7 +337,8 @@ fn recovered_objects<'a>(inputs: &PlanInputs<'a>) -> HashMap<&'a Address, (&'a O
     found
 }
 
-/// Returns the keys of this stack's objects, with the number of the resource that owns each.
+/// Returns the keys of this stack's objects, deposed and adopted ones included, with the number of the resource
+/// that owns each.
 fn owned_keys(subjects: &[ResourceState<'_>]) -> HashMap<ObjectKey, usize> {
     let mut keys = HashMap::new();
     for (i, subject) in subjects.iter().enumerate() {
@@ -393,7 +401,8 @@ fn link_subjects<'a>(
     }
 }
 
-/// Returns the addresses to which a block refers: in its attributes, as its parent or project, or by `depends_on`.
+/// Returns the addresses to which a block refers: in its attributes, as its parent or project (also the stack's
+/// own), or by `depends_on`.
 fn needed_addresses<'a>(
     resource: &'a Resource,
     inputs: &PlanInputs<'a>,
@@ -421,7 +430,8 @@ fn subject_numbers<'a>(
     found
 }
 
-/// Returns the objects to which a live object refers.
+/// Returns the keys of the objects to which a live object refers by its attributes; its parent and project are
+/// not included.
 pub(in crate::plan) fn referenced_keys<'o>(
     kind: &'static Kind,
     object: &'o Object,

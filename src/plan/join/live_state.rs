@@ -1,4 +1,5 @@
-//! The state of a resource's object: live, being deleted, proven gone, or not seen.
+//! The state of a resource's object: live, being deleted, proven gone, or not seen. In: the ledger's object and
+//! the snapshot. Invariant: an object that is merely missing from a list is never taken as gone.
 
 use crate::ledger::state::entry::OwnedObject;
 use crate::model::live::snapshot::{Object, ObjectKey};
@@ -8,7 +9,7 @@ use crate::plan::inputs::PlanInputs;
 /// The state of a resource's object.
 #[derive(Clone, Copy)]
 pub(in crate::plan) enum LiveState<'a> {
-    /// No object is owned.
+    /// The ledger owns no object, and none is adopted.
     None,
     /// The object is live.
     Present(&'a Object),
@@ -58,7 +59,7 @@ pub(in crate::plan) fn is_gone(inputs: &PlanInputs<'_>, kind: &Kind, owned: &Own
 /// The attribute that marks an account's default project, and so identifies the kind that is a project.
 const DEFAULT_PROJECT_ATTRIBUTE: &str = "is_default";
 
-/// Returns whether an object is being deleted.
+/// Returns whether the service is deleting an object, by its status; false for a kind without a status.
 pub(in crate::plan) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     kind.api.ready.is_some_and(|ready| {
         object.status(ready.attribute).is_some_and(|status| ready.leaving.contains(&status))

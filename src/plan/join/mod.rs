@@ -1,5 +1,6 @@
-//! Stack, ledger and snapshot joined by address, for every later phase. In: the inputs of a plan and the resolved
-//! moves. Out: the joined state, with the index of catalog names, prices, targeting and the projects of the stack.
+//! Stack, ledger and snapshot joined by address, for every later phase. In: the inputs of a plan and the
+//! resolved moves. Out: the joined state, with the index of catalog names, prices, targeting and the projects
+//! of the stack. Nothing here decides, and nothing later reads the inputs past it.
 
 pub(super) mod catalog_index;
 pub(super) mod joined_state;

@@ -1,4 +1,5 @@
-//! Monthly prices of objects over one catalog.
+//! Monthly prices of objects in USD, from the price terms of a kind's table and the records of one catalog.
+//! Invariant: an unknown factor makes the price unknown, never zero.
 
 use rust_decimal::Decimal;
 
@@ -19,7 +20,8 @@ impl<'a> ObjectPrices<'a> {
         Self { names: CatalogIndex::new(catalog) }
     }
 
-    /// Returns the monthly price of an object; `None` if a price is unknown.
+    /// Returns the monthly price of an object in USD, rounded half-even to cents: zero for a kind without
+    /// prices, `None` if a price or a factor is unknown.
     #[must_use]
     pub fn monthly(&self, kind: &Kind, attributes: &Attributes) -> Option<Decimal> {
         let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
@@ -32,7 +34,8 @@ impl<'a> ObjectPrices<'a> {
     }
 }
 
-/// Returns the catalog record that contains a term's price.
+/// Returns the catalog record that contains a term's price; `None` if the choosing attribute is unknown or its
+/// record is missing.
 pub(in crate::plan) fn price_record<'a>(
     names: &CatalogIndex<'a>,
     term: &PriceTerm,
@@ -44,7 +47,8 @@ pub(in crate::plan) fn price_record<'a>(
     }
 }
 
-/// Returns a term's price multiplied by its factors.
+/// Returns a term's price multiplied by its factors; `None` if the price or a factor is unknown, or on
+/// overflow.
 pub(in crate::plan) fn term_amount(
     term: &PriceTerm,
     record: &CatalogRecord,

@@ -1,6 +1,6 @@
-//! `ProjectScope`: which live objects belong to a stack: those in its projects. Objects in other projects of the
-//! account are
-//! left to other stacks.
+//! `ProjectScope`: which live objects belong to a stack: those in its projects. Objects in other projects of
+//! the account are left to other stacks. In: a plan and the ledger; out: the scope of each object, for lists of
+//! unmanaged objects.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,8 @@ pub enum ObjectScope {
     InScope,
     /// In the account, and in no project.
     Account,
-    /// In another project, whose id is given if known; or it is another project.
+    /// In another project, whose id is given if known, or itself another project; also a child whose parent was
+    /// not read.
     OtherProject(Option<Name>),
 }
 
@@ -45,13 +46,14 @@ impl ProjectScope {
         Self { projects }
     }
 
-    /// Returns the project, if there is only one.
+    /// Returns the stack's project if it uses exactly one; `None` if it uses none or several.
     #[must_use]
     pub fn only_project(&self) -> Option<&Name> {
         self.projects.first().filter(|_| self.projects.len() == 1)
     }
 
-    /// Returns the location of an object. An object without a project counts as the stack's.
+    /// Returns the location of an object. An object without a project, or of a kind that this version does not
+    /// know, counts as the stack's.
     #[must_use]
     pub fn side_of(&self, registry: Registry, snapshot: &Snapshot, object: &Object) -> ObjectScope {
         let inside = |project: &Name| {

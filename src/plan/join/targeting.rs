@@ -1,4 +1,6 @@
-//! `TargetScope`: which resources a plan may change, by `--target` and `--exclude`.
+//! `TargetScope`: which resources a plan may change, by `--target` and `--exclude`. In: the joined state and
+//! the options; out: a mark for each resource. A resource outside the scope keeps its object and its ledger
+//! entry.
 
 use super::joined_state::JoinedState;
 use crate::model::address::Address;
@@ -43,7 +45,7 @@ impl TargetScope {
         Self { inside }
     }
 
-    /// Returns whether the plan may change a resource.
+    /// Returns whether the plan may change a resource, given by its index.
     pub fn contains(&self, n: usize) -> bool {
         self.inside[n]
     }

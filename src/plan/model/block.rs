@@ -1,4 +1,5 @@
-//! Blockers: why a plan, or one resource of it, cannot be applied.
+//! Blockers: why a plan, or one resource of it, cannot be applied. Some only freeze their resource and its
+//! dependents; every other one blocks the whole plan.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +7,7 @@ use crate::model::address::{Address, Name};
 use crate::model::source::SourceLocation;
 
 impl Blocker {
-    /// Returns whether the blocker only repeats the denial of a policy, which is shown with the policies.
+    /// Returns whether the blocker only repeats the denial of a policy, which reports show with the policies.
     #[must_use]
     pub fn is_ruling(&self) -> bool {
         self.code == POLICY
@@ -27,7 +28,7 @@ pub struct Blocker {
     pub text: String,
     /// The remedy, in sentences or as a command.
     pub help: String,
-    /// The source location that it is about.
+    /// The source location that it is about; `None` if no file says it.
     pub source: Option<SourceLocation>,
 }
 

@@ -1,4 +1,6 @@
-//! `Plan`: all planned changes as data: saved, shown, compared and applied later.
+//! `Plan`: all planned changes as data: saved, shown, compared and applied later. `changes` are for people,
+//! `steps` for the executor; `artifact::consistency` checks that both say the same. Field names are part of the
+//! format of saved plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,15 +23,16 @@ use crate::model::values::value::Value;
 pub struct Plan {
     /// The inputs that the plan depends on; an apply of a saved plan checks all of them.
     pub base: PlanBase,
-    /// The changes for display, most dangerous first; resources without a change are only counted.
+    /// The changes for display, most dangerous first; resources without a change are only counted. Empty:
+    /// nothing changes.
     pub changes: Vec<Change>,
     /// The steps for apply; a step's index in this list is its number.
     pub steps: Vec<Step>,
-    /// Differences between the last applied and the live values.
+    /// Differences between the last applied and the live values, by address.
     pub drift: Vec<Drift>,
-    /// The monthly cost, before and after.
+    /// The monthly cost in USD, before and after the apply.
     pub cost: PlanCost,
-    /// The longest chain of steps, and its duration.
+    /// The chain of dependent steps that takes longest, and its duration.
     pub critical_path: CriticalPath,
     /// Number of resources without a change.
     pub unchanged: usize,
@@ -68,20 +71,20 @@ pub struct PlanBase {
     pub stack: Name,
     /// The name of the environment.
     pub environment: Name,
-    /// The account: the id of its default project.
+    /// The account: the id of its default project; empty if the service does not show it.
     pub account: Name,
     /// The project of project-scoped resources; `None` if it does not exist yet.
     pub project: Option<Name>,
-    /// The lineage of the ledger.
+    /// The lineage of the ledger; nil if the ledger does not exist yet.
     pub lineage: Uuid,
-    /// The serial of the ledger.
+    /// The serial of the ledger when the plan was made.
     pub serial: u64,
     /// Digest of the resolved configuration.
     pub config: String,
     /// Digest of the remote stack outputs and data lookups; empty where there are none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reads: String,
-    /// A digest of every object that the plan touches, as it was read.
+    /// A before-image of every object that the plan touches, as it was read.
     pub objects: Vec<BeforeImage>,
     /// The time at which the plan was made.
     pub made_at: Timestamp,
@@ -101,7 +104,7 @@ pub struct BeforeImage {
     pub address: Address,
     /// The key of the object.
     pub key: ObjectKey,
-    /// Keyed digests of the attributes that the plan read.
+    /// Keyed digests of the attributes that the plan read; empty if there was no key.
     pub attributes: BTreeMap<Name, String>,
 }
 
@@ -161,28 +164,29 @@ pub struct Change {
     pub was: Option<PreviousAddress>,
     /// The planned action for the resource.
     pub action: Action,
-    /// For a replacement: whether the new object is created first.
+    /// For a replacement: whether the new object is created first; otherwise `None`.
     pub create_first: Option<bool>,
     /// Why the resource changes.
     pub cause: Cause,
-    /// The reason as a clause: `the API cannot change template in place`.
+    /// The reason as a clause (`the API cannot change template in place`); `None` where the attributes show it.
     pub reason: Option<String>,
-    /// The attributes that differ.
+    /// The attributes that differ, in the order of the kind's table; empty for a deletion.
     pub attributes: Vec<AttributeChange>,
     /// The written attributes that do not change, for an update or a replacement.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rest: Vec<UnchangedAttribute>,
-    /// The side effects of the change, each with a sentence.
+    /// The side effects of the change, worst first.
     pub effects: Vec<ChangeEffect>,
-    /// The monthly price, before and after.
+    /// The monthly price in USD, before and after the apply.
     pub cost: ChangeCost,
-    /// Affected resources: those that refer to it, and those whose objects do.
+    /// Affected resources: those that refer to it, and those whose objects do; sorted. The JSON key `hits` is
+    /// part of the format.
     pub hits: Vec<Address>,
-    /// Numbers of its steps in the plan.
+    /// The numbers of its steps in the plan, in the order of execution; empty where only the ledger changes.
     pub steps: Vec<usize>,
-    /// The location of the block, or of what left it out.
+    /// The location of the block, or of what left it out; `None` if no file mentions the resource any more.
     pub source: Option<SourceLocation>,
-    /// The usual duration of its steps, in seconds.
+    /// The sum of the usual durations of its steps, in seconds.
     pub seconds: u32,
 }
 
@@ -193,7 +197,7 @@ pub struct PreviousAddress {
     pub address: Address,
     /// The location of the `moved` entry; `None` if it moves with its parent.
     pub source: Option<SourceLocation>,
-    /// The module that moves as a whole with the resource.
+    /// The module that moves as a whole with the resource; `None` if the resource moves alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleMove>,
 }
@@ -221,7 +225,8 @@ impl Plan {
         self.notes.iter().any(|note| note.code == NoteCode::NotKept)
     }
 
-    /// Returns whether a blocker prevents applying the plan, if these policies are overridden.
+    /// Returns whether a blocker prevents applying the plan if these policies are overridden. A blocker that
+    /// only freezes its resource does not.
     #[must_use]
     pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
         let open = self.denying_policies().iter().any(|name| !overrides.contains(*name));
@@ -235,11 +240,11 @@ impl Plan {
 pub struct PolicyResult {
     /// The name of the policy.
     pub name: Name,
-    /// The resource, for a policy on a kind that did not simply pass.
+    /// The resource, for a policy on a kind that did not simply pass; `None` for the whole plan.
     pub address: Option<Address>,
     /// Whether it passed, denied or was undecided.
     pub verdict: PolicyStatus,
-    /// The policy's message; for an undecided policy, the reason.
+    /// The policy's message; for an undecided policy, or one that cannot be evaluated, the reason.
     pub message: String,
     /// The location of the policy's block.
     pub source: Option<SourceLocation>,
@@ -268,9 +273,9 @@ pub struct PlanNote {
     pub text: String,
     /// The remedy, as a sentence or command.
     pub help: String,
-    /// The source location that it is about.
+    /// The source location that it is about; `None` if it is about none.
     pub source: Option<SourceLocation>,
-    /// The resource, for a note about one.
+    /// The resource, for a note about exactly one; otherwise `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
 }
@@ -308,22 +313,23 @@ pub enum NoteCode {
 pub struct AttributeChange {
     /// The attribute, as `size`, or a part of one, as `engine_config.maxmemory-policy`.
     pub path: Name,
-    /// The present value; catalog attributes by name, secrets without their text.
+    /// The present value; catalog attributes by name, secrets as fingerprints. `Null` if it is not set.
     pub before: Value,
-    /// The planned value; `Unknown` names the resources that it depends on. Secrets without their text.
+    /// The planned value; `Unknown` names the resources that it depends on, `Null` is a removed value. Secrets
+    /// as fingerprints.
     pub after: Value,
     /// Whether the value is removed rather than reset to a default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
     /// Whether this attribute causes the replacement of the object.
     pub forces_replacement: bool,
-    /// Where the new value was written.
+    /// Where the new value was written; `None` for a link that is undone because its target is deleted.
     pub source: Option<SourceLocation>,
-    /// What set the value, if not the text at `source` alone.
+    /// What set the value, such as a module input or an environment; `None` if the file at `source` does.
     pub set_by: Option<Name>,
     /// Why the attribute changes.
     pub cause: Cause,
-    /// Last applied value, where it differs from both.
+    /// The last applied value, where it differs from both; otherwise `None`.
     pub last_applied: Option<Value>,
 }
 
@@ -332,7 +338,7 @@ pub struct AttributeChange {
 pub struct UnchangedAttribute {
     /// The name of the attribute.
     pub path: Name,
-    /// Its value; catalog attributes by name, secrets without their text.
+    /// Its value; catalog attributes by name, secrets as fingerprints.
     pub value: Value,
     /// Where it was written.
     pub source: Option<SourceLocation>,
@@ -363,11 +369,11 @@ pub struct PlanCost {
     pub monthly_before: Decimal,
     /// The amount after the apply, in USD.
     pub monthly_after: Decimal,
-    /// Number of billed resources without a known price.
+    /// Number of billed objects without a known price, planned final snapshots included: the totals lack them.
     pub unpriced: usize,
-    /// When the prices were read.
+    /// When the prices were read; `None` if that is not known.
     pub priced_at: Option<Timestamp>,
-    /// Prices that differ from those in `stead.lock`: `(table slug, pinned, now)`.
+    /// Prices that differ from those in `stead.lock`, sorted: `(table slug, pinned, now)`, in USD.
     pub moved: Vec<(String, Decimal, Decimal)>,
 }
 
@@ -378,13 +384,13 @@ pub struct Drift {
     pub address: Address,
     /// The attribute; `None` if the whole object is gone.
     pub path: Option<Name>,
-    /// The last applied value; secrets without their text.
+    /// The last applied value, secrets as fingerprints; for a lost object its id.
     pub last_applied: Value,
-    /// The live value; secrets without their text.
+    /// The live value, secrets as fingerprints; `Null` for a lost object.
     pub live: Value,
     /// What the plan does about it.
     pub class: DriftClass,
-    /// The matching `ignore_drift` entry, if any.
+    /// The `ignore_drift` entry that matches, also one that has ended; `None` if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave: Option<IgnoreDriftMatch>,
     /// Whether `drift --accept` can write the live value to the configuration.
@@ -393,20 +399,21 @@ pub struct Drift {
     /// Whether no earlier reading showed the applied value: then nothing proves that it was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unconfirmed: bool,
-    /// The code of the blocker that prevents the plan from ending the difference.
+    /// The code of the blocker that prevents the plan from ending the difference; `None` if the plan ends it,
+    /// or would not end it in any case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Name>,
-    /// Where the attribute is written.
+    /// Where the attribute is written; for a lost object, its block.
     pub source: Option<SourceLocation>,
 }
 
 /// An `ignore_drift` entry that applies to a difference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IgnoreDriftMatch {
-    /// The reason that the entry gives.
+    /// The reason that the entry gives; `None` if it gives none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The last day on which it is valid.
+    /// The last day on which it is valid, in UTC (`2026-12-31`); `None` if it has no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Name>,
     /// Whether that day has passed, so that the difference counts again.
@@ -425,11 +432,12 @@ pub enum DriftClass {
     Reverted,
     /// The plan cannot restore it (grow-only): the configuration must follow.
     AcceptOnly,
-    /// The configuration has the live value now: nothing to do.
+    /// The configuration has the live value now: only the ledger changes.
     Accepted,
-    /// An `ignore_drift` entry covers it.
+    /// The plan leaves it: an `ignore_drift` entry covers it, or the service itself changed the value as
+    /// another attribute of the object permits.
     Ignored,
-    /// The object is gone; the plan recreates it.
+    /// The object is gone, or the service is deleting it; the plan recreates it.
     Gone,
     /// A replacement of the object ends it.
     Replaced,

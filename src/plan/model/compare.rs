@@ -1,5 +1,6 @@
-//! Comparison of values that contain secrets: computed ones by expression and inputs, others by their fingerprints.
-//! Whether two plain values are equal, `model::meaning` decides.
+//! Comparison of values that contain secrets: computed ones by expression and inputs, others by their
+//! fingerprints. Whether two plain values are equal, `model::meaning` decides. Invariant: no result contains
+//! the plain text of a secret.
 
 use crate::model::expression::Expression;
 pub(in crate::plan) use crate::model::schema::meaning::{
@@ -10,8 +11,8 @@ use crate::model::values::derived::comparable_text;
 use crate::model::values::secret::{FingerprintKey, Secret, is_legacy_fingerprint, is_same_fingerprint};
 use crate::model::values::value::Value;
 
-/// Returns a value without the text of its secrets, as a plan may contain and show it. Of a value that was computed
-/// from secrets it keeps the expression and inputs, but not the fingerprint of the result, also
+/// Returns a value with fingerprints in place of secrets, as a plan may contain and show it. Of a value that
+/// was computed from secrets it keeps the expression and inputs, but not the fingerprint of the result, also
 /// where the ledger has one.
 pub(in crate::plan) fn fingerprint_secrets(value: &Value, key: &FingerprintKey) -> Value {
     value.map_secrets(&|secret| secret.to_planned(key))
@@ -113,7 +114,7 @@ pub fn protect_live_value(
     fingerprint_secrets(&attribute.hidden_by(known, live.clone(), &is_secret(key)), key)
 }
 
-/// Returns a predicate that compares a text with a secret by fingerprint.
+/// Returns a predicate that compares a string with a secret by fingerprint; false where either has none.
 fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
     |secret, text| {
         let prints = secret.fingerprint(key).zip(Secret::new(text).fingerprint(key));
@@ -121,7 +122,8 @@ fn is_secret(key: &FingerprintKey) -> impl Fn(&Secret, &str) -> bool {
     }
 }
 
-/// Returns a live value that no block writes, in the form that may be shown.
+/// Returns a live value that no block writes, in the form that may be shown: a string of a private attribute
+/// may be another writer's secret.
 pub(in crate::plan) fn protect_unwritten_value(
     attribute: &Attribute,
     live: &Value,
@@ -133,7 +135,7 @@ pub(in crate::plan) fn protect_unwritten_value(
     }
 }
 
-/// Returns an expression without the text of its secrets.
+/// Returns an expression with fingerprints in place of secrets; one without secrets is unchanged.
 pub(in crate::plan) fn sealed_expression(expression: &Expression, key: &FingerprintKey) -> Expression {
     if !expression.is_secret() {
         return expression.clone();

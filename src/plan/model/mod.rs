@@ -1,5 +1,5 @@
-//! The plan as plain data: it is saved, compared, shown and applied later, so it contains no
-//! closure, connection or rendered text.
+//! The plan as plain data: it is saved, compared, shown and applied later, so it contains no closure,
+//! connection or rendered text. Every other folder of `plan` makes it or reads it.
 
 pub mod block;
 pub mod change;

@@ -1,4 +1,5 @@
-//! A step of a plan: its operation, the calls that it sends, and the entry that the ledger records.
+//! A step of a plan: its operation, the calls that it sends, and the entry that the ledger records. Field names
+//! are part of the format of saved plans.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,16 +20,16 @@ pub struct Step {
     pub kind: Name,
     /// The operation on one object.
     pub operation: Operation,
-    /// The numbers of the steps that it depends on; each is smaller than this step's own.
+    /// The numbers of the steps that it depends on, ascending; each is smaller than this step's own.
     pub after: Vec<usize>,
-    /// The usual duration of the step.
+    /// The usual duration of the step, in seconds.
     pub seconds: u32,
     /// The time limit of the step, in seconds.
     pub timeout_seconds: u32,
 }
 
-/// The operation of a step. Attribute values are expressions: references are resolved when their objects exist. Secret
-/// parts have no text; apply reads it from the configuration.
+/// The operation of a step. Attribute values are expressions: references are resolved when their objects exist.
+/// Secrets have no plain text here; an apply reads it from the configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
 pub enum Operation {
@@ -38,7 +39,7 @@ pub enum Operation {
         desired: BTreeMap<Name, Expression>,
         /// The project of the new object.
         project: TargetProject,
-        /// The parent's address, for a child.
+        /// The parent's address; `None` if the kind is not a child.
         parent: Option<Address>,
         /// What the ledger records besides `applied` and `current`.
         remember: LedgerMetadata,
@@ -70,7 +71,7 @@ pub enum Operation {
 pub struct PlannedCall {
     /// The call's name in the kind's table.
     pub call: Name,
-    /// The attributes that it changes: before (as read) and after.
+    /// The attributes that it changes: before (as read) and after. Secrets as fingerprints.
     pub attributes: BTreeMap<Name, (Value, Expression)>,
 }
 
@@ -101,8 +102,8 @@ pub struct LedgerMetadata {
     /// The setting `lifecycle.final_snapshot` of the block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub final_snapshot: bool,
-    /// Attributes whose live value is not compared with the sent one: those under `lifecycle.ignore_drift`, and those
-    /// that the service itself changes.
+    /// Attributes whose live value is not compared with the sent one: those under `lifecycle.ignore_drift`, and
+    /// in a step that only undoes links all others.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unverified: BTreeSet<Name>,
     /// Whether it is the final snapshot of a deleted object: once created it is forgotten and stays live.
@@ -129,8 +130,8 @@ pub enum LedgerUpdate {
 /// The longest chain of steps.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
-    /// Step numbers, first to last.
+    /// Step numbers, first to last; empty for a plan without steps.
     pub steps: Vec<usize>,
-    /// The sum of their durations.
+    /// The sum of their durations, in seconds.
     pub seconds: u32,
 }

@@ -1,4 +1,5 @@
 //! Declarations applied to a ledger: which objects are adopted, and which declarations have nothing left to do.
+//! Run after the moves, as `import` names new addresses.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -10,7 +11,8 @@ use crate::model::address::{Address, Name};
 use crate::model::source::Span;
 use crate::plan::inputs::PlanningOptions;
 
-/// Adds the objects that declarations adopt to a plan's options. The command line takes precedence for an address.
+/// Adds the objects that declarations adopt to a plan's options. The command line takes precedence for an
+/// address, and a destroy adopts nothing.
 pub(in crate::plan) fn with_declared_adoptions<'o>(
     stack: &Stack,
     ledger: &Ledger,
@@ -30,7 +32,8 @@ pub(in crate::plan) fn with_declared_adoptions<'o>(
     Cow::Owned(all)
 }
 
-/// Returns the forgotten objects that must be adopted again; for a resource also its children.
+/// Returns the forgotten objects that must be adopted again (`taken_back`), with their ids; for a resource also
+/// its children.
 fn taken_back(ledger: &Ledger, options: &PlanningOptions) -> impl Iterator<Item = (Address, Name)> {
     let is_meant = |address: &Address| {
         let within = options.taken_back.iter().any(|wanted| address.is_within(wanted));
@@ -48,7 +51,7 @@ fn is_imported(ledger: &Ledger, import: &ImportDeclaration) -> bool {
 /// A declaration that has nothing left to do and can be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CompletedDeclaration {
-    /// The declaration as text: `import of database.main`.
+    /// The declaration as a phrase: `import of database.main`.
     pub text: String,
     /// The span of the entry.
     pub span: Span,
@@ -56,7 +59,8 @@ pub struct CompletedDeclaration {
     pub in_module: bool,
 }
 
-/// Returns the declarations that have nothing left to do in this environment.
+/// Returns the declarations that have nothing left to do in this environment, in the order of the files. Other
+/// environments may still need them.
 #[must_use]
 pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<CompletedDeclaration> {
     // Before the first apply there is nothing that could have moved.

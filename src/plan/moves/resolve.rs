@@ -33,12 +33,12 @@ pub(in crate::plan) struct MoveResolver<'a, 'l> {
     open: HashSet<&'a str>,
 }
 
-/// The new address of an entry.
+/// The new address of an entry, at the end of a chain of `moved` entries.
 struct MoveTarget<'a> {
     to: Address,
-    /// The last `moved` entry on the way; `None` if it moves with its parent.
+    /// The last `moved` entry of the chain; `None` if it moves with its parent.
     span: Option<Span>,
-    /// The `moved` entry of a whole module, if it is the first on the way.
+    /// The `moved` entry of a whole module, if the chain starts with it.
     module: Option<&'a MovedDeclaration>,
 }
 
@@ -59,7 +59,8 @@ pub(in crate::plan) fn resolve_moves<'a>(
 type ClaimedAddresses<'a> = BTreeMap<&'a Address, (&'a MovedDeclaration, Vec<(Address, Address)>)>;
 
 impl<'a, 'l> MoveResolver<'a, 'l> {
-    /// Prepares the moves of a stack's declarations.
+    /// Prepares the moves of a stack's declarations. `open` is filled twice: whether a module is still open
+    /// depends on where its entries would end if it were.
     pub fn new(registry: Registry, stack: &'a Stack, ledger: &'l Ledger) -> Self {
         let moved = &stack.declarations.moved;
         let rules = moved.iter().map(|moved| (moved.from.as_str(), moved)).collect();
@@ -72,7 +73,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         movers
     }
 
-    /// Resolves the moves of all ledger entries.
+    /// Resolves the moves of all ledger entries, and adds them, or why one is impossible, to `declared`.
     pub fn all(&self, declared: &mut ResolvedDeclarations<'_>) {
         let mut taken: HashSet<Address> = HashSet::new();
         let mut modules: ClaimedAddresses<'_> = BTreeMap::new();
@@ -120,7 +121,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
             .extend(modules.into_values().map(|(rule, pairs)| occupied_module(rule, &pairs)));
     }
 
-    /// Returns the new address of an entry: by declarations about it, else with its parent, else with its module.
+    /// Returns the new address of an entry: by declarations about it, else with its parent, else with its
+    /// module. `None` if it keeps its address.
     fn find_destination(
         &self,
         address: &Address,
@@ -153,8 +155,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         Ok(moved.then_some(way))
     }
 
-    /// Returns the next `moved` entry for an address, and the address after it. Entries in `made` are not applied
-    /// again: an address that lost its key may look as if it had another one.
+    /// Returns the next `moved` entry for an address, and the address after it; `None` at the end of the chain.
+    /// Entries in `made` are not applied again: an address that lost its key may look as if it had another one.
     fn next_move(
         &self,
         at: &Address,
@@ -168,7 +170,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         Ok(Some((rule, key.map_or_else(|| rule.to.clone(), |key| rule.to.join(&key)))))
     }
 
-    /// Returns the `moved` entry for an address, with the instance's key if the entry is for a whole block.
+    /// Returns the `moved` entry for an address, with the instance's key if the entry is for a whole block;
+    /// `None` if no entry names the resource itself.
     fn matching_rule(&self, at: &Address, entry: &Entry) -> Option<(&'a MovedDeclaration, Option<Name>)> {
         if let Some(rule) = self.rules.get(at.as_str()) {
             return Some((rule, None));
@@ -193,7 +196,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         path_prefixes(at.as_str()).filter_map(|place| self.rules.get(place)).any(|rule| rule.applies_to(at))
     }
 
-    /// Returns the `moved` entry of the innermost module that contains an address, and the address after it.
+    /// Returns the `moved` entry of the innermost module that contains an address, and the address after it;
+    /// `None` if no module that contains it moves.
     fn module_step(
         &self,
         at: &Address,
@@ -263,8 +267,9 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         !has_place && (inside.contains(rest) || !lives && inside.contains(first))
     }
 
-    /// Returns the `moved` entry and the address of an ambiguous move: the entry may have its key already, or may still
-    /// be in the module that gets the key and only look as if it had it.
+    /// Returns the `moved` entry and the new address of an ambiguous move: the ledger entry may have its key
+    /// already, or may still be in the module that gets the key and only look as if it had it. `None` if the
+    /// move is not ambiguous.
     fn uncertain_move(&self, at: &Address, entry: &Entry) -> Option<(&'a MovedDeclaration, Address)> {
         // A child moves with its parent, and a declaration about one resource takes precedence.
         if entry.parent.is_some() || self.matching_rule(at, entry).is_some() {
@@ -309,7 +314,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         })
     }
 
-    /// Returns the module with which a child's parent moves.
+    /// Returns the old and the new address of the module with which a child's parent moves; `None` if the
+    /// parent moves alone.
     fn with_parent(
         &self,
         address: &Address,
@@ -348,7 +354,8 @@ fn gives_key(rule: &MovedDeclaration) -> bool {
     rule.kind.is_none() && rule.to.is_within(&rule.from)
 }
 
-/// Returns the old and the new module address of a move, if the rest of the address stays the same.
+/// Returns the old and the new module address of a move; `None` if the rest of the address does not stay the
+/// same.
 fn moved_module(rule: &MovedDeclaration, from: &Address, to: &Address) -> Option<(Name, Name)> {
     let rest = from.strip_module(rule.from.as_str())?;
     let place = to.as_str().strip_suffix(rest)?.strip_suffix('.')?;
@@ -363,7 +370,7 @@ fn occupied_address(address: &Address, to: &Address, span: Option<Span>) -> Impo
     ImpossibleMove { address: address.clone(), text, help, span }
 }
 
-/// Reports once that addresses of a moved module are occupied.
+/// Returns the problem that addresses of a moved module are occupied: one for all of them.
 fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> ImpossibleMove {
     let told: Vec<&str> = pairs.iter().take(MAX_LISTED_ADDRESSES).map(|(_, to)| to.as_str()).collect();
     let more = pairs.len() - told.len();
@@ -378,7 +385,8 @@ fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> Imp
     ImpossibleMove { address, text, help, span: Some(rule.span) }
 }
 
-/// Rejects an address that may have its key already, or be in a module with the same name as the key.
+/// Returns the problem that an address may have its key already, or be in a module with the same name as the
+/// key.
 fn like_a_key(at: &Address, rule: &MovedDeclaration, to: &Address) -> ImpossibleMove {
     let text = format!(
         "{at} may be in {} already, or in the module of {} that has the same name as the key.",

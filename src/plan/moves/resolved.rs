@@ -19,7 +19,7 @@ use crate::model::source::Span;
 pub(in crate::plan) struct AddedEntry {
     /// The entry for the ledger.
     pub entry: Entry,
-    /// The origin and the age of the object.
+    /// The origin and the age of the object; empty for an existing entry that only gets a dependency.
     pub reason: String,
 }
 
@@ -28,7 +28,7 @@ pub(in crate::plan) struct AddedEntry {
 pub(in crate::plan) struct ResolvedDeclarations<'a> {
     /// New addresses by old ones.
     pub moves: BTreeMap<Address, Address>,
-    /// The states before the moves, by new addresses.
+    /// The origins of the moved entries, by new addresses.
     pub was: HashMap<Address, MoveOrigin>,
     /// The `removed` entries, by the addresses that they cover.
     removed: HashMap<&'a str, &'a RemovedDeclaration>,
@@ -38,13 +38,13 @@ pub(in crate::plan) struct ResolvedDeclarations<'a> {
     pub impossible: Vec<ImpossibleMove>,
 }
 
-/// The state before a move.
+/// The origin of a moved entry.
 #[derive(Debug)]
 pub(in crate::plan) struct MoveOrigin {
     pub address: Address,
     /// The span of the `moved` entry; `None` if it moves with its parent.
     pub span: Option<Span>,
-    /// The old and the new address of the module, if all of the module moves.
+    /// The old and the new address of the module, if all of the module moves; otherwise `None`.
     pub module: Option<(Name, Name)>,
 }
 
@@ -60,14 +60,15 @@ pub(in crate::plan) struct ImpossibleMove {
 }
 
 impl<'a> ResolvedDeclarations<'a> {
-    /// Starts with the `removed` entries of a stack, and no moves.
+    /// Creates a value with the `removed` entries of a stack, and no moves.
     pub fn new(stack: &'a Stack) -> Self {
         let removed =
             stack.declarations.removed.iter().map(|removed| (removed.from.as_str(), removed)).collect();
         Self { removed, ..Self::default() }
     }
 
-    /// Returns the ledger after all moves. If the ledger forbids one, it is reported as impossible, and none is made.
+    /// Returns the ledger after all moves, with its serial unchanged. If the ledger forbids one, it is reported
+    /// as impossible, and none is made.
     pub fn apply_to_ledger<'l>(&mut self, ledger: &'l Ledger) -> Cow<'l, Ledger> {
         if self.moves.is_empty() {
             return Cow::Borrowed(ledger);
@@ -88,7 +89,8 @@ impl<'a> ResolvedDeclarations<'a> {
         Cow::Owned(moved)
     }
 
-    /// Returns the action that a `removed` entry declares for an object without a block.
+    /// Returns the action that the innermost `removed` entry declares for an object without a block; `None` if
+    /// no entry covers the address.
     pub fn removal_action(&self, address: &Address) -> Option<RemovedAction> {
         if self.removed.is_empty() {
             return None;

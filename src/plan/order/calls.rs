@@ -1,4 +1,6 @@
-//! The calls that change an object in place: which ones, in which order, with which values.
+//! The calls that change an object in place: which ones, in which order, with which values. In: the differences
+//! of one resource; out: calls, each with the values before and after. Values with secrets are fingerprints,
+//! which an apply replaces from the configuration or the object.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,8 @@ pub(in crate::plan) struct UpdateCalls {
     planned: Vec<PlannedCall>,
 }
 
-/// Returns the calls that remove a resource's differences. `released`: links that an earlier step undoes.
+/// Returns the calls that remove a resource's differences, a revival first. `released`: links that an earlier
+/// step undoes.
 pub(in crate::plan) fn plan_calls(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -47,7 +50,7 @@ fn delivers_upload(kind: &Kind, planned: &PlannedCall) -> bool {
     attributes.any(|attribute| matches!(attribute.change, UpdateStrategy::Upload { run: Some(_), .. }))
 }
 
-/// Returns a call that only undoes a link.
+/// Returns a call that only undoes a link; `None` if the attribute is not a link.
 pub(in crate::plan) fn release_call(attribute: &'static Attribute, before: Value) -> Option<PlannedCall> {
     let UpdateStrategy::Link { unset, .. } = attribute.change else { return None };
     let link = (before, Expression::Value(Value::Null));
@@ -106,7 +109,8 @@ impl UpdateCalls {
         }
     }
 
-    /// Adds an attribute that the call carries even when it does not change.
+    /// Adds an attribute that the call contains even when it does not change (`always` in the table): the
+    /// service would reset it otherwise, or refuse the call.
     fn add_companion(
         &mut self,
         survey: &JoinedState<'_>,
@@ -175,7 +179,7 @@ fn target_value(
     known_map(all)
 }
 
-/// Converts a map of known values to a value.
+/// Converts a map to a value if all its values are known; otherwise it stays an expression.
 fn known_map(map: BTreeMap<Name, Expression>) -> Expression {
     if map.values().all(|part| part.known_value().is_some()) {
         let known = map.into_iter().filter_map(|(key, part)| match part {

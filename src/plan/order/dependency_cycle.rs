@@ -19,12 +19,12 @@ use crate::plan::join::joined_state::JoinedState;
 use crate::plan::model::block::{Blocker, POLICY};
 use crate::plan::model::change::Plan;
 
-/// The code of the blocker.
+/// The code of the blocker, as documents and `stead explain` show it.
 pub(in crate::plan) const CYCLE_CODE: &str = "cycle";
 
 /// The limit on steps of a cycle that a message names.
 const MAX_LISTED_STEPS: usize = 12;
-/// The limit on plans that are made to find a remedy.
+/// The limit on plans that are made to find a remedy: each one costs as much as the plan itself.
 const MAX_FIX_ATTEMPTS: usize = 24;
 
 /// A change of the plan's inputs that may remove the cycle.

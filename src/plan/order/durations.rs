@@ -1,4 +1,5 @@
-//! How long steps take: the usual duration and the time limit of each, and the longest chain of steps.
+//! How long steps take: the usual duration and the time limit of each, and the longest chain of steps. In:
+//! estimates of the kind's table and `lifecycle.timeouts`; out: seconds.
 
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ const METADATA_CALL_SECS: u32 = 1;
 /// The time limit of a step, as a multiple of its usual duration.
 const TIMEOUT_FACTOR: u32 = 20;
 
-/// Returns the usual duration and the time limit of a step, in seconds.
+/// Returns the usual duration and the time limit of a step, in seconds. The limit is the block's, else
+/// `TIMEOUT_FACTOR` times the duration and at least `MIN_TIMEOUT_SECS`.
 pub(super) fn step_durations(subject: &ResourceState<'_>, operation: &Operation) -> (u32, u32) {
     let estimate = subject.kind.estimate;
     let timeouts = subject.block.map(|block| block.lifecycle.timeouts).unwrap_or_default();
@@ -41,7 +43,8 @@ fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
     attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
 }
 
-/// Returns the usual duration of a call; one that only stores a value takes at most `METADATA_CALL_SECS`.
+/// Returns the usual duration of a call in seconds; one that only stores a value takes at most
+/// `METADATA_CALL_SECS`.
 fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
     let changed = call.attributes.iter().filter(|(_, (before, after))| after.known_value() != Some(before));
     let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();
@@ -49,7 +52,8 @@ fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
     if at_once { kind.estimate.update.min(METADATA_CALL_SECS) } else { kind.estimate.update }
 }
 
-/// Returns the longest chain of steps by duration.
+/// Returns the longest chain of steps by duration; of equally long ones that with the lower step numbers, so
+/// that the result is deterministic.
 pub(in crate::plan) fn critical_path(steps: &[Step]) -> CriticalPath {
     let mut best: Vec<(u32, Option<usize>)> = Vec::with_capacity(steps.len());
     for step in steps {

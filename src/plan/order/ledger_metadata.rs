@@ -1,4 +1,5 @@
-//! What the ledger records of a resource besides its object and its attributes.
+//! What the ledger records of a resource besides its object and its attributes: dependencies and lifecycle
+//! settings, which a later plan needs once the block is removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,13 +29,15 @@ pub(in crate::plan) fn build_remember(
     }
 }
 
-/// Returns the attributes whose live values are not compared with the sent ones.
+/// Returns the attributes whose live values are not compared with the sent ones: those with a valid
+/// `ignore_drift` entry.
 fn unverified_attributes(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
     let ignored = |attribute: &&Attribute| ignores_drift(survey, subject, attribute.name);
     subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
 }
 
-/// Returns the same part of the present ledger entry, unchanged.
+/// Returns the dependencies and lifecycle settings of the present ledger entry, unchanged; the defaults if
+/// there is no entry.
 pub(super) fn as_before(subject: &ResourceState<'_>) -> LedgerMetadata {
     let remember = subject.entry.map(|entry| LedgerMetadata {
         depends_on: entry.depends_on.clone(),

@@ -1,4 +1,5 @@
-//! Ledger updates that need no request: objects found gone, forgotten or adopted, and changed entries.
+//! Ledger updates that need no request: objects found gone, forgotten or adopted, and changed entries. In: a
+//! resource and its decision; out: updates that an apply records before its first step.
 
 use super::ledger_metadata::build_remember;
 use crate::ledger::state::entry::{Entry, OwnedObject};
@@ -12,7 +13,7 @@ use crate::plan::join::live_state::{LiveState, is_gone};
 use crate::plan::model::compare::{are_equivalent, fingerprint_secrets};
 use crate::plan::model::step::LedgerUpdate;
 
-/// Returns the ledger updates of one resource.
+/// Returns the ledger updates of one resource; none for one that the plan freezes.
 pub(in crate::plan) fn ledger_updates(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -61,8 +62,8 @@ fn objects_proven_gone<'s>(
     deposed.filter(absent).chain(current)
 }
 
-/// Returns the changed entry of a resource whose object does not change. An update records its entry itself at the end,
-/// so only an adoption is recorded before it.
+/// Returns the changed entry of a resource whose object does not change; `None` if the entry stays the same. An
+/// update records its entry itself at the end, so only an adoption is recorded before it.
 fn remember_update(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,

@@ -1,5 +1,6 @@
-//! Children and their parent objects: a child that the service deletes with its parent has no deletion step, and
-//! minimum sums are kept within each parent object.
+//! Children and their parent objects: a child that the service deletes with its parent has no deletion step,
+//! and minimum sums (Limits: the workers of a cluster) are kept within each parent object. In: decisions and
+//! nodes; out: dependencies between nodes.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +22,15 @@ struct SiblingSteps {
     shrinks: Vec<(NodeId, Option<NodeId>)>,
 }
 
-/// The parents of children, from the verdicts of a plan.
+/// The parents of children, from the decisions of a plan.
 pub(super) struct ParentLookup<'s, 'a> {
     pub survey: &'s JoinedState<'a>,
     pub verdicts: &'s [Decision<'a>],
 }
 
 impl<'a> ParentLookup<'_, 'a> {
-    /// Returns the parent of a child: by its block, or by its object.
+    /// Returns the parent of a child: by its block, or by its object. `None` for a resource that is not a
+    /// child, or whose parent this stack does not have.
     fn parent(&self, n: usize) -> Option<usize> {
         let subject = &self.survey.subjects[n];
         let (of, _) = subject.kind.child_of()?;
@@ -80,8 +82,8 @@ impl<'a> ParentLookup<'_, 'a> {
         goes && current || verdict.act != DecisionKind::Frozen && deposed.any(|owned| is_it(&owned))
     }
 
-    /// Returns the step that deletes a resource's object: its own, or that of the parent with
-    /// which the service deletes it.
+    /// Returns the step that deletes a resource's object: its own, or that of the parent with which the service
+    /// deletes it. `None` if the object stays.
     pub(super) fn deletion_of(&self, nodes: &[ResourceNodes<'_>], n: usize) -> Option<NodeId> {
         let going = self.verdicts[n].removes();
         let owned = self.survey.subjects[n].owned_object().filter(|_| going);

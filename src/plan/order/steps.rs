@@ -1,5 +1,6 @@
-//! Steps and their order: a creation comes after its dependencies, and a deletion after all users
-//! of the object have switched.
+//! Steps and their order: a creation comes after its dependencies, and a deletion after all users of the object
+//! have switched. In: decisions and deposed objects; out: numbered steps, or a shortest dependency cycle among
+//! them. The order is deterministic, as steps are added by address.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ use crate::plan::model::step::{LedgerMetadata, Operation, Step};
 pub(in crate::plan) struct StepOrder {
     /// The steps; each comes after those that it depends on.
     pub steps: Vec<Step>,
-    /// The step numbers of each resource.
+    /// The step numbers of each resource, by its index in `JoinedState::subjects`, in the order of execution.
     pub of: Vec<Vec<usize>>,
     /// The steps of a dependency cycle, each waiting for the next and the last for the first; `steps` is empty then.
     pub cycle: Vec<CycleStep>,
@@ -65,6 +66,7 @@ pub(in crate::plan) fn order_steps<'a>(
     for n in 0..survey.subjects.len() {
         work.nodes[n].delete = work.parents().deletion_of(&work.nodes, n);
     }
+    // After the loop above: a deletion step of a parent also counts as that of its children.
     work.make_room(leftovers);
     for n in 0..survey.subjects.len() {
         work.make_after_needs(n);
@@ -150,7 +152,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         self.add_dependency(Some(copy), own.delete);
     }
 
-    /// Adds the step that makes the final snapshot of an object, if it is configured.
+    /// Adds the step that makes the final snapshot of an object; `None` if none is declared or it exists
+    /// already.
     fn add_copy(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
         let step = final_snapshot::copy_step(self.survey, &self.survey.subjects[n], owned)?;
         self.drafts.push(Some(step));
@@ -409,7 +412,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         StepOrder { steps, of, cycle: Vec::new() }
     }
 
-    /// Returns the steps of a shortest cycle, each before the one that it waits for.
+    /// Returns the steps of a shortest dependency cycle, each before the one that it waits for.
     fn shortest_cycle(&self, knots: &[Vec<NodeId>]) -> Vec<CycleStep> {
         let smallest = knots.iter().min_by_key(|knot| (knot.len(), knot.iter().min().copied()));
         let steps = smallest.map(|knot| self.graph.shortest_cycle(knot)).unwrap_or_default();
@@ -421,7 +424,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     }
 }
 
-/// Returns the operation of a step as a gerund.
+/// Returns the operation of a step as a gerund, for the description of a cycle.
 fn step_gerund(operation: &Operation) -> &'static str {
     match operation {
         Operation::Create { remember, .. } if remember.let_go => "copying",
@@ -432,7 +435,7 @@ fn step_gerund(operation: &Operation) -> &'static str {
     }
 }
 
-/// Returns the set links that must be undone before the object can be deleted.
+/// Returns the links of a live object that are set and must be undone before it can be deleted.
 fn standing_links(subject: &ResourceState<'_>) -> Vec<&'static Attribute> {
     let all = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
     let stands = |attribute: &&Attribute| current_value::present_value(subject, attribute) != Value::Null;

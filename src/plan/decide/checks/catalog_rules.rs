@@ -1,4 +1,5 @@
-//! Rules that depend on the present catalog, the time, or the account's state.
+//! Rules that depend on the present catalog, the time, or the account's state. In: the decisions and what the
+//! service offers now; out: blockers before anything is sent. An unknown value passes: the service checks it.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ use crate::plan::model::compare::is_unset;
 /// The limit on values that a message lists.
 const MAX_LISTED_VALUES: usize = 12;
 
-/// Blocks changes that the service would refuse.
+/// Blocks creations and updates that the service would refuse by a rule of the kind's table.
 pub(in crate::plan) fn check(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -52,7 +53,8 @@ pub(in crate::plan) fn check(
     }
 }
 
-/// Blocks an in-place change to a value that the service does not offer for the object.
+/// Blocks an in-place change to a value that the service does not offer for the object, such as a version that
+/// cannot be reached in one step. Without a list of choices nothing is blocked.
 fn unreachable_choices(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -87,7 +89,7 @@ fn unreachable_choices(
     }
 }
 
-/// Returns the attribute that breaks a rule, and how. An unknown value passes.
+/// Returns the attribute that breaks a rule, and how; `None` if the rule holds, or depends on an unknown value.
 fn rule_violation(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -130,7 +132,8 @@ fn rule_violation(
     }
 }
 
-/// Describes a value that the catalog does not offer, with the nearest one that it does.
+/// Describes a value that the catalog does not offer, with the nearest one that it does. `None` if the value is
+/// offered, is not set by this plan, or the catalog has no list to compare it with.
 fn unavailable_value(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -165,7 +168,8 @@ fn unavailable_value(
     })
 }
 
-/// Returns the resources whose change ends the state in which a rule forbids something.
+/// Returns the indexes of the resources whose change ends the state in which a rule forbids something; the
+/// forbidden change waits for them.
 pub(in crate::plan) fn subjects_ending_state<'s>(
     survey: &'s JoinedState<'_>,
     verdicts: &'s [Decision<'_>],
@@ -194,7 +198,7 @@ pub(in crate::plan) fn subjects_ending_state<'s>(
     all.filter(move |(_, (subject, verdict))| subject.kind.name == kind && ends(verdict)).map(|(n, _)| n)
 }
 
-/// Returns whether a verdict makes something new run, or more of it.
+/// Returns whether a decision makes something new run, or more of it.
 pub(in crate::plan) fn rolls_out(verdict: &Decision<'_>) -> bool {
     let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
     let anew = verdict.revival.is_some_and(|revival| runs(&revival.effect));

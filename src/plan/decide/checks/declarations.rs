@@ -1,5 +1,5 @@
-//! Checks of a stack's declarations against the ledger: impossible moves block the plan, and entries with nothing left
-//! to do are noted.
+//! Checks of a stack's declarations (`moved`, `removed`, `import`) against the ledger: impossible moves block
+//! the plan, and entries with nothing left to do are noted.
 
 use std::collections::HashSet;
 

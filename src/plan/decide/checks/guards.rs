@@ -1,4 +1,5 @@
-//! Guards: rules that block a plan as a whole, each with the remedies.
+//! Guards: rules that keep a plan from doing damage, each with the remedies. In: all decisions; out: blockers.
+//! A blocker of any resource blocks the whole plan.
 
 pub(in crate::plan) mod data;
 mod home;
@@ -18,12 +19,13 @@ use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState
 use crate::plan::join::live_state::LiveState;
 use crate::plan::model::change::Cause;
 
-/// The number of deletions that the deletion limit always allows.
+/// Fewer deletions than this never exceed the deletion limit, so that a small stack can be changed at all.
 const MIN_DELETION_LIMIT: usize = 3;
-/// The deletion limit: a larger share of the managed objects, in percent, blocks the plan.
+/// The deletion limit: deleting a larger share of the managed objects, in percent, blocks the plan. The
+/// replacement of an object with data counts as a deletion.
 const DELETION_LIMIT_PERCENT: usize = 30;
 
-/// Checks all verdicts together.
+/// Runs all guards on the decisions.
 pub(in crate::plan) fn check<'a>(
     survey: &JoinedState<'a>,
     verdicts: &[Decision<'a>],
@@ -197,7 +199,8 @@ fn block_dangling_references(
     }
 }
 
-/// Returns the attribute by which a live object refers to another one, other than by a link.
+/// Returns the attribute by which a live object refers to another one, other than by a link; `None` if it does
+/// not refer to it, or if either is not live.
 pub(in crate::plan) fn referring_attribute(
     holder: &ResourceState<'_>,
     to: &ResourceState<'_>,
@@ -266,7 +269,8 @@ fn enforce_deletion_limit(
     }
 }
 
-/// Returns whether a difference may be changed in place. An attribute that can only grow must not shrink.
+/// Returns whether a difference may be changed in place; adds the blocker where it may not. An attribute that
+/// can only grow must not shrink (Limits).
 pub(in crate::plan) fn may_change(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -334,8 +338,8 @@ pub(in crate::plan) fn may_change(
     false
 }
 
-/// Returns whether a failed object may be replaced. One that may contain data is left to the user,
-/// unless its creation never finished.
+/// Returns whether a failed object may be replaced; adds the blocker where it may not. One that may contain
+/// data is left to the user, unless its creation never finished.
 pub(in crate::plan) fn may_replace_failed(
     subject: &ResourceState<'_>,
     blocks: &mut Blockers<'_, '_>,

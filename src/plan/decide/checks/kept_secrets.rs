@@ -58,7 +58,8 @@ pub(in crate::plan) fn check<'a>(
     }
 }
 
-/// Returns the remedies for a lost secret; a rotation may need further arguments.
+/// Returns the remedies for a lost secret. `value` says what to give to `secret set`; `rotation` are further
+/// arguments of `secret rotate`, empty or with a leading space.
 fn ways_out(address: &str, value: &str, rotation: &str) -> String {
     format!(
         "Restore the file that held it; or give {value}: stead secret set {address} < FILE; or replace it: stead secret \
@@ -100,8 +101,8 @@ fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     blocks.at_place("recipients_changed", span, text, help.to_owned());
 }
 
-/// Freezes a resource whose shown-once secret is lost: the user decides whether its object is replaced
-/// or kept without a delivery.
+/// Adds the blocker of a resource whose shown-once secret is lost: the user decides whether its object is
+/// replaced or kept without a delivery.
 pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let text = format!(
         "The secret of {} was shown once, and neither its sink nor the ledger has it.",
@@ -120,14 +121,15 @@ pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mu
     blocks.add_for_subject(SECRET_LOST, subject, None, text, way_out);
 }
 
-/// Returns the ledger update that pins the stack's recipients; `None` if some are pinned.
+/// Returns the ledger update that pins the stack's recipients; `None` if the stack declares none, if some are
+/// pinned already, or for a destroy.
 pub(in crate::plan) fn pin_recipients(survey: &JoinedState<'_>) -> Option<LedgerUpdate> {
     let recipients = survey.inputs.stack.recipients.as_ref()?;
     let unpinned = survey.inputs.ledger.secrets.recipients.is_empty() && !survey.inputs.options.destroy;
     unpinned.then(|| LedgerUpdate::PinRecipients(recipients.names.clone()))
 }
 
-/// Returns notes about the recipients that an apply pins, and about unfinished work.
+/// Returns notes about the recipients that an apply pins, and about an unfinished rekey or rotation.
 pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
     let stack = survey.inputs.stack;
     let source =
@@ -165,7 +167,7 @@ pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
     notes
 }
 
-/// Returns whether a step of a resource sends the text of a secret that cannot be decrypted here.
+/// Returns whether a step of a resource sends the plain text of a secret that cannot be decrypted here.
 fn needs_plaintext(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
     let Some(resource) = subject.resource else { return false };
     let makes = matches!(verdict.act, DecisionKind::Create | DecisionKind::Replace { .. });

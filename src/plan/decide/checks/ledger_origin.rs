@@ -1,6 +1,6 @@
-//! Whether the ledger of a shared backend is the one of the stack in this directory. Two directories with one stack
-//! name share one ledger, and the second one's plan would delete the first one's objects. In: the ledger's origins and
-//! this directory; out: the blocker that plan, apply and destroy have.
+//! Checks that the ledger of a shared backend is the one of the stack in this directory. Two directories with
+//! one stack name share one ledger, and the second one's plan would delete the first one's objects. In: the
+//! ledger's origins and this directory; out: the blocker that plan, apply and destroy have.
 
 use crate::ledger::state::origins::{CurrentOrigin, OriginMatch};
 use crate::model::address::Address;
@@ -8,10 +8,11 @@ use crate::plan::blockers::Blockers;
 use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::JoinedState;
 
-/// The code of the blocker.
+/// The code of the blocker, as documents and `stead explain` show it.
 const BLOCKER_CODE: &str = "other_directory";
 
-/// Blocks a plan for a ledger that is applied from another directory.
+/// Blocks a plan for a ledger that is applied from another directory. A ledger that owns nothing, or a run
+/// without a directory, passes.
 pub(in crate::plan) fn check(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],

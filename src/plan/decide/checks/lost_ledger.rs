@@ -7,13 +7,14 @@ use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 
-/// The code of the blocker.
+/// The code of the blocker, as documents and `stead explain` show it.
 const BLOCKER_CODE: &str = "ledger_lost";
 
 /// The limit on addresses that the message names.
 const MAX_LISTED_ADDRESSES: usize = 3;
 
-/// Returns whether a plan must read and evaluate what creations need, although it creates nothing.
+/// Returns whether a destroy must read and evaluate what creations need, although it creates nothing: the
+/// ledger owns no object, so it may be lost.
 pub(in crate::plan) fn may_be_lost(ledger: &Ledger, options: &PlanningOptions) -> bool {
     options.destroy && !ledger.has_owned()
 }
@@ -30,8 +31,8 @@ pub(in crate::plan) fn creating_options(inputs: &PlanInputs<'_>) -> Option<Plann
     })
 }
 
-/// Returns the blocker for a ledger that seems to be lost: it never recorded an object, and the plan
-/// would create objects that exist.
+/// Returns the blocker for a ledger that seems to be lost: it never recorded an object, and the plan would
+/// create objects that exist. `None` if the ledger recorded one, or no name is taken.
 #[must_use]
 pub fn lost_ledger_blocker(ledger: &Ledger, plan: &Plan) -> Option<Blocker> {
     if ledger.has_owned() {

@@ -1,4 +1,5 @@
-//! Checks of the decisions: each blocks the plan, or one resource of it, with a reason and a remedy.
+//! Checks of the decisions. In: the joined state and all decisions; out: blockers, each with a reason and a
+//! remedy, and notes. Invariant: a check changes no decision; a plan with any blocker is not applied.
 
 pub(in crate::plan) mod catalog_rules;
 pub mod declarations;

@@ -13,15 +13,18 @@ const MAX_RECORDED_DIFFERENCES: usize = 64;
 /// The number of recent applies that are examined.
 const EXAMINED_RUNS: usize = 10;
 
-/// The number of applies that reverted the same difference, from which on it is no accident.
+/// The number of applies that must have reverted a difference before it counts as contested: one revert may be
+/// an accident.
 const MIN_REVERTS: usize = 2;
 
-/// Returns the differences that a plan reverts, for the history.
+/// Returns the differences that a plan reverts, as `address.path`, for the history: the first
+/// `MAX_RECORDED_DIFFERENCES` in the order of the drift.
 pub fn put_back(drift: &[Drift]) -> Vec<Name> {
     drift.iter().filter_map(reverted_difference).take(MAX_RECORDED_DIFFERENCES).collect()
 }
 
-/// Returns the differences that are present again although recent applies reverted them.
+/// Returns the differences that are present again although at least `MIN_REVERTS` of the recent applies
+/// reverted them. `history` lists applies oldest first.
 pub fn find_competing_writes<'a>(
     drift: &[Drift],
     history: impl DoubleEndedIterator<Item = &'a Run>,
@@ -36,7 +39,8 @@ pub fn find_competing_writes<'a>(
     drift.iter().filter_map(reverted_difference).filter(is_contested).collect()
 }
 
-/// Returns the name of a difference that the plan reverts.
+/// Returns the name of a difference that the plan reverts; `None` for a lost object and for drift that the plan
+/// leaves as it is.
 fn reverted_difference(drift: &Drift) -> Option<Name> {
     let path = drift.path.as_ref().filter(|_| drift.class == DriftClass::Reverted)?;
     Some(smol_str::format_smolstr!("{}.{path}", drift.address))

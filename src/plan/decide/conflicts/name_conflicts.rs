@@ -1,4 +1,5 @@
-//! Name conflicts and network overlaps with objects that this stack does not own.
+//! Name conflicts and network overlaps with objects that this stack does not own. In: decisions and unowned
+//! live objects; out: blockers, so that no create is sent that the service answers with 409 (Errors).
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +17,8 @@ use crate::plan::join::live_state::is_leaving;
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 
-/// The number of existing objects with the names of declared ones, from which on it is no accident.
+/// From so many existing objects with names of declared ones on, a lost ledger is suspected: a single one may
+/// be an accident.
 const MIN_CONFLICTS: usize = 2;
 
 /// The limit on objects that a message names.
@@ -31,10 +33,11 @@ pub(in crate::plan) enum NameScope {
     Container(Name),
 }
 
-/// A claimed unique value: kind, scope (project or parent), and the values.
+/// A claimed unique value: kind, scope, and the values, each followed by a NUL so that no two lists look alike.
 pub(in crate::plan) type UniqueNameKey<'a> = (&'a str, NameScope, String);
 
-/// Blocks the creation of an object whose name an object outside this stack has.
+/// Blocks the creation of an object whose name an object outside this stack has. An object that the service is
+/// deleting does not count.
 pub(in crate::plan) fn block_name_conflicts(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],
@@ -95,7 +98,8 @@ pub(in crate::plan) fn block_name_conflicts(
     }
 }
 
-/// Describes an object that an apply forgot, and how to adopt it again.
+/// Describes an object that an apply forgot, and how to adopt it again; `None` if this address did not forget
+/// it.
 fn let_go(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -111,7 +115,8 @@ fn let_go(
     Some((text, help))
 }
 
-/// Returns the key under which the user would confuse two objects of a kind: the attribute by which they are known.
+/// Returns the key under which the user would confuse two objects of a kind: the attribute by which they are
+/// known. `None` if the scope or the value is unknown.
 fn name_key(
     kind: &'static Kind,
     home: Option<NameScope>,
@@ -211,7 +216,7 @@ fn block_repeated_values(
     }
 }
 
-/// Describes an object; for a child also its parent and the project.
+/// Describes an object by its id; a child also by its parent and the parent's project.
 fn describe_object(survey: &JoinedState<'_>, object: &Object) -> String {
     let snapshot = survey.inputs.snapshot;
     let parent =
@@ -392,7 +397,8 @@ fn add_rule_blocker(subject: &ResourceState<'_>, rule: &Rule, what: &str, blocks
     blocks.add_for_subject("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
 }
 
-/// Returns the attribute sets whose values must be unique among the objects of a kind in one scope.
+/// Returns the attribute sets whose values must be unique among the objects of a kind in one scope: those of
+/// its rules, and the name where requests address objects by name.
 pub(in crate::plan) fn unique_attributes(
     kind: &'static Kind,
 ) -> impl Iterator<Item = &'static [&'static str]> {
@@ -406,7 +412,7 @@ pub(in crate::plan) fn unique_attributes(
         .chain(by_id)
 }
 
-/// Returns the scope of a live object.
+/// Returns the scope of a live object; `None` if the service does not show its project or parent.
 pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<NameScope> {
     match kind.scope {
         KindScope::Account => Some(NameScope::Account),
@@ -415,7 +421,8 @@ pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<NameS
     }
 }
 
-/// Returns the scope of a new object; `None` where it does not exist yet.
+/// Returns the scope of a new object; `None` where the project or parent does not exist yet, so that nothing
+/// can conflict in it.
 pub(in crate::plan) fn planned_home(
     survey: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -434,7 +441,8 @@ pub(in crate::plan) fn planned_home(
     }
 }
 
-/// Returns the unique values that an object claims; `None` if one of them is unknown.
+/// Returns the unique values that an object claims; `None` if the scope or one of the values is unknown or not
+/// set.
 pub(in crate::plan) fn uniqueness_key<'v>(
     kind: &'static Kind,
     home: Option<NameScope>,

@@ -1,4 +1,5 @@
-//! `UniqueIndex`: an index of the unique values of live objects, to find the objects that conflict with a new value.
+//! `UniqueIndex`: an index of the unique values and networks of live objects, to find the objects that conflict
+//! with a new value without comparing all pairs. Objects are known by numbers that the caller chooses.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,7 @@ use crate::plan::join::joined_state::JoinedState;
 /// The unique names and the networks of numbered objects.
 #[derive(Default)]
 pub(in crate::plan) struct UniqueIndex<'a> {
-    /// The numbers of the objects with a unique value.
+    /// The numbers of the objects by the unique values that they claim.
     taken: HashMap<UniqueNameKey<'a>, Vec<usize>>,
     /// The networks by kind and attribute, sorted. They do not overlap each other.
     networks: HashMap<(&'a str, &'a str), Vec<(Ipv4Net, usize)>>,
@@ -52,7 +53,8 @@ impl<'a> UniqueIndex<'a> {
         self.taken.is_empty() && self.networks.is_empty()
     }
 
-    /// Returns the numbers of the objects that conflict with the planned values of a resource, sorted.
+    /// Returns the numbers of the objects that conflict with the planned values of a resource, sorted and
+    /// without duplicates.
     pub fn holders_of(&self, survey: &JoinedState<'a>, n: usize, verdict: &Decision<'a>) -> Vec<usize> {
         let kind = survey.subjects[n].kind;
         // A value that stays the same was free for the resource already.
@@ -88,6 +90,7 @@ fn non_overlapping_attributes(kind: &'static Kind) -> impl Iterator<Item = &'sta
 /// Returns which of the sorted, disjoint networks overlap `net`.
 fn overlapping_networks(there: &[(Ipv4Net, usize)], net: Ipv4Net) -> impl Iterator<Item = usize> {
     let next = there.partition_point(|(other, _)| other.network() < net.network());
+    // The networks are disjoint, so only the nearest one to the left can contain `net`.
     let around = there[..next].last().filter(move |(other, _)| other.contains(&net));
     let inside =
         there[next..].iter().take_while(move |(other, _)| net.contains(other) || other.contains(&net));

@@ -1,5 +1,5 @@
-//! Approval to lose data: an object that contains data and that no block declares any more is deleted only with an
-//! approval for this very object. In: its verdict; out: the blocker, with what is lost and what survives.
+//! Approval to lose data: an object that contains data and that no block declares any more is deleted only with
+//! an approval for this very object. In: its decision; out: the blocker, with what is lost and what survives.
 
 use jiff::Timestamp;
 
@@ -16,7 +16,7 @@ use crate::plan::model::change::{Cause, NoteCode, PlanNote};
 /// The limit on copies that a message names.
 const MAX_LISTED_SNAPSHOTS: usize = 3;
 
-/// The limit on objects with a note of their own.
+/// The limit on objects with a note of their own; the others are counted in one more note.
 const MAX_NOTES: usize = 20;
 
 /// Returns whether the objects of a kind contain data that is deleted with them.
@@ -34,7 +34,8 @@ pub(super) fn goes_unedited(
     subject.kind.local_data && !edited && !final_snapshot::is_copied(survey, subject)
 }
 
-/// Returns whether the loss of an object's data is approved.
+/// Returns whether the loss of an object's data is approved: by a destroy, by `--delete-data`, by a `removed`
+/// entry, or by the block that last declared it.
 fn consents_to_loss(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let options = survey.inputs.options;
     let declared = survey.declared.removal_action(subject.address) == Some(RemovedAction::Delete);
@@ -76,7 +77,8 @@ pub(super) fn would_be_lost(
     blocks.add_for_subject("holds_data", subject, None, text, help);
 }
 
-/// Describes the copies of an object's data that survive a plan, and their age.
+/// Describes the copies of an object's data that survive a plan, newest first, and their age; `None` if none
+/// does. A copy that is not ready does not count.
 fn describe_surviving_copies(
     survey: &JoinedState<'_>,
     verdicts: &[Decision<'_>],

@@ -1,6 +1,6 @@
-//! The guard of the project header: a request for a change must name the object's project, and is not sent if neither
-//! the ledger nor the service shows that project. In: decisions. Out: a blocker for each object whose
-//! project would be a guess.
+//! The guard of the project header (Authentication): a request for a change must name the object's project, and
+//! is not sent if neither the ledger nor the service shows that project. In: decisions. Out: a blocker for each
+//! object whose project would be a guess.
 
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
