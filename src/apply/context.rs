@@ -27,29 +27,32 @@ pub struct ExecutionContext<'a, C, K, R, S> {
     pub origin: &'a RunOrigin,
     /// Strict mode: no timing bound is assumed, so an ambiguous intent is always left to the user to resolve.
     pub strict: bool,
-    /// Returns the configured expression of a whole attribute; the plan holds only fingerprints of its secrets.
+    /// Returns the configured expression of a whole attribute; `None` if the configuration does not set it. The
+    /// plan has only fingerprints of its secrets.
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
     /// Packs source directories for uploads.
     pub sources: &'a dyn ArchivePacker,
     /// Delivers the secret that the service shows once to the resource's secret sink; durable on return. For a resource
     /// without a `deliver_secret` it drops the secret and returns `Ok`.
     pub deliver: &'a dyn Fn(&Address, &str, &Secret) -> Result<(), DeliveryError>,
-    /// Returns the record to commit before a delivery begins; `None` for a sink that is not a file.
+    /// Returns the record to commit before a delivery begins; `None` for a sink that is not a file. Content
+    /// that the ledger has no record of would block the next delivery.
     pub delivers: &'a dyn Fn(&Address, &Secret) -> Option<Record>,
     /// Returns whether a resource's shown-once secret is delivered to a sink or kept.
     pub wants_secret: &'a dyn Fn(&Address) -> bool,
-    /// Returns the secret of an object that was kept because its sink did not take it.
+    /// Returns the secret of an object (by address and id) that was kept because its sink did not take it;
+    /// `None` if none was kept.
     pub kept: &'a dyn Fn(&Address, &str) -> Option<Secret>,
     /// Returns the record that keeps a shown-once secret in the ledger, encrypted; `None` where
     /// the ledger keeps no secrets.
     pub keep: &'a dyn Fn(&Address, &str, &Secret) -> Option<Record>,
     /// Writes facts that the ledger did not take to the recovery file; the next run replays them.
     pub rescue: &'a dyn Fn(&[Record]),
-    /// Receives each event of the apply.
+    /// Receives each event of the apply, with secrets redacted.
     pub tell: &'a dyn Fn(ApplyEvent),
     /// Set by the caller to stop the apply: no new step starts, and running steps are finished.
     pub stop: &'a Cell<bool>,
-    /// The largest number of steps that run at the same time.
+    /// The largest number of steps that run at the same time; 0 counts as 1.
     pub parallel: usize,
     /// Timing bounds of the crash-safe protocol.
     pub bounds: TimingBounds,
@@ -57,24 +60,24 @@ pub struct ExecutionContext<'a, C, K, R, S> {
 
 /// Packs the source directories of a configuration.
 pub trait ArchivePacker {
-    /// Packs the directory of an attribute, chunk by chunk. The iterator ends in an error if the
-    /// directory's digest is not `digest`.
+    /// Packs the directory of an attribute, chunk by chunk, so that other steps can run in between. The
+    /// iterator ends in an error if the directory's digest is not `digest`.
     fn pack(&self, address: &Address, attribute: &str, digest: &str) -> ArchiveChunks<'_>;
 }
 
-/// The chunks of an archive. A chunk may be empty.
+/// The chunks of an archive, in order. A chunk may be empty.
 pub type ArchiveChunks<'a> = Box<dyn Iterator<Item = Result<Bytes, PackError>> + 'a>;
 
 /// Why a directory was not packed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PackError {
-    /// The directory changed after the plan was made.
+    /// The directory changed after the plan was made: the reason, as a sentence.
     DigestChanged(String),
-    /// The directory cannot be packed.
+    /// The directory cannot be packed: the reason, as a sentence.
     Failed(String),
 }
 
-/// Why a secret did not reach its sink. Neither text ever contains the secret.
+/// Why a secret did not reach its sink. Neither field ever contains the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryError {
     /// The reason, as one clause.
@@ -92,7 +95,7 @@ pub const DEFAULT_CONCURRENCY: usize = 1_024;
 pub struct TimingBounds {
     /// A request takes effect within this time after its last byte left, or never (D).
     pub effect: Duration,
-    /// An accepted object is listed within this (L).
+    /// An accepted object is listed within this time (L).
     pub listing: Duration,
     /// A request leaves within this time after its intent was recorded, or is not sent at all. This is enforced, not
     /// assumed: a later run can compute from the intent's own time.

@@ -1,6 +1,7 @@
-//! `EvaluationScope`: what expressions see while an apply runs: ids from the ledger, attributes from the
-//! objects as they were last read. `ReadyObjects`: the objects that this run has seen at rest, as far
-//! as expressions look into them.
+//! `EvaluationScope`: the values that expressions see while an apply runs: ids from the ledger, attributes from
+//! the objects as they were last read. `ReadyObjects`: the objects that this run has seen ready, as far as
+//! expressions read them. Invariant: a secret stays marked as one, so that values computed from it are
+//! sensitive.
 
 use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +70,8 @@ impl AttributeLookup for EvaluationScope<'_> {
     }
 }
 
-/// Returns the resources of which an expression reads an attribute other than the id.
+/// Returns the resources of which an expression reads an attribute other than the id: their objects must be
+/// read first.
 pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
     fn collect_addresses<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
         match expression {
@@ -108,7 +110,7 @@ pub(super) fn looked_into_by(plan: &Plan) -> BTreeSet<Address> {
     found.into_iter().cloned().collect()
 }
 
-/// Which objects are at rest, and those into which expressions look.
+/// The objects that became ready in this run, and those that expressions read.
 #[derive(Default)]
 pub(super) struct ReadyObjects {
     /// Resources whose attributes some expression reads: only their objects are cached.
@@ -119,7 +121,7 @@ pub(super) struct ReadyObjects {
 }
 
 impl ReadyObjects {
-    /// Returns what is known before the first step.
+    /// Creates the state before the first step: nothing is ready.
     pub(super) fn new(looked_into: BTreeSet<Address>) -> Self {
         Self { looked_into, ..Self::default() }
     }
@@ -134,7 +136,7 @@ impl ReadyObjects {
         self.seen.borrow_mut().insert(address.clone(), object);
     }
 
-    /// Remembers that a resource's object came to rest.
+    /// Marks a resource's object as ready.
     pub(super) fn mark_ready(&self, address: &Address) {
         self.at_rest.borrow_mut().insert(address.clone());
     }

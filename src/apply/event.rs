@@ -1,4 +1,5 @@
-//! `ApplyEvent` and `Outcome`: what an apply reports while it runs, and at its end.
+//! `ApplyEvent` and `Outcome`: the reports of an apply while it runs, and at its end. In: messages that may
+//! repeat what the service answered; out: the same with secrets redacted.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +16,7 @@ pub enum ApplyEvent {
     Recovering {
         /// The resource that the event is about.
         address: Address,
-        /// What is being looked up, as text.
+        /// What is being looked up, as a clause.
         text: String,
     },
     /// The execution of a step begins.
@@ -33,7 +34,7 @@ pub enum ApplyEvent {
         step: usize,
         /// The resource that the event is about.
         address: Address,
-        /// The progress as text, such as `waiting, status deploying`.
+        /// The progress as a clause, such as `waiting, status deploying`.
         text: String,
     },
     /// A request is sent again, or waits for the rate limiter.
@@ -51,9 +52,9 @@ pub enum ApplyEvent {
         address: Address,
         /// `created`, `updated`, `deleted`, `replaced`, `adopted`.
         done: &'static str,
-        /// The object's id, where there is one.
+        /// The object's id; `None` where the step has no object.
         id: Option<Name>,
-        /// The duration of the step.
+        /// The time from the start of the step to its end, without its wait for another step of the address.
         took: Duration,
     },
     /// A step ended with an error.
@@ -120,7 +121,7 @@ pub enum StepError {
 }
 
 impl ApplyEvent {
-    /// Returns the event with the secrets in its texts redacted.
+    /// Returns the event with the secrets in its messages redacted: the service may repeat what was sent.
     pub(super) fn redact_event(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
             Self::Recovering { address, text } => Self::Recovering { address, text: redact(text) },
@@ -135,7 +136,7 @@ impl ApplyEvent {
 }
 
 impl StepError {
-    /// Returns the error with the secrets in its texts redacted. The texts of a refusal are redacted already.
+    /// Returns the error with the secrets in its message redacted. A refusal was redacted when it was read.
     pub(super) fn redact_error(self, redact: &impl Fn(String) -> String) -> Self {
         match self {
             error @ (Self::Refused(_) | Self::NotGranted { .. } | Self::ServerError(_)) => error,
@@ -166,15 +167,15 @@ impl StepError {
         }
     }
 
-    /// Returns the error for a request without a known outcome: `ServerError` if the service
-    /// answered with a server error.
+    /// Returns the error for a request without a known outcome: `ServerError` if the service answered with a
+    /// server error, `Unreachable` without an answer.
     pub(super) fn from_unanswered(reason: impl Into<String>, answer: Option<ApiError>) -> Self {
         answer.map_or_else(|| Self::Unreachable(reason.into()), Self::ServerError)
     }
 }
 
 impl Outcome {
-    /// Returns the outcome with secrets redacted from all texts of the service.
+    /// Returns the outcome with secrets redacted from all messages.
     pub(super) fn redact_outcome(mut self, redact: &impl Fn(String) -> String) -> Self {
         self.failed = self.failed.into_iter().map(|(at, error)| (at, error.redact_error(redact))).collect();
         self.questions = self.questions.into_iter().map(redact).collect();
@@ -186,18 +187,19 @@ impl Outcome {
 /// How an apply ended.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outcome {
-    /// Resources whose steps all succeeded.
+    /// Resources whose steps all succeeded, and whose values the service kept.
     pub done: Vec<Address>,
-    /// Resources with a failed step.
+    /// Resources with a failed step, or with a value that the service did not keep; one error for each.
     pub failed: Vec<(Address, StepError)>,
     /// Resources with a step that was skipped or not started.
     pub skipped: Vec<Address>,
-    /// Ambiguous intents, which only the user can resolve. Each one is recorded.
+    /// Ambiguous intents, and objects whose secret is lost, with the possible answers: only the user can
+    /// resolve them. All of them are recorded in the ledger.
     pub questions: Vec<String>,
     /// Other messages: late effects that could not be checked, and records that could not be written at the end.
     pub notes: Vec<String>,
     /// The run was stopped from outside with steps still waiting.
     pub interrupted: bool,
-    /// The stack's outputs whose values are known.
+    /// The stack's outputs whose values are known; an output that depends on a failed step is missing.
     pub outputs: BTreeMap<Name, Value>,
 }

@@ -1,5 +1,6 @@
-//! The executor: runs a plan's steps on one task, up to the concurrency limit, until every step is done, failed or
-//! skipped, or the run is stopped.
+//! The executor: runs a plan's steps on one task, up to the concurrency limit, until every step is done, failed
+//! or skipped, or the run is stopped. In: the parts of the apply and the plan; out: the outcome of each
+//! resource. Invariant: every started step ends with an event.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,19 +46,22 @@ enum ExecutorEvent {
     Stopped,
 }
 
-/// The result of one step.
+/// The result of one step: the object's id, where there is one, or the error.
 struct StepOutcome {
     step: usize,
     result: Result<Option<Name>, StepError>,
     took: Duration,
 }
 
-/// Runs all steps of a plan and returns the outcome of each resource.
+/// Runs all steps of a plan and returns the outcome of each resource. The run's start, with the ledger updates
+/// that need no request, and its end are recorded.
 pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
 ) -> Outcome {
     let run = parts.context.client.random().uuid();
+    // Nothing is sent before the run is recorded: the plan's nonce in it prevents a second apply of the same
+    // plan.
     if let Err(error) = record_run_start(parts, run, plan).await {
         return nothing_done(plan, &error);
     }
@@ -74,6 +78,8 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
             let turn = turns.get(&step.address);
             running.push(run_step(parts, (number, &going), step, turn, ConcurrencySlot::new(&entering)));
         }
+        // A step frees its slot while another one is polled, so the loop must notice that without an ended
+        // step.
         let crowded = entering.get() >= MAX_STARTING_STEPS;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
             Poll::Ready(Some(ended)) => Poll::Ready(ExecutorEvent::StepEnded(ended)),
@@ -226,7 +232,8 @@ async fn run_step<C: Transport, K: Clock, R: Random, S: Store>(
     StepOutcome { step: number, result, took: parts.clock().elapsed().saturating_sub(begun) }
 }
 
-/// Returns the text of the address's ambiguous intent: until it is resolved, no step runs for the address.
+/// Returns the description of the address's ambiguous intent; `None` if it has none. Until it is resolved, no
+/// step runs for the address.
 fn describe_unresolved_intent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
@@ -273,7 +280,8 @@ async fn run_operation<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Returns the parent that a child's deletion rolls out, unless the parent is deleted, too.
+/// Returns the parent that a child's deletion rolls out; `None` if it rolls out none, or the parent is deleted,
+/// too.
 fn parent_that_stays<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -315,8 +323,8 @@ fn tell_end<C: Transport, K: Clock, R: Random, S: Store>(
     });
 }
 
-/// Returns whether the object of a creation was found after a lost answer: it exists, but nothing proves
-/// that this apply created it.
+/// Returns whether the object of a creation was found after a lost response: it exists, but nothing proves that
+/// this apply created it.
 fn is_found<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     step: &Step,
@@ -328,7 +336,7 @@ fn is_found<C: Transport, K: Clock, R: Random, S: Store>(
     matches!(step.operation, Operation::Create { .. }) && found() == Some(true)
 }
 
-/// Fails the steps that still run: their outcome cannot be recorded any more.
+/// Fails the steps that still run, and skips their dependents: their outcome cannot be recorded any more.
 fn abandon_running<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     plan: &Plan,
@@ -393,7 +401,7 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     let outputs = Some(outputs);
     let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
     if let Err(error) = parts.commit([ended]).await {
-        // Everything that was done is recorded: only the record of the run's end is missing.
+        // All changes are recorded: only the record of the run's end is missing.
         outcome.notes.push(error.to_string());
     }
 }
@@ -404,8 +412,8 @@ fn is_sent_again(plan: &Plan, step: usize) -> bool {
     changes.any(|change| change.attributes.iter().any(|line| line.cause == Cause::NotKept))
 }
 
-/// Adds the values that the service did not keep before, and that no step sent again: their
-/// resources are not as declared.
+/// Adds the values that the service did not keep before, and that no step sent again: their resources are not
+/// as declared, so they count as failed.
 fn add_not_kept(plan: &Plan, outcome: &mut Outcome) {
     for note in plan.notes.iter().filter(|note| note.code == NoteCode::NotKept) {
         let Some(address) = &note.address else { continue };
@@ -439,7 +447,8 @@ fn operation_past_tense(operation: &Operation) -> &'static str {
     }
 }
 
-/// Returns the outcome of a run whose first records could not be written.
+/// Returns the outcome of a run whose first records could not be written: the first address failed, all others
+/// are skipped.
 fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     let first = plan.steps.first().map(|step| &step.address);
     let first = first.or_else(|| plan.bookkeeping.iter().find_map(corrected_address));
@@ -461,7 +470,8 @@ fn corrected_address(bookkeeping: &LedgerUpdate) -> Option<&Address> {
     }
 }
 
-/// Sums steps up by resource: failed if one failed, else skipped if one did not run, else done.
+/// Combines the results of the steps by resource: failed if one failed, else skipped if one did not run, else
+/// done.
 fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError>) -> Outcome {
     let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
     for (number, step) in plan.steps.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The end of an apply: the check of watched creations for late effects, ambiguous intents, and the outputs.
+//! The end of an apply: the check of watched creations for late effects, the description of ambiguous intents,
+//! and the outputs. Only the watched creations change the ledger.
 
 use std::collections::BTreeMap;
 
@@ -16,8 +17,9 @@ use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::values::value::Value;
 
-/// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared, and
-/// closes those that were watched long enough. Returns a message for each one that could not be checked.
+/// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared,
+/// and closes those that were watched long enough. Returns a message for each one that could not be checked;
+/// empty if all were.
 pub(super) async fn sweep_watched_creations<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Vec<String> {
@@ -42,7 +44,7 @@ pub(super) async fn sweep_watched_creations<C: Transport, K: Clock, R: Random, S
     notes
 }
 
-/// Returns every open question, with the ways to answer it.
+/// Returns a description of each ambiguous intent, with the possible answers.
 pub(super) fn describe_ambiguous_intents<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Vec<String> {
@@ -54,7 +56,7 @@ pub(super) fn describe_ambiguous_intents<C: Transport, K: Clock, R: Random, S: S
         .collect()
 }
 
-/// Returns the outputs whose values are known now.
+/// Returns the outputs whose values are known now; one that is unknown or cannot be computed is left out.
 pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     planned: &BTreeMap<Name, Expression>,
@@ -64,8 +66,8 @@ pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
         if let Ok(value) = parts.evaluate_expression(expression).await
             && !value.is_unknown()
         {
-            // A lone reference has the service's text, which may repeat a secret; other expressions hold the
-            // configuration's own text, too.
+            // The value of a lone reference is the service's, which may repeat a secret; other expressions also
+            // contain strings of the configuration, which redaction could damage.
             let redact = |text: &str| parts.context.client.redact(text);
             let is_live = matches!(expression, Expression::Reference(_));
             outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });

@@ -1,5 +1,6 @@
-//! Apply: runs a plan's steps against the service. In: a plan, a client and a locked ledger. Out: an `Outcome`. The
-//! schedule orders the steps, the executor runs them, and the crash-safe protocol sends their requests.
+//! Apply: runs a plan's steps against the service. In: a plan, a client and a locked ledger. Out: an `Outcome`.
+//! The schedule orders the steps, the executor runs them, and the crash-safe protocol sends their requests.
+//! Invariant: at any moment the process can be killed, and the next run finds every request in the ledger.
 
 pub mod context;
 mod dependents;

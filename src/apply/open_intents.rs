@@ -1,5 +1,5 @@
-//! Resolving open intents: looks up every request whose outcome an earlier run did not record, with the code that a run
-//! uses for a lost answer. It only adds records, so it can be killed and run again.
+//! Resolving open intents: looks up every request whose outcome an earlier run did not record, with the code
+//! that a run uses for a lost response. It only adds records, so it can be killed and run again.
 
 use std::time::Duration;
 
@@ -26,18 +26,24 @@ use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Kind;
 use crate::model::values::value::Attributes;
 
-/// Why the user must resolve a request of a holder that lost the ledger: the request may still be sent, or be under
-/// way, whatever the object shows now.
+/// Why the user must resolve a request of a holder that lost the ledger: the request may still be sent, or be
+/// under way, whatever the object shows now.
 const REQUEST_IN_FLIGHT_REASON: &str = "the process that sent the request lost the ledger and may still be running: the request may still take effect";
 
-/// The text of an ambiguous deletion in strict mode, when the object still exists.
+/// The reason of an ambiguous deletion in strict mode, when the object still exists.
 const OBJECT_PRESENT_REASON: &str =
     "the object exists, and it is not known whether the deletion will still take effect";
 
-/// The wait for an object, as a multiple of its kind's usual operation time.
+/// The time limit of the wait for an object, as a multiple of its kind's usual operation time (at least 15
+/// seconds).
 const TIMEOUT_FACTOR: u32 = 4;
 
-/// Resolves every open intent, oldest first. The ledger's lock proves that their sender is dead.
+/// Resolves every open intent, oldest first. The ledger's lock proves that the sender of each is dead, unless
+/// the intent is marked as foreign.
+///
+/// # Errors
+/// When the service cannot be read, or the ledger cannot be written. An ambiguous intent is recorded, and is no
+/// error.
 pub(super) async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
@@ -90,7 +96,8 @@ async fn recover_one<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Returns how long an intent must still be left alone.
+/// Returns how long an intent must still be left alone: until its request has had its effect and shows it, or
+/// never will.
 async fn wait_for<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
@@ -200,13 +207,13 @@ fn remaining_bounds(bounds: TimingBounds, age: Option<Duration>, since_begun: Du
     }
 }
 
-/// Returns the time since a moment; `None` if the moment is in the future.
+/// Returns the time from `then` to `now` by the wall clock; `None` if `then` is in the future.
 fn wall_age(then: Timestamp, now: Timestamp) -> Option<Duration> {
     let age: SignedDuration = now.duration_since(then);
     Duration::try_from(age).ok()
 }
 
-/// Parses the `Date` header of an HTTP answer.
+/// Parses the `Date` header of an HTTP response; `None` if it is malformed.
 fn parse_http_date(date: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::parse(date).ok().map(|zoned| zoned.timestamp())
 }

@@ -1,8 +1,9 @@
-//! Comparison of a planned attribute that holds secrets with what the configuration gives for it now. In: the planned
-//! expression, without any secret's text, and the configured one with them. Out: whether they are the same.
+//! Comparison of a planned attribute that contains secrets with what the configuration gives for it now. In:
+//! the planned expression, with fingerprints in place of secrets, and the configured one with their values.
+//! Out: whether they are the same.
 //!
-//! Invariant: everything is compared, not only the secrets: a text, key, reference or expression beside a secret that
-//! is not the planned one stops the step.
+//! Invariant: everything is compared, not only the secrets: a string, key, reference or expression beside a
+//! secret that is not the planned one stops the step.
 
 use crate::model::expression::{CelExpression, Expression};
 use crate::model::values::secret::{FingerprintKey, Secret, is_same_fingerprint};

@@ -1,5 +1,5 @@
-//! Encoding of attribute values: request bodies, the values that an answer must show, and the values that
-//! the ledger may store. Pure.
+//! Encoding of attribute values: request bodies, the values that a response must show, and the values that the
+//! ledger may store. Pure. Invariant: no value for the ledger contains the plain text of a secret.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,8 @@ use crate::model::values::secret::{FingerprintKey, Secret, is_same_fingerprint};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::step::LedgerMetadata;
 
-/// An attribute whose value must not be sent: a part of it is unknown, or is a secret without its text.
+/// The name of an attribute whose value cannot be sent: a part of it is unknown, or is a secret of which only
+/// the fingerprint is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UnsendableValue(pub(super) Name);
 
@@ -37,8 +38,8 @@ pub(super) fn create_body(kind: &Kind, values: &Attributes) -> Result<JsonBody, 
     Ok(JsonBody { json: Json::Object(body), secrets })
 }
 
-/// Returns the body of a call: the attributes that it changes, those that it always carries, and its
-/// fixed fields. `standing` gives the value of an attribute that does not change.
+/// Returns the body of a call: the attributes that it changes, those that it always contains, and its fixed
+/// fields. `standing` returns the value of an attribute that does not change; `None` if it is not known.
 pub(super) fn call_body(
     kind: &Kind,
     call: &ApiCall,
@@ -90,7 +91,7 @@ fn write_attribute(
     Ok(())
 }
 
-/// Returns the field in which a call carries an attribute; `None` if the call's path carries all.
+/// Returns the field of a call's body for an attribute; `None` if the call's path alone says what it does.
 fn body_field(attribute: &Attribute, call: &ApiCall) -> Option<&'static str> {
     match attribute.change {
         UpdateStrategy::Patch { call: own, body } if own.name == call.name => Some(body),
@@ -125,8 +126,9 @@ fn request_value(
     }
 }
 
-/// Notes the texts of an attribute that the kind's table declares secret, or that may be secret because another writer
-/// may have set them (values of an environment). `Value::Secret` notes its own text.
+/// Notes the strings of an attribute that the kind's table declares secret, or that may be secret because
+/// another writer may have set them (values of an environment): responses are redacted by them. A
+/// `Value::Secret` notes its own plain text.
 fn note_texts(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) {
     match value {
         Value::Text(text) if attribute.secret => secrets.push(text),
@@ -137,8 +139,8 @@ fn note_texts(attribute: &Attribute, value: &Value, secrets: &mut SentSecrets) {
     }
 }
 
-/// Returns the attributes that the created object must show: those that were sent, that lists contain, and that are not
-/// secret. Only what a list shows can be compared when an answer was lost.
+/// Returns the attributes that the created object must show: those that were sent, that lists contain, and that
+/// are not secret. Only what a list shows can be compared when a response was lost.
 pub(super) fn expected_attributes(kind: &Kind, values: &Attributes) -> Attributes {
     kind.attributes
         .iter()
@@ -162,8 +164,8 @@ fn intent_value(attribute: &Attribute, value: &Value) -> Value {
     }
 }
 
-/// Returns the attribute that best distinguishes the objects of a kind: the first that is required and that lists show.
-/// Two objects that differ in it cannot result from the same request.
+/// Returns the attribute that best distinguishes the objects of a kind: the first that is required and that
+/// lists show; `None` if there is none. Two objects that differ in it cannot result from the same request.
 pub(super) fn distinguishing_attribute(kind: &Kind) -> Option<&'static Attribute> {
     kind.attributes.iter().find(|attribute| {
         attribute.presence == Presence::Required && attribute.listed && attribute.at_creation
@@ -176,8 +178,8 @@ pub(super) fn gives_ids(kind: &Kind) -> bool {
     kind.api.absent_when.is_none() && kind.attribute(kind.api.id).is_none_or(|own| !own.at_creation)
 }
 
-/// Returns the first attribute that an object shows with another value than was sent. An attribute that the object does
-/// not show proves nothing: answers may omit fields.
+/// Returns the first attribute that an object shows with another value than was sent; `None` if there is none.
+/// An attribute that the object does not show proves nothing: responses may omit fields.
 pub(super) fn first_mismatch<'a>(kind: &Kind, sent: &'a Attributes, object: &Object) -> Option<&'a Name> {
     sent.iter()
         .find(|(name, value)| {
@@ -193,8 +195,8 @@ pub(super) fn is_equivalent(attribute: &Attribute, one: &Value, other: &Value) -
     meaning::same_of(attribute, one, other)
 }
 
-/// Returns whether two values are equal, also where one holds a secret's text and the
-/// other its fingerprint under `key`.
+/// Returns whether two values are equal, also where one has a secret's plain text and the other its fingerprint
+/// under `key`.
 pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     let comparable = |value| canonical_value(attribute, &fingerprint_value(attribute, value, key));
     is_equal_by_fingerprint(&comparable(one), &comparable(other), key)
@@ -226,7 +228,7 @@ pub(super) fn is_equal_by_fingerprint(one: &Value, other: &Value, key: &Fingerpr
     }
 }
 
-/// Removes the keys of open maps that a call only carried along: other writers set them, and a key that the ledger
+/// Removes the keys of open maps that a call only sent along: other writers set them, and a key that the ledger
 /// stores would count as stead's own.
 pub(super) fn keep_own(kind: &Kind, changed: &mut Attributes, before: &Attributes, applied: &Attributes) {
     for (name, value) in changed {
@@ -257,7 +259,8 @@ pub(super) fn fingerprint_secrets(kind: &Kind, values: &Attributes, key: &Finger
         .collect()
 }
 
-/// Returns a value of an attribute without the text of its secrets.
+/// Returns a value of an attribute with fingerprints in place of secrets; a string of a secret attribute counts
+/// as one.
 pub(super) fn fingerprint_value(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
     match value {
         Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).to_recorded(key)),
@@ -265,12 +268,13 @@ pub(super) fn fingerprint_value(attribute: &Attribute, value: &Value, key: &Fing
     }
 }
 
-/// Returns a value without the text of its secrets, at any depth.
+/// Returns a value with fingerprints in place of secrets, at any depth.
 pub(super) fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
     value.map_secrets(&|secret| secret.to_recorded(key))
 }
 
-/// Returns values in the form of `Merged` records and intents: as `sealed`, but with `Null` for a reset attribute.
+/// Returns values in the form of `Merged` records and intents: as `fingerprint_secrets`, but with `Null` for a
+/// reset attribute.
 pub(super) fn sealed_all(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
     let mut sealed = fingerprint_secrets(kind, values, key);
     for (name, _) in values.iter().filter(|(_, value)| matches!(value, Value::Null)) {
@@ -279,7 +283,8 @@ pub(super) fn sealed_all(kind: &Kind, values: &Attributes, key: &FingerprintKey)
     sealed
 }
 
-/// Returns the calls that change an attribute from one value to another, each with its own start and target value.
+/// Returns the calls that change an attribute from one value to another, in the order of sending, each with its
+/// own start and target value; empty if no call can change it.
 pub(super) fn calls_between(
     attribute: &'static Attribute,
     live: &Value,
@@ -327,7 +332,7 @@ pub(super) fn ledger_entry(
     }
 }
 
-/// Returns the error for a missing value.
+/// Returns the step's error for a value that cannot be sent.
 pub(super) fn missing_value_error(UnsendableValue(name): UnsendableValue) -> StepError {
     StepError::Failed(format!(
         "the value of {name} is not known here: a secret's text, or a dependency's value"

@@ -1,5 +1,5 @@
-//! `run` applies a plan; `resolve_open_intents` finishes what an earlier run left open. Both own the
-//! parts that their steps share.
+//! `run` applies a plan; `resolve_open_intents` finishes what an earlier run left open. Both own the parts that
+//! their steps share, renew the ledger's lease while they run, and redact secrets from what they return.
 
 use std::pin::pin;
 
@@ -20,10 +20,12 @@ use crate::ledger::journal::store::Store;
 use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::Plan;
 
-/// Resolves every open intent of the ledger. Call it before anything is planned or sent.
+/// Resolves every open intent of the ledger. Call it before anything is planned or sent: a plan would otherwise
+/// create what an earlier request has created already.
 ///
 /// # Errors
-/// When the service cannot be read, or the ledger cannot be written.
+/// When the service cannot be read, the ledger cannot be written, or its lease is lost. An ambiguous intent is
+/// recorded, and is no error.
 pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     context: &ExecutionContext<'_, C, K, R, S>,
 ) -> Result<(), StepError> {
@@ -52,7 +54,7 @@ pub async fn run<C: Transport, K: Clock, R: Random, S: Store>(
     outcome.redact_outcome(&|text| context.client.redact(&text))
 }
 
-/// The parts of one apply, or of one recovery: they own what its steps share.
+/// The state of one apply, or of one resolution of open intents: it owns what the steps share.
 struct RunState<'a, C, K, R, S> {
     context: &'a ExecutionContext<'a, C, K, R, S>,
     baselines: PreexistingObjects,
@@ -83,7 +85,7 @@ impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
         }
     }
 
-    /// Returns the parts, for steps.
+    /// Borrows the state for steps.
     fn parts(&self) -> StepParts<'_, C, K, R, S> {
         StepParts {
             context: self.context,

@@ -32,7 +32,8 @@ pub struct Schedule {
     /// For each step, its dependents: `followers[first[n]..first[n + 1]]`.
     followers: Vec<usize>,
     first: Vec<usize>,
-    /// For each step, the seconds from its start to the end of its longest chain of dependents.
+    /// For each step, the seconds from its start to the end of its longest chain of dependents, by the usual
+    /// durations.
     remaining: Vec<u64>,
     progress: Vec<StepProgress>,
     ready: BinaryHeap<(u64, Reverse<usize>)>,
@@ -65,7 +66,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the most urgent step that can run now, and marks it as running.
+    /// Returns the most urgent step that can run now, and marks it as running; `None` if every other step
+    /// waits, runs or has ended.
     pub fn next_step(&mut self) -> Option<usize> {
         while let Some((_, Reverse(step))) = self.ready.pop() {
             if self.progress[step] == StepProgress::Waiting {
@@ -76,7 +78,7 @@ impl Schedule {
         None
     }
 
-    /// Marks a step as done and releases its dependents.
+    /// Marks a step as done and releases its dependents. Call it once for each step.
     pub fn mark_done(&mut self, step: usize) {
         self.progress[step] = StepProgress::Done;
         for at in self.first[step]..self.first[step + 1] {

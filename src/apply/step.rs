@@ -1,4 +1,5 @@
-//! The context of a running step: its resource, its deadline, and the object and project that its requests name.
+//! The context of a running step: its resource, its deadline, and the object and project that its requests
+//! name. Plain data, passed to every function that sends a request for the step.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -25,9 +26,10 @@ pub(super) struct StepContext<'p> {
     pub(super) kind: &'static Kind,
     /// The deadline, in the clock's elapsed time.
     pub(super) until: Duration,
-    /// Resources that the step's resource refers to.
+    /// Resources that the step's resource refers to; for a deletion, also its parent. A conflict may come from
+    /// one that is not ready.
     pub(super) needs: &'p [Address],
-    /// Its slot among the steps that have not sent a request yet.
+    /// Its slot among the steps that have not sent a request yet; `None` for an intent of an earlier run.
     pub(super) entrance: Option<&'p ConcurrencySlot<'p>>,
 }
 
@@ -57,7 +59,8 @@ impl Drop for ConcurrencySlot<'_> {
     }
 }
 
-/// An object, and the project that a request for it names.
+/// An object, and the project that a request for it names (Authentication); `None` where it is not known or not
+/// needed.
 #[derive(Clone)]
 pub(super) struct MutationTarget {
     pub(super) key: ObjectKey,
@@ -71,7 +74,7 @@ impl MutationTarget {
     }
 }
 
-/// The scope of a request: the parent object of a child, and the project.
+/// The scope of a request: the parent's id for a child, and the project's id; each `None` where there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MutationScope {
     pub(super) parent: Option<Name>,

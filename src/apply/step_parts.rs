@@ -1,6 +1,6 @@
-//! `StepParts`: what one step gets of the apply that it belongs to: the context, the writer of the ledger, the fence, and
-//! what this run knows of objects. In: references to the parts, which one apply owns. Out: what every step does with
-//! them: events, records, values. Invariant: an intent is durable before its request may leave.
+//! `StepParts`: the parts of an apply that its steps share: the context, the writer of the ledger, the fence,
+//! and what this run knows of objects. In: references to the parts, which one apply owns. Out: the operations
+//! of every step: events, records, values. Invariant: an intent is durable before its request may leave.
 
 use std::collections::BTreeMap;
 
@@ -30,14 +30,14 @@ use crate::model::schema::Kind;
 use crate::model::values::secret::FingerprintKey;
 use crate::model::values::value::{Attributes, Value};
 
-/// What all steps of one apply, or of one recovery, share.
+/// The parts that all steps of one apply, or of one resolution of open intents, share.
 pub(super) struct StepParts<'a, C, K, R, S> {
     pub(super) context: &'a ExecutionContext<'a, C, K, R, S>,
     pub(super) preexisting: &'a PreexistingObjects,
     pub(super) dependants: &'a Dependents,
     pub(super) writer: &'a JournalWriter,
     pub(super) fence: &'a WriteFence,
-    /// Held by the step that packs and uploads.
+    /// Locked by the step that packs and uploads.
     pub(super) uploads: &'a Mutex<()>,
     pub(super) objects: &'a ReadyObjects,
 }
@@ -62,7 +62,10 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         }
     }
 
-    /// Returns a kind's table; fails if the ledger or the plan is of another version of stead.
+    /// Returns a kind's table.
+    ///
+    /// # Errors
+    /// When this version does not have the kind: the ledger or the plan is of another version.
     pub(super) fn kind(&self, name: &str) -> Result<&'static Kind, StepError> {
         let unknown = || StepError::Failed(format!("this stead does not know the kind {name}"));
         self.context.client.registry().kind(name).ok_or_else(unknown)
@@ -73,12 +76,13 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.context.journal.ledger().identity.key.clone()
     }
 
-    /// Returns the current object of an address.
+    /// Returns the current object of an address; `None` if the ledger has none. Deposed objects are not
+    /// included.
     pub(super) fn current_object(&self, address: &Address) -> Option<OwnedObject> {
         self.context.journal.ledger().entries.get(address)?.current.clone()
     }
 
-    /// Makes records durable, grouped with those of other steps.
+    /// Makes records durable, grouped with those of other steps; on return they are part of the ledger.
     pub(super) async fn commit(&self, records: impl IntoIterator<Item = Record>) -> Result<(), StepError> {
         self.writer.commit(self.context.journal, records, self.context.rescue).await
     }
@@ -92,6 +96,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         action: IntentAction,
     ) -> Result<DurableIntent, StepError> {
         self.check_may_send()?;
+        // Before the commit: the sending bound includes the time that the recording takes.
         let since = self.clock().elapsed();
         let intent = Intent {
             op: self.context.client.random().uuid(),
@@ -128,14 +133,15 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.check_may_send()
     }
 
-    /// Waits until a request with an unknown outcome has had its effect and shows it, or never will.
+    /// Waits until a request with an unknown outcome has had its effect and shows it, or never will. With
+    /// `settled` the service has answered, so only the listing bound counts.
     pub(super) async fn wait_until_visible(&self, settled: bool) {
         let bounds = self.context.bounds;
         let wait = if settled { bounds.listing } else { bounds.effect + bounds.listing };
         self.clock().sleep(wait).await;
     }
 
-    /// Computes all written attributes of a resource.
+    /// Evaluates all written attributes of a resource for a request, with the plain text of secrets.
     pub(super) async fn evaluate_all(
         &self,
         address: &Address,
@@ -148,8 +154,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         Ok(values)
     }
 
-    /// Evaluates all written attributes of a resource for the ledger. A secret whose fingerprint the plan holds needs
-    /// no text; a secret that this apply generates has no fingerprint in the plan yet.
+    /// Evaluates all written attributes of a resource for the ledger. A secret whose fingerprint the plan has
+    /// needs no plain text; a secret that this apply generates has no fingerprint in the plan yet.
     pub(super) async fn evaluate_stored(
         &self,
         address: &Address,
@@ -188,13 +194,16 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         }
     }
 
-    /// Returns the last applied value of an attribute.
+    /// Returns the last applied value of an attribute; `None` if the ledger has none.
     fn last_applied(&self, address: &Address, name: &Name) -> Option<Value> {
         self.context.journal.ledger().entries.get(address)?.applied.get(name).cloned()
     }
 
-    /// Evaluates one written attribute. A secret's text is read from the configuration and must be the secret that the
-    /// plan was made with.
+    /// Evaluates one written attribute. A secret's plain text is read from the configuration and must be the
+    /// secret that the plan was made with.
+    ///
+    /// # Errors
+    /// When a value cannot be computed, depends on an object that does not exist, or is not what was planned.
     pub(super) async fn evaluate(
         &self,
         address: &Address,
@@ -219,7 +228,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         Ok(if configured.is_some() { with_what_stays(planned, value) } else { value })
     }
 
-    /// Evaluates an expression, reading the objects whose attributes it uses.
+    /// Evaluates an expression, reading the objects whose attributes it uses. The result may still be unknown.
     pub(super) async fn evaluate_expression(&self, expression: &Expression) -> Result<Value, StepError> {
         for address in looked_into(expression) {
             self.look_at(address).await?;
@@ -258,7 +267,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.context.client.get(key).await.map_err(read_failed)
     }
 
-    /// Returns values in the form that the ledger stores, without secrets' texts.
+    /// Returns values in the form that the ledger stores: fingerprints in place of secrets, unset values left
+    /// out.
     pub(super) fn fingerprint_secrets(&self, kind: &Kind, values: &Attributes) -> Attributes {
         request_encoding::fingerprint_secrets(kind, values, &self.secret_key())
     }
@@ -281,7 +291,8 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.fence.send_mutation(self.context, self.writer, job, armed, request).await
     }
 
-    /// Lists the objects of a place until two passes agree; a parent that is gone has none.
+    /// Lists the objects of a scope until two passes agree; a missing parent has none. With the `Date` header
+    /// of the response, if there is one.
     pub(super) async fn list_stable(
         &self,
         kind: &'static Kind,

@@ -1,6 +1,5 @@
-//! `JournalWriter`: the one writer of the ledger for all steps (group commit). Records that wait at the same time
-//! become
-//! durable in one append, in order of arrival. After a failed append nothing is written any more.
+//! `JournalWriter`: the one writer of the ledger for all steps (group commit). Records that wait at the same
+//! time become durable in one append, in order of arrival. After a failed append nothing is written any more.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -14,7 +13,7 @@ use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
 
-/// The queue of records before the journal.
+/// The queue of records before the journal. `queued` and `written` count calls of `commit`, not records.
 #[derive(Debug, Default)]
 pub(in crate::apply) struct JournalWriter {
     queue: RefCell<Vec<Record>>,
@@ -25,8 +24,8 @@ pub(in crate::apply) struct JournalWriter {
 }
 
 impl JournalWriter {
-    /// Makes records durable and part of the ledger. Records of one call keep their order. Facts that the journal does
-    /// not take are passed to `rescue`.
+    /// Makes records durable and part of the ledger; on return they are. Records of one call keep their order.
+    /// Facts that the journal does not take are passed to `rescue`.
     ///
     /// # Errors
     /// When the journal cannot be written, now or before: nothing may be sent any more.
@@ -45,6 +44,7 @@ impl JournalWriter {
         self.queued.set(ticket);
         let_others_queue().await;
         let _turn = self.turn.lock().await;
+        // The append of another step has taken these records along.
         if self.written.get() >= ticket {
             return Ok(());
         }
@@ -67,7 +67,8 @@ impl JournalWriter {
         }
     }
 
-    /// Records the reason why nothing is written any more.
+    /// Records the reason why nothing is written any more; the first one counts, as later errors follow from
+    /// it.
     pub(in crate::apply) fn record_failure(&self, error: &StoreError) {
         let text = with_sources(error);
         let failure = match error {
@@ -89,7 +90,8 @@ impl JournalWriter {
     }
 }
 
-/// Saves the facts that no later list can show again. An intent whose record failed was never sent, so it is left out.
+/// Passes the facts that no later list can show again to `rescue`. An intent whose record failed was never
+/// sent, so it is left out.
 fn save_unrecorded_facts(records: &[Record], rescue: &dyn Fn(&[Record])) {
     let is_fact = |record: &&Record| {
         matches!(

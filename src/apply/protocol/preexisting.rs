@@ -1,19 +1,21 @@
-//! `PreexistingObjects`: the preexisting objects, which a creation cannot have made.
+//! `PreexistingObjects`: the objects that existed before a creation was sent, which it cannot have made.
 //!
-//! An object whose creation lost its answer is found again by its attributes. An older object with the same attributes
-//! must not be mistaken for it, so the intent records the older one's id. Two savings, and why they are sound:
+//! An object whose creation lost its response is found again by its attributes. An older object with the same
+//! attributes must not be mistaken for it, so the intent records the older one's id. Two savings, and why they
+//! are sound:
 //!
-//! - One list serves all creations of a kind in one scope (parent and project) for a minute; ids that this run binds
-//!   are added. The list must contain every object that existed before the request left and is not ours. An object that
-//!   another writer creates between the list and the request, with all the attributes that we send, is missing from it.
-//!   That gap exists however late the list is read, and it ends the same way: only when the answer is lost, too, with
-//!   one object found, which is bound unconfirmed (deleting or replacing it asks the user), or with two, which makes
-//!   the intent ambiguous. After any lost answer the list is read again.
-//! - An intent holds only the ids of objects with the same distinguishing attribute (the name, where there is one): no
-//!   other object is a candidate. All ids in every intent would be quadratic.
+//! - One list serves all creations of a kind in one scope (parent and project) for a minute; ids that this run
+//!   binds are added. The list must contain every object that existed before the request left and is not ours.
+//!   An object that another writer creates between the list and the request, with all the attributes that we
+//!   send, is missing from it. That gap exists however late the list is read, and it ends the same way: only
+//!   when the response is lost, too, with one object found, which is bound unconfirmed (deleting or replacing
+//!   it needs the user's confirmation), or with two, which makes the intent ambiguous. After any lost response
+//!   the list is read again.
+//! - An intent contains only the ids of objects with the same distinguishing attribute (the name, where there
+//!   is one): no other object is a candidate. All ids in every intent would be quadratic.
 //!
-//! Two creations of ours with the same distinguishing attribute could each be mistaken for the other: they
-//! run one after the other.
+//! Two creations of ours with the same distinguishing attribute could each be mistaken for the other: they run
+//! one after the other.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -65,7 +67,8 @@ struct ObjectListing {
     read_at: Duration,
 }
 
-/// The preexisting objects that an intent records.
+/// The preexisting objects that an intent records, and the `Date` header of the list that showed them; `None`
+/// if the service sent none.
 pub(in crate::apply) struct PreexistingIds {
     pub(in crate::apply) ids: Vec<Name>,
     pub(in crate::apply) date: Option<Name>,
@@ -84,7 +87,8 @@ impl PreexistingObjects {
         queue.lock_owned().await
     }
 
-    /// Adds an object that this run created, so that it is not mistaken for a later creation's.
+    /// Adds an object that this run created to the cached list, so that it is not mistaken for a later
+    /// creation's. Without a cached list, the next one shows it.
     pub(in crate::apply) async fn add_created_object(
         &self,
         kind: &'static Kind,
@@ -98,7 +102,8 @@ impl PreexistingObjects {
         }
     }
 
-    /// Starts with the ids in the ledger: owned objects and deleted ones. A list that lags may miss both.
+    /// Creates the state with the ids in the ledger: owned objects and deleted ones. A list that lags may miss
+    /// the former and still show the latter.
     pub(in crate::apply) fn from_ledger(ledger: &Ledger) -> Self {
         let baselines = Self::default();
         for entry in ledger.entries.values() {
@@ -138,6 +143,7 @@ impl PreexistingObjects {
 
     /// Marks an object as claimed: no creation can claim it any more.
     pub(in crate::apply) fn mark_claimed(&self, kind: &str, parent: Option<&Name>, id: &Name) {
+        // Time zero is before every request, so `claim` rejects the id for each of them.
         self.record_seen(kind, parent, std::iter::once(id.clone()), Duration::ZERO);
     }
 
@@ -156,7 +162,7 @@ impl PreexistingObjects {
         });
     }
 
-    /// Drops a list that may be out of date.
+    /// Drops the cached list of a scope, which a lost response or a conflict has made outdated.
     pub(in crate::apply) async fn discard_list(&self, kind: &'static Kind, scope: &MutationScope) {
         let list = self.shared_list(kind, scope);
         *list.lock().await = None;
@@ -166,7 +172,11 @@ impl PreexistingObjects {
         Arc::clone(self.lists.borrow_mut().entry((kind.name, scope.clone())).or_default())
     }
 
-    /// Returns the preexisting objects for a creation that is about to be sent.
+    /// Returns the preexisting objects for a creation that is about to be sent: those that it could be mistaken
+    /// for.
+    ///
+    /// # Errors
+    /// When the list cannot be read.
     pub(in crate::apply) async fn preexisting_objects<C: Transport, K: Clock, R: Random>(
         &self,
         client: &Client<C, K, R>,
@@ -176,6 +186,7 @@ impl PreexistingObjects {
     ) -> Result<PreexistingIds, StepError> {
         let place = self.shared_list(kind, scope);
         let mut list = place.lock().await;
+        // Before the list is read: an object that appears while it is read must not count as older than it is.
         let now = client.clock().elapsed();
         if list.as_ref().is_none_or(|list| now.saturating_sub(list.read_at) > LISTING_LIFETIME) {
             let (objects, date) = self.list_stable(client, kind, scope).await?;
@@ -198,8 +209,11 @@ impl PreexistingObjects {
         }))
     }
 
-    /// Lists the objects of a scope until two passes agree; a missing parent has none. A creation that is sent after
-    /// this did not make any of them.
+    /// Lists the objects of a scope until two passes agree; a missing parent has none. A creation that is sent
+    /// after this did not make any of them. With the `Date` header of the response, if there is one.
+    ///
+    /// # Errors
+    /// When the list cannot be read.
     pub(in crate::apply) async fn list_stable<C: Transport, K: Clock, R: Random>(
         &self,
         client: &Client<C, K, R>,

@@ -1,4 +1,6 @@
-//! Finding what came of a request whose answer is lost, once its bounds have passed.
+//! Resolving an intent whose response is lost, once its bounds have passed: one candidate is bound unconfirmed,
+//! several make the intent ambiguous, none means that the request had no effect. Invariant: nothing is presumed
+//! before the bounds have passed.
 
 use crate::apply::event::StepError;
 use crate::apply::step::{MutationScope, StepContext};
@@ -13,10 +15,10 @@ use crate::model::clock::{Clock, Random};
 use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
 
-/// The text of an intent that is ambiguous because its object's secret was shown once, in a lost answer.
+/// The reason of an intent that is ambiguous because its object's secret was shown once, in a lost response.
 pub(in crate::apply) const LOST_SECRET_REASON: &str = "it was created, and its secret was shown once, in a response that was lost. Replace it (surplus: the next apply deletes it and creates another), or keep it without a delivery (adopt)";
 
-/// The result of looking for a creation's object.
+/// The result of the search for a creation's object.
 pub(in crate::apply) enum IntentMatch {
     /// One candidate: it is bound, unconfirmed.
     Bound(OwnedObject, Box<Object>),
@@ -24,11 +26,11 @@ pub(in crate::apply) enum IntentMatch {
     Absent,
 }
 
-/// Looks for the object that a creation made. Must not be called before the bounds have passed: until then another
-/// writer's object can be listed before ours.
+/// Looks for the object that a creation made. Must not be called before the bounds have passed: until then
+/// another writer's object can be listed before ours.
 ///
 /// # Errors
-/// When several objects could be it (then the question is recorded), or the list cannot be read.
+/// When several objects could be it (then the ambiguous intent is recorded), or the list cannot be read.
 pub(in crate::apply) async fn find_created_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
@@ -41,8 +43,11 @@ pub(in crate::apply) async fn find_created_object<C: Transport, K: Clock, R: Ran
 
 /// Decides by a list that was read after the bounds have passed.
 ///
-/// In strict mode only the user can decide. A foreign request may still be sent, so it is never
-/// presumed to have made nothing.
+/// In strict mode only the user can decide. A foreign request may still be sent, so it is never presumed to
+/// have made nothing.
+///
+/// # Errors
+/// When the intent is ambiguous (then that is recorded), or the ledger cannot be written.
 pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
@@ -76,8 +81,8 @@ pub(in crate::apply) async fn classify_candidates<C: Transport, K: Clock, R: Ran
     Ok(IntentMatch::Bound(owned, Box::new(object)))
 }
 
-/// Returns whether a secret is lost for good when its answer is lost: the secret is wanted, and the service does
-/// not show it again.
+/// Returns whether a secret is lost for good when its response is lost: the secret is wanted, and the service
+/// does not show it again (API key).
 pub(in crate::apply) fn lost_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &str,
@@ -88,7 +93,8 @@ pub(in crate::apply) fn lost_secret<C: Transport, K: Clock, R: Random, S: Store>
     once && (parts.context.wants_secret)(address)
 }
 
-/// Records an ambiguous intent, which only the user can resolve, and returns it as the step's error.
+/// Records an ambiguous intent, which only the user can resolve, and returns it as the step's error; if the
+/// ledger cannot be written, returns that error.
 pub(in crate::apply) async fn record_ambiguous_intent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,
@@ -111,6 +117,9 @@ pub(in crate::apply) async fn record_ambiguous_intent<C: Transport, K: Clock, R:
 
 /// Stops a creation when an earlier one for the same address, presumed to have had no effect, turns out to have
 /// made an object: a second object would be a duplicate.
+///
+/// # Errors
+/// As `look_for_late_effect`.
 pub(in crate::apply) async fn check_late_effects<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -129,7 +138,7 @@ pub(in crate::apply) async fn check_late_effects<C: Transport, K: Clock, R: Rand
 /// Records an ambiguous intent if the object of a watched creation has appeared.
 ///
 /// # Errors
-/// The question, once it is recorded; or when the list cannot be read.
+/// The ambiguous intent, once it is recorded; or when the list cannot be read.
 pub(in crate::apply) async fn look_for_late_effect<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
@@ -143,7 +152,8 @@ pub(in crate::apply) async fn look_for_late_effect<C: Transport, K: Clock, R: Ra
     }
 }
 
-/// Returns the listed objects that a creation could have made.
+/// Returns the ids of the listed objects that a creation could have made; preexisting and owned ones are not
+/// among them.
 pub(in crate::apply) async fn could_be<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,
@@ -156,11 +166,11 @@ pub(in crate::apply) async fn could_be<C: Transport, K: Clock, R: Random, S: Sto
     Ok(found.into_iter().map(|object| object.id.clone()).collect())
 }
 
-/// Closes a request that showed no effect within the bounds. In strict mode no bound is assumed, and only the user
-/// can decide that it has none any more.
+/// Closes a request that showed no effect within the bounds. In strict mode no bound is assumed, and only the
+/// user can decide that it has no effect any more.
 ///
 /// # Errors
-/// The question, once it is recorded; or when the ledger cannot be written.
+/// The ambiguous intent, once it is recorded; or when the ledger cannot be written.
 pub(in crate::apply) async fn presume_absent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     intent: &Intent,

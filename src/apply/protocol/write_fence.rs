@@ -1,9 +1,8 @@
-//! `WriteFence`: the conditions under which a mutating request may be sent: a durable intent, a ledger that can be
-//! written,
-//! and a lease that outlasts the request.
+//! `WriteFence`: the conditions under which a mutating request may be sent: a durable intent, a ledger that can
+//! be written, and a lease that outlasts the request.
 //!
-//! All of them are checked right before the socket is opened, after the rate limiter's wait, by a clock that also
-//! counts while the machine is suspended: a holder that was paused sends nothing once it wakes.
+//! All of them are checked right before the socket is opened, after the rate limiter's wait, by a clock that
+//! also counts while the machine is suspended: a holder that was paused sends nothing once it wakes.
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -31,9 +30,10 @@ const CLOCK_MARGIN: Duration = Duration::from_secs(5);
 /// Whether requests may be sent, and how many are under way.
 #[derive(Debug, Default)]
 pub(in crate::apply) struct WriteFence {
-    /// Why nothing leaves any more, although the ledger could still be written.
+    /// Why no request is sent any more, although the ledger could still be written; `None` while requests may
+    /// be sent.
     shut: RefCell<Option<StepError>>,
-    /// The number of requests that were sent and not answered.
+    /// The number of requests that were sent and have no response yet.
     out: Cell<usize>,
 }
 
@@ -65,8 +65,11 @@ impl WriteFence {
         self.check_may_send(scribe)
     }
 
-    /// Sends a mutating request whose intent is durable. A request that has not left within the sending bound is
-    /// abandoned: a later run can then compute from the intent's own time.
+    /// Sends a mutating request whose intent is durable. A request that has not left within the sending bound
+    /// is abandoned: a later run can then compute from the intent's own time.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written; every other obstacle is an outcome.
     pub(in crate::apply) async fn send_mutation<C: Transport, K: Clock, R: Random, S: Store>(
         &self,
         context: &ExecutionContext<'_, C, K, R, S>,
@@ -75,7 +78,8 @@ impl WriteFence {
         armed: &DurableIntent,
         request: impl AsyncFnOnce(MutationClient<'_, C, K, R>) -> MutationOutcome,
     ) -> Result<MutationOutcome, StepError> {
-        // A lease that is too short is left to the gate: a request that it rejects is recorded as not sent.
+        // A lease that is too short is checked in `gate` alone: a request that it rejects is recorded as not
+        // sent.
         scribe.check_writable()?;
         let left = Cell::new(false);
         let gate = |whole: Duration| {
@@ -111,7 +115,7 @@ impl WriteFence {
         })
     }
 
-    /// Checks the fence right before a request is sent that may take `whole`.
+    /// Checks the fence right before a request is sent that may take `whole`, retries not included.
     fn may_leave<C: Transport, K: Clock, R: Random, S: Store>(
         &self,
         context: &ExecutionContext<'_, C, K, R, S>,
@@ -138,8 +142,8 @@ impl WriteFence {
     }
 }
 
-/// Runs `work` while the ledger's lease is renewed. When the lease is lost, the work ends by itself: nothing more
-/// is sent or recorded.
+/// Runs `work` while the ledger's lease is renewed. When the lease is lost, `work` is still polled, but the
+/// fence rejects every request and record, so it ends by itself.
 pub(in crate::apply) async fn run_under_lease<S: Store, T>(
     journal: &Journal<S>,
     scribe: &JournalWriter,

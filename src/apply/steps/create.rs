@@ -1,5 +1,5 @@
-//! The crash-safe creation: preexisting objects, durable intent, one request, and a durable binding before anything
-//! depends on the object. An object whose answer was lost is looked up, never guessed.
+//! The crash-safe creation: preexisting objects, durable intent, one request, and a durable binding before
+//! anything depends on the object. An object whose response was lost is looked up, never guessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -65,7 +65,11 @@ enum CreateAttempt {
     NoEffect(StepError),
 }
 
-/// Creates an object and waits until it is ready. Returns its id.
+/// Creates an object, waits until it is ready, verifies its values and delivers its secret. Returns its id.
+///
+/// # Errors
+/// Also after the object was created and bound: when it does not become ready, when a value was not kept, or
+/// when its secret did not reach its sink. The ledger then has the object as unfinished.
 pub(in crate::apply) async fn create_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -109,9 +113,9 @@ async fn prepare_create<C: Transport, K: Clock, R: Random, S: Store>(
     let secret_lost = job.kind.shown_once.is_some();
     let entry = Entry { secret_lost, ..ledger_entry(job, wish.parent, applied, wish.remember, true) };
     let mut expected = request_encoding::expected_attributes(job.kind, &values);
-    // Answers and lists, with which it is compared, name each object by one canonical id.
+    // Responses and lists, with which it is compared, name each object by one canonical id.
     parts.context.client.name_references(job.kind, &mut expected).await;
-    // The object to depose may have disappeared together with another one meanwhile.
+    // The object to depose may have been deleted together with another one in this run.
     let deposes = wish.deposes && parts.current_object(job.address).is_some();
     let unverified = wish.remember.unverified.clone();
     Ok(PreparedCreate { scope, values, body, expected, entry, unverified, deposes })
@@ -133,7 +137,7 @@ async fn attempt_until_bound<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// One intent and one request.
+/// Sends one creation with an intent of its own, and resolves its outcome.
 async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -179,8 +183,8 @@ async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Handles an answer that names an object: it must be new and ours before it is bound. `sent` is the earliest time
-/// at which the request left.
+/// Handles a response that names an object: it must be new and ours before it is bound. `sent` is the earliest
+/// time at which the request left.
 async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -233,9 +237,9 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Reads a new object before it is bound: an answer can be right in all but the id, and only the object with that
-/// id shows that it is another one. This costs nothing where the object is waited for anyway, and many creations
-/// share one list. Returns the object, or why the request cannot have made it.
+/// Reads a new object before it is bound: a response can be right in all but the id, and only the object with
+/// that id shows that it is another one. This costs nothing where the object is waited for in any case, and
+/// many creations share one list. Returns the object, or why the request cannot have made it.
 async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -257,8 +261,8 @@ async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(oddity.map_or_else(|| Ok(Object { created_at, ..seen }), Err))
 }
 
-/// Handles an answer that cannot be true. The created object is listed once the listing bound has passed; only the
-/// user can decide which object it is.
+/// Handles a response that cannot be true. The created object is listed once the listing bound has passed; only
+/// the user can decide which object it is.
 async fn report_contradiction<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -298,7 +302,8 @@ pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Rand
     }
 }
 
-/// Delivers the shown-once secret of an answer, before the answer is used in any other way.
+/// Delivers the shown-once secret of a response, before the response is used in any other way: a crash later
+/// would lose it.
 async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -329,7 +334,7 @@ async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Delivers a secret that the ledger keeps by now.
+/// Delivers a secret that the ledger keeps, and records that it is delivered.
 async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -345,7 +350,8 @@ async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(delivered)
 }
 
-/// Returns the record that ends a rotation, once the new object's secret is delivered.
+/// Returns the record that ends a rotation, once the new object's secret is delivered; `None` if no rotation
+/// has begun.
 fn end_of_rotation<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -387,6 +393,7 @@ async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
 }
 
 /// Handles a request with an unknown outcome: waits until the bounds have passed, then looks for its object.
+/// `settled`: the service has answered, so that only the listing bound counts.
 async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -407,8 +414,8 @@ async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Handles a refusal. A conflict may be the late effect of an earlier request that was given up, or be caused by a
-/// dependency that is not ready: both are checked before the refusal counts.
+/// Handles a refusal. A conflict (409) may be the late effect of an earlier request that was given up, or be
+/// caused by a dependency that is not ready: both are checked before the refusal counts.
 async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -427,8 +434,8 @@ async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
     if needs_come_to_rest(parts, job).await? { Ok(CreateAttempt::NoEffect(error)) } else { Err(error) }
 }
 
-/// Waits until a bound object is ready, sets the attributes that a creation does not take,
-/// and records the finished entry.
+/// Waits until a bound object is ready, sets the attributes that a creation does not take, and records the
+/// finished entry. The entry is recorded even if a value was not kept: the error is returned after it.
 async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -461,15 +468,15 @@ async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
 enum DeliveryOutcome {
     /// It is in its sink, or there was none.
     Delivered,
-    /// The answer did not contain it: it may be readable again.
+    /// The response did not contain it: it may be readable again.
     Missing,
-    /// The secret is stored elsewhere; the text names the place.
+    /// The secret is stored elsewhere: where, as a clause.
     StoredElsewhere(String),
-    /// It is lost, for this reason.
+    /// It is lost: the reason, as a clause.
     Lost(String),
 }
 
-/// Returns why the request cannot have made the answered object; `None` if it can.
+/// Returns why the request cannot have made the object of the response; `None` if it can.
 fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Object) -> Option<String> {
     let known =
         matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(&object.id));
@@ -490,7 +497,8 @@ fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Objec
     elsewhere.then(|| format!("the response names {id}, which is in another project"))
 }
 
-/// Returns why the object read under an id is not the answered one; `None` if it can be.
+/// Returns why the object that was read under an id is not that of the response; `None` if it can be, or if one
+/// of them shows no creation time.
 fn describe_mismatch(answered: &Object, seen: &Object) -> Option<String> {
     let time = |object: &Object| object.created_at.as_ref()?.parse::<Timestamp>().ok();
     let difference = time(answered)?.duration_since(time(seen)?).abs();

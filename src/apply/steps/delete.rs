@@ -19,8 +19,8 @@ use crate::model::live::snapshot::Object;
 /// The limit on requests for one deletion. Repeating is safe, as ids are never reused: it has at most one effect.
 const MAX_DELETE_ATTEMPTS: u32 = 3;
 
-/// Deletes an object that the ledger owns. `stays` is a parent that is not deleted: the roll-out that the deletion
-/// begins there is waited for.
+/// Deletes an object that the ledger owns, and waits until it is gone. `stays` is a parent that is not deleted:
+/// the roll-out that the deletion begins there is waited for.
 pub(in crate::apply) async fn delete_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -28,7 +28,7 @@ pub(in crate::apply) async fn delete_object<C: Transport, K: Clock, R: Random, S
     stays: Option<&Address>,
 ) -> Result<(), StepError> {
     if !owns(parts, job.address, object) {
-        // It disappeared together with another object in this run.
+        // It was deleted together with another object in this run.
         return Ok(());
     }
     let target = MutationTarget::from_owned(job.kind, object);
@@ -51,7 +51,8 @@ fn owns<C: Transport, K: Clock, R: Random, S: Store>(
     ledger.entries.get(address).is_some_and(|entry| entry_owns_object(entry, object))
 }
 
-/// Sends the deletion until it is known to work, or the object is gone already.
+/// Sends the deletion until it is accepted, or the object is gone already. Returns the intent that the record
+/// of its end closes; `None` if the object was gone before a request was sent.
 async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -88,8 +89,8 @@ async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
                     return Ok(Some(armed.intent));
                 }
                 if again {
-                    // The refusal is of this request: the earlier one may still have its effect, and
-                    // its intent is looked into when the bounds have passed.
+                    // The refusal is that of this request: the earlier one may still have its effect, and its
+                    // intent is resolved when the bounds have passed.
                     return Err(StepError::Refused(refusal));
                 }
                 parts.close(&armed.intent, ClosedOutcome::Refused).await?;
@@ -118,7 +119,7 @@ async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
     Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
 }
 
-/// Tells whether an object is gone or on its way out.
+/// Returns whether an object is gone or being deleted.
 pub(in crate::apply) async fn is_gone_or_deleting<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -128,7 +129,8 @@ pub(in crate::apply) async fn is_gone_or_deleting<C: Transport, K: Clock, R: Ran
     Ok(live.is_none_or(|live| is_leaving(job.kind, &live)))
 }
 
-/// Records that an object is proven gone, and the objects that disappeared with it.
+/// Records that an object is proven gone, and the objects that were deleted with it, in one transaction: a
+/// crash in between would leave children that no read finds.
 pub(in crate::apply) async fn record_gone<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -147,7 +149,8 @@ pub(in crate::apply) async fn record_gone<C: Transport, K: Clock, R: Random, S: 
     parts.commit(records).await
 }
 
-/// Returns the objects of an address that disappeared together with a deleted one.
+/// Returns the objects of an address that were deleted together with `gone`: its children, and others that the
+/// service does not find any more.
 async fn lost_with<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,
@@ -170,7 +173,11 @@ fn entry_owns_object(entry: &Entry, object: &OwnedObject) -> bool {
     entry.current.iter().chain(&entry.deposed).any(|owned| owned.id == object.id)
 }
 
-/// Compares a live object with its recorded identity: an id alone is not enough to delete an object.
+/// Compares a live object with its recorded identity: an id alone is not enough to delete an object. A part
+/// that either does not show is not compared.
+///
+/// # Errors
+/// When the id, the creation time or the project differs.
 pub(in crate::apply) fn check_certificate(object: &OwnedObject, live: &Object) -> Result<(), StepError> {
     let differs = |remembered: &Option<_>, shown: &Option<_>| matches!((remembered, shown), (Some(remembered), Some(shown)) if remembered != shown);
     let what = if live.id != object.id {

@@ -1,4 +1,6 @@
-//! The steps, on top of the protocol: create, update, delete, upload, wait for roll-outs, and verify what was written.
+//! The steps, on top of the protocol: create, update, delete, upload, wait for roll-outs, and verify what was
+//! written. In: one operation of the plan; out: the ledger's records of what happened. A step that fails leaves
+//! the ledger in a state from which the next plan continues.
 
 pub(super) mod create;
 pub(super) mod delete;

@@ -1,6 +1,6 @@
-//! One call that changes an object: a durable intent, one request, and a read before and after. In: the call with all its
-//! values. Out: the object after it, or why it has not changed. Invariant: a call whose answer is lost is sent again only
-//! when the bounds have passed without an effect, with an intent of its own.
+//! One call that changes an object: a durable intent, one request, and a read before and after. In: the call
+//! with all its values. Out: the object after it, or why it has not changed. Invariant: a call whose response
+//! is lost is sent again only when the bounds have passed without an effect, with an intent of its own.
 
 use std::cell::Cell;
 
@@ -28,11 +28,13 @@ use crate::model::values::value::{Attributes, Value};
 /// The limit on requests for one call.
 const MAX_CALL_ATTEMPTS: usize = 3;
 
-/// The text of an ambiguous call in strict mode.
+/// The reason of an ambiguous call in strict mode.
 pub(in crate::apply) const LOST_CALL_REASON: &str =
     "it has had no visible effect, and it is not known whether it will";
 
-/// Makes one call and verifies its effect. Returns the object after it.
+/// Makes one call and verifies its effect. Returns the object after it. `values` are all written attributes,
+/// for fields that the call always contains; `reached` are the targets of the step's earlier calls, which the
+/// object may show already.
 pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -141,8 +143,8 @@ async fn send_move<C: Transport, K: Clock, R: Random, S: Store>(
     Ok((mutation, begun.take().map(|id| (run, id))))
 }
 
-/// Waits for the end of the record that an accepted call began. If it ended badly, the call counts as done, but
-/// none of its values are recorded as applied: the next plan makes the same call again.
+/// Waits for the end of the record that an accepted call began. If it failed, the call counts as done, but none
+/// of its values are recorded as applied: the next plan makes the same call again.
 async fn see_through<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -157,7 +159,11 @@ async fn see_through<C: Transport, K: Clock, R: Random, S: Store>(
     ended
 }
 
-/// Reads until the object shows the effect of an accepted call, within the listing bound.
+/// Reads until the object shows the effect of an accepted call, within the listing bound. An object that does
+/// not show the attributes is returned at once.
+///
+/// # Errors
+/// `NotKept` when the bound has passed and the object shows another value.
 async fn wait_for_effect<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -193,7 +199,8 @@ async fn wait_for_effect<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// The object is as it should be; what is open is closed.
+/// Ends a call whose object shows the target values, and records the open intent of a lost attempt, if there is
+/// one, as done.
 async fn finish_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

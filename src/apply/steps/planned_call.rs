@@ -1,5 +1,6 @@
-//! One call of a change in place, and how far an object is along it. In: each attribute as the plan saw it and as it
-//! should be, and an object that was just read. Out: whether the object is as it should be, as it was, or neither. Pure.
+//! One call of a change in place, and the progress of an object towards it. In: each attribute with the value
+//! that the plan saw and its target value, and an object that was just read. Out: whether the object has the
+//! targets, the values before, or neither. Pure.
 
 use std::collections::BTreeMap;
 
@@ -38,8 +39,8 @@ impl PreparedCall {
         self.attributes.insert(attribute.name.into(), ends);
     }
 
-    /// Returns a live value in which every part is a secret that was one, is to become one, or may be another writer's:
-    /// the service itself does not mark a text as secret.
+    /// Returns a live value in which every part is a secret that was one, is to become one, or may be another
+    /// writer's: the service itself does not mark a string as secret.
     pub(super) fn mark_live_secrets(&self, kind: &Kind, name: &Name, live: Option<&Value>) -> Value {
         let live = live.cloned().unwrap_or_default();
         let Some((before, target)) = self.attributes.get(name) else { return live };
@@ -49,8 +50,9 @@ impl PreparedCall {
         }
     }
 
-    /// Returns the values to send with other writers' map entries filled in: the plan has only their fingerprints, and
-    /// the object that was just read shows them.
+    /// Returns the values to send with other writers' map entries filled in: the plan has only their
+    /// fingerprints, and the object that was just read shows them. An entry that changed since the plan is not
+    /// filled in, so the call is not sent.
     pub(super) fn with_what_stays(
         &self,
         sent: &Attributes,
@@ -91,7 +93,7 @@ pub(in crate::apply) enum CallProgress {
     Diverged(Name),
 }
 
-/// Returns a move that an intent recorded, for comparing only: its secrets have no text.
+/// Returns the call that an intent recorded, for comparing only: its secrets are fingerprints.
 pub(in crate::apply) fn prepared_from_intent(
     call: &'static ApiCall,
     before: &Attributes,
@@ -103,7 +105,8 @@ pub(in crate::apply) fn prepared_from_intent(
     PreparedCall { call, attributes }
 }
 
-/// Compares an object with the start and target values of a call.
+/// Compares an object with the start and target values of a call. A value in `reached`, the target of an
+/// earlier call of the step, counts as a start value, too.
 pub(in crate::apply) fn call_progress(
     kind: &Kind,
     step: &PreparedCall,

@@ -1,5 +1,6 @@
-//! Roll-outs: the service accepts a change of how an object runs at once, and then begins a record of its own (a
-//! deployment) that must succeed. The object does not show it, as the previous version runs on meanwhile.
+//! Roll-outs: the service accepts a change of how an object runs at once, and then begins a record of its own
+//! (a deployment) that must succeed. The object does not show it, as the previous version runs on meanwhile.
+//! In: the records before and after the calls; out: success, or the service's own error.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -38,7 +39,8 @@ struct RolloutTarget {
     target: MutationTarget,
 }
 
-/// Prepares for the roll-out that creating or deleting a child begins at its parent.
+/// Reads the records of the parent before a child is created or deleted, to recognize the roll-out that this
+/// begins; `None` if it begins none.
 pub(in crate::apply) async fn foresee_at_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -50,7 +52,8 @@ pub(in crate::apply) async fn foresee_at_parent<C: Transport, K: Clock, R: Rando
     Ok(Some(Rollout { of, run, known }))
 }
 
-/// Returns the parent that creating or deleting a child rolls out.
+/// Returns the parent that creating or deleting a child rolls out; `None` if it rolls out none, or has no
+/// object.
 fn rolled_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -81,8 +84,9 @@ pub(in crate::apply) async fn roll_out_parent<C: Transport, K: Clock, R: Random,
     }
 }
 
-/// Prepares for the roll-out that a change will begin. From here on the ledger has the resource as unfinished: if
-/// this apply is aborted, the next one checks how the roll-out ended.
+/// Reads the records before a change, to recognize the roll-out that it begins; `None` if it begins none. From
+/// then on the ledger has the resource as unfinished: if this apply is aborted, the next one checks how the
+/// roll-out ended.
 pub(in crate::apply) async fn foresee_rollout<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -103,7 +107,8 @@ pub(in crate::apply) async fn foresee_rollout<C: Transport, K: Clock, R: Random,
     foresee_own_rollout(parts, job, target, changed).await
 }
 
-/// Prepares for the roll-out that calls with these attributes will begin at the object itself.
+/// Reads the records before calls with these attributes, to recognize the roll-out that they begin at the
+/// object itself; `None` if they begin none.
 pub(in crate::apply) async fn foresee_own_rollout<'n, C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -125,10 +130,11 @@ pub(in crate::apply) async fn foresee_own_rollout<'n, C: Transport, K: Clock, R:
     Ok(Some(Rollout { of, run, known: Some(known) }))
 }
 
-/// Waits until the roll-out of a change has ended.
+/// Waits until the roll-out of a change has ended. If no record appears within the listing bound, there is
+/// none.
 ///
 /// # Errors
-/// When it ended badly, in the service's own words, or did not end in time.
+/// When it failed, with the service's own message, or did not end in time.
 pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -185,7 +191,8 @@ pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Sto
     }
 }
 
-/// Adds the reason from the newest roll-out record to the error of an object that did not become ready.
+/// Adds the reason from the newest roll-out record to the error of an object that did not become ready; without
+/// a failed record the error stays as it is.
 pub(in crate::apply) async fn explain_failure<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -243,7 +250,7 @@ fn record_noun(run: &RunSchema) -> &'static str {
     run.listed_by.strip_suffix('s').unwrap_or(run.listed_by)
 }
 
-/// Returns the action that begins another roll-out.
+/// Returns the action that begins another roll-out; `None` if the kind has none.
 fn restart_action(kind: &Kind, run: &RunSchema) -> Option<&'static str> {
     let begins =
         |action: &&Action| matches!(action.until, ActionCompletion::RunFinished(other) if other == run);

@@ -1,5 +1,6 @@
-//! Changes in place: one durable intent for each call, absolute target values, and a read before and after. Before a
-//! call its attributes must have the values that the plan saw, or the target values already.
+//! Changes in place: one durable intent for each call, absolute target values, and a read before and after.
+//! Before a call its attributes must have the values that the plan saw, or the target values already, so that
+//! the change of another writer is not overwritten.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,10 @@ pub(in crate::apply) struct PlannedUpdate<'p> {
     pub(in crate::apply) remember: &'p LedgerMetadata,
 }
 
-/// Changes an object by calls, in order. Returns its id.
+/// Changes an object by calls, in order, verifies the values and records the entry. Returns the object's id.
+///
+/// # Errors
+/// When a call fails; and, after the entry is recorded, when the service did not keep a value.
 pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -57,7 +61,7 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
         let step = evaluate_call(parts, job, planned).await?;
         object = match perform_call(parts, job, &target, &step, &values, &reached).await {
             Ok(object) => Some(object),
-            // The later calls are made all the same: values that were not kept are reported at the end.
+            // The later calls are made nevertheless: values that were not kept are reported at the end.
             Err(StepError::NotKept(_)) => None,
             Err(error) => return Err(error),
         };
@@ -113,7 +117,7 @@ async fn let_go<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(old.id.clone())
 }
 
-/// Returns the older object of an address that a key names.
+/// Returns the deposed object of an address that a key names; `None` if the key names no deposed one.
 fn find_deposed<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     address: &Address,

@@ -1,6 +1,6 @@
-//! Uploads of directories: packed, sent to an address that the service signs, and only then named by a call with an
-//! intent of its own. An upload that no call names has no effect, so it can be repeated: after a crash the next plan
-//! finds that the digest differs and uploads again.
+//! Uploads of directories: packed, sent to an address that the service signs (Request source upload URL), and
+//! only then named by a call with an intent of its own. An upload that no call names has no effect, so it can
+//! be repeated: after a crash the next plan finds that the digest differs and uploads again.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -42,7 +42,7 @@ struct PlannedUpload {
 }
 
 /// Returns the values that a call sends: its targets, with upload keys in place of digests; and the step's
-/// deadline, extended by the time of the uploads.
+/// deadline, extended by the time of the uploads, which depends on the network and not on the service.
 ///
 /// # Errors
 /// When the directory is not as it was planned with, or cannot be packed or uploaded.
@@ -145,7 +145,7 @@ async fn upload_directory<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Packs a directory, letting other steps go on in between.
+/// Packs a directory, and yields to other steps after each chunk.
 async fn pack_directory<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -163,7 +163,7 @@ async fn pack_directory<C: Transport, K: Clock, R: Random, S: Store>(
     Ok(pieces)
 }
 
-/// Requests a signed address to upload to. Without an answer it is requested again: a grant changes nothing.
+/// Requests a signed address to upload to. Without a response it is requested again: a grant changes nothing.
 async fn obtain_grant<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -199,7 +199,7 @@ async fn obtain_grant<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Sends the bytes, and reports every second how many were sent.
+/// Sends the archive, and emits every second how many bytes were sent.
 async fn send_archive<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -222,10 +222,11 @@ async fn send_archive<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Waits until the record that a delivery began has ended.
+/// Waits until the record that a delivery began has ended. A record that is not listed within the listing bound
+/// is not waited for.
 ///
 /// # Errors
-/// When it ended badly, or did not end in time.
+/// When it failed, or did not end in time.
 pub(in crate::apply) async fn wait_until_finished<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -266,7 +267,7 @@ pub(in crate::apply) async fn wait_until_finished<C: Transport, K: Clock, R: Ran
     }
 }
 
-/// Returns the record that a call begins and that is waited for.
+/// Returns the schema of the record that a call begins and that is waited for; `None` if it begins none.
 pub(in crate::apply) fn begun_by(
     kind: &Kind,
     call: &ApiCall,
@@ -279,7 +280,7 @@ pub(in crate::apply) fn begun_by(
     })
 }
 
-/// Returns whether an attribute is set by an upload after creation.
+/// Returns whether an attribute is set by an upload after creation; false for `None`.
 fn is_upload(attribute: Option<&Attribute>) -> bool {
     attribute.is_some_and(|attribute| {
         !attribute.at_creation && matches!(attribute.change, UpdateStrategy::Upload { .. })
@@ -312,7 +313,7 @@ async fn yield_now() {
     .await;
 }
 
-/// Formats a number of bytes for display.
+/// Formats a number of bytes for display, in decimal units.
 fn format_size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

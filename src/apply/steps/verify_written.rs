@@ -63,7 +63,9 @@ pub(in crate::apply) struct VerifiedWrite {
     pub(in crate::apply) failure: Option<StepError>,
 }
 
-/// Compares an object with the written values, and resends once those that differ and that a call sets.
+/// Compares an object with the written values, and resends once those that differ and that a call sets. A value
+/// that is not kept is not an `Err`: it is in `VerifiedWrite::failure`, so that the caller records the entry
+/// first.
 pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -122,7 +124,7 @@ pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store
     }
 }
 
-/// Sends the attributes that a creation does not take and no answer shows: a source.
+/// Sends the attributes that a creation does not take and no response shows: a source.
 async fn send_unread<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -198,8 +200,8 @@ fn take_over_unconfirmed<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Returns the values that, according to the ledger, the object already showed in place of the same written values,
-/// where this step did not resend them.
+/// Returns the values that, according to the ledger, the object already showed in place of the same written
+/// values, where this step did not resend them; empty after a creation.
 fn known_not_kept<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -230,7 +232,7 @@ fn known_not_kept<C: Transport, K: Clock, R: Random, S: Store>(
     known
 }
 
-/// Returns the form in which the ledger records a value that was not kept.
+/// Returns the form in which the ledger records a value that was not kept: secrets as fingerprints.
 fn recorded_value<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     one: &ValueMismatch,
@@ -238,7 +240,8 @@ fn recorded_value<C: Transport, K: Clock, R: Random, S: Store>(
     request_encoding::fingerprint_value(one.attribute, &one.shown, &parts.secret_key())
 }
 
-/// Returns whether a refusal is only about values that were accepted before.
+/// Returns whether a refusal is only about values that were accepted before: then the service has them, or does
+/// not let them be set again.
 fn is_resent(step: &PreparedCall, sent: &BTreeSet<Name>, refusal: &ApiError) -> bool {
     matches!(refusal.status, 400 | 409 | 422) && step.targets().keys().all(|name| sent.contains(name))
 }
@@ -337,7 +340,7 @@ fn with_other_keys(attribute: &Attribute, wanted: &Value, live: &Value) -> Value
     }
 }
 
-/// Returns the error that names the values which the service did not keep.
+/// Returns the error that names the values which the service did not keep; `None` if it kept all.
 fn not_kept_error(open: &[&ValueMismatch], refused: Option<&ApiError>) -> Option<StepError> {
     let said = open.iter().map(|one| {
         let ValueMismatch { path, sent, shown, attribute } = one;

@@ -1,4 +1,5 @@
-//! Waiting until objects are ready or gone: the client's shared reads, with a step's progress messages and errors.
+//! Waiting until objects are ready or gone: the client's shared reads, with a step's progress messages and
+//! errors. The step's deadline limits every wait.
 
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ fn object_readiness(kind: &Kind, object: &Object) -> Readiness {
     }
 }
 
-/// Returns whether an object shows its status and is in no transition.
+/// Returns whether an object shows its status and is ready or resting; true for a kind without a status.
 pub(in crate::apply) fn at_rest(kind: &Kind, object: &Object) -> bool {
     let shown = kind.api.ready.is_none_or(|ready| object.status(ready.attribute).is_some());
     shown && object_readiness(kind, object) == Readiness::Ready
@@ -54,7 +55,8 @@ pub(in crate::apply) fn has_failed(kind: &Kind, object: &Object) -> bool {
     object_readiness(kind, object) == Readiness::Failed
 }
 
-/// Returns whether an object is ready and in use.
+/// Returns whether an object is ready and in use; false for a kind without a status, and for a resting
+/// (suspended) object.
 pub(in crate::apply) fn is_in_use(kind: &Kind, object: &Object) -> bool {
     kind.api.ready.is_some_and(|ready| {
         object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))
@@ -66,8 +68,11 @@ pub(in crate::apply) fn is_leaving(kind: &Kind, object: &Object) -> bool {
     object_readiness(kind, object) == Readiness::Deleting
 }
 
-/// Waits until an object is ready, beginning with its state as just read. Returns at least the
+/// Waits until an object is ready, beginning with its state as just read (`known`). Returns at least the
 /// attributes that a list shows.
+///
+/// # Errors
+/// When it fails, is being deleted, or is not ready before the step's deadline.
 pub(in crate::apply) async fn wait_until_ready<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -86,6 +91,9 @@ pub(in crate::apply) async fn wait_until_ready<C: Transport, K: Clock, R: Random
 }
 
 /// Reads an object in full once it is in no transition; a failed one is in no transition either.
+///
+/// # Errors
+/// When it is gone, is being deleted, or stays in transition until the step's deadline.
 pub(in crate::apply) async fn read_when_stable<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -110,6 +118,9 @@ pub(in crate::apply) async fn read_when_stable<C: Transport, K: Clock, R: Random
 
 /// Waits until no object has the id any more and no list shows it. Both are needed: a wrong project or a lost
 /// permission looks like a 404, and lists lag.
+///
+/// # Errors
+/// When that is not proven before the step's deadline.
 pub(in crate::apply) async fn wait_until_gone<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

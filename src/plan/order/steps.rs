@@ -63,10 +63,10 @@ pub(in crate::plan) fn order_steps<'a>(
     for n in 0..survey.subjects.len() {
         work.add_steps(n);
     }
+    // Before the dependencies: the deletion step of a parent counts as that of the children without one.
     for n in 0..survey.subjects.len() {
         work.nodes[n].delete = work.parents().deletion_of(&work.nodes, n);
     }
-    // After the loop above: a deletion step of a parent also counts as that of its children.
     work.make_room(leftovers);
     for n in 0..survey.subjects.len() {
         work.make_after_needs(n);
