@@ -17,11 +17,11 @@ impl Blocker {
 /// A blocker: why a plan cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocker {
-    /// Stable code: `account`, `adopt`, `catalog`, `cycle`, `deletion_budget`, `exists`, `expression`,
-    /// `failed`, `fingerprint`, `grow_only`, `held`, `holds_data`, `identity_missing`, `late_effect`,
-    /// `ledger_lost`, `moved`, `other_directory`, `policy`, `project`, `protected`, `provisional`, `question`,
-    /// `recipient_refused`, `recipients_changed`, `replace_never`, `rule`, `secret_lost`, `sink_occupied`,
-    /// `sink_on_runner`, `target`, `unknown`, `unknown_kind`, `unread`.
+    /// Stable code: `account`, `adopt`, `catalog`, `choice`, `cycle`, `deletion_budget`, `exists`,
+    /// `expression`, `failed`, `fingerprint`, `grow_only`, `held`, `holds_data`, `identity_missing`,
+    /// `late_effect`, `ledger_lost`, `moved`, `other_directory`, `policy`, `project`, `project_unknown`,
+    /// `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`, `replace_never`,
+    /// `rule`, `secret_lost`, `sink_occupied`, `sink_on_runner`, `target`, `unknown`, `unknown_kind`, `unread`.
     pub code: Name,
     /// The resource that it is about; `None` for the whole plan.
     pub address: Option<Address>,
