@@ -1,11 +1,12 @@
-//! DigitalOcean's app spec → a draft.
+//! Reader of DigitalOcean's app spec. In: the parsed file; out: apps and databases in a `StackDraft`, and a
+//! note for each field without a counterpart.
 
 use super::draft::{DraftApp, DraftDatabase, StackDraft, database_engine};
 use super::fields::FieldReader;
 use super::render_blueprint::repository_name;
 use super::unsupported_fields;
 
-/// Fields that mean nothing here: the platform builds by itself, and has its own sizes.
+/// Fields that are ignored without a note: the platform builds by itself, and has its own sizes.
 const MEANINGLESS: &[&str] = &[
     "instance_size_slug",
     "environment_slug",
@@ -20,13 +21,13 @@ const MEANINGLESS: &[&str] = &[
     "log_destinations",
 ];
 
-/// Top-level fields that mean nothing.
+/// Top-level fields that are ignored without a note.
 const TOP: &[&str] = &["name", "region", "features", "alerts"];
 
 /// Component lists of an app spec, and the app type of each in this language.
 const COMPONENTS: &[(&str, &str)] = &[("services", "web"), ("workers", "worker"), ("jobs", "job")];
 
-/// Reads an app spec into the draft; returns false when the file is not one.
+/// Reads an app spec into the draft; returns false when the file has no component, so is not an app spec.
 pub(super) fn read_app_spec(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let components: Vec<_> = COMPONENTS
         .iter()

@@ -1,4 +1,6 @@
-//! Docker Compose → a draft.
+//! Reader of Docker Compose files. In: the parsed file; out: apps and databases in a `StackDraft`, and a note
+//! for each field without a counterpart. A service whose image is a database engine becomes a database, every
+//! other one an app.
 
 use super::draft::{DraftApp, DraftDatabase, StackDraft, database_engine};
 use super::fields::{FieldReader, list_items, node_text};
@@ -29,10 +31,10 @@ const MEANINGLESS: &[&str] = &[
 const IGNORED_DATABASE_FIELDS: &[&str] =
     &["healthcheck", "expose", "hostname", "networks", "user", "shm_size", "deploy", "depends_on"];
 
-/// Top-level fields that mean nothing.
+/// Top-level fields that are ignored without a note.
 const TOP: &[&str] = &["version", "name", "volumes", "networks"];
 
-/// Reads a Compose file into the draft; returns false when the file is not one.
+/// Reads a Compose file into the draft; returns false when the file has no `services` map.
 pub(super) fn read_compose(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let Some(services) = root.map("services") else { return false };
     let entries = services.entries().iter();
@@ -94,7 +96,8 @@ fn read_compose_database(name: &str, fields: &FieldReader<'_>, draft: &mut Stack
     draft.leave_all(fields.unread_fields(&[MEANINGLESS, IGNORED_DATABASE_FIELDS].concat()));
 }
 
-/// Returns the engine and version of a service that is a database.
+/// Returns the engine and its major version (`None` if the tag does not name one) of a service that is a
+/// database; `None` for any other service.
 fn database_of(fields: &FieldReader<'_>) -> Option<(&'static str, Option<String>)> {
     let image = fill_defaults(fields.text("image")?)?;
     let image = image.split('@').next().unwrap_or_default();
@@ -167,7 +170,7 @@ fn read_compose_service(
     app
 }
 
-/// Sets the app's source: an image or a repository.
+/// Sets the app's source: an image, a repository or a directory.
 fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut StackDraft) {
     let (at, path) = (fields.field_span("image"), fields.field_path("image"));
     let image = fields.text("image").filter(|image| !image.is_empty());
@@ -210,7 +213,8 @@ fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut S
     app.set_attribute("source_dir", Some(draft.filled_in(context, (at, &path))));
 }
 
-/// Returns the repository of a build context that is a Git URL, and the part after `#`.
+/// Returns the repository of a build context that is a Git URL, and the branch after `#`; `None` for a
+/// directory.
 fn parse_git_context(context: &str) -> Option<(&str, Option<&str>)> {
     let (url, behind) =
         context.split_once('#').map_or((context, None), |(url, behind)| (url, Some(behind)));
@@ -219,7 +223,8 @@ fn parse_git_context(context: &str) -> Option<(&str, Option<&str>)> {
     remote.then(|| (url, behind.and_then(|text| text.split(':').next())))
 }
 
-/// Returns the container's port of the first published one; an app has one.
+/// Returns the container's port of the first published TCP port, and notes the others: an app has one. `None`
+/// if none is published.
 fn published_port(fields: &FieldReader<'_>, draft: &mut StackDraft) -> Option<String> {
     let all = fields.get("ports").map(list_items).unwrap_or_default();
     let numbers: Vec<_> =
@@ -246,7 +251,7 @@ fn describe_port(node: &Node) -> String {
     }
 }
 
-/// Returns one field of a port or volume that is written as a map.
+/// Returns one field of a port or volume that is written as a map; `None` for any other node.
 fn mapping_text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
     node.entries()?.iter().find(|entry| entry.key == key).and_then(|entry| node_text(&entry.value))
 }
@@ -310,7 +315,7 @@ fn command_line(fields: &FieldReader<'_>) -> Option<String> {
     (!all.trim().is_empty()).then_some(all)
 }
 
-/// Returns the path that a health check asks for.
+/// Returns the path that a health check requests from the container itself; `None` if it requests none.
 fn health_check_path(fields: &FieldReader<'_>) -> Option<String> {
     let test = fields.map("healthcheck")?.texts("test").join(" ");
     let (_, url) = test.split_once("http://").or_else(|| test.split_once("https://"))?;
@@ -323,7 +328,8 @@ fn health_check_path(fields: &FieldReader<'_>) -> Option<String> {
     Some(format!("/{}", path.trim_start_matches('/')))
 }
 
-/// Carries the environment over.
+/// Converts the environment variables. One that names a database's container becomes a link, one that names
+/// another container is noted.
 fn read_environment(
     fields: &FieldReader<'_>,
     app: &mut DraftApp,
@@ -365,8 +371,8 @@ fn read_environment(
     }
 }
 
-/// Returns the entries of a Compose service's `environment` field (a mapping, or a list of `KEY=VALUE`) as key, value
-/// and span; the value is `None` for a key without one.
+/// Returns the entries of a Compose service's `environment` field (a mapping, or a list of `KEY=VALUE`) as key,
+/// value and span; the value is `None` for a key without one, which Compose reads from the process environment.
 fn environment_variables(fields: &FieldReader<'_>) -> Vec<(String, Option<String>, Span)> {
     let Some(node) = fields.get("environment") else { return Vec::new() };
     if let Some(entries) = node.entries() {

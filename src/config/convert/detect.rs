@@ -1,4 +1,4 @@
-//! Detects from a file's content which tool it belongs to.
+//! Detection of the tool that a file belongs to, from its content alone: file names differ between users.
 
 use super::SourceFormat;
 use crate::config::syntax::document::NodeValue;
@@ -11,7 +11,8 @@ const STEAD_KEYS: &[&str] = &["stead", "stack"];
 /// Top-level keys of an app spec that list components.
 const COMPONENTS: &[&str] = &["services", "workers", "jobs", "functions", "static_sites", "databases"];
 
-/// Returns which tool's file a text is; `None` for a stack's own file and for unknown ones.
+/// Returns the tool that a file belongs to; `None` for a stack's own file, for an unknown one, and for one that
+/// does not parse.
 #[must_use]
 pub fn guess_origin(source: &Source) -> Option<SourceFormat> {
     let document = yaml::parse(SourceId(0), source).ok()?;

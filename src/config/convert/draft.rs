@@ -1,5 +1,6 @@
-//! `StackDraft`: the stack that a conversion builds up. Readers of all formats fill it; `StackDraft::finish` turns it
-//! into the top level of a stack's file.
+//! `StackDraft`: the stack that a conversion builds up. Readers of all formats fill it;
+//! `StackDraft::into_entries` turns it into the top level of a stack's file. Invariant: no value that looks
+//! like a secret is copied.
 
 use super::interpolate::{InterpolationPart, split_pieces};
 use super::unsupported_fields::omission_reason;
@@ -10,7 +11,7 @@ use crate::model::redact::secret_heuristics::{is_secret_key, looks_secret};
 use crate::model::schema::{Kind, Registry};
 use crate::model::source::Span;
 
-/// An engine, the names that others have for it, and a small plan.
+/// Engines, each with the names that others have for it, and a small plan.
 const ENGINES: &[(&str, &[&str], &str)] = &[
     ("postgres", &["postgres", "postgresql", "pg", "postgis", "pgvector"], "pg-1c-2g"),
     ("mysql", &["mysql", "mariadb", "percona"], "mysql-1c-2g"),
@@ -25,7 +26,7 @@ pub(super) struct StackDraft {
     vars: Vec<DraftVariable>,
     pub(super) databases: Vec<DraftDatabase>,
     pub(super) apps: Vec<DraftApp>,
-    /// Fields that could not be converted: span and reason.
+    /// Fields that could not be converted: span, and path with the reason.
     left_out: Vec<(Span, String)>,
 }
 
@@ -33,9 +34,11 @@ pub(super) struct StackDraft {
 #[derive(Debug)]
 struct DraftVariable {
     name: Name,
-    /// Identity of the value: a variable of the other tool, or a secret that its file holds.
+    /// Identity of the value: the name of a variable of the other tool, or the key of a secret that its file
+    /// contains.
     of: String,
-    /// Text of the secret, which the converted file must not contain.
+    /// Plain text of the secret, which the converted file must not contain; `None` if the other tool's file
+    /// does not contain the value.
     hidden: Option<String>,
     is_secret: bool,
     default: Option<String>,
@@ -52,7 +55,8 @@ pub(super) struct DraftDatabase {
     pub(super) engine: &'static str,
     /// Engine version; `None` if the file does not name one.
     pub(super) version: Option<String>,
-    /// Networks that may connect from outside; an empty list allows every network.
+    /// Networks that may connect from outside: `None` allows no network, an empty list every network (Database:
+    /// `public_allowlist`).
     pub(super) allowed: Option<Vec<String>>,
     /// Further attributes in the order to be written.
     pub(super) attributes: Vec<(&'static str, ConfigLiteral)>,
@@ -67,7 +71,7 @@ pub(super) struct DraftApp {
     pub(super) attributes: Vec<(&'static str, ConfigLiteral)>,
     /// Databases that it uses, as the other file calls them.
     pub(super) uses: Vec<String>,
-    /// Applications that it waits for.
+    /// Applications that it waits for, as the other file calls them.
     pub(super) waits: Vec<String>,
     pub(super) domains: Vec<String>,
     /// Environment variables, in the order in which they are written.
@@ -75,19 +79,19 @@ pub(super) struct DraftApp {
 }
 
 impl DraftApp {
-    /// Sets an attribute, if there is a value.
+    /// Adds an attribute, if there is a value.
     pub(super) fn set_attribute(&mut self, attribute: &'static str, value: Option<ConfigLiteral>) {
         if let Some(value) = value {
             self.attributes.push((attribute, value));
         }
     }
 
-    /// Sets an attribute to a text.
+    /// Adds an attribute with a literal string, if there is a non-empty one.
     pub(super) fn set_text(&mut self, attribute: &'static str, value: Option<&str>) {
         self.set_attribute(attribute, value.filter(|text| !text.is_empty()).map(literal_text));
     }
 
-    /// Sets an attribute to a number.
+    /// Adds an attribute with a number, if the string is one that fits into 32 bits.
     pub(super) fn set_number(&mut self, attribute: &'static str, value: Option<&str>) {
         self.set_attribute(
             attribute,
@@ -95,7 +99,8 @@ impl DraftApp {
         );
     }
 
-    /// Sets the minimum and maximum number of instances for scaling.
+    /// Adds the minimum and maximum number of instances for scaling, each clamped to the legal range of 1 to 6
+    /// (Limits); a missing maximum equals the minimum.
     pub(super) fn set_scaling(&mut self, least: Option<&str>, most: Option<&str>) {
         let number = |text: Option<&str>| {
             let number = text.and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).clamp(1, 6);
@@ -110,7 +115,7 @@ impl DraftApp {
         self.set_attribute("autoscaling", Some(ConfigLiteral::map(parts)));
     }
 
-    /// Sets a variable of its environment; the last of a name counts.
+    /// Sets a variable of its environment; a later value of the same name replaces an earlier one.
     pub(super) fn set_variable(&mut self, key: &str, value: ConfigLiteral) {
         match self.env.iter_mut().find(|(known, _)| known == key) {
             Some((_, old)) => *old = value,
@@ -119,18 +124,18 @@ impl DraftApp {
     }
 }
 
-/// Returns a text that is no expression.
+/// Returns a string literal in which no part is an expression: dollars are escaped.
 pub(super) fn literal_text(text: &str) -> ConfigLiteral {
     ConfigLiteral::text(template::escape_literal(text))
 }
 
-/// Returns our name of the engine that another tool calls `name`.
+/// Returns our name of the engine that another tool calls `name`; `None` if the service has no such engine.
 pub(super) fn database_engine(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     ENGINES.iter().find(|(_, names, _)| names.contains(&name.as_str())).map(|(engine, ..)| *engine)
 }
 
-/// Returns a name that is legal in an address.
+/// Converts a name to one that is legal in an address; `main` if nothing of it is legal.
 pub(super) fn legal_name(name: &str) -> Name {
     let legal: String = name
         .to_ascii_lowercase()
@@ -141,7 +146,7 @@ pub(super) fn legal_name(name: &str) -> Name {
     Name::new(if is_legal_segment(legal) { legal } else { "main" })
 }
 
-/// Returns a name for each of those of the other file, no two the same.
+/// Returns a legal name for each name of the other file, in the same order, without duplicates.
 fn unique_names<'n>(originals: impl Iterator<Item = &'n str>) -> Vec<Name> {
     let mut given: Vec<Name> = Vec::new();
     for original in originals {
@@ -178,7 +183,8 @@ impl StackDraft {
         &mut self.vars[n]
     }
 
-    /// Declares a secret that the user enters or the stack generates, and returns a reference to it.
+    /// Declares a secret that the user enters or, with `generated`, the stack generates, and returns a
+    /// reference to it.
     pub(super) fn declare_deferred_secret(&mut self, key: &str, generated: bool) -> ConfigLiteral {
         let variable = self.declare_variable(key, None, key);
         (variable.is_secret, variable.generated) = (true, variable.generated || generated);
@@ -204,7 +210,7 @@ impl StackDraft {
             (Some(default), _) if variable.is_secret && !default.is_empty() => {
                 why = format!("no default is written for the secret {name}");
             }
-            // A variable's default is never computed, and nothing in it escapes a dollar.
+            // A variable's default is never evaluated, and has no escape for a dollar.
             (Some(default), _) if default.starts_with('$') || default.contains("${") => {
                 why = format!("the default of vars.{name} would look like an expression: give it by --var");
             }
@@ -220,7 +226,7 @@ impl StackDraft {
         name
     }
 
-    /// Converts a text of Compose; each interpolation becomes a reference to a variable.
+    /// Converts a string of a Compose file; each interpolation becomes a reference to a variable.
     pub(super) fn filled_in(&mut self, text: &str, place: (Span, &str)) -> ConfigLiteral {
         ConfigLiteral::text(self.filled_text(split_pieces(text), place))
     }
@@ -247,7 +253,7 @@ impl StackDraft {
         template::marked_as_text(out)
     }
 
-    /// Converts the value of an environment variable of Compose. Literal text next to an interpolation can
+    /// Converts the value of an environment variable of a Compose file. A literal next to an interpolation can
     /// be a secret as well.
     pub(super) fn filled_value(
         &mut self,
@@ -275,7 +281,7 @@ impl StackDraft {
         ConfigLiteral::text(self.filled_text(pieces, place))
     }
 
-    /// Converts a command of Compose; secrets among its words become variables.
+    /// Converts a command of a Compose file; secrets among its words become variables.
     pub(super) fn filled_command(
         &mut self,
         app: &str,
@@ -310,7 +316,8 @@ impl StackDraft {
         ConfigLiteral::text(format!("$vars.{}", self.declare_hidden_variable(app, key, value, at)))
     }
 
-    /// Declares a variable for a secret that the file contains, and returns its name.
+    /// Declares a variable for a secret that the file contains, notes that it was not copied, and returns the
+    /// variable's name.
     fn declare_hidden_variable(&mut self, app: &str, key: &str, value: &str, at: Span) -> Name {
         let others =
             self.vars.iter().any(|known| known.of == key && known.hidden.as_deref() != Some(value));
@@ -345,7 +352,7 @@ impl StackDraft {
         self.apps.is_empty() && self.databases.is_empty()
     }
 
-    /// Returns the fields that could not be converted, in the order of the file.
+    /// Takes the fields that could not be converted, in the order of the file and without duplicates.
     pub(super) fn left_out(&mut self) -> Vec<(Span, String)> {
         let mut all = std::mem::take(&mut self.left_out);
         all.sort_by_key(|(at, _)| at.start);
@@ -359,7 +366,7 @@ impl StackDraft {
         open.map(|one| &one.name).collect()
     }
 
-    /// Returns the top level of the stack's file.
+    /// Returns the top level of the stack's file, in the order to be written.
     pub(super) fn into_entries(self, stack: &str, registry: &Registry) -> Vec<(Name, ConfigLiteral)> {
         let with = |attributes: [&str; 2]| {
             registry.top_level().find(|kind| attributes.iter().all(|name| kind.attribute(name).is_some()))
@@ -399,7 +406,7 @@ impl StackDraft {
     }
 }
 
-/// Names in the converted stack, by the names in the other tool's file.
+/// Names in the converted stack, with the names in the other tool's file.
 struct ConvertedNames<'k> {
     kinds: [&'k Kind; 2],
     apps: Vec<(String, Name)>,

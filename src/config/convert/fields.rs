@@ -1,4 +1,5 @@
-//! Typed access to the YAML of another tool, with a record of the fields that were read.
+//! Typed access to the YAML of another tool, with a record of the fields that were read: what a reader never
+//! asks for is reported as not converted.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -41,14 +42,15 @@ impl<'d> FieldReader<'d> {
         entry.map_or(self.at, |entry| entry.key_span)
     }
 
-    /// Returns a field and marks it as read.
+    /// Returns a field and marks it as read; `None` if it is missing or null.
     pub(super) fn get(&self, key: &str) -> Option<&'d Node> {
         let entry = self.entries.iter().find(|entry| entry.key == key)?;
         self.seen.borrow_mut().insert(&entry.key);
         (entry.value.value != NodeValue::Null).then_some(&entry.value)
     }
 
-    /// Returns the text of a scalar field.
+    /// Returns the string of a scalar field, unescaped, and marks it as read; `None` if it is missing or no
+    /// scalar.
     pub(super) fn text(&self, key: &str) -> Option<&'d str> {
         self.get(key).and_then(node_text)
     }
@@ -62,14 +64,15 @@ impl<'d> FieldReader<'d> {
         }
     }
 
-    /// Returns the fields of a field that is a map.
+    /// Returns the fields of a field that is a map, and marks it as read; `None` if it is missing or no map.
     pub(super) fn map(&self, key: &str) -> Option<FieldReader<'d>> {
         let node = self.get(key)?;
         node.entries()?;
         Some(FieldReader::from_node(node, self.field_path(key), self.field_span(key)))
     }
 
-    /// Returns the maps of a field's list.
+    /// Returns a reader for each item of a field's list; empty if it is missing or no list. Their paths end
+    /// with the item's `name` or `key`, or else its index.
     pub(super) fn list(&self, key: &str) -> Vec<FieldReader<'d>> {
         let items = self.get(key).map(list_items).unwrap_or_default();
         let at = |(n, node): (usize, &'d Node)| {
@@ -85,7 +88,7 @@ impl<'d> FieldReader<'d> {
         items.iter().enumerate().map(at).collect()
     }
 
-    /// Returns the texts of a field: of a list, or the only one.
+    /// Returns the strings of a field: of a list, or the only one; other items are skipped.
     pub(super) fn texts(&self, key: &str) -> Vec<&'d str> {
         match self.get(key) {
             Some(node) if matches!(node.value, NodeValue::Sequence(_)) => {
@@ -118,7 +121,7 @@ impl<'d> FieldReader<'d> {
     }
 }
 
-/// Returns the text of a scalar node.
+/// Returns the string of a scalar node, unescaped; `None` for a list, a map and null.
 pub(super) fn node_text(node: &Node) -> Option<&str> {
     node.scalar().map(|scalar| scalar.text.as_str())
 }

@@ -1,6 +1,6 @@
-//! Host names that only containers of one Compose file have.
+//! Host names that only containers of one Compose file have: values with them mean nothing on the platform.
 
-/// Host names, and the service that each is.
+/// Host names, each with the service that has it.
 #[derive(Debug, Default)]
 pub(super) struct ServiceHosts {
     names: Vec<(String, String)>,
@@ -12,7 +12,8 @@ impl ServiceHosts {
         self.names.push((host.to_owned(), service.to_owned()));
     }
 
-    /// Returns the service that a variable of an environment names.
+    /// Returns the service whose host an environment variable names: as its whole value where the key suggests
+    /// a host, or within a URL or `host:port`. `None` if it names none.
     pub(super) fn service_for(&self, key: &str, value: &str) -> Option<&str> {
         let upper = key.to_uppercase();
         let says_host = ["HOST", "SERVER", "ADDR", "URL", "URI", "ENDPOINT", "BROKER"]
@@ -22,7 +23,8 @@ impl ServiceHosts {
         alone.map(|(_, service)| service.as_str()).or_else(|| self.named_in(value))
     }
 
-    /// Returns the service that a text names: `//db/`, `me@db:5432`, `db:5432`.
+    /// Returns the service whose host a string names: `//db/`, `me@db:5432`, `db:5432`; `None` if it names
+    /// none.
     pub(super) fn named_in(&self, text: &str) -> Option<&str> {
         let names = |host: &str| {
             text.match_indices(host).any(|(at, _)| {

@@ -1,24 +1,25 @@
-//! Compose's interpolation syntax: `$NAME`, `${NAME:-default}`; `$$` is a literal dollar.
+//! Compose's interpolation syntax: `$NAME`, `${NAME:-default}`; `$$` is a literal dollar. In: a string of a
+//! Compose file; out: its literals and variables. Linear in the string's length for a given depth.
 
-/// Maximum nesting of defaults within defaults; anything deeper is treated as text.
+/// Maximum nesting of defaults within defaults; a deeper one is kept as a literal.
 const MAX_DEPTH: u32 = 16;
 
-/// Part of an interpolated text.
+/// Part of an interpolated string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum InterpolationPart {
-    /// Literal text, copied without substitution.
+    /// Literal, copied without substitution.
     Text(String),
     /// Variable from the process environment.
     Variable {
         name: String,
-        /// Value that Compose uses when the variable is not set.
+        /// Value that Compose uses when the variable is not set; `None` if it has none.
         default: Option<String>,
         /// The form has more meaning than a variable with a default can express.
         odd: bool,
     },
 }
 
-/// Splits a text into its parts; adjacent literal texts are one part.
+/// Splits a string into its parts; adjacent literals are one part. An empty string is one empty literal.
 pub(super) fn split_pieces(text: &str) -> Vec<InterpolationPart> {
     pieces_at(text, 0)
 }
@@ -59,7 +60,7 @@ fn pieces_at(text: &str, depth: u32) -> Vec<InterpolationPart> {
     found
 }
 
-/// Returns a text with its defaults filled in; `None` where one has none.
+/// Returns a string with its defaults filled in; `None` where a variable has no default.
 pub(super) fn fill_defaults(text: &str) -> Option<String> {
     resolved_at(text, 0)
 }
@@ -74,7 +75,7 @@ fn resolved_at(text: &str, depth: u32) -> Option<String> {
         .collect()
 }
 
-/// Result of reading the text after a dollar, with the remaining text.
+/// Result of reading what follows a dollar, with the remaining string.
 enum SubstitutionToken<'t> {
     Variable(InterpolationPart, &'t str),
     /// A literal dollar: no interpolation follows.
@@ -116,7 +117,7 @@ fn split_name(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len()))
 }
 
-/// Returns where the brace is closed that was opened before a text.
+/// Returns the byte offset in `body` of the brace that closes the one before it; `None` if none does.
 fn closing_brace(body: &str) -> Option<usize> {
     let mut depth = 1_u32;
     for (at, c) in body.char_indices() {

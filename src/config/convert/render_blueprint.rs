@@ -1,18 +1,19 @@
-//! Render's blueprint → a draft.
+//! Reader of Render's blueprints. In: the parsed file; out: apps and databases in a `StackDraft`, and a note
+//! for each field without a counterpart. Of several environments only the first is read.
 
 use super::draft::{DraftApp, DraftDatabase, StackDraft, database_engine};
 use super::fields::FieldReader;
 use super::unsupported_fields;
 use crate::config::edit::ConfigLiteral;
 
-/// Fields that mean nothing here: the platform builds and deploys by itself, and has its own sizes.
+/// Fields that are ignored without a note: the platform builds and deploys by itself, and has its own sizes.
 const MEANINGLESS: &[&str] =
     &["env", "runtime", "region", "autoDeploy", "autoDeployTrigger", "plan", "previewPlan"];
 
 /// Groups of environment variables, each a map with a `name`.
 type EnvVarGroups<'d> = Vec<FieldReader<'d>>;
 
-/// Reads a blueprint into the draft; returns false when the file is not one.
+/// Reads a blueprint into the draft; returns false when the file has no service and no database.
 pub(super) fn read_blueprint(root: &FieldReader<'_>, draft: &mut StackDraft) -> bool {
     let mut places = Vec::new();
     for project in root.list("projects") {
@@ -88,7 +89,8 @@ fn read_postgres(fields: &FieldReader<'_>, draft: &mut StackDraft) {
     draft.leave_all(fields.unread_fields(MEANINGLESS));
 }
 
-/// Returns the networks that may connect to a database from outside; by default none may.
+/// Returns the networks that may connect to a database from outside: `None` if none may, which is the default;
+/// empty if all may.
 fn allowed_networks(fields: &FieldReader<'_>, draft: &mut StackDraft) -> Option<Vec<String>> {
     let list = fields.list("ipAllowList");
     let all: Vec<String> = list.iter().filter_map(|item| item.text("source")).map(str::to_owned).collect();
@@ -177,7 +179,8 @@ fn read_service_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut
     }
 }
 
-/// Shortens a repository URL: `https://github.com/acme/shop` becomes `acme/shop`.
+/// Shortens a repository URL: `https://github.com/acme/shop` becomes `acme/shop`; a URL of another host stays
+/// whole.
 pub(super) fn repository_name(url: &str) -> String {
     let url = url.trim_end_matches('/').trim_end_matches(".git");
     let path = url.split_once("github.com").map(|(_, path)| path);

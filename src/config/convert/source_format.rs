@@ -1,4 +1,5 @@
-//! From another tool's text to a stack's.
+//! `convert_foreign_file`: converts another tool's file to a stack's file. In: the file, its format and the
+//! syntax to write; out: the stack's file, what was left out, and the variables that need a value.
 
 use super::draft::StackDraft;
 use super::fields::FieldReader;
@@ -27,18 +28,20 @@ pub enum SourceFormat {
 /// Result of a conversion: the stack's file, and what is left for the user to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConvertedStack {
-    /// Text of the stack's file in the requested syntax.
+    /// Content of the stack's file in the requested syntax. Comments at its start repeat what was left out.
     pub text: String,
-    /// One sentence for each field that could not be converted, with its file and line.
+    /// One sentence for each field that could not be converted, with its file and line, in the order of the
+    /// file; empty if all were.
     pub left_out: Vec<String>,
-    /// Process environment variables that give the stack's variables their values.
+    /// Names of the process environment variables that must give the stack's variables their values
+    /// (`STEAD_VAR_…`).
     pub needed: Vec<String>,
 }
 
-/// Converts another tool's file to a stack.
+/// Converts another tool's file to a stack. `stack` is its name where the file does not have a legal one.
 ///
 /// # Errors
-/// When the file is no YAML, or holds nothing of that tool.
+/// When the file is not YAML, or contains nothing of that tool that can be converted.
 pub fn convert_foreign_file(
     source: &Source,
     origin: SourceFormat,
@@ -104,7 +107,8 @@ pub fn convert_foreign_file(
     Ok(ConvertedStack { text, left_out, needed })
 }
 
-/// Reports that a file contains no service or database that can be converted, and lists what it has.
+/// Returns the diagnostic that a file contains no service or database that can be converted, with the first ten
+/// fields that were left out.
 fn nothing_to_convert(left_out: &[(Span, String)]) -> Diagnostic {
     let problem = Diagnostic::error(codes::FOREIGN, "no part of this file can be converted");
     let problem = problem.detail("It has no service, worker, job or database that has a counterpart.");

@@ -68,7 +68,7 @@ const REASONS: &[(&[&str], &str)] = &[
     (&["databaseName"], "the service chooses the names; further users are declared in `users`"),
 ];
 
-/// Returns why a field is not converted; empty when there is nothing to add.
+/// Returns why a field is not converted; empty when its name says enough.
 pub(super) fn omission_reason(key: &str) -> &'static str {
     REASONS.iter().find(|(keys, _)| keys.contains(&key)).map_or("", |(_, why)| *why)
 }

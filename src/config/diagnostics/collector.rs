@@ -1,5 +1,5 @@
-//! `DiagnosticCollector`: the collector of diagnostics. It reports each mistake once, however many instances have it,
-//! and orders diagnostics by location.
+//! `DiagnosticCollector`: the collector of diagnostics. It reports each mistake once, however many instances of
+//! a block or module have it, adds the module calls that lead to it, and orders diagnostics by location.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,13 +22,14 @@ pub(in crate::config) struct DiagnosticCollector {
     found: RefCell<BTreeMap<ProblemKey, CollectedProblem>>,
     /// Spans of module calls, by the address prefix of the module instance.
     calls: RefCell<BTreeMap<Name, Span>>,
-    /// The modules that are being resolved, innermost last.
+    /// Address prefixes of the module instances that are being resolved, innermost last.
     inside: RefCell<Vec<Name>>,
-    /// Set when the values exceed the stack's budget: later findings would be unreliable and are dropped.
+    /// The diagnostic that the values exceed the stack's budget; `None` while they do not. Later findings would
+    /// be unreliable and are dropped.
     last: RefCell<Option<Diagnostic>>,
 }
 
-/// Identity of a mistake: span and code; without a span, the text.
+/// Identity of a mistake: span and code; without a label, also the detail.
 type ProblemKey = (Option<Span>, &'static str, String);
 
 #[derive(Debug)]
@@ -43,7 +44,7 @@ struct CollectedProblem {
 pub(in crate::config) struct InstanceContext<'a> {
     /// Address of the instance or of the resource.
     pub(in crate::config) address: &'a Address,
-    /// Key of the instance, for a block with `for_each`.
+    /// Key of the instance; `None` for a block without `for_each`.
     pub(in crate::config) key: Option<&'a Name>,
 }
 
@@ -89,7 +90,8 @@ impl DiagnosticCollector {
         self.last.borrow().is_some()
     }
 
-    /// Runs `attempt` and discards its problems, which are reported elsewhere or do not matter.
+    /// Runs `attempt` and discards its problems, which are reported elsewhere or do not matter. An exceeded
+    /// budget is not discarded.
     pub(in crate::config) fn without_reporting<T>(&self, attempt: impl FnOnce() -> T) -> T {
         let before = self.found.take();
         let outcome = attempt();
@@ -103,12 +105,13 @@ impl DiagnosticCollector {
         self.inside.borrow_mut().push(prefix);
     }
 
-    /// Ends the innermost `enter`.
+    /// Ends the innermost `enter_instance`.
     pub(in crate::config) fn leave_instance(&self) {
         self.inside.borrow_mut().pop();
     }
 
-    /// Runs `say` so that its problems belong to a module instance that is already resolved.
+    /// Runs `say` so that its problems belong to a module instance that is already resolved; an empty prefix is
+    /// the stack itself.
     pub(in crate::config) fn in_instance(&self, prefix: &Name, say: impl FnOnce()) {
         if prefix.is_empty() {
             return say();
@@ -118,8 +121,8 @@ impl DiagnosticCollector {
         self.leave_instance();
     }
 
-    /// Returns the span of the call of a module instance; for a whole block with
-    /// `for_each`, of its first instance.
+    /// Returns the span of the call of a module instance; for a whole block with `for_each`, of its first
+    /// instance. `None` if nothing is called there.
     pub(in crate::config) fn call_span(&self, place: &str) -> Option<Span> {
         let calls = self.calls.borrow();
         let first = calls.range::<str, _>((Bound::Included(place), Bound::Unbounded)).next();
@@ -184,7 +187,7 @@ impl DiagnosticCollector {
         self.are_closed() || self.found.borrow().values().any(is_error)
     }
 
-    /// Returns all problems, ordered by location.
+    /// Returns all problems, ordered by location: those without a location first, an exceeded budget last.
     pub(in crate::config) fn into_diagnostics(self) -> Vec<Diagnostic> {
         let found = self.found.into_inner().into_values().map(CollectedProblem::into_diagnostic);
         found.chain(self.last.into_inner()).collect()

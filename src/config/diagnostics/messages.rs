@@ -1,4 +1,5 @@
-//! Diagnostics that several modules report: unknown keywords, type mismatches, expressions that fail.
+//! Diagnostics that several modules report: unknown keywords, type mismatches, expressions that fail. One
+//! function for each, so that one mistake has one wording.
 
 use crate::config::codes;
 use crate::config::keywords::{self, Keywords};
@@ -10,7 +11,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::EvaluationError;
 use crate::model::source::Span;
 
-/// Returns the diagnostic of a type mismatch at a span.
+/// Returns the diagnostic of a type mismatch at a span; one of a secret has no span and no detail.
 pub(in crate::config) fn mismatch_diagnostic(slip: &TypeMismatch, span: Span) -> Diagnostic {
     if slip.code == codes::SENSITIVE {
         return sensitive_problem();
@@ -29,7 +30,8 @@ pub(in crate::config) fn unknown_word(entry: &DocumentEntry, words: Keywords) ->
     unknown_key(entry, &keywords::word_names(words).collect::<Vec<_>>())
 }
 
-/// Returns the problem of an expression that has no value.
+/// Returns the diagnostic of an expression that has no value; `source` is the expression's source text, if it
+/// is known.
 pub(in crate::config) fn evaluation_problem(
     error: &EvaluationError,
     span: Span,

@@ -1,6 +1,6 @@
-//! Redaction of variable files in diagnostics. Variable files hold secrets, and readers of a diagnostic may
-//! not see them: a message names the path and line of such a file, but shows neither the
-//! line nor a value. Pure.
+//! Redaction of variable files in diagnostics. Variable files contain secrets, and readers of a diagnostic may
+//! not be allowed to see them: a message names the path and line of such a file, but shows neither the line nor
+//! a value. Pure.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,14 +10,15 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 
-/// Bytes of a value that no message repeats: fewer are found in any sentence.
+/// Length in bytes of the shortest part of a variable file that is redacted: shorter ones occur in any
+/// sentence.
 const MIN_SHARED_BYTES: usize = 6;
 
 /// Placeholder for a redacted value in a message.
 const REDACTED: &str = "(not shown)";
 
-/// Returns the diagnostics of a variable file that does not parse: each line once, in words that do not
-/// depend on its content.
+/// Returns the diagnostics of a variable file that does not parse: each line once for each code, in words that
+/// do not depend on its content.
 pub(in crate::config) fn redact_parse_errors(source: &Source, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut told = BTreeSet::new();
     let mut problems = Vec::new();
@@ -47,13 +48,14 @@ pub(in crate::config) struct VariableFileRedactor {
 }
 
 impl VariableFileRedactor {
-    /// Returns files of which nothing is known but that they could not be read.
+    /// Returns the redaction for files that could not be parsed: their lines are redacted, their values are not
+    /// known.
     pub(in crate::config) fn of_files(files: &[SourceId]) -> Self {
         Self { files: files.to_vec(), ..Self::default() }
     }
 
-    /// Returns the redaction for these files. Values of secret variables are not included: no message
-    /// contains them, and redacting accidental matches would reveal them.
+    /// Returns the redaction for parsed files. Values of secret variables are not included: no message contains
+    /// them, and redacting accidental matches would reveal them.
     pub(in crate::config) fn new(files: &[(Name, Document)], secrets: &BTreeSet<&Name>) -> Self {
         let mut withheld = Self::default();
         for (_, document) in files {
@@ -84,7 +86,7 @@ impl VariableFileRedactor {
         self.pieces.extend(pieces.filter_map(|piece| <[u8; MIN_SHARED_BYTES]>::try_from(piece).ok()));
     }
 
-    /// Removes lines and values of the variable files from diagnostics. Text that also occurs in the other
+    /// Removes lines and values of the variable files from diagnostics. A string that also occurs in the other
     /// files stays, because it is not confidential.
     pub(in crate::config) fn redact(&self, problems: &mut [Diagnostic], sources: &Sources) {
         if self.files.is_empty() {
@@ -125,7 +127,8 @@ impl VariableFileRedactor {
         shown
     }
 
-    /// Returns the next run of pieces from an offset on, in whole characters.
+    /// Returns the byte range of the next run of known pieces from an offset on, widened to whole characters;
+    /// `None` if there is none.
     fn next(&self, text: &str, from: usize) -> Option<(usize, usize)> {
         let bytes = text.as_bytes();
         let is_piece = |at: usize| {

@@ -1,5 +1,6 @@
-//! Comments and blank lines of a text, assigned to the values next to them. Each
-//! comment is used exactly once.
+//! Comments and blank lines of a file, assigned to the values next to them. In: the file and the ranges of its
+//! comments; out: notes for the outline. Invariant: each comment is used exactly once, in the order of the
+//! file.
 
 use std::ops::Range;
 
@@ -8,13 +9,13 @@ use super::outline::{TrailingComment, TriviaLine};
 /// Comment syntax of a file format.
 #[derive(Clone, Copy)]
 pub(super) struct CommentSyntax {
-    /// Text that begins a line comment.
+    /// Marker that begins a line comment.
     pub(super) comment: &'static str,
     /// Characters that may occur between a value and the comment after it.
     pub(super) separators: &'static [char],
 }
 
-/// The comments of a text, in order.
+/// The comments of a file, in order.
 pub(super) struct CommentReader<'t> {
     text: &'t str,
     comments: &'t [Range<usize>],
@@ -26,7 +27,7 @@ pub(super) struct CommentReader<'t> {
 }
 
 impl<'t> CommentReader<'t> {
-    /// Starts at the beginning of a text.
+    /// Creates a reader at the beginning of a file.
     pub(super) fn new(text: &'t str, comments: &'t [Range<usize>], marks: CommentSyntax) -> Self {
         Self { text, comments, marks, next: 0, at: 0 }
     }
@@ -49,7 +50,7 @@ impl<'t> CommentReader<'t> {
         &self.comments[self.next..]
     }
 
-    /// Assigns the next comment, if it begins before an offset.
+    /// Assigns the next comment and returns it with its marker; `None` if it does not begin before an offset.
     pub(super) fn take_before(&mut self, to: usize) -> Option<&'t str> {
         let comment = self.comments.get(self.next).filter(|comment| comment.start < to)?;
         self.next += 1;
@@ -74,7 +75,8 @@ impl<'t> CommentReader<'t> {
         notes
     }
 
-    /// Assigns the comment on the same line as the element that begins at an offset.
+    /// Assigns the comment on the same line as the element that begins at an offset; `None` if there is none,
+    /// or if it is a block comment.
     pub(super) fn take_trailing_comment(&mut self, start: usize) -> Option<TrailingComment> {
         let comment = self.comments.get(self.next)?;
         let gap = self.text.get(self.at..comment.start)?;

@@ -1,11 +1,12 @@
-//! Expansion of anchors, aliases and merge keys, because KDL has none.
+//! Expansion of anchors, aliases and merge keys, because KDL has none. In: an outline of YAML; out: the same
+//! content without them. The parser has limited what aliases expand to.
 
 use std::collections::HashMap;
 
 use super::outline::{Outline, OutlineItem, OutlineValue, OutlineValueKind, TriviaLine};
 
-/// Replaces each alias by a copy of its anchored value, and returns the number of aliases. The copies have
-/// no comments, which stay with the anchored value.
+/// Replaces each alias by a copy of its anchored value, and returns the number of aliases and merge keys. The
+/// copies have no comments, which stay with the anchored value.
 pub(super) fn expand_aliases(outline: &mut Outline) -> usize {
     let mut expander = AnchorExpander { anchors: HashMap::new(), count: 0 };
     expander.expand_outline(outline);
@@ -48,7 +49,8 @@ impl AnchorExpander {
     }
 }
 
-/// Adds the keys of a merged map that the map itself does not have.
+/// Adds the keys of a merged map that the map itself does not have, in the place of the merge key, whose
+/// comments the first of them gets.
 fn merge_keys(outline: &mut Outline, at: usize, merge: OutlineItem) {
     let maps = match merge.value.kind {
         OutlineValueKind::Map(map, _) => vec![map],

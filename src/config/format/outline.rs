@@ -1,4 +1,5 @@
-//! `Outline`: the layout of a file as its author wrote it, independent of the syntax.
+//! `Outline`: the layout of a file as its author wrote it, independent of the syntax: entries with their
+//! comments, blank lines and quotes. Readers of both syntaxes build it, writers of both write it.
 
 use crate::config::edit::ConfigLiteral;
 use crate::config::syntax::scalar_class::ScalarClass;
@@ -20,30 +21,31 @@ pub(super) struct OutlineItem {
     pub(super) above: Vec<TriviaLine>,
     /// Key; `None` for an item of a list.
     pub(super) key: Option<OutlineKey>,
-    /// Name of a KDL block, which follows its kind.
+    /// Name of a KDL block, which follows its kind; `None` in YAML, and for every other node.
     pub(super) label: Option<OutlineKey>,
     pub(super) value: OutlineValue,
-    /// Comment at the end of its line.
+    /// Comment at the end of its line, if there is one.
     pub(super) behind: Option<TrailingComment>,
-    /// Written as a KDL property.
+    /// Whether it is written as a KDL property.
     pub(super) property: bool,
 }
 
 /// A key, with its original form.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OutlineKey {
-    /// Text with its escapes resolved.
+    /// The scalar's string, unescaped.
     pub(super) text: Name,
-    /// Original form in the source.
+    /// Original form in the source, for a writer of the same syntax.
     pub(super) raw: Option<String>,
 }
 
 /// A comment at the end of an entry's line.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TrailingComment {
-    /// Text without the comment mark.
+    /// Comment without its marker.
     pub(super) text: String,
-    /// Column of the comment, counted from the beginning of its entry.
+    /// Column of the comment in characters, counted from the beginning of its entry; 0 to follow the entry
+    /// after one space.
     pub(super) column: usize,
 }
 
@@ -74,7 +76,7 @@ pub(super) enum OutlineValueKind {
     Null,
     /// A KDL node with only a name.
     Bare,
-    /// A scalar: a word, number or text.
+    /// A scalar: a keyword, number or string.
     Scalar {
         /// Text with its escapes resolved.
         text: Name,
@@ -92,11 +94,11 @@ pub(super) enum OutlineValueKind {
 /// Original form of a scalar.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum RawScalar {
-    /// No form is prescribed: the writer chooses one.
+    /// No form is kept: the writer chooses one.
     Free,
     /// Source text on one line.
     Inline(String),
-    /// On several, each but the first indented below the key.
+    /// Source text on several lines, each without its indentation.
     Lines(Vec<String>),
     /// A YAML block: its header, and its lines without their indentation.
     Block(String, Vec<String>),
@@ -144,7 +146,7 @@ impl Outline {
         }
     }
 
-    /// Returns whether any item has a comment.
+    /// Returns whether any item, or the end of the collection, has a comment.
     pub(super) fn has_comments(&self) -> bool {
         !self.foot.is_empty() || self.items.iter().any(OutlineItem::has_comments)
     }
@@ -156,7 +158,7 @@ impl OutlineValue {
         Self { anchor: None, kind }
     }
 
-    /// Returns the content of a list or map.
+    /// Returns the content of a list or map; `None` for any other value.
     pub(super) fn outline(&self) -> Option<&Outline> {
         match &self.kind {
             OutlineValueKind::List(outline, _) | OutlineValueKind::Map(outline, _) => Some(outline),

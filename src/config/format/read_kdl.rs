@@ -1,4 +1,5 @@
-//! KDL text → `Outline`.
+//! Reader of KDL as an `Outline`. In: the file and its layout tree; out: the outline with all comments.
+//! Comments between the words of a line have no place in the outline, so they move above the line.
 
 use super::comments::{CommentReader, CommentSyntax};
 use super::outline::{
@@ -9,8 +10,8 @@ use crate::config::syntax::kdl::layout_tree::{self, KdlEntry, KdlNode};
 use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
-/// Returns the outline of a KDL text; `None` when the text has syntax errors. `is_kind` reports which
-/// top-level keywords are followed by a block's name.
+/// Returns the outline of a KDL file; `None` when it has syntax errors. `is_kind` reports which top-level
+/// keywords are followed by a block's name.
 pub(super) fn read_kdl_outline(text: &str, is_kind: &dyn Fn(&str) -> bool) -> Option<Outline> {
     let tree = layout_tree::parse_kdl_layout(text)?;
     let mut reader = KdlReader { text, notes: CommentReader::new(text, &tree.comments, MARKS) };
@@ -47,7 +48,7 @@ fn set_block_label(
     item
 }
 
-/// Returns the value of a node that has arguments only.
+/// Returns the value of a node that has arguments only: the only one, or a list.
 fn of_arguments(mut arguments: Vec<OutlineItem>) -> OutlineValueKind {
     match arguments.len() {
         1 => arguments.remove(0).value.kind,

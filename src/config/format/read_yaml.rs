@@ -1,4 +1,5 @@
-//! YAML text → `Outline`.
+//! Reader of YAML as an `Outline`. In: the file and its layout tree; out: the outline with all comments,
+//! anchors and aliases.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use crate::config::syntax::scalar_class::{ScalarClass, plain_class};
 use crate::config::syntax::yaml::layout_tree::{self, YamlCollection, YamlContent, YamlNode};
 use crate::model::address::Name;
 
-/// Returns the outline of a YAML text; `None` when the text has syntax errors.
+/// Returns the outline of a YAML file; `None` when it has syntax errors.
 pub(super) fn read_yaml_outline(text: &str) -> Option<Outline> {
     let tree = layout_tree::parse_yaml_layout(text)?;
     let mut reader = YamlReader { text, notes: CommentReader::new(text, &tree.comments, MARKS) };
@@ -130,7 +131,8 @@ impl YamlReader<'_> {
         (Outline { items, foot }, style)
     }
 
-    /// Assigns the comments after the last item of a block that are indented at least as far as the item.
+    /// Assigns the comments after the last item of a block that are indented at least as far as the item, which
+    /// begins at `first`; none at the top level, where they belong to the file.
     fn take_foot_comments(&mut self, first: usize) -> Vec<TriviaLine> {
         let column = |at: usize| at - self.text[..at].rfind('\n').map_or(0, |n| n + 1);
         let wanted = column(first);
@@ -146,7 +148,7 @@ impl YamlReader<'_> {
     }
 }
 
-/// Returns a single-quoted text in double quotes, if that needs no escape.
+/// Returns a single-quoted string in double quotes, if that needs no escape; any other string as it is.
 fn in_double_quotes(raw: &str) -> String {
     match raw.strip_prefix('\'').and_then(|inner| inner.strip_suffix('\'')) {
         Some(inner) if !inner.contains(['\'', '"', '\\']) => format!("\"{inner}\""),

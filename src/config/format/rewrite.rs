@@ -1,4 +1,5 @@
-//! Canonical formatting, and conversion to the other syntax; both verify that the content stays the same.
+//! Canonical formatting, and conversion to the other syntax. In: a file; out: its new content. Invariant: the
+//! result parses to the same content as the file, or nothing is returned.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +17,11 @@ use crate::model::address::Name;
 use crate::model::schema::Registry;
 use crate::model::source::Source;
 
-/// Returns a file's text in its canonical form: the same entries, comments and quotes in one layout.
+/// Returns a file's content in its canonical form: the same entries, comments and quotes in one layout.
+/// Formatting the result again does not change it.
 ///
 /// # Errors
-/// When the file has syntax errors, or its canonical form would not say the same.
+/// When the file has syntax errors, or its canonical form would not have the same content.
 pub fn format_file(file: &EditableFile<'_>) -> Result<String, EditError> {
     let unsettled = || unexpected_result("its canonical form");
     let before = read_content(file, file.source)?;
@@ -40,7 +42,7 @@ pub fn format_file(file: &EditableFile<'_>) -> Result<String, EditError> {
     Err(unsettled())
 }
 
-/// Returns a file's text after one pass of the formatter.
+/// Returns a file's content after one pass of the formatter; `None` when it has syntax errors.
 fn laid_out(file: &EditableFile<'_>) -> Option<String> {
     let syntax = syntax_of(&file.source.path)?;
     let mut outline = read_outline(file, syntax)?;
@@ -49,10 +51,10 @@ fn laid_out(file: &EditableFile<'_>) -> Option<String> {
     Some(with_ends(&text, &file.source.text))
 }
 
-/// Returns a file's text in another syntax, comments included, and the number of expanded aliases.
+/// Returns a file's content in another syntax, comments included, and the number of expanded aliases.
 ///
 /// # Errors
-/// When the file has syntax errors, or the other syntax cannot say the same.
+/// When the file has syntax errors, or the other syntax cannot express the same content.
 pub fn convert_file(file: &EditableFile<'_>, to: Syntax) -> Result<(String, usize), EditError> {
     let before = read_content(file, file.source)?;
     let syntax = syntax_of(&file.source.path).unwrap_or(Syntax::Yaml);
@@ -70,8 +72,8 @@ pub fn convert_file(file: &EditableFile<'_>, to: Syntax) -> Result<(String, usiz
     if same { Ok((text, repeated)) } else { Err(unexpected_result("the other syntax")) }
 }
 
-/// Returns the outline of a file for the other syntax, the number of expanded aliases, and the variables
-/// whose type is a list.
+/// Returns an outline's content in the other syntax, the number of expanded aliases, and the variables whose
+/// type is a list.
 fn convert_outline(
     mut outline: Outline,
     from: Syntax,
@@ -121,7 +123,8 @@ fn is_list_path(registry: &Registry, lists: &BTreeSet<Name>, path: &[Name]) -> b
     }
 }
 
-/// Returns the variables whose type is a list or a set.
+/// Returns the variables that the file declares with a list or a set as their type: their values in KDL are
+/// lists, too.
 fn list_variables(outline: &Outline) -> BTreeSet<Name> {
     let word = |item: &OutlineItem| item.key.as_ref().map(|key| key.text.clone());
     let vars = outline.items.iter().filter(|item| word(item).is_some_and(|word| word == "vars"));
@@ -158,7 +161,7 @@ fn expand_sole_arguments(outline: &mut Outline, path: &mut Vec<Name>, is_list: &
     }
 }
 
-/// Returns the text of a new file from its top-level entries: `vm` → `web` → attributes.
+/// Returns the content of a new file from its top-level entries: `vm` → `web` → attributes.
 #[must_use]
 pub fn write_new_file(syntax: Syntax, entries: &[(Name, ConfigLiteral)], registry: &Registry) -> String {
     let mut outline = outline::outline_from_entries(entries);
@@ -170,8 +173,8 @@ pub fn write_new_file(syntax: Syntax, entries: &[(Name, ConfigLiteral)], registr
     write_outline(&outline, syntax, false, registry, &BTreeSet::new())
 }
 
-/// Maximum number of formatter passes until the text is stable: comments in
-/// unusual positions may move again.
+/// Maximum number of formatter passes until the content is stable: comments in unusual positions may move
+/// again.
 const MAX_ROUNDS: usize = 4;
 
 fn read_outline(file: &EditableFile<'_>, syntax: Syntax) -> Option<Outline> {
@@ -201,7 +204,7 @@ fn write_outline(
     }
 }
 
-/// Returns a text with the line endings of the old text.
+/// Returns `text` with the line endings of `old`, by its first line.
 fn with_ends(text: &str, old: &str) -> String {
     let returns = old.find('\n').is_some_and(|n| old[..n].ends_with('\r'));
     if returns { text.replace('\n', "\r\n") } else { text.to_owned() }

@@ -1,4 +1,5 @@
-//! Canonical KDL text of an `Outline`.
+//! Writer of an `Outline` as canonical KDL. A file that was KDL keeps its quotes, properties and inline blocks;
+//! one that was YAML gets them by the widths below.
 
 use super::outline::{
     CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
@@ -10,14 +11,14 @@ use crate::config::syntax::quoting;
 use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
-/// Maximum width of a line with properties, arguments or an inline block.
+/// Maximum width in characters of a line with properties, arguments or an inline block.
 const MAX_LINE_WIDTH: usize = 100;
 
 /// Top-level keywords whose nodes are the items of one list.
 pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
-/// Returns the text of a file. With `own`, quotes and properties stay as the file has them,
-/// because it was KDL already.
+/// Returns the content of a file. With `own`, quotes and properties stay as the file has them, because it was
+/// KDL already.
 pub(super) fn write_kdl_outline(
     outline: &Outline,
     own: bool,
@@ -284,7 +285,7 @@ impl KdlWriter<'_> {
         self.out.push_str("}\n");
     }
 
-    /// Returns a block on one line, unless something in it needs lines of its own.
+    /// Returns a block on one line; `None` if something in it needs lines of its own.
     fn format_inline(&mut self, inner: &Outline) -> Option<String> {
         if inner.items.is_empty() {
             return Some("{}".to_owned());
@@ -299,7 +300,7 @@ impl KdlWriter<'_> {
         (!parts.iter().any(|part| part.contains('\n'))).then(|| format!("{{ {} }}", parts.join("; ")))
     }
 
-    /// Writes a text of several lines.
+    /// Writes a string of several lines.
     fn write_lines(&mut self, text: &str, indent: usize) {
         if text.chars().any(|c| c != '\n' && quoting::needs_escape(c))
             || text.lines().any(|line| !line.is_empty() && line.trim().is_empty())
@@ -358,7 +359,7 @@ impl KdlWriter<'_> {
     }
 }
 
-/// Returns the largest number of `#` that follow a quote: raw text needs one more.
+/// Returns the largest number of `#` that follow a quote: a raw string needs one more.
 fn longest_marks(text: &str) -> usize {
     text.split('"').skip(1).map(|rest| rest.bytes().take_while(|b| *b == b'#').count()).max().unwrap_or(0)
 }

@@ -1,4 +1,5 @@
-//! Canonical YAML text of an `Outline`.
+//! Writer of an `Outline` as canonical YAML. A file that was YAML keeps its quotes and the style of its
+//! collections; one that was KDL gets them by the widths below.
 
 use super::outline::{
     CollectionStyle, Outline, OutlineItem, OutlineKey, OutlineValue, OutlineValueKind, RawScalar,
@@ -8,16 +9,16 @@ use crate::config::syntax::quoting;
 use crate::config::syntax::scalar_class::ScalarClass;
 use crate::model::address::Name;
 
-/// Maximum width of a line with a collection in flow style.
+/// Maximum width in characters of a line with a collection in flow style.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// Maximum width of a map on one line if its author did not write flow style.
+/// Maximum width in characters of a map on one line if its author did not write flow style.
 const MAX_FLOW_MAP_WIDTH: usize = 80;
 
 /// Predicate: whether the schema expects a list at a path, for a node without a value.
 pub(super) type SchemaListPredicate<'a> = &'a dyn Fn(&[Name]) -> bool;
 
-/// Returns the text of a file. With `own`, quotes stay as the file has them, because it was YAML already.
+/// Returns the content of a file. With `own`, quotes stay as the file has them, because it was YAML already.
 pub(super) fn write_yaml_outline(outline: &Outline, own: bool, is_list: SchemaListPredicate<'_>) -> String {
     let mut writer = YamlWriter { out: String::new(), own, is_list, path: Vec::new() };
     let list = !outline.items.is_empty() && outline.items.iter().all(|item| item.key.is_none());
@@ -217,7 +218,7 @@ impl YamlWriter<'_> {
         }
     }
 
-    /// Returns a scalar of several lines.
+    /// Joins the source lines of a scalar, each but the first indented.
     fn join_continued_lines(lines: &[String], indent: usize) -> String {
         let mut out = String::new();
         for (n, line) in lines.iter().enumerate() {
@@ -245,7 +246,7 @@ impl YamlWriter<'_> {
         self.out.push('\n');
     }
 
-    /// Returns a value that is no collection.
+    /// Returns a scalar, null or alias on one line; an empty string where nothing is written.
     fn format_simple(&self, value: &OutlineValue, flow: bool) -> String {
         match &value.kind {
             OutlineValueKind::Empty if self.own => String::new(),
@@ -379,7 +380,7 @@ fn is_compact(outline: &Outline) -> bool {
     outline.items.first().is_some_and(|first| first.above.is_empty())
 }
 
-/// Returns whether a block scalar can hold a text unchanged.
+/// Returns whether a block scalar can represent a string unchanged.
 fn fits_a_block(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\t', '\n'])

@@ -1,4 +1,5 @@
-//! Explanations of expressions that do not parse: what was found, and what to write instead.
+//! Explanations of expressions that do not parse: what was found, and what to write instead. In: the parser's
+//! error and the expression; out: a detail, a hint and, where only one meaning is possible, a replacement.
 
 use super::other_tools;
 use crate::model::cel::SyntaxError;
@@ -11,11 +12,11 @@ pub(in crate::config) struct ExpressionSyntaxHint {
     pub(in crate::config) help: String,
     /// Byte range of the error in the expression.
     pub(in crate::config) place: std::ops::Range<usize>,
-    /// Replacement for that range, if only one meaning is possible.
+    /// Replacement for that range; `None` if several meanings are possible.
     pub(in crate::config) fix: Option<&'static str>,
 }
 
-/// Hint for a user who did not intend an expression.
+/// Hint for a user who did not intend an expression at all.
 const NO_EXPRESSION: &str = "for the text `${` itself, write `$${`";
 
 /// Returns the explanation of a parser error.
@@ -48,7 +49,8 @@ pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str)
     }
 }
 
-/// Returns the explanation and the replacement for an operator or keyword of another language.
+/// Returns the explanation and the replacement for an operator or keyword of another language; `None` for any
+/// other token.
 fn other_sign(found: &str) -> Option<(String, &'static str)> {
     if let Some(right) = other_tools::root_hint(found) {
         return Some((format!("`{found}` is a reserved word of expressions."), right));
@@ -62,7 +64,8 @@ fn other_sign(found: &str) -> Option<(String, &'static str)> {
     Some((format!("`{found}` is not a logical operator here."), right))
 }
 
-/// Returns the explanation and the replacement for a construct of another language.
+/// Returns the explanation and the hint for a construct of another language; `None` if it is not known.
+/// `before` is the expression up to `found`.
 fn other_form(found: &str, before: &str) -> Option<(String, &'static str)> {
     let last = before.trim_end().rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let reserved = || format!("`{found}` is a reserved word of expressions.");
@@ -139,7 +142,7 @@ fn explain_general_error(
     )
 }
 
-/// Returns the first token of a text: a word, a number, or one character.
+/// Returns the first token of a string: a word, a number, or one character; empty at the end.
 fn first_token(text: &str) -> &str {
     let word = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     let one = text.chars().next().map_or(0, char::len_utf8);

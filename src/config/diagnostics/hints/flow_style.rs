@@ -1,9 +1,10 @@
-//! The flow form of YAML as corrections are written in it: `key: { a: b, c: [d, …] }`, with placeholders.
+//! Parser of the flow style of YAML in which suggestions are written: `key: { a: b, c: [d, …] }`, with
+//! placeholders. Suggestions are written once, in YAML, and converted for KDL files.
 
 /// A value in flow form.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::config) enum FlowValue<'t> {
-    /// A word, a quoted text or a placeholder.
+    /// A word, a quoted string with its quotes, or a placeholder.
     Scalar(&'t str),
     /// A list such as `[a, b]`.
     List(Vec<FlowValue<'t>>),
@@ -11,10 +12,10 @@ pub(in crate::config) enum FlowValue<'t> {
     Map(Vec<(&'t str, FlowValue<'t>)>),
 }
 
-/// Maximum nesting of a suggestion.
+/// Maximum nesting of a suggestion; the parser is recursive, and a hint may contain a user's value.
 const MAX_DEPTH: usize = 8;
 
-/// Parses `key: value`; `None` for anything else.
+/// Parses `key: value`; `None` for anything else, such as a command or a sentence.
 pub(in crate::config) fn parse_entry(text: &str) -> Option<(&str, FlowValue<'_>)> {
     let (entry, rest) = parse_pair(text, 0)?;
     rest.trim().is_empty().then_some(entry)

@@ -1,11 +1,11 @@
-//! Hints for users of other tools: their blocks, keys and types, and common mistakes, with
-//! the equivalent in this language.
+//! Hints for users of other tools: their blocks, keys and types, and common mistakes, with the equivalent in
+//! this language. Each function returns `None` for a name that no tool is known for.
 
 use crate::config::syntax::document::{Node, NodeValue, named_entries};
 use crate::config::syntax::quoting;
 use crate::model::address::is_legal_segment;
 
-/// Returns the equivalent of another tool's block.
+/// Returns a hint with the equivalent of another tool's block.
 pub(in crate::config) fn block_hint(name: &str) -> Option<&'static str> {
     Some(match name {
         "version" => "the language's version is declared by `stead: 1` (KDL: `stead 1`); remove this line",
@@ -35,7 +35,8 @@ pub(in crate::config) fn block_hint(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the block that another tool calls so, and that is written alike.
+/// Returns our name of a block that another tool calls `name` and writes in the same form, so that renaming is
+/// enough.
 pub(in crate::config) fn renamed_block(name: &str) -> Option<&'static str> {
     Some(match name {
         "variable" | "variables" | "inputs" => "vars",
@@ -45,14 +46,15 @@ pub(in crate::config) fn renamed_block(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the equivalent of another tool's key in a resource.
+/// Returns a hint with the equivalent of another tool's key in a resource; `known` are the keys of the block's
+/// kind.
 pub(in crate::config) fn key_hint(name: &str, known: &[&str]) -> Option<&'static str> {
     Some(match name {
         "count" | "replicas" | "scale" => {
             "for several instances, write `for_each: [a, b]`; for zero or one, `when: \"${…}\"`"
         }
         "if" | "condition" | "enabled" | "create" => "for zero or one instance, write `when: \"${…}\"`",
-        // If the block has the attribute under another name, `attribute` gives the hint.
+        // If the block has the attribute under another name, `equivalent_attribute` gives the hint.
         "tags" | "labels" | "annotations" | "metadata" if !known.contains(&"labels") => {
             "the service keeps none of it: remove it; objects are distinguished by their `name`"
         }
@@ -63,7 +65,7 @@ pub(in crate::config) fn key_hint(name: &str, known: &[&str]) -> Option<&'static
     })
 }
 
-/// Returns the attribute that another tool calls `name`, if the block has it.
+/// Returns the attribute that another tool calls `name`; `None` if the block's kind does not have it.
 pub(in crate::config) fn equivalent_attribute<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let ours: &[&str] = match name {
         "instance_type" | "machine_type" | "server_type" | "flavor" | "flavour" | "sku" | "size"
@@ -152,7 +154,8 @@ pub(in crate::config) fn variable_type(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the duration that a text of another form means.
+/// Returns the duration (`90s`, `30m`, `1h`) that a string of another form means; `None` if it is no whole
+/// number with a known unit.
 pub(in crate::config) fn suggest_duration(text: &str) -> Option<String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -165,7 +168,8 @@ pub(in crate::config) fn suggest_duration(text: &str) -> Option<String> {
     (!number.is_empty()).then(|| format!("{number}{unit}"))
 }
 
-/// Returns the map form of a list of `NAME=value` texts, or of maps with `name` and `value`.
+/// Returns a hint with the map form of a list of `NAME=value` strings, or of maps with `name` and `value`, from
+/// its first item; `None` if that has neither form.
 pub(in crate::config) fn suggest_map_entries(items: &[Node]) -> Option<String> {
     let first = items.first()?;
     let part = |key: &str| named_entries(first)?.iter().find(|entry| entry.key == key)?.value.scalar();
@@ -186,7 +190,8 @@ fn is_name(node: &Node) -> bool {
     node.scalar().is_some_and(|scalar| is_legal_segment(&scalar.text))
 }
 
-/// Returns the map form of plain names where named blocks are expected.
+/// Returns a hint with the map form of plain names where named blocks are expected; `None` if a name is not
+/// legal.
 pub(in crate::config) fn suggest_named_blocks(block: &str, node: &Node) -> Option<String> {
     let inner = named_only(block);
     match &node.value {
@@ -208,7 +213,8 @@ fn named_only(block: &str) -> &'static str {
     if matches!(block, "environments" | "users") { "{}" } else { "{ … }" }
 }
 
-/// Returns the intended map for a value where a map is required, and the replacement text if it is certain.
+/// Returns a hint with the intended map for a value where a map is required, and the replacement if it is
+/// certain.
 pub(in crate::config) fn suggest_map_value(name: &str, node: &Node) -> Option<(String, Option<String>)> {
     match &node.value {
         NodeValue::Scalar(scalar) if !scalar.text.contains('=') => {

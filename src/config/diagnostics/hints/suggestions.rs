@@ -1,5 +1,6 @@
-//! Final form of suggestions: written in the syntax of the file, and marked as certain only if
-//! no other meaning is possible.
+//! Final form of suggestions: written in the syntax of the file, and marked as certain only if no other meaning
+//! is possible, because `stead validate --fix` applies all certain ones. In: diagnostics with hints in YAML;
+//! out: the same diagnostics.
 
 use super::flow_style::{self, FlowValue};
 use crate::config::keywords;
@@ -28,7 +29,7 @@ pub(in crate::config) fn apply_suggestions(
     problems.into_iter().map(|problem| translate_suggestion(registry, sources, problem)).collect()
 }
 
-/// Returns a hint with its suggestions in the syntax of a file.
+/// Returns a hint with its suggestions in the syntax of a file, by the file's name; YAML for an unknown one.
 #[must_use]
 pub fn hint_in_syntax(registry: &Registry, file: &str, help: &str) -> String {
     match syntax_of(file) {
@@ -71,8 +72,8 @@ fn is_word(registry: &Registry, written: &str) -> bool {
         || registry.kinds.iter().any(|kind| kind.name == written || kind.attribute(written).is_some())
 }
 
-/// Returns whether a word can only be a misspelling of `meant`. Digits never
-/// are: `std-2c-4g` is not `std-1c-4g`.
+/// Returns whether a word can only be a misspelling of `meant`. Different digits are not one: `std-2c-4g` is
+/// not `std-1c-4g`.
 fn is_sure(written: &str, meant: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if plain(written) == plain(meant) {
@@ -105,7 +106,7 @@ fn strip_quotes(text: &str) -> &str {
     text
 }
 
-/// Keeps the one of two forms that the file's syntax has.
+/// Keeps the one of two forms that the file's syntax has; a hint without a KDL form stays as it is.
 fn one_form(help: &str, syntax: Syntax) -> String {
     let Some((before, rest)) = help.split_once(KDL_PREFIX) else { return help.to_owned() };
     // The KDL form in parentheses is enclosed in backquotes.
@@ -117,7 +118,7 @@ fn one_form(help: &str, syntax: Syntax) -> String {
     }
 }
 
-/// Converts the suggestions in a hint to KDL.
+/// Converts the suggestions in a hint, which are between backquotes, to KDL.
 fn in_kdl(registry: &Registry, help: &str) -> String {
     let mut text = String::with_capacity(help.len());
     for (n, part) in help.split('`').enumerate() {
@@ -180,7 +181,7 @@ fn yaml_scalar_to_kdl(text: &str) -> String {
     }
 }
 
-/// Converts a replacement text to KDL, if it is a whole value and not a part of one.
+/// Converts the replacement `new` of `old` to KDL, if it is a whole value and not a part of one.
 fn kdl_value(old: &str, new: &str) -> String {
     let is_value = old.starts_with(['"', '#']) && old != "#";
     if is_value || new.starts_with(['"', '\'']) || matches!(new, "true" | "false" | "null") {

@@ -1,4 +1,4 @@
-//! Blocks as KDL, version 2.
+//! Writer of generated blocks as KDL, version 2.
 
 use super::tree::{LineMarker, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
 use crate::config::resolve::template::escape_literal;

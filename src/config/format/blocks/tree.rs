@@ -1,6 +1,8 @@
-//! Data model of generated configuration: blocks and entries to write, and the resulting text.
+//! Data model of generated configuration: blocks and entries to write, and the resulting file with the mark of
+//! each line.
 
-/// Opaque id that the caller assigns to a block or entry, to find its lines in the text again.
+/// Opaque id that the caller assigns to a block or entry, to find its lines in the file again; `usize::MAX` for
+/// none.
 pub type LineMarker = usize;
 
 /// A top-level block: `vm web`.
@@ -12,7 +14,7 @@ pub struct PrintedBlock {
     pub name: String,
     /// Entries of the body, in the order to write them.
     pub entries: Vec<PrintedEntry>,
-    /// Marker with which the caller finds the lines of this block in the printed text.
+    /// Marker with which the caller finds the lines of this block in the printed file.
     pub mark: LineMarker,
 }
 
@@ -23,14 +25,14 @@ pub struct PrintedEntry {
     pub key: String,
     /// Value of the entry, not yet in any syntax.
     pub value: PrintedValue,
-    /// Marker with which the caller finds the lines of this block in the printed text.
+    /// Marker with which the caller finds the lines of this entry in the printed file.
     pub mark: LineMarker,
 }
 
 /// A value to write, independent of the syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PrintedValue {
-    /// A literal text: the writer quotes it where necessary and doubles each `$`.
+    /// A literal string: the writer quotes it where necessary and doubles each `$`.
     Text(String),
     /// `$vm.web`, or an expression.
     Reference(String),
@@ -46,17 +48,17 @@ pub enum PrintedValue {
     Map(Vec<PrintedEntry>),
 }
 
-/// Generated text, with the mark of each line.
+/// Generated content of a file, with the mark of each line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MarkedText {
-    /// Complete text of the file.
+    /// Complete content of the file.
     pub text: String,
     /// Mark of each line; the first line has index 0.
     pub marks: Vec<LineMarker>,
 }
 
 impl MarkedText {
-    /// Appends a line with its mark.
+    /// Appends a line with its mark, indented by two spaces for each level of `depth`.
     pub(super) fn push_line(&mut self, depth: usize, text: &str, mark: LineMarker) {
         for _ in 0..depth {
             self.text.push_str("  ");
@@ -66,7 +68,8 @@ impl MarkedText {
         self.marks.push(mark);
     }
 
-    /// Returns the page with a line before everything else.
+    /// Returns the content with the lines of `head` before everything else, without marks; `head` ends with a
+    /// newline.
     #[must_use]
     pub fn prepend_header(mut self, head: &str) -> Self {
         let lines = head.lines().count();

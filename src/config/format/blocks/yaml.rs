@@ -1,10 +1,10 @@
-//! Writes blocks as YAML.
+//! Writer of generated blocks as YAML.
 
 use super::tree::{LineMarker, MarkedText, PrintedBlock, PrintedEntry, PrintedValue};
 use crate::config::resolve::template::escape_literal;
 use crate::config::syntax::quoting;
 
-/// Maximum width of a list on one line; a wider one is written with one item per line.
+/// Maximum width in characters of a list on one line; a wider one is written with one item per line.
 const MAX_LINE_WIDTH: usize = 90;
 
 /// Returns the blocks as YAML; those with the same keyword are grouped below it.
