@@ -1,5 +1,6 @@
-//! Applies edits to a file's text: finds the bytes, replaces them, and parses the result to verify it.
-//! Independent edits are verified together, others one after the other.
+//! Applies edits to a file's content: finds the bytes, replaces them, and parses the result to verify it. In: a
+//! file and edits; out: its new content. Invariant: the result is returned only if it parses to exactly the
+//! requested content. Independent edits are verified together, others one after the other.
 
 use super::content::ComparableContent;
 use super::lines::{TextPatch, apply_patches};
@@ -11,11 +12,11 @@ use crate::config::syntax::parse_source::parse;
 use crate::config::syntax::{kdl as kdl_text, yaml as yaml_text};
 use crate::model::source::{Source, SourceId};
 
-/// Returns a file's text after the edits, applied in order; all other text stays byte for byte as it was.
+/// Returns a file's content after the edits, applied in order; everything else stays byte for byte as it was.
 ///
 /// # Errors
-/// When the file has syntax errors, a path leads nowhere, a value is computed or shared, or the new text
-/// would not say exactly what was asked for.
+/// When the file has syntax errors, a path leads nowhere, a value is computed or shared, or the result would
+/// not have exactly the requested content.
 pub fn apply_edits(file: &EditableFile<'_>, edits: &[Edit]) -> Result<String, EditError> {
     let mut text = file.source.text.to_string();
     let mut says = read_content(file, file.source)?;
@@ -34,8 +35,9 @@ pub fn apply_edits(file: &EditableFile<'_>, edits: &[Edit]) -> Result<String, Ed
     Ok(text)
 }
 
-/// Applies all edits to the original text and parses the result once, because parsing dominates the cost. `None` for
-/// fewer than two edits, or when they interfere with each other: the caller then applies them one after another.
+/// Applies all edits to the original content and parses the result once, because parsing dominates the cost.
+/// `None` for fewer than two edits, or when they interfere with each other: the caller then applies them one
+/// after another.
 fn apply_at_once(file: &EditableFile<'_>, edits: &[Edit], says: &mut ComparableContent) -> Option<String> {
     let writes = edits.iter().position(|edit| matches!(edit, Edit::Set(..) | Edit::Append(..)));
     let leads = edits.iter().rposition(|edit| matches!(edit, Edit::Redirect(_)));
@@ -75,7 +77,7 @@ fn as_written(edit: &Edit, renamed: &[(EditPath, EditPath)]) -> Edit {
     }
 }
 
-/// Returns the parsed content of a new text, if it is the expected content.
+/// Returns the parsed content of the new file, if it is the expected content.
 fn read_back(
     file: &EditableFile<'_>,
     new: &str,
@@ -85,7 +87,10 @@ fn read_back(
     expected.is(&found).then_some(found)
 }
 
-/// Returns the parsed content of a text.
+/// Returns the parsed content of a file.
+///
+/// # Errors
+/// When it has syntax errors, or its name has the extension of neither syntax.
 pub(in crate::config) fn read_content(
     file: &EditableFile<'_>,
     source: &Source,
@@ -129,7 +134,8 @@ fn build_patches(
     Ok(patches)
 }
 
-/// Widens the removal of the last entry of a top-level keyword to the keyword itself.
+/// Widens the removal of the last entry of a top-level keyword to the keyword itself: without entries it would
+/// be a mistake.
 fn whole_word(edit: &Edit, says: &mut ComparableContent) -> Edit {
     if let Edit::Remove(EditPath(steps)) = edit
         && let [word, EditPathStep::Key(_) | EditPathStep::Item(_)] = steps.as_slice()

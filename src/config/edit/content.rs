@@ -1,4 +1,5 @@
-//! Content of a file without locations: the basis on which an edit's result is verified.
+//! Content of a file without locations, comments and quotes: the basis on which an edit's result is verified.
+//! The order of keys does not count, that of list items does.
 
 use super::literal::ConfigLiteral;
 use super::references::{PathRenames, redirect_text};
@@ -21,13 +22,13 @@ pub(in crate::config) enum ComparableContent {
     Null,
     /// An empty list or map, or a KDL node without values.
     Empty,
-    /// A scalar: a word, number or text.
+    /// A scalar: a keyword, number or string.
     Scalar {
-        /// Unescaped text of the scalar.
+        /// The scalar's string, unescaped.
         text: Name,
         /// Types as which the scalar may be read.
         class: ScalarClass,
-        /// A list of one, where one is wanted.
+        /// Whether it is the sole argument of a KDL node: a list of one, where a list is expected.
         sole: bool,
     },
     List(Vec<ComparableContent>),
@@ -120,7 +121,8 @@ impl ComparableContent {
         }
     }
 
-    /// Applies an edit; `None` when it cannot be applied to this content.
+    /// Applies an edit; `None` when it cannot be applied to this content. The content may be changed partly
+    /// then.
     pub(super) fn apply_edit(&mut self, edit: &Edit) -> Option<()> {
         match edit {
             Edit::Set(path, literal) => {
@@ -149,7 +151,7 @@ impl ComparableContent {
         }
     }
 
-    /// Returns the value at a path.
+    /// Returns the value at a path; `None` if it does not exist.
     pub(super) fn get(&mut self, path: &[EditPathStep]) -> Option<&mut Self> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
         let inner = match (self, first) {
@@ -163,7 +165,8 @@ impl ComparableContent {
         inner.get(rest)
     }
 
-    /// Returns the value at a path, created if it does not exist.
+    /// Returns the value at a path, created with the maps that lead to it if it does not exist; `None` if a
+    /// scalar or a missing list item is in the way.
     fn get_or_insert(&mut self, path: &[EditPathStep]) -> Option<&mut Self> {
         let Some((first, rest)) = path.split_first() else { return Some(self) };
         if matches!((&*self, first), (Self::Null | Self::Empty, EditPathStep::Key(_))) {
@@ -248,7 +251,8 @@ impl ComparableContent {
         }
     }
 
-    /// `environments.prod.set: { database.main.storage_gb: 80 }`.
+    /// Renames the paths under `set` of every environment, which are keys: `environments.prod.set: {
+    /// database.main.storage_gb: 80 }`.
     fn redirect_settings(&mut self, renames: &PathRenames<'_>) {
         let Self::Map(environments) = self else { return };
         for (_, environment) in environments {
@@ -341,7 +345,7 @@ fn matches_literal(found: &ComparableContent, literal: &ConfigLiteral) -> bool {
 /// Top-level keywords whose KDL nodes are the items of one list.
 pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
-/// Returns whether a text contains a reference or an expression.
+/// Returns whether a string contains a reference or an expression, or looks like one that does not parse.
 pub(super) fn is_computed(text: &str) -> bool {
     text.contains('$')
         && !matches!(TextTemplate::parse(text, |_| false), Ok(Some(template)) if template.is_text())

@@ -10,7 +10,7 @@ use crate::config::syntax::scalar_class::{ScalarClass, scalar_class};
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
-/// Keyword that makes a block several instances.
+/// Key of a block that declares its instances.
 const FOR_EACH: &str = "for_each";
 /// Root of the expressions that differ between instances.
 const EACH: &str = "each";
@@ -18,12 +18,13 @@ const EACH: &str = "each";
 /// An instance of a block with `for_each`, as the file writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceSource {
-    /// Location of its key; the span of the expression if the key is computed.
+    /// Location of its key; as an error the span of the expression, if the key is computed or reached by an
+    /// alias.
     pub key: Result<InstanceKeyPath, Span>,
     /// Whether the block has no other instance.
     pub is_only: bool,
-    /// Body of the block for this instance without `for_each`; the span of the first part
-    /// that cannot be written literally.
+    /// Body of the block for this instance without `for_each`; as an error the span of the first part that
+    /// cannot be written literally.
     pub body: Result<Vec<(Name, ConfigLiteral)>, Span>,
 }
 
@@ -46,7 +47,8 @@ impl InstanceKeyPath {
     }
 }
 
-/// Returns the instance of a block as the file writes it; `None` when the file does not declare it.
+/// Returns the instance of a block as the file writes it; `None` when the file does not parse, or does not
+/// declare the block with `for_each`. `block` is the block's path, such as `vm.web`.
 #[must_use]
 pub fn find_instance(file: &EditableFile<'_>, block: &str, key: &str) -> Option<InstanceSource> {
     let document = parse(SourceId(0), file.source, &|word| file.is_kind(word))?.ok()?;
@@ -122,7 +124,8 @@ impl EachBinding {
         })
     }
 
-    /// Returns a text after replacing each use of `each` by its value.
+    /// Returns a string after replacing each use of `each` by its value; `None` if a use is left that cannot be
+    /// replaced.
     fn substitute_each(&self, text: &str) -> Option<ConfigLiteral> {
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).map(str::trim);
         let whole = inner.or_else(|| text.strip_prefix('$')).unwrap_or_default();
@@ -184,7 +187,7 @@ fn collect_leaves<'l>(
     }
 }
 
-/// Returns a scalar as a CEL literal.
+/// Returns a scalar as a CEL literal; `None` for a list, a map, and a string that would need escapes.
 fn literal_to_cel(literal: &ConfigLiteral) -> Option<String> {
     match literal {
         ConfigLiteral::Null => Some("null".to_owned()),

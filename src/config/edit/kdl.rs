@@ -1,4 +1,5 @@
-//! Edits of KDL: which bytes to replace.
+//! Edits of KDL: which bytes to replace. In: the file's bytes, its layout tree and an edit; out: patches of
+//! that file. Nothing is verified here; `apply` parses the result.
 
 use std::ops::Range;
 
@@ -14,10 +15,10 @@ use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
-/// Maximum width of a line to which a property is appended.
+/// Maximum width in bytes of a line to which a property is appended; in a longer one the entry becomes a child.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// Editor of one KDL text.
+/// Editor of one KDL file.
 pub(super) struct KdlEditor<'t> {
     lines: CommentedText<'t>,
     tree: &'t KdlTree,
@@ -36,7 +37,7 @@ enum KdlEditTarget<'t> {
 }
 
 impl<'t> KdlEditor<'t> {
-    /// Returns an editor of a text.
+    /// Returns an editor of a file; `tree` is the layout of `text`.
     pub(super) fn new(text: &'t str, tree: &'t KdlTree, file: &'t EditableFile<'t>) -> Self {
         Self { lines: CommentedText { text, comments: &tree.comments }, tree, file }
     }
@@ -127,7 +128,8 @@ impl<'t> KdlEditor<'t> {
         }
     }
 
-    /// Returns the name of a top-level block, with its byte range.
+    /// Returns the name of a top-level block, with its byte range; `None` for a node that has arguments instead
+    /// of a name.
     fn block_label(&self, node: &'t KdlNode) -> Option<(&'t str, &'t Range<usize>)> {
         let mut arguments = node.arguments();
         let (first, second) = (arguments.next()?, arguments.next());
@@ -240,7 +242,7 @@ impl<'t> KdlEditor<'t> {
         }
     }
 
-    /// Returns a scalar, a text in quotes where the old one had them.
+    /// Returns a scalar as KDL, a string in quotes where the old one had them.
     fn requote_scalar(&self, old: &Range<usize>, literal: &ConfigLiteral) -> String {
         match literal {
             ConfigLiteral::Text(text) if self.lines.text[old.clone()].starts_with('"') => {
@@ -490,7 +492,8 @@ impl<'t> KdlEditor<'t> {
         )])
     }
 
-    /// Renames the references in every value. The recursion is as deep as the tree, which is bounded.
+    /// Renames the references in every value. The recursion is as deep as the tree, whose depth the parser
+    /// limits.
     fn redirect_references(
         &self,
         nodes: &'t [KdlNode],
@@ -523,7 +526,8 @@ impl<'t> KdlEditor<'t> {
         Ok(())
     }
 
-    /// `environments { prod { set { "database.main.storage_gb" 80 } } }`.
+    /// Renames a key under `set` of an environment, which is a path: `environments { prod { set {
+    /// "database.main.storage_gb" 80 } } }`.
     fn redirect_setting_key(
         &self,
         keys: &[&str],
@@ -542,7 +546,7 @@ impl<'t> KdlEditor<'t> {
         }
     }
 
-    /// Returns a text's new form in the style of the old one.
+    /// Returns the new form of a string in the quoting style of the old one.
     fn rewrite_text(&self, at: &Range<usize>, old: &str, new: &str, renames: &PathRenames<'_>) -> String {
         let raw = &self.lines.text[at.clone()];
         if raw == old {
@@ -555,7 +559,8 @@ impl<'t> KdlEditor<'t> {
     }
 }
 
-/// Returns the indentation of the enclosing level.
+/// Returns an indentation that is shorter than `indent`, so that lines as deep as `indent` count as inside;
+/// empty for the top level.
 fn outer_of(indent: &str) -> String {
     indent.get(..indent.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }

@@ -1,5 +1,6 @@
-//! Lines around a range of a text: which comments belong to it, its indentation, and
-//! the line ending in use.
+//! Lines around a byte range of a file: which comments belong to it, its indentation, and the line ending in
+//! use. In: the file's bytes and the ranges of its comments; out: offsets and patches, which both syntaxes
+//! share.
 
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ use super::literal::IndentStyle;
 /// Byte order mark that some editors write at the beginning of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Text with the byte ranges of its comments.
+/// Content of a file with the byte ranges of its comments.
 #[derive(Clone, Copy)]
 pub(super) struct CommentedText<'t> {
     pub(super) text: &'t str,
@@ -16,7 +17,7 @@ pub(super) struct CommentedText<'t> {
     pub(super) comments: &'t [Range<usize>],
 }
 
-/// A byte range of a text and its replacement.
+/// A byte range of a file and its replacement; an empty range is an insertion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextPatch {
     /// Byte range to replace.
@@ -37,23 +38,23 @@ impl TextPatch {
 }
 
 impl<'t> CommentedText<'t> {
-    /// Returns the offset of the first line, after a byte order mark.
+    /// Returns the offset of the first line, after a byte order mark, if there is one.
     fn first_line_start(self) -> usize {
         if self.text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
     }
 
-    /// Returns where the line of an offset begins.
+    /// Returns the offset at which the line of an offset begins.
     pub(super) fn line_start(self, at: usize) -> usize {
         self.text[..at].rfind('\n').map_or(self.first_line_start().min(at), |n| n + 1)
     }
 
-    /// Returns where the line of an offset ends, its line end not included.
+    /// Returns the offset at which the line of an offset ends, its line ending not included.
     pub(super) fn line_end(self, at: usize) -> usize {
         let end = self.text[at..].find('\n').map_or(self.text.len(), |n| at + n);
         if end > at && self.text[..end].ends_with('\r') { end - 1 } else { end }
     }
 
-    /// Returns where the next line begins, or the end of the text.
+    /// Returns the offset at which the next line begins, or the end of the file.
     pub(super) fn next(self, at: usize) -> usize {
         self.text[at..].find('\n').map_or(self.text.len(), |n| at + n + 1)
     }
@@ -70,7 +71,8 @@ impl<'t> CommentedText<'t> {
         before.chars().map(blank).collect()
     }
 
-    /// Returns the indentation step and the line ending that the file uses.
+    /// Returns the indentation step and the line ending that the file uses; two spaces and `\n` where it shows
+    /// none.
     pub(super) fn layout(self) -> IndentStyle<'t> {
         let end = match self.text.find('\n') {
             Some(n) if self.text[..n].ends_with('\r') => "\r\n",
@@ -98,7 +100,8 @@ impl<'t> CommentedText<'t> {
         comment.map_or(at, |comment| comment.end)
     }
 
-    /// Returns the beginning of the comment lines directly above a line that are indented at least as far.
+    /// Returns the beginning of the comment lines directly above a line that have its indentation; the line
+    /// itself if there are none.
     fn leading_comments_start(self, line: usize, indent: &str) -> usize {
         let mut from = line;
         while from > self.first_line_start() {
@@ -114,9 +117,9 @@ impl<'t> CommentedText<'t> {
         from
     }
 
-    /// Returns the whole lines of a range, with its comments above and after it and, between two blank
-    /// lines, one of them; `None` when something else is on these lines. With `bare`,
-    /// comments above are not included.
+    /// Returns the whole lines of a range, with its comments above and after it and, between two blank lines,
+    /// one of them; `None` when something else is on these lines. With `bare`, comments above are not included:
+    /// above the first entry they are about the file.
     pub(super) fn whole_lines(self, part: Range<usize>, bare: bool) -> Option<Range<usize>> {
         let after = self.trailing_comment_end(part.end);
         if !self.is_first(part.start) || !self.text[after..self.line_end(after)].trim().is_empty() {
@@ -142,8 +145,8 @@ impl<'t> CommentedText<'t> {
         Some(from..to)
     }
 
-    /// Returns the offset at which a line can be inserted after a range and the deeper indented lines below
-    /// it: the end of a line, or the beginning of one.
+    /// Returns the offset at which a line can be inserted after a range and the comments below it that are
+    /// indented deeper than `indent`: the end of a line, or the beginning of one.
     pub(super) fn insertion_point(self, end: usize, indent: &str) -> usize {
         let mut at = self.line_end(self.trailing_comment_end(end));
         loop {
@@ -160,7 +163,7 @@ impl<'t> CommentedText<'t> {
         }
     }
 
-    /// Returns the insertion of a line at an offset that `below` returned.
+    /// Returns the insertion of a line at an offset that `insertion_point` returned.
     pub(super) fn insert_line(self, at: usize, line: &str) -> TextPatch {
         let end = self.layout().end;
         let starts = at == 0 || self.text[..at].ends_with('\n');
@@ -168,7 +171,8 @@ impl<'t> CommentedText<'t> {
     }
 }
 
-/// Returns a text with the patches applied; `None` when two of them overlap.
+/// Returns `text` with the patches applied; `None` when two of them overlap. Insertions at one offset keep
+/// their order.
 pub(super) fn apply_patches(text: &str, mut patches: Vec<TextPatch>) -> Option<String> {
     patches.sort_by_key(|patch| (patch.range.start, patch.range.end));
     let mut out = String::with_capacity(text.len() + 64);

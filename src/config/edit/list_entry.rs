@@ -1,4 +1,5 @@
-//! Conversion of a span to the path of a list entry, and the query whether a path exists.
+//! Conversion of a span to the path of a list entry, and the query whether a path exists: edits name values by
+//! paths, diagnostics by spans.
 
 use super::request::{EditPath, EditPathStep, EditableFile};
 use crate::config::syntax::document::{Node, NodeValue};
@@ -14,7 +15,8 @@ pub fn entry_at(file: &EditableFile<'_>, span: Span) -> Option<EditPath> {
     })
 }
 
-/// Returns whether a file has a value at a path of keys.
+/// Returns whether a file has a value at a path of keys; false for a path with a list item, and for a file with
+/// syntax errors.
 #[must_use]
 pub fn has_path(file: &EditableFile<'_>, path: &EditPath) -> bool {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));

@@ -1,4 +1,5 @@
-//! `ConfigLiteral`: a value to write, and its text in each syntax.
+//! `ConfigLiteral`: a value to write, and its notation in each syntax. In: a value; out: YAML or KDL, quoted
+//! and indented. Nothing here knows the file that it is written to, but for its indentation and line ending.
 
 use granit_parser::ScalarStyle;
 
@@ -7,10 +8,10 @@ use crate::config::syntax::quoting;
 use crate::model::address::Name;
 use crate::model::values::value::Value;
 
-/// Maximum width of a line with properties.
+/// Maximum width in bytes of a line with properties.
 const MAX_LINE_WIDTH: usize = 100;
 
-/// Value as a file writes it; texts may contain `$paths` and `${…}`.
+/// Value as a file writes it; strings may contain `$paths` and `${…}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigLiteral {
     /// The value `null`, which unsets an attribute.
@@ -19,7 +20,7 @@ pub enum ConfigLiteral {
     Boolean(bool),
     /// A number in decimal digits, as written.
     Number(Name),
-    /// A text; it may contain an expression.
+    /// A string, not quoted; it may contain an expression.
     Text(Name),
     /// Values of a list, in order.
     List(Vec<ConfigLiteral>),
@@ -28,7 +29,8 @@ pub enum ConfigLiteral {
 }
 
 impl ConfigLiteral {
-    /// Returns the literal that means a value; `None` for secrets and for unknown values.
+    /// Returns the literal that means a value, with dollars escaped; `None` for secrets and unknown values, at
+    /// any depth.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         Some(match value {
@@ -46,7 +48,7 @@ impl ConfigLiteral {
         })
     }
 
-    /// Returns a text literal that may contain expressions.
+    /// Returns a string literal that may contain expressions: dollars are not escaped.
     #[must_use]
     pub fn text(text: impl Into<Name>) -> Self {
         Self::Text(text.into())
@@ -69,7 +71,7 @@ impl ConfigLiteral {
     }
 }
 
-/// Returns a literal on one line of YAML.
+/// Returns a literal on one line of YAML; `flow`: it is inside brackets, where more characters need quotes.
 pub(super) fn yaml_inline(literal: &ConfigLiteral, flow: bool) -> String {
     let each = |literal: &ConfigLiteral| yaml_inline(literal, true);
     match literal {
@@ -120,7 +122,7 @@ pub(super) fn yaml_entry(
     }
 }
 
-/// Returns a collection as lines of YAML; the first without its indentation.
+/// Returns a collection as lines of YAML, indented by `indent`; the first line without its indentation.
 pub(super) fn yaml_lines(literal: &ConfigLiteral, indent: &str, layout: IndentStyle<'_>) -> String {
     let between = format!("{}{indent}", layout.end);
     match literal {
@@ -147,8 +149,8 @@ pub(super) fn kdl_word(literal: &ConfigLiteral) -> String {
     }
 }
 
-/// Returns the text after a node's name in KDL, with a leading space. `listed`: a single
-/// value here means a list.
+/// Returns what follows a node's name in KDL, with a leading space. `head` is the line so far; `listed`: a
+/// single value here means a list.
 pub(super) fn kdl_tail(
     head: &str,
     literal: &ConfigLiteral,
@@ -178,7 +180,7 @@ pub(super) fn kdl_tail(
     }
 }
 
-/// Scalars as properties while the line has room for them, the rest as a block.
+/// Returns a map in KDL: scalars as properties while the line has room for them, the rest as a block.
 fn kdl_map(head: &str, entries: &[(Name, ConfigLiteral)], indent: &str, layout: IndentStyle<'_>) -> String {
     if entries.is_empty() {
         return " {}".to_owned();
@@ -228,7 +230,8 @@ pub(super) fn has_parts(literal: &ConfigLiteral) -> bool {
     }
 }
 
-/// Returns a text in the quotes that another one had.
+/// Returns a string in the quotes that another one had; block scalars and plain ones are quoted only where
+/// needed.
 pub(super) fn quote_in_style(text: &str, style: ScalarStyle, flow: bool) -> String {
     match style {
         ScalarStyle::SingleQuoted if !text.chars().any(quoting::needs_escape) => quoting::yaml_single(text),

@@ -1,13 +1,13 @@
 //! Paths in environments' overrides that must follow a renamed address: `environments.prod.set: {
-//! shop.vm.web.plan: … }`.
+//! shop.vm.web.plan: … }`. Otherwise the override would name a path that does not exist.
 
 use super::request::{Edit, EditPath, EditableFile};
 use crate::config::syntax::parse_source::parse;
 use crate::model::address::Name;
 use crate::model::source::SourceId;
 
-/// Returns the edits that rename the paths of all overrides; `new` returns the new path,
-/// or `None` to keep it.
+/// Returns the edits that rename the paths of all overrides; `new` returns the new path, or `None` to keep it.
+/// Empty for a file with syntax errors.
 #[must_use]
 pub fn override_path_edits(file: &EditableFile<'_>, new: &dyn Fn(&str) -> Option<String>) -> Vec<Edit> {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));

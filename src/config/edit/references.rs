@@ -1,4 +1,5 @@
-//! References in texts: finds where `$a.b` and `${a.b.c}` name a path, and renames it.
+//! References in strings: finds where `$a.b` and `${a.b.c}` name a path, and renames it. Works on the source
+//! text of expressions, so that everything else in them stays as it is written.
 
 use std::ops::Range;
 
@@ -21,12 +22,13 @@ impl<'r> PathRenames<'r> {
         Self { pairs: pairs.iter().map(|(from, to)| (parts(from), parts(to))).collect() }
     }
 
-    /// Returns renames whose new text is an expression of any form, not only a dotted path.
+    /// Returns renames whose replacement is an expression of any form, not only a dotted path.
     pub(super) fn from_replacements(pairs: &'r [(Vec<&'r str>, String)]) -> Self {
         Self { pairs: pairs.iter().map(|(from, to)| (from.clone(), vec![to.as_str()])).collect() }
     }
 
-    /// Returns the new text of a dotted path; `None` if no rename applies.
+    /// Returns the new form of a dotted path; `None` if no rename applies. The first rename that applies
+    /// counts.
     pub(super) fn rename_path(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('.').collect();
         let (from, to) = self.pairs.iter().find(|(from, _)| parts.starts_with(from))?;
@@ -34,7 +36,7 @@ impl<'r> PathRenames<'r> {
     }
 }
 
-/// Returns a text after renaming its references; `None` if none of them changes. With `plain`, the text
+/// Returns a string after renaming its references; `None` if none of them changes. With `plain`, the string
 /// itself is a path.
 pub(super) fn redirect_text(
     text: &str,
@@ -72,7 +74,7 @@ pub(super) fn redirect_text(
     Ok(changed.then_some(out))
 }
 
-/// Returns an expression with its references led elsewhere.
+/// Returns an expression with its references renamed; `None` if none of them changes.
 fn redirect_expression(
     source: &str,
     renames: &PathRenames<'_>,
@@ -108,7 +110,8 @@ fn redirect_expression(
     Ok((copied > 0).then_some(out))
 }
 
-/// Returns how many steps of a chain a rename replaces, and the new steps.
+/// Returns how many steps of a chain a rename replaces, and the new steps; `None` if no rename applies. `end`
+/// is the offset after the chain.
 fn rename_chain(
     source: &str,
     chain: &[(&str, Range<usize>)],
@@ -165,7 +168,7 @@ fn parse_chain(source: &str, at: usize) -> Vec<(&str, Range<usize>)> {
     }
 }
 
-/// Returns one past the quote that closes the text which begins at an offset.
+/// Returns the offset after the quote that closes the string at an offset, or the end of the source.
 fn quoted_end(source: &str, at: usize) -> usize {
     let quote = source[at..].chars().next();
     let mut chars = source[at + 1..].char_indices();

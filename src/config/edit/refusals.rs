@@ -14,7 +14,7 @@ impl From<Diagnostic> for EditError {
     }
 }
 
-/// Returns the refusal for a text that does not parse, before or after the edit.
+/// Returns the refusal for a file that does not parse, before or after the edit.
 pub(super) fn unreadable_text(problem: Diagnostic) -> EditError {
     problem.into()
 }
@@ -36,7 +36,7 @@ pub(super) fn name_taken(name: &str, at: Span) -> EditError {
         .into()
 }
 
-/// Returns the refusal for a path that continues inside a value that is no map.
+/// Returns the refusal for a path that continues inside a value that is not a map.
 pub(super) fn no_map(at: Span) -> EditError {
     Diagnostic::error(codes::EDIT_MISSING, "nothing can be written below this value")
         .with_label(at, "this is not a map")
@@ -66,7 +66,8 @@ pub(super) fn computed_value(text: &str, at: Span) -> EditError {
         .into()
 }
 
-/// Returns the refusal for a value that is written elsewhere and shared through an alias.
+/// Returns the refusal for a value that is written elsewhere and shared through an alias; `at` is where, if
+/// that is known.
 pub(super) fn shared_value(through: Span, at: Option<Span>) -> EditError {
     let problem = Diagnostic::error(codes::EDIT_SHARED, "this value is shared")
         .with_label(through, "repeats a value that is defined elsewhere")
@@ -89,7 +90,7 @@ pub(super) fn unclear_index(at: Span) -> EditError {
         .into()
 }
 
-/// Returns the refusal for a new text that would not mean what was requested.
+/// Returns the refusal for a result that would not mean what was requested; `what` describes the request.
 pub(in crate::config) fn unexpected_result(what: &str) -> EditError {
     let detail = format!(
         "The edited file would not contain exactly the requested change ({what}), so the file was not changed."

@@ -1,4 +1,5 @@
-//! Edit requests: the file, the path, and the kind of change.
+//! Edit requests: the file, the path, and the kind of change; and where the schema expects a list, which
+//! decides how KDL is read and written.
 
 use std::fmt;
 
@@ -12,7 +13,7 @@ use crate::model::source::Source;
 /// A file to edit.
 #[derive(Clone, Copy)]
 pub struct EditableFile<'a> {
-    /// Text of the file, and its path, whose extension determines the syntax.
+    /// Content of the file, and its path, whose extension determines the syntax.
     pub source: &'a Source,
     /// All kinds: determines which keywords declare blocks, and where a single value is a list.
     pub registry: &'a Registry,
@@ -34,7 +35,8 @@ pub enum EditPathStep {
 /// One change to a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Sets a value: replaces the existing one, or adds an entry and its missing parents.
+    /// Sets a value: replaces the existing one, or adds an entry and its missing parents. A computed value is
+    /// refused.
     Set(EditPath, ConfigLiteral),
     /// Appends an item to a list, which is created if it does not exist. `moved`,
     /// `import` and `removed` are lists.
@@ -50,7 +52,7 @@ pub enum Edit {
 }
 
 impl EditPath {
-    /// Returns the path of a dotted text; numbers are keys.
+    /// Returns the path of a dotted string; numbers are keys, not list items.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         Self(text.split('.').map(|part| EditPathStep::Key(Name::new(part))).collect())
@@ -79,7 +81,7 @@ impl EditPath {
         self.0[step..].iter().map(key).collect()
     }
 
-    /// Returns the path without its last step.
+    /// Returns the path without its last step; the empty path has itself as its parent.
     pub(super) fn parent(&self) -> Self {
         self.first_steps(self.0.len().saturating_sub(1))
     }
@@ -108,7 +110,7 @@ impl fmt::Display for EditPath {
 }
 
 impl EditableFile<'_> {
-    /// Returns the syntax of the file, by its extension.
+    /// Returns the syntax of the file, by its extension; YAML for an unknown one.
     pub(super) fn syntax(&self) -> Syntax {
         syntax_of(&self.source.path).unwrap_or(Syntax::Yaml)
     }
@@ -124,8 +126,8 @@ impl EditableFile<'_> {
     }
 }
 
-/// Returns whether a single literal text at a path of keys means a list: KDL writes `for_each a` for one
-/// instance. A computed text may yield any list, so it does not.
+/// Returns whether a single literal string at a path of keys means a list: KDL writes `for_each a` for one
+/// instance. A computed string may yield any list, so it does not.
 pub(in crate::config) fn is_list_of_texts(keys: &[Name], text: &str) -> bool {
     let (Some(first), Some(last)) = (keys.first(), keys.last()) else { return false };
     let values = ["locals", "outputs", "vars", "environments"];

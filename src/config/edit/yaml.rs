@@ -1,4 +1,5 @@
-//! Edits of YAML: which bytes to replace.
+//! Edits of YAML: which bytes to replace. In: the file's bytes, its layout tree, its parsed content and an
+//! edit; out: patches of that file. Nothing is verified here; `apply` parses the result.
 
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ use crate::config::syntax::yaml::layout_tree::{YamlCollection, YamlContent, Yaml
 use crate::model::address::Name;
 use crate::model::source::{SourceId, Span};
 
-/// Editor of one YAML text.
+/// Editor of one YAML file.
 pub(super) struct YamlEditor<'t> {
     lines: CommentedText<'t>,
     tree: &'t YamlTree,
@@ -29,7 +30,7 @@ struct YamlItemPosition<'t> {
     holder: &'t YamlNode,
     collection: &'t YamlCollection,
     index: usize,
-    /// The collection is in brackets, or in one that is.
+    /// Whether the collection is in brackets, or inside another one that is.
     flow: bool,
 }
 
@@ -40,7 +41,7 @@ impl<'t> YamlItemPosition<'t> {
 }
 
 impl<'t> YamlEditor<'t> {
-    /// Returns an editor of a text.
+    /// Returns an editor of a file; `tree` is the layout of `text`.
     pub(super) fn new(text: &'t str, tree: &'t YamlTree, id: SourceId) -> Self {
         Self { lines: CommentedText { text, comments: &tree.comments }, tree, id }
     }
@@ -75,7 +76,11 @@ impl<'t> YamlEditor<'t> {
         byte_span(self.id, range.start, range.end)
     }
 
-    /// Returns the existing steps of a path, outermost first.
+    /// Returns the existing steps of a path, outermost first; fewer than the path has if it does not exist
+    /// whole.
+    ///
+    /// # Errors
+    /// When the path leads through an alias or a merge key: the value is written elsewhere.
     fn locate(
         &self,
         path: &EditPath,
@@ -428,7 +433,8 @@ impl<'t> YamlEditor<'t> {
         Ok(vec![TextPatch::new(key.at.clone(), text)])
     }
 
-    /// Renames the references in every scalar. The recursion is as deep as the tree, which is bounded.
+    /// Renames the references in every scalar. The recursion is as deep as the tree, whose depth the parser
+    /// limits.
     fn redirect_references(
         &self,
         node: &'t YamlNode,
@@ -467,7 +473,7 @@ impl<'t> YamlEditor<'t> {
         Ok(())
     }
 
-    /// Returns a scalar's new text in the style of the old one.
+    /// Returns a scalar's new form in the quoting style of the old one.
     fn rewrite_scalar(
         &self,
         at: &Range<usize>,
