@@ -1,5 +1,5 @@
 //! Normalized path below the root within which configuration is shared. It has no `.` and no `..`, so two
-//! spellings of one file are equal.
+//! spellings of one file are equal, and no path leaves the root.
 
 use std::path::PathBuf;
 
@@ -25,6 +25,9 @@ impl ConfigPath {
     }
 
     /// Resolves a written path relative to this directory.
+    ///
+    /// # Errors
+    /// When it is not plain, or leads above the root.
     pub(in crate::config) fn join(&self, path: &str) -> Result<Self, ConfigPathError> {
         let windows = path.as_bytes().get(1) == Some(&b':');
         if path.is_empty() || path.starts_with(['/', '~']) || path.contains(['\\', '\0']) || windows {
@@ -41,7 +44,7 @@ impl ConfigPath {
         Ok(Self(parts))
     }
 
-    /// Returns the directory that contains it.
+    /// Returns the directory that contains it; the root for the root.
     pub(in crate::config) fn parent(&self) -> Self {
         Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
     }
@@ -51,12 +54,12 @@ impl ConfigPath {
         self.0.last().map_or("", Name::as_str)
     }
 
-    /// Returns its path from the root.
+    /// Returns the path from the root; empty for the root.
     pub(in crate::config) fn path(&self) -> PathBuf {
         self.0.iter().map(Name::as_str).collect()
     }
 
-    /// Returns the path relative to a directory, with `..` where necessary.
+    /// Returns the path relative to a directory, with `..` where necessary; `.` for the directory itself.
     pub(in crate::config) fn seen_from(&self, directory: &Self) -> String {
         let shared = self.0.iter().zip(&directory.0).take_while(|(a, b)| a == b).count();
         let up = std::iter::repeat_n("..", directory.0.len() - shared);

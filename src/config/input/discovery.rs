@@ -1,6 +1,7 @@
 //! Discovery: which files of a directory belong to its stack, by their names.
 
-/// Returns whether a file of this name is part of the stack of its directory.
+/// Returns whether a file of this name is part of the stack of its directory: `stead.yaml`, `*.stead.yaml`, or
+/// the same with `.kdl`.
 #[must_use]
 pub fn is_stack_file(name: &str) -> bool {
     ["stead.yaml", "stead.kdl"].iter().any(|suffix| {
@@ -9,7 +10,8 @@ pub fn is_stack_file(name: &str) -> bool {
     })
 }
 
-/// Returns whether a file of this name contains tests of the stack of its directory.
+/// Returns whether a file of this name contains tests of the stack of its directory: `*.test.yaml` or
+/// `*.test.kdl`, not hidden.
 #[must_use]
 pub fn is_test_file(name: &str) -> bool {
     [".test.yaml", ".test.kdl"].iter().any(|suffix| {

@@ -1,5 +1,6 @@
 //! File access of a configuration: which files it may read besides the stack's own. All are below the stack's
-//! directory, and no link is followed.
+//! directory, and no link is followed. Configuration may come from others, so it must not read what
+//! its reader did not mean to give.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -9,12 +10,12 @@ use std::rc::Rc;
 use crate::config::types::relative_path::path_refusal;
 use crate::model::address::Name;
 
-/// Largest file that an expression may read.
+/// Largest file, in bytes, that an expression may read.
 const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// Files below the stack's directory. No path leaves it, and no link is followed.
 pub trait Files {
-    /// Reads a small file whole.
+    /// Reads a small file whole, by its path from the stack's directory.
     ///
     /// # Errors
     /// When it cannot be read, or is too large.
@@ -66,7 +67,7 @@ pub trait Files {
     }
 }
 
-/// A function that reads small files is enough where nothing else is needed.
+/// A function that reads small files is enough where no directory is listed and nothing is shared.
 impl<F: Fn(&Path) -> io::Result<Vec<u8>>> Files for F {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self(path)
@@ -100,7 +101,10 @@ pub enum DirectoryEntryKind {
     Special,
 }
 
-/// Reads a text file below the stack's directory.
+/// Reads a UTF-8 file below the stack's directory.
+///
+/// # Errors
+/// A message when the path must not be used, or when the file cannot be read, is too large or is not UTF-8.
 pub(in crate::config) fn read_text(files: &dyn Files, path: &str) -> Result<String, String> {
     if let Some(why) = path_refusal(path) {
         return Err(format!("`{path}` cannot be read: {why}"));

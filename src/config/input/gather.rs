@@ -1,5 +1,5 @@
 //! Gathering of all source files of a stack: its own files, included files and modules. In: the stack's own
-//! files. Out: one unit per stack or module. Each file and each directory is read once,
+//! files. Out: one unit per stack or module, the stack first. Each file and each directory is read once,
 //! however often it is named.
 
 use super::include::IncludedFiles;
@@ -16,7 +16,11 @@ use crate::model::graph::Graph;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, Sources, Span};
 
-/// Parses the stack's own files, and reads the files that they include and the modules that they use.
+/// Parses the stack's own files, and reads the files that they include and the modules that they use,
+/// transitively.
+///
+/// # Errors
+/// All problems of all files, if there is any.
 pub(in crate::config) fn gather_units(
     registry: Registry,
     sources: &mut Sources,
@@ -35,6 +39,9 @@ pub(in crate::config) fn gather_units(
 }
 
 /// Parses the stack's own files and the files that they include, but no modules.
+///
+/// # Errors
+/// All problems of these files, if there is any.
 pub(in crate::config) fn read_own_files(
     registry: Registry,
     sources: &mut Sources,
@@ -48,7 +55,7 @@ pub(in crate::config) fn read_own_files(
     }
 }
 
-/// Reads the first unit: the files that are there already, and those that they include.
+/// Reads the first unit: the stack's own files, which `sources` has already, and those that they include.
 fn read_stack(loader: &mut SourceUnitLoader<'_>) {
     let own: Vec<(_, Source)> = loader.sources.iter().map(|(id, source)| (id, source.clone())).collect();
     loader.read = own.len();
@@ -96,7 +103,7 @@ fn used_by(loader: &mut SourceUnitLoader<'_>, unit: usize) {
     }
 }
 
-/// Reads a directory as a module.
+/// Reads a directory as a module and returns the index of its unit; `None`, with a problem, if it is not one.
 fn read_module(loader: &mut SourceUnitLoader<'_>, place: &ConfigPath, span: Span) -> Option<usize> {
     let wrong = |detail: String| {
         Diagnostic::error(codes::MODULE, "this directory is not a module")
@@ -121,6 +128,7 @@ fn read_module(loader: &mut SourceUnitLoader<'_>, place: &ConfigPath, span: Span
         return None;
     }
     let module = loader.gathered.units.len();
+    // Before the module is read: it may use itself, which is reported as a cycle.
     loader.directories.insert(place.clone(), module);
     let mut unit = SourceUnit { place: place.clone(), ..SourceUnit::default() };
     let mut includes = IncludedFiles::default();
@@ -161,7 +169,7 @@ fn report_module_cycles(loader: &mut SourceUnitLoader<'_>) {
     }
 }
 
-/// Returns the `source` of a call.
+/// Returns the `source` of a module call; `None` if it has none, which is reported elsewhere.
 pub(in crate::config) fn source_of(call: &DocumentEntry) -> Option<&Node> {
     named_entries(&call.value)?.iter().find(|entry| entry.key == "source").map(|entry| &entry.value)
 }

@@ -1,4 +1,6 @@
-//! `include`: files of other directories that are read as if they were in the unit's directory.
+//! `include`: files of other directories that are read as if they were in the unit's directory. In: the files
+//! of a unit; out: more documents of it. A file is read once, and paths in it are relative to its own
+//! directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +15,8 @@ use crate::model::source::Span;
 /// The files of one unit, in the order of its documents.
 #[derive(Debug, Default)]
 pub(in crate::config) struct IncludedFiles {
-    /// For each file, which file includes it, and the span of that `include`.
+    /// For each file, the index of the file that includes it, and the span of that `include`; `None` for a file
+    /// of the directory itself.
     from: Vec<Option<(usize, Span)>>,
     known: BTreeMap<ConfigPath, usize>,
     failed: BTreeSet<ConfigPath>,
@@ -119,7 +122,7 @@ impl IncludedFiles {
     }
 }
 
-/// Returns the paths that a document includes.
+/// Returns the literal paths that a document includes; adds a problem for any other value.
 fn included_paths(document: &Document, problems: &mut Vec<Diagnostic>) -> Vec<Node> {
     let mut found = Vec::new();
     for entry in document.root.iter().filter(|entry| entry.key == "include") {

@@ -1,16 +1,16 @@
 //! Shorthand for collections of one attribute: `domains: [shop.example.com]` expands to `domains: {
-//! shop-example-com: { domain: shop.example.com } }`, so that each entry is a resource with
-//! an address of its own.
+//! shop-example-com: { domain: shop.example.com } }`, so that each entry is a resource with an address of its
+//! own.
 //!
-//! The tree is rewritten before any other phase reads it; spans still point at the plain values. At first
-//! an entry's key is its text. Once its value is known, the address is derived from the value, so that it
-//! does not depend on how the value is computed.
+//! The tree is rewritten before any other phase reads it; spans still point at the plain values. At first an
+//! entry's key is made of its source text. Once its value is known, the address is derived from the value, so
+//! that it does not depend on how the value is computed.
 
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue};
 use crate::model::address::Name;
 use crate::model::schema::{Kind, Registry};
 
-/// Writes out the plain entries of every block of a file.
+/// Expands the plain entries of every block of a file.
 pub(in crate::config) fn expand_list_shorthand(document: &mut Document, registry: &Registry) {
     for entry in &mut document.root {
         let Some(kind) = registry.top_level().find(|kind| kind.name == entry.key) else { continue };
@@ -77,8 +77,8 @@ pub(in crate::config) fn is_computed(entry: &DocumentEntry) -> bool {
     inner.is_some_and(|scalar| scalar.text.contains('$'))
 }
 
-/// Returns the address segment of a plain entry: its text without the part that the type implies
-/// (`$database.main` is `main`), with hyphens for illegal characters.
+/// Returns the address segment of a plain entry: its source text without the part that the type implies
+/// (`$database.main` is `main`), with hyphens for illegal characters. Empty if nothing of it is legal.
 pub(in crate::config) fn shorthand_key(text: &str, child: &Kind, attribute: &str) -> Name {
     use crate::model::schema::Type;
     let of = child.attribute(attribute).and_then(|attribute| match attribute.ty {

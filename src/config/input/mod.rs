@@ -1,4 +1,6 @@
-//! Files of a configuration: discovery, includes, units of stack and modules, and directories of sources.
+//! Files of a configuration: discovery, includes, units of stack and modules, and directories of sources. In:
+//! the stack's own files and access to others; out: parsed documents by unit. Shorthands are expanded here, so
+//! that no later phase sees them.
 
 pub(super) mod config_path;
 pub mod discovery;

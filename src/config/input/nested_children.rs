@@ -1,8 +1,9 @@
-//! Nested children: a child that is written in the block of an object to which it refers. Example:
-//! `projects: { shop: developer }` in an API key's block declares a member of the project `shop`, whose key
-//! is this API key and whose role is `developer`.
+//! Nested children: a child that is written in the block of an object to which it refers. Example: `projects: {
+//! shop: developer }` in an API key's block declares a member of the project `shop`, whose key is this API key
+//! and whose role is `developer`.
 //!
-//! The trees are rewritten before any other phase reads them; spans still point at what is written.
+//! The trees are rewritten before any other phase reads them; spans still point at the source. It runs after
+//! all files of a unit are parsed, as the parent's block may be in another file.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +23,13 @@ struct RelocatedChild {
     parent: DocumentEntry,
     /// Name of the block that contained it.
     block: Name,
-    /// Other keywords of the containing block that also apply to its children.
+    /// Entries that the child gets from the containing block: its `when` or `for_each`, and the reference to
+    /// it.
     words: Vec<DocumentEntry>,
 }
 
-/// Moves nested children to the blocks of their parents. Returns the problems of
-/// those that cannot be moved.
+/// Moves nested children to the blocks of their parents. Returns the problems of those that cannot be moved;
+/// empty if all were.
 pub(in crate::config) fn expand_nested_children(
     documents: &mut [Document],
     registry: &Registry,
@@ -159,7 +161,7 @@ fn ensure_child_entries<'n>(
     entries.iter_mut().find(|entry| entry.key == key).and_then(|entry| map_entries_mut(&mut entry.value))
 }
 
-/// Returns the entries of a map; nothing at all is a map without entries.
+/// Returns the entries of a map, in which a null or empty value is converted first; `None` for any other value.
 fn map_entries_mut(node: &mut Node) -> Option<&mut Vec<DocumentEntry>> {
     if matches!(node.value, NodeValue::Null | NodeValue::Bare) {
         node.value = NodeValue::Mapping(Vec::new());

@@ -11,7 +11,10 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, SourceId};
 
-/// Parses one file, or returns its cached document.
+/// Parses one file by its extension, or returns its cached document, and expands list shorthands.
+///
+/// # Errors
+/// The problems of a file that does not parse, or whose extension is of neither syntax.
 pub(in crate::config) fn parse_document(
     registry: &Registry,
     id: SourceId,

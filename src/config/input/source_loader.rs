@@ -1,4 +1,5 @@
-//! Reading of single files for a stack: limits, the budget of aliases, and paths that stay below the root.
+//! Reading of single files for a stack: limits, the budget of aliases, and paths that stay below the root. In:
+//! paths; out: parsed documents, with all problems collected. No file outside of the root is read.
 
 use std::collections::BTreeMap;
 
@@ -28,11 +29,11 @@ pub(in crate::config) struct SourceUnit {
     pub(in crate::config) place: ConfigPath,
     /// Parsed files of the unit.
     pub(in crate::config) documents: Vec<Document>,
-    /// Path of each document.
+    /// Path of each document, in the same order.
     pub(in crate::config) files: Vec<ConfigPath>,
 }
 
-/// All source files of a stack, parsed.
+/// All source files of a stack, parsed, by unit.
 #[derive(Debug, Default)]
 pub(in crate::config) struct SourceUnits {
     /// The stack itself, followed by the modules.
@@ -54,7 +55,7 @@ pub(in crate::config) struct SourceUnitLoader<'g> {
     pub(in crate::config) gathered: SourceUnits,
     /// Problems found so far.
     pub(in crate::config) problems: Vec<Diagnostic>,
-    /// Cache of parsed files, if the caller keeps one.
+    /// Cache of parsed files; `None` if the caller keeps none.
     pub(super) trees: Option<&'g ParseCache>,
     pub(super) directories: BTreeMap<ConfigPath, usize>,
     pub(super) uses: Vec<(usize, usize, Span)>,
@@ -81,7 +82,8 @@ impl<'g> SourceUnitLoader<'g> {
         }
     }
 
-    /// Reads and parses a file. `None` when that fails; the problem is reported.
+    /// Reads and parses a file. `None` when that fails; the problem is reported. A file with errors is also a
+    /// source, so that its diagnostics can show it.
     pub(in crate::config) fn open_file(&mut self, place: &ConfigPath, span: Span) -> Option<Document> {
         if self.is_over {
             return None;
@@ -148,7 +150,8 @@ impl<'g> SourceUnitLoader<'g> {
         !self.is_over
     }
 
-    /// Returns a path as the user would type it.
+    /// Returns a path as the user would type it: relative to the directory of the stack's files as they were
+    /// named.
     pub(super) fn display_path(&self, place: &ConfigPath) -> String {
         let here = ConfigPath::new(self.files.path_from_root());
         let first = self.sources.iter().next().map(|(_, source)| source.path.clone()).unwrap_or_default();
@@ -167,7 +170,7 @@ impl<'g> SourceUnitLoader<'g> {
         format!("{rooted}{}", parts.join("/"))
     }
 
-    /// Resolves a written path relative to a directory; reports a path that is refused.
+    /// Resolves a written path relative to a directory; `None` if it is refused, which is reported.
     pub(in crate::config) fn follow_path(&mut self, from: &ConfigPath, node: &Node) -> Option<ConfigPath> {
         let path = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let away = match from.join(path) {

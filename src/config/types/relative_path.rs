@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path};
 
-/// Returns why a path must not be used; `None` when it may.
+/// Returns why a path must not be used, as a clause; `None` when it may.
 pub(in crate::config) fn path_refusal(path: &str) -> Option<&'static str> {
     if path.is_empty() || path.contains('\0') {
         return Some("the path is empty or holds a NUL character");

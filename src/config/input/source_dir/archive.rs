@@ -15,10 +15,10 @@ use super::error::SourceError;
 use super::tree::{SourceEntry, SourceEntryKind, SourceTree};
 use crate::config::input::files::Files;
 
-/// Maximum size in bytes of an archive that the service accepts.
+/// Maximum size in bytes of an archive (Limits: app source archive).
 pub const MAX_ARCHIVE_BYTES: u64 = 100_000_000;
 
-/// A piece is handed out once it has so many bytes, or so many were read for it.
+/// A chunk is returned once it has so many bytes, or once so many were read for it.
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Modification time of every entry, for reproducibility: the year 2000, because some formats
@@ -29,7 +29,7 @@ const MODIFIED_UNIX_SECS: u64 = 946_684_800;
 /// control while input is read.
 pub struct SourceArchive<'f> {
     contents: SourceTreeReader<'f>,
-    /// `None` once the last piece was handed out.
+    /// `None` once the last chunk was returned, or after an error.
     tarball: Option<Builder<GzEncoder<Vec<u8>>>>,
     packed: u64,
     most: u64,
@@ -37,7 +37,7 @@ pub struct SourceArchive<'f> {
 }
 
 impl<'f> SourceArchive<'f> {
-    /// Starts to pack a tree; file contents are read as chunks are requested.
+    /// Creates an archive of a tree; files are read as chunks are requested.
     #[must_use]
     pub fn new(files: &'f dyn Files, tree: SourceTree) -> Self {
         // 255 means an unknown operating system, so that the bytes do not depend on this one.

@@ -1,4 +1,5 @@
-//! Sequential reader of a tree's files, which computes the digest as it reads.
+//! Sequential reader of a tree's files, which computes the digest as it reads. The digest and the archive share
+//! it, so that both see the same bytes.
 
 use std::io::{self, Read};
 
@@ -58,7 +59,8 @@ impl<'f> SourceTreeReader<'f> {
         Ok(Some(SourceTreePart::Entry(entry)))
     }
 
-    /// Reads the next bytes of the open file. A size other than the listed one means that the file changed.
+    /// Reads the next bytes of the open file. A size other than the listed one means that the file changed: the
+    /// archive's header has the listed size already.
     fn go_on(&mut self) -> Result<SourceTreePart<'_>, SourceError> {
         let entry = &self.tree.entries[self.next - 1];
         let path = self.tree.root.join(&entry.path);

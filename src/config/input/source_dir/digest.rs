@@ -1,4 +1,5 @@
-//! Digest of a directory: over names, modes and contents, so that it does not depend on the archive format.
+//! Digest of a directory: over names, modes and contents, so that it does not depend on the archive format. A
+//! plan contains it, and the upload is refused if it differs.
 
 use super::archive::{MAX_ARCHIVE_BYTES, SourceArchive};
 use super::contents::SourceTreeReader;
@@ -18,7 +19,7 @@ pub fn directory_digest(files: &dyn Files, tree: SourceTree) -> Result<String, S
     at_most(files, tree, MAX_ARCHIVE_BYTES)
 }
 
-/// Returns the digest for an archive of at most `most` bytes.
+/// Returns the digest of a tree whose archive has at most `most` bytes.
 pub(super) fn at_most(files: &dyn Files, tree: SourceTree, most: u64) -> Result<String, SourceError> {
     let frames = ENTRY_OVERHEAD_BYTES.saturating_mul(tree.entries.len() as u64);
     if tree.size().saturating_add(frames) > most {

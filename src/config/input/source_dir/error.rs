@@ -5,8 +5,8 @@ use std::{fmt, io};
 
 use thiserror::Error;
 
-/// Reason why a directory cannot be uploaded. The texts contain file names unescaped: the
-/// caller escapes them before display.
+/// Reason why a directory cannot be uploaded. The messages contain file names unescaped: the caller escapes
+/// them before display.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SourceError {
     /// A file or directory cannot be read.
@@ -14,7 +14,7 @@ pub enum SourceError {
     Unreadable {
         /// Path of the file or directory.
         path: String,
-        /// Reason, as text for the message.
+        /// Reason, as a clause for the message.
         why: String,
     },
     /// The directory has no files to upload.
@@ -45,12 +45,12 @@ pub enum SourceError {
     /// A line of the ignore file is no pattern.
     #[error("line {line} of `{IGNORE_FILE}` is not a pattern: {why}")]
     Pattern {
-        /// Which, counted from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Reason, as text for the message.
+        /// Reason, as a clause for the message.
         why: String,
     },
-    /// A file became shorter, longer or another while it was read.
+    /// A file changed its size, or was replaced, while it was read.
     #[error("`{0}` changed while it was read")]
     Changed(String),
     /// The files differ from those that the plan was made with.
@@ -59,7 +59,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// Returns what the user can do about the error.
+    /// Returns what the user can do about the error, as a clause; `None` where the error itself says it.
     #[must_use]
     pub fn help(&self) -> Option<String> {
         match self {
@@ -84,7 +84,7 @@ impl SourceError {
     }
 }
 
-/// Returns a path for a message.
+/// Returns a path for a message, not escaped; bytes that are not UTF-8 are replaced.
 pub(super) fn display_source_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
@@ -106,5 +106,5 @@ impl fmt::Display for LargestFiles {
 /// Name of the file with patterns of files to leave out.
 pub(super) const IGNORE_FILE: &str = ".steadignore";
 
-/// Maximum number of files and directories in one tree.
+/// Maximum number of files and directories in one tree, ignored ones included.
 pub(super) const MAX_ENTRIES: usize = 100_000;

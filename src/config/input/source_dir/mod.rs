@@ -1,4 +1,6 @@
-//! Directory of sources to upload: which files belong to it, its digest, and its archive.
+//! Directory of sources to upload (Request source upload URL): which files belong to it, its digest, and its
+//! archive. In: a directory below the stack's; out: the same digest and the same archive bytes for the same
+//! files on every machine.
 
 mod archive;
 mod contents;

@@ -17,10 +17,10 @@ use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
 /// Names that are never uploaded, at any depth.
 const ALWAYS_IGNORED: &[&str] = &[".git", ".stead"];
 
-/// Maximum number of bytes of the ignore file that are read.
+/// Maximum number of bytes of the ignore file that are read; the rest is ignored.
 const MAX_PATTERN_BUDGET: u64 = 1 << 20;
 
-/// Largest files that a message names.
+/// Maximum number of large files that a message names.
 const MAX_NAMED_FILES: usize = 5;
 
 /// Files of a directory, sorted by name.
@@ -48,10 +48,10 @@ pub(super) enum SourceEntryKind {
 }
 
 impl SourceTree {
-    /// Lists a directory below the stack's directory.
+    /// Lists a directory below the stack's directory, recursively.
     ///
     /// # Errors
-    /// When it cannot be read, or holds what cannot be uploaded.
+    /// When it cannot be read, has no file or too many, or contains something that cannot be uploaded.
     pub fn read(files: &dyn Files, directory: &str) -> Result<Self, SourceError> {
         let mut tree = Self { root: normalize_path(directory), entries: Vec::new() };
         let ignored = read_ignore_rules(files, &tree.root)?;
@@ -81,8 +81,8 @@ impl SourceTree {
         Ok(tree)
     }
 
-    /// Returns whether a file, by its path from the stack's directory, would be part
-    /// of the tree of `directory`.
+    /// Returns whether a file, by its path from the stack's directory, would be part of the tree of `directory`
+    /// if it existed.
     ///
     /// # Errors
     /// When the ignore file cannot be read.
@@ -156,7 +156,7 @@ impl SourceEntry {
     }
 }
 
-/// Returns a path without parts that mean nothing.
+/// Returns a path without its `.` components.
 fn normalize_path(path: &str) -> PathBuf {
     Path::new(path).components().filter(|part| *part != Component::CurDir).collect()
 }
