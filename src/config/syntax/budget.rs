@@ -1,5 +1,6 @@
-//! Memory limits for parsed files. `ValueBudget` counts the values of one file. Repetition by aliases is charged
-//! to the stack's `Budget`, so that memory stays proportional to the size of the text.
+//! Memory limits for parsed files. `ValueBudget` counts the values of one file. Repetition by aliases is
+//! charged to the stack's `Budget`, so that memory stays proportional to the size of the files: a few lines of
+//! nested aliases can mean millions of values.
 
 use super::document::{Document, DocumentEntry, Node, NodeValue};
 use super::limits::MAX_NODES;
@@ -11,10 +12,10 @@ use crate::model::source::{Source, Span};
 /// Number of values that a file may produce in addition to ten per byte: small files may repeat values freely.
 const BASE_VALUES: usize = 100_000;
 
-/// Values that a large file may repeat: more than a stack may.
+/// Number of values that a large file may produce in addition to one per byte: more than a stack may repeat.
 const MAX_REPEATED: usize = 600_000;
 
-/// Budget charge of a repeated node: it is larger than a value, and an editor keeps two copies.
+/// Budget charge, in nodes, of a repeated node: it is larger than a value, and an editor keeps two copies.
 const REPEATED_NODES: usize = 4;
 
 /// Returns the problem of the value that does not fit into the stack's budget any more.
@@ -35,13 +36,13 @@ pub(in crate::config) struct ValueBudget {
 }
 
 impl ValueBudget {
-    /// Returns the limit for a text of `bytes` bytes.
+    /// Returns the limit for a file of `bytes` bytes.
     pub(in crate::config) fn new(bytes: usize) -> Self {
         let most = bytes.saturating_add(MAX_REPEATED).min(MAX_NODES);
         Self { left: bytes.saturating_mul(10).saturating_add(BASE_VALUES).min(most) }
     }
 
-    /// Subtracts `values`; returns false when the remainder does not suffice.
+    /// Subtracts `values`; returns false, and subtracts nothing, when the remainder does not suffice.
     pub(in crate::config) fn try_spend(&mut self, values: usize) -> bool {
         let left = self.left.checked_sub(values);
         self.left = left.unwrap_or(self.left);
@@ -50,6 +51,9 @@ impl ValueBudget {
 }
 
 /// Adds a file's allowance to the stack's budget, and charges the repetition by its aliases.
+///
+/// # Errors
+/// The diagnostic at the alias that exceeds the budget.
 pub(in crate::config) fn charge_repeated(
     budget: &Budget,
     source: &Source,
@@ -73,7 +77,7 @@ pub(in crate::config) fn charge_repeated(
     Ok(())
 }
 
-/// Charges a copy of a node.
+/// Charges a copy of a node and everything inside it.
 pub(in crate::config) fn charge_node(budget: &Budget, node: &Node) -> Result<(), BudgetExceeded> {
     budget.charge_nodes(REPEATED_NODES)?;
     match &node.value {

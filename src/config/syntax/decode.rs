@@ -1,4 +1,5 @@
-//! Decoding of bytes to text before any parser: checks size, encoding and control characters.
+//! Decoding of bytes to UTF-8 before any parser: checks size, encoding and control characters, so that both
+//! parsers and every message see the same lines and columns.
 
 use super::limits::{CONTROL_CHARACTER, NOT_UTF8, TOO_LARGE, byte_span};
 use crate::model::diagnostic::Diagnostic;
@@ -11,7 +12,7 @@ pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// Number of bytes of an undecodable file that are kept, to show the location.
 const MAX_EXCERPT_BYTES: usize = 4096;
 
-/// Bytes that are no configuration text.
+/// Bytes that cannot be a configuration file.
 #[derive(Debug)]
 pub struct DecodeError {
     /// Displayable text up to the end of the bad line, with U+FFFD for invalid bytes. In a `Source` of this
@@ -40,7 +41,7 @@ pub fn check_size(id: SourceId, bytes: u64) -> Result<(), Box<Diagnostic>> {
 ///
 /// # Errors
 /// Too large, not UTF-8, a control character, or a line that ends with a carriage return alone; the first of
-/// these, with its place.
+/// these, with its location.
 pub fn decode_utf8(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<DecodeError>> {
     if let Err(diagnostic) = check_size(id, bytes.len() as u64) {
         return Err(Box::new(DecodeError { shown: String::new(), diagnostic: *diagnostic }));
@@ -66,7 +67,7 @@ pub fn decode_utf8(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<DecodeErr
     }
 }
 
-/// Returns the offset of the first carriage return that no line feed follows.
+/// Returns the offset of the first carriage return that no line feed follows; `None` if there is none.
 fn lone_return(bytes: &[u8]) -> Option<usize> {
     let alone = |at: &usize| bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
     (0..bytes.len()).find(alone)
@@ -121,7 +122,7 @@ fn carriage_return(id: SourceId, text: &str, at: usize) -> Box<DecodeError> {
     Box::new(DecodeError { shown: text_through_line(text.as_bytes(), at), diagnostic })
 }
 
-/// Line and column (from 1, in characters) of an offset before which all is UTF-8.
+/// Returns the line and column (from 1, in characters) of an offset before which all bytes are UTF-8.
 fn line_and_column(bytes: &[u8], at: usize) -> (usize, usize) {
     let before = bytes.get(..at).unwrap_or_default();
     let line = before.split(|byte| *byte == b'\n').count();
@@ -130,7 +131,8 @@ fn line_and_column(bytes: &[u8], at: usize) -> (usize, usize) {
     (line, column)
 }
 
-/// The text up to the end of the line of an offset.
+/// Returns the bytes up to the end of the line of an offset as a string, of that line at most
+/// `MAX_EXCERPT_BYTES` after the offset.
 fn text_through_line(bytes: &[u8], at: usize) -> String {
     let rest = bytes.get(at..).unwrap_or_default();
     let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()).min(MAX_EXCERPT_BYTES);

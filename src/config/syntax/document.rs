@@ -20,7 +20,7 @@ pub struct Document {
 /// The syntax of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Syntax {
-    /// YAML 1.2, core text forms.
+    /// YAML 1.2, core schema.
     Yaml,
     /// KDL version 2, with named nodes.
     Kdl,
@@ -42,9 +42,9 @@ pub struct DocumentEntry {
 pub struct Node {
     /// Content of the value, not typed yet.
     pub value: NodeValue,
-    /// Span of the value; for an alias, the span of the anchored text.
+    /// Span of the value; for an alias, the span of the anchored value.
     pub span: Span,
-    /// Span of the alias or merge key through which the value was reached.
+    /// Span of the alias or merge key through which the value was reached; `None` for a value in its own place.
     pub through: Option<Span>,
 }
 
@@ -56,7 +56,7 @@ pub enum NodeValue {
     /// A KDL node with no argument, property or block: `reporting` in `users { reporting }`. The schema
     /// decides whether it is an empty map, an empty list or an error.
     Bare,
-    /// A single word, number or text.
+    /// A keyword, number or string.
     Scalar(Scalar),
     /// A YAML sequence, or a KDL node with several arguments.
     Sequence(Vec<Node>),
@@ -64,10 +64,10 @@ pub enum NodeValue {
     Mapping(Vec<DocumentEntry>),
 }
 
-/// Unescaped text of a scalar, with its original form.
+/// Unescaped string of a scalar, with its original form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scalar {
-    /// Text without quotes and escapes.
+    /// The string without quotes and escapes.
     pub text: Name,
     /// Form in the source, which limits the possible types.
     pub form: ScalarForm,
@@ -89,7 +89,7 @@ pub enum ScalarForm {
 }
 
 impl Node {
-    /// Returns the entries of a mapping (none for a bare KDL node).
+    /// Returns the entries of a mapping (none for a bare KDL node); `None` for any other content.
     #[must_use]
     pub fn entries(&self) -> Option<&[DocumentEntry]> {
         match &self.value {
@@ -116,13 +116,14 @@ pub(in crate::config) fn shift_span(span: &mut Span, from: u32, delta: i64) {
     }
 }
 
-/// Returns an offset after a text change of `delta` bytes before it.
+/// Returns an offset after a change of the file that adds `delta` bytes before it; `u32::MAX` if it does not
+/// fit.
 pub(in crate::config) fn shift_offset(at: u32, delta: i64) -> u32 {
     u32::try_from(i64::from(at) + delta).unwrap_or(u32::MAX)
 }
 
 impl DocumentEntry {
-    /// Moves all spans at or after an offset.
+    /// Moves all spans at or after an offset by `delta` bytes.
     pub(in crate::config) fn shift(&mut self, from: u32, delta: i64) {
         shift_span(&mut self.key_span, from, delta);
         self.value.shift(from, delta);
@@ -130,7 +131,8 @@ impl DocumentEntry {
 }
 
 impl Node {
-    /// Moves all spans at or after an offset. The recursion is as deep as the tree, which is bounded.
+    /// Moves all spans at or after an offset by `delta` bytes. The recursion is as deep as the tree, whose
+    /// depth the parser limits.
     pub(in crate::config) fn shift(&mut self, from: u32, delta: i64) {
         shift_span(&mut self.span, from, delta);
         if let Some(through) = &mut self.through {
@@ -144,7 +146,8 @@ impl Node {
     }
 }
 
-/// Returns the entries of a block; nothing at all is a block without entries.
+/// Returns the entries of a block; an empty or null value is a block without entries. `None` for any other
+/// value.
 pub(in crate::config) fn named_entries(node: &Node) -> Option<&[DocumentEntry]> {
     if node.value == NodeValue::Null { Some(&[]) } else { node.entries() }
 }

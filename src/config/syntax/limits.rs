@@ -1,4 +1,5 @@
-//! Common parts of both parsers: error codes and limits.
+//! Common parts of both parsers: error codes, limits, spans and the diagnostics that both report. A code never
+//! changes its meaning.
 
 use std::path::Path;
 
@@ -6,7 +7,7 @@ use super::document::Syntax;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
 
-/// Maximum nesting of a file, which bounds the call stack of every tree traversal.
+/// Maximum nesting of a file, which limits the call stack of every tree traversal.
 pub const MAX_DEPTH: usize = 64;
 
 /// Maximum number of values in one file, including those that aliases repeat. It bounds memory and time:
@@ -50,13 +51,13 @@ pub const MISSING_SPACE: &str = "S0117";
 pub const INDENTATION: &str = "S0118";
 /// YAML: value with a tag, such as `!!str`.
 pub const TAG: &str = "S0119";
-/// YAML: key that is no plain text.
+/// YAML: key that is not a string.
 pub const KEY: &str = "S0120";
 /// YAML: more than one document in a file.
 pub const DOCUMENTS: &str = "S0121";
 /// YAML: alias without its anchor.
 pub const ALIAS: &str = "S0122";
-/// YAML: merge of what is no mapping.
+/// YAML: merge of a value that is not a mapping.
 pub const MERGE: &str = "S0123";
 /// YAML: text after a closing quote, or an escape that does not exist.
 pub const QUOTING: &str = "S0124";
@@ -90,7 +91,7 @@ pub const TEXT: &str = "S0141";
 pub const BRACE: &str = "S0142";
 /// KDL: list items beside keys.
 pub const MIXED_LIST: &str = "S0143";
-/// KDL: a number that is none.
+/// KDL: a number that is infinite or not a number.
 pub const NOT_FINITE: &str = "S0144";
 
 /// Every code of this module's messages with its meaning, in order.
@@ -135,7 +136,7 @@ pub const CODES: &[(&str, &str)] = &[
     (NOT_FINITE, "A KDL number is infinite or not a number."),
 ];
 
-/// Returns the syntax that a path's ending names.
+/// Returns the syntax that a path's extension names; `None` for any other extension.
 #[must_use]
 pub fn syntax_of(path: &str) -> Option<Syntax> {
     let ending = Path::new(path).extension()?;
@@ -148,7 +149,7 @@ pub fn syntax_of(path: &str) -> Option<Syntax> {
     }
 }
 
-/// Returns a span of byte offsets; a source never reaches 4 GiB.
+/// Returns a span of byte offsets. A source never reaches 4 GiB, so an offset that does not fit is clamped.
 pub(in crate::config) fn byte_span(source: SourceId, start: usize, end: usize) -> Span {
     let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
     Span { source, start: clamp(start), end: clamp(end.max(start)) }

@@ -15,8 +15,11 @@ use crate::model::source::{Source, SourceId};
 pub struct ParseCache(RefCell<BTreeMap<String, (Arc<str>, Document)>>);
 
 impl ParseCache {
-    /// Returns the document of a file: from the cache, updated if possible, else by `parse`. `is_kind` is
-    /// the predicate of the KDL parser.
+    /// Returns the document of a file: from the cache, updated if possible, else by `parse`. `is_kind` is the
+    /// predicate of the KDL parser.
+    ///
+    /// # Errors
+    /// Those of `parse`; the cache then keeps the last version that could be parsed.
     pub(in crate::config) fn cached_document(
         &self,
         id: SourceId,

@@ -1,17 +1,18 @@
-//! Quoting of words and texts in each syntax: without quotes where no other meaning is possible.
+//! Quoting of strings in each syntax: without quotes where no other meaning is possible. Invariant: parsing the
+//! result gives the same string.
 
-/// Words that some version of YAML reads as something other than text.
+/// Words that some version of YAML reads as something other than a string.
 const YAML_WORDS: &[&str] = &["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
 
-/// Words that KDL treats as a misspelt keyword.
+/// Words that KDL treats as a misspelled keyword.
 const KDL_WORDS: &[&str] = &["true", "false", "null", "inf", "nan"];
 
-/// Returns a text as YAML; `flow` means inside brackets.
+/// Returns a string as YAML; `flow` means inside brackets.
 pub(in crate::config) fn quote_yaml(text: &str, flow: bool) -> String {
     if is_yaml_plain(text, flow) { text.to_owned() } else { yaml_quoted(text) }
 }
 
-/// Returns whether a text needs no quotes in YAML.
+/// Returns whether a string needs no quotes in YAML. It errs on the side of quotes.
 fn is_yaml_plain(text: &str, flow: bool) -> bool {
     let Some(first) = text.chars().next() else { return false };
     let begins = match first {
@@ -37,7 +38,7 @@ fn is_yaml_plain(text: &str, flow: bool) -> bool {
         && !YAML_WORDS.contains(&text.to_ascii_lowercase().as_str())
 }
 
-/// Returns a text in YAML's quotes: double ones, unless single ones need no escapes.
+/// Returns a string in YAML's quotes: double ones, unless single ones need no escapes.
 pub(in crate::config) fn yaml_quoted(text: &str) -> String {
     if text.contains(['"', '\\']) && !text.chars().any(needs_escape) {
         yaml_single(text)
@@ -46,17 +47,17 @@ pub(in crate::config) fn yaml_quoted(text: &str) -> String {
     }
 }
 
-/// Returns a text of one line in single quotes.
+/// Returns a string of one line in single quotes.
 pub(in crate::config) fn yaml_single(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Returns the text as a double-quoted YAML scalar, with escapes where necessary.
+/// Returns a string in YAML's double quotes, with escapes where necessary.
 pub(in crate::config) fn yaml_double(text: &str) -> String {
     escape_text(text, |c| format!("\\U{:08X}", u32::from(c)))
 }
 
-/// Returns a text in double quotes; `code` writes a character that neither language shows.
+/// Returns a string in double quotes; `code` writes a character that neither language shows.
 fn escape_text(text: &str, code: impl Fn(char) -> String) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -81,7 +82,7 @@ pub(in crate::config) fn needs_escape(c: char) -> bool {
         || matches!(c, '\u{feff}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns a text as KDL writes it.
+/// Returns a string as KDL, in quotes where necessary.
 pub(in crate::config) fn quote_kdl(text: &str) -> String {
     let plain = text.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$'))
         && text.bytes().all(|b| {
@@ -91,7 +92,7 @@ pub(in crate::config) fn quote_kdl(text: &str) -> String {
     if plain { text.to_owned() } else { kdl_quoted(text) }
 }
 
-/// Returns a text in KDL's quotes.
+/// Returns a string in KDL's quotes: a raw string if it has quotes or backslashes.
 pub(in crate::config) fn kdl_quoted(text: &str) -> String {
     if text.contains(['"', '\\'])
         && !text.chars().any(needs_escape)
@@ -103,7 +104,7 @@ pub(in crate::config) fn kdl_quoted(text: &str) -> String {
     escape_text(text, |c| format!("\\u{{{:x}}}", u32::from(c)))
 }
 
-/// Returns a number in a form that both syntaxes have, if that is possible.
+/// Returns a number in a form that both syntaxes have; unchanged if there is none.
 pub(in crate::config) fn normalize_number(text: &str) -> String {
     if !text.contains(|c: char| c.is_ascii_digit()) {
         return text.to_owned();
@@ -134,7 +135,7 @@ pub(in crate::config) fn is_number(text: &str) -> bool {
     number && exponent
 }
 
-/// Returns a text short enough for a message.
+/// Returns the first 60 characters of a string, for a message.
 pub(in crate::config) fn shorten_for_message(text: &str) -> String {
     let mut short: String = text.chars().take(60).collect();
     if short.len() < text.len() {

@@ -1,4 +1,5 @@
-//! Types as which a scalar may be read, whatever its form.
+//! Types as which a scalar may be read, whatever its form: two scalars of one class and one string mean the
+//! same in both syntaxes.
 
 use super::document::{Scalar, ScalarForm};
 use super::quoting;
@@ -6,7 +7,7 @@ use super::quoting;
 /// Types as which a scalar may be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::config) enum ScalarClass {
-    /// Readable as text only.
+    /// A string only.
     Text,
     Number,
     /// Either of `true` and `false`.

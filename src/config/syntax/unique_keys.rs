@@ -16,7 +16,7 @@ pub(in crate::config) struct UniqueKeys {
 }
 
 impl UniqueKeys {
-    /// Returns the position of a key.
+    /// Returns the position of a key; `None` if it does not exist.
     pub(in crate::config) fn position(&self, key: &str) -> Option<usize> {
         if self.index.is_empty() {
             self.entries.iter().position(|entry| entry.key == key)
@@ -25,12 +25,12 @@ impl UniqueKeys {
         }
     }
 
-    /// Returns the entry of a key.
+    /// Returns the entry of a key; `None` if it does not exist.
     pub(in crate::config) fn get(&self, key: &str) -> Option<&DocumentEntry> {
         self.entries.get(self.position(key)?)
     }
 
-    /// Appends an entry whose key does not exist yet.
+    /// Appends an entry. The caller has checked that its key does not exist yet.
     pub(in crate::config) fn push(&mut self, entry: DocumentEntry) {
         if !self.index.is_empty() {
             self.index.insert(entry.key.clone(), self.entries.len());
@@ -45,7 +45,7 @@ impl UniqueKeys {
         &self.entries
     }
 
-    /// Returns the entries by value.
+    /// Returns the entries in the order written.
     pub(in crate::config) fn into_entries(self) -> Vec<DocumentEntry> {
         self.entries
     }

@@ -1,4 +1,6 @@
-//! Conversion of KDL nodes to the same tree that YAML yields.
+//! Conversion of KDL nodes to the same tree that YAML yields. In: nodes as the grammar yields them; out:
+//! entries by keyword, with problems of names, lists and duplicates. `vpc main { … }` becomes the entry `main`
+//! below `vpc`.
 
 use std::collections::HashMap;
 
@@ -26,7 +28,7 @@ pub(super) struct RawKdlNode {
     pub(super) properties: UniqueKeys,
     /// Child nodes between braces.
     pub(super) block: Option<KdlBlockContent>,
-    /// From the first property or brace to the last.
+    /// Span from the first property or brace to the last; `None` if the node has neither.
     pub(super) body: Option<Span>,
     /// Whether the node is commented out.
     pub(super) dropped: bool,
@@ -95,7 +97,7 @@ impl KdlBlockContent {
     }
 }
 
-/// Adds an entry; reports a duplicate key.
+/// Adds an entry, or reports a duplicate key and keeps the first.
 fn insert_unique(entries: &mut UniqueKeys, entry: DocumentEntry, problems: &mut Vec<Diagnostic>) {
     match entries.get(&entry.key) {
         Some(first) => told_once(problems, duplicate_key(&entry.key, first.key_span, entry.key_span)),
@@ -124,7 +126,7 @@ fn nested_node(mut raw: RawKdlNode, problems: &mut Vec<Diagnostic>) -> Node {
     Node { value, span, through: None }
 }
 
-/// The only argument of a node: a list of one, where a list is wanted.
+/// Marks the only argument of a node: it is a list of one, where a list is expected.
 fn mark_sole_argument(value: NodeValue) -> NodeValue {
     match value {
         NodeValue::Scalar(mut scalar) => {
@@ -135,7 +137,7 @@ fn mark_sole_argument(value: NodeValue) -> NodeValue {
     }
 }
 
-/// Properties and block as one value: a list when every child is `-`, else a mapping.
+/// Combines properties and block into one value: a list when every child is `-`, else a mapping.
 fn body_value(raw: RawKdlNode, problems: &mut Vec<Diagnostic>) -> NodeValue {
     let mut entries = raw.properties;
     let block = raw.block.unwrap_or_default();
@@ -200,7 +202,7 @@ impl<'a> KdlRoot<'a> {
         }
     }
 
-    /// A node of a resource kind: its one argument is the block's name.
+    /// Adds a node of a resource kind: its one argument is the block's name.
     fn add_kind_node(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         match (raw.arguments.as_slice(), raw.properties.entries()) {
             ([_], _) => self.add_named_block(raw, problems),
@@ -215,7 +217,7 @@ impl<'a> KdlRoot<'a> {
         }
     }
 
-    /// `vpc { main …; other … }`: several blocks at once.
+    /// Adds several blocks at once: `vpc { main …; other … }`.
     fn add_block_group(&mut self, raw: RawKdlNode, problems: &mut Vec<Diagnostic>) {
         let span = raw.value_span();
         let block = raw.block.unwrap_or_default();
@@ -266,7 +268,7 @@ impl<'a> KdlRoot<'a> {
         self.add_word(TopLevelWord { key: word.clone(), key_span: word_span, span, content }, problems);
     }
 
-    /// Returns all keywords with their content.
+    /// Returns all keywords with their content, in the order of the file.
     pub(super) fn into_words(self) -> Vec<TopLevelWord> {
         self.words
     }

@@ -1,4 +1,6 @@
-//! Diagnostics of KDL syntax errors: the explanation and the corrected text.
+//! Diagnostics of KDL syntax errors: the explanation and the corrected source. In: what the tokenizer or the
+//! parser found; out: a diagnostic, with an edit where only one meaning is possible. Most mistakes are habits
+//! from YAML.
 
 use just_kdl::lexer::LexerError;
 
@@ -62,12 +64,12 @@ pub(super) fn word_end(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// Returns a text in double quotes.
+/// Returns a string in double quotes, escaped.
 fn quote_text(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns the diagnostic of typographic quotes: in `“shop”` they are part of the text.
+/// Returns the diagnostic of typographic quotes: in `“shop”` they are part of the string.
 pub(super) fn typographic_quotes(text: &str, at: Span, word: &str) -> Diagnostic {
     let inner = word.trim_matches(['“', '„', '”']);
     let right = quote_text(inner);
@@ -76,7 +78,7 @@ pub(super) fn typographic_quotes(text: &str, at: Span, word: &str) -> Diagnostic
         .with_label(at, "part of the text")
         .detail("The only KDL quote is `\"`; other quotes are part of the text.")
         .help(format!("Write `{written}`; text that shall keep them needs quotes around them."));
-    // The closing quote of a text with several words is in a later word.
+    // The closing quote of a string with several words is in a later word.
     if word.ends_with(['“', '”']) && word.chars().count() > 1 {
         problem.fix(at, right)
     } else {
@@ -84,12 +86,12 @@ pub(super) fn typographic_quotes(text: &str, at: Span, word: &str) -> Diagnostic
     }
 }
 
-/// Returns the corrected text of a word that needs quotes, with the `key=` before it.
+/// Returns a word in the quotes that it needs, with the `key=` before it.
 pub(super) fn correct_word(text: &str, start: usize, word: &str) -> String {
     correct_as(text, start, &quote_text(word))
 }
 
-/// Returns a corrected text with the `key=` before it.
+/// Returns the correction `right` with the `key=` before it, if there is one.
 pub(super) fn correct_as(text: &str, start: usize, right: &str) -> String {
     let before = &text[..start];
     let key = before.strip_suffix('=').and_then(|before| {
@@ -102,7 +104,7 @@ pub(super) fn correct_as(text: &str, start: usize, right: &str) -> String {
     }
 }
 
-/// Returns the beginning of a text, short enough for a message.
+/// Returns the beginning of a string, at most `MAX_QUOTED_BYTES` bytes, for a message.
 fn shorten_text(text: &str) -> &str {
     let end = (0..=MAX_QUOTED_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or_default()]
@@ -124,7 +126,8 @@ pub(super) fn needs_quotes(at: Span, word: &str, written: &str) -> Diagnostic {
         .fix(at, quote_text(word))
 }
 
-/// Returns the number in a word such as `100GB`; `None` for a duration such as `15m`, which is text.
+/// Returns the number in a word such as `100GB`; `None` for a duration such as `15m`, which is a string, and
+/// for any other word.
 fn leading_amount(word: &str) -> Option<&str> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = word.split_at(digits);
@@ -164,7 +167,7 @@ pub(super) fn wrong_keyword(at: Span, value: bool, written: &str) -> Diagnostic 
         .fix(at, if value { "#true" } else { "#false" })
 }
 
-/// Returns the boolean that a keyword of another language means.
+/// Returns the boolean that a misspelled keyword such as `#yes` means; `None` for any other word.
 pub(super) fn boolean_of(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "#true" | "#yes" | "#on" | "#t" => Some(true),
@@ -230,7 +233,7 @@ pub(super) fn colon_in_line(at: Span, key: &str, value: &str) -> Diagnostic {
         .fix(at, format!("={value}"))
 }
 
-/// Adds the corrected text of a name and its value.
+/// Adds the correction of a name and its value to a diagnostic; `value` may be empty.
 fn with_correction(problem: Diagnostic, at: Span, name: &str, value: &str) -> Diagnostic {
     match value {
         "" => problem.help(format!("Write `{name} VALUE`.")),
@@ -299,7 +302,8 @@ pub(super) fn unexpected_token(at: Span, detail: &str, help: &str) -> Diagnostic
     Diagnostic::error(KDL_SYNTAX, "Syntax error").with_label(at, "").detail(detail).help(help)
 }
 
-/// Returns the diagnostic of a lexer error for which no correction is known.
+/// Returns the diagnostic of a lexer error for which no correction is known. The lexer started at `base`, and
+/// its offsets count from there.
 pub(super) fn lexer_problem(
     text: &str,
     error: &LexerError,
@@ -370,7 +374,7 @@ fn multi_line(at: Span, detail: &str) -> Diagnostic {
     )
 }
 
-/// `nodes [a, b]`, `nodes=[a, b]`.
+/// Returns the diagnostic of a list in brackets: `nodes [a, b]`, `nodes=[a, b]`.
 fn brackets_as_list(text: &str, start: usize, at: Span) -> Diagnostic {
     let line = text[start..].lines().next().unwrap_or_default();
     let items = line.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(items, _)| items);

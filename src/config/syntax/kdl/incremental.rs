@@ -1,8 +1,8 @@
-//! Incremental parsing of a KDL text that changed in one location: only the top-level node around the
-//! change is parsed again.
+//! Incremental parsing of a KDL file that changed in one location: only the top-level node around the change is
+//! parsed again.
 //!
-//! If the change could affect anything outside of that node, the result is `None`, and the
-//! caller parses the whole text.
+//! If the change could affect anything outside of that node, the result is `None`, and the caller parses the
+//! whole file. Invariant: the updated document equals that of a complete parse.
 
 use std::ops::Range;
 
@@ -14,8 +14,8 @@ use crate::model::source::{SourceId, Span, shared_ends};
 /// the piece ends with its last line and leaves nothing open.
 const SENTINEL_NODE: &str = "_";
 
-/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide;
-/// then the document is unchanged.
+/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide, or if the new
+/// file has errors; then the document is unchanged.
 pub(in crate::config) fn reparse_kdl(
     document: &mut Document,
     old: &str,
@@ -46,7 +46,8 @@ pub(in crate::config) fn reparse_kdl(
     }
 }
 
-/// Returns the range of the top-level node that contains the whole change, up to the next node.
+/// Returns the byte range in `old` of the top-level node that contains the whole change, up to the next node;
+/// `None` if no node certainly does.
 fn changed_node_range(document: &Document, old: &str, new: &str) -> Option<Range<usize>> {
     let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
     let to = old.len() - tail;
@@ -61,7 +62,7 @@ fn changed_node_range(document: &Document, old: &str, new: &str) -> Option<Range
     let start = start?;
     // A byte order mark counts at the beginning of a file only.
     let is_plain = !new.get(start..)?.starts_with('\u{feff}');
-    // A change that touches the end may join the text after it.
+    // A change that touches the end may join what follows it.
     (is_plain && (to < end || end == old.len())).then_some(start..end)
 }
 
@@ -88,7 +89,8 @@ fn mapping_entries(word: &DocumentEntry) -> Option<&[DocumentEntry]> {
     }
 }
 
-/// Returns the only keyword of a piece, and whether its nodes are named blocks.
+/// Returns the only keyword of a piece, and whether its nodes are named blocks; `None` if the piece has errors,
+/// several keywords or list items.
 fn parse_only_word(
     id: SourceId,
     text: &str,

@@ -1,7 +1,7 @@
-//! Layout of a KDL text: every node, value, property and block with its byte range.
+//! Layout of a KDL file: every node, value, property and block with its byte range.
 //!
-//! `read` yields the meaning of a text; this tree yields the location of each part, for edits and
-//! formatting. Invariant: it is only built from texts that `read` accepts.
+//! `read` yields the meaning of a file; this tree yields the location of each part, for edits and formatting.
+//! Invariant: it is only built from files that `read` accepts.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::model::source::SourceId;
 /// Node: a name, the entries after it on its line, and its block.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct KdlNode {
-    /// Name with its escapes resolved.
+    /// Name, unescaped.
     pub(in crate::config) name: Name,
     /// Byte range of the name, with its quotes.
     pub(in crate::config) name_at: Range<usize>,
@@ -21,7 +21,7 @@ pub(in crate::config) struct KdlNode {
     pub(in crate::config) block: Option<KdlBlock>,
     /// Offset after its last character, without the terminator.
     pub(in crate::config) end: usize,
-    /// One past the semicolon that ends it.
+    /// Offset after the semicolon that ends it; `None` if a line ending or a brace does.
     pub(in crate::config) semicolon: Option<usize>,
 }
 
@@ -43,7 +43,7 @@ pub(in crate::config) enum KdlValue {
     Boolean(bool),
     /// A number, in its source form.
     Number,
-    /// Text with its escapes resolved.
+    /// A string, unescaped.
     Text(Name),
 }
 
@@ -55,7 +55,7 @@ pub(in crate::config) struct KdlBlock {
     pub(in crate::config) nodes: Vec<KdlNode>,
 }
 
-/// Layout tree of a text, with its comments.
+/// Layout tree of a file, with its comments.
 #[derive(Debug)]
 pub(in crate::config) struct KdlTree {
     /// Nodes of the top level.
@@ -82,7 +82,7 @@ impl KdlNode {
         self.entries.iter().filter(|entry| entry.key.is_none())
     }
 
-    /// Returns a property by its key.
+    /// Returns the first property with a key; `None` if there is none.
     pub(in crate::config) fn property(&self, name: &str) -> Option<&KdlEntry> {
         self.entries.iter().find(|entry| entry.key.as_ref().is_some_and(|(key, _)| key == name))
     }
@@ -93,7 +93,7 @@ impl KdlNode {
     }
 }
 
-/// Reads the layout of a text; `None` when it is no KDL.
+/// Reads the layout of a file; `None` when it is not valid KDL.
 pub(in crate::config) fn parse_kdl_layout(text: &str) -> Option<KdlTree> {
     let mut reader =
         KdlLayoutReader { tokens: KdlTokenizer::new(SourceId(0), text), at: 0, comments: Vec::new() };
@@ -132,7 +132,7 @@ impl KdlLayoutReader<'_> {
         self.tokens.put_back(token);
     }
 
-    /// Consumes the next token that is no line end.
+    /// Consumes the next token that ends neither a line nor a node.
     fn take_in_block(&mut self) -> Option<KdlToken> {
         loop {
             let token = self.next_token()?;

@@ -1,4 +1,6 @@
-//! The KDL v2 grammar over tokens, with a stack of its own: depth is bounded, recursion is not needed.
+//! The KDL v2 grammar over tokens, with a stack of its own: depth is limited, and recursion, which a hostile
+//! file could exhaust, is not needed. In: tokens; out: top-level keywords. Parsing continues after a mistake
+//! whose intention is clear.
 
 use super::document::{KdlBlockContent, KdlRoot, RawKdlNode, TopLevelWord};
 use super::hints;
@@ -17,11 +19,11 @@ use crate::model::source::{Source, SourceId};
 
 /// Parses a KDL file.
 ///
-/// `is_kind` distinguishes keywords whose argument is a block's name (`vpc main`) from those whose argument
-/// is a value (`stack shop`).
+/// `is_kind` distinguishes keywords whose argument is a block's name (`vpc main`) from those whose argument is
+/// a value (`stack shop`).
 ///
 /// # Errors
-/// Every problem that could be told apart; likely slips get the corrected text.
+/// All problems that do not follow from each other, up to a limit; likely mistakes have the correction.
 pub fn parse(
     id: SourceId,
     source: &Source,
@@ -31,7 +33,7 @@ pub fn parse(
     Ok(Document { source: id, syntax: Syntax::Kdl, root })
 }
 
-/// Parses the top-level keywords of a text.
+/// Parses the top-level keywords of a file or of a piece of one.
 pub(super) fn parse_words(
     id: SourceId,
     text: &str,
@@ -63,7 +65,7 @@ struct OpenKdlNode {
     brace: usize,
     /// What may follow the closing brace.
     after: KdlNodePhase,
-    /// The block itself is commented out.
+    /// Whether the block itself is commented out.
     dropped: bool,
     /// Whether the node or an enclosing one is commented out: semantic problems in it are not reported.
     silent: bool,
@@ -124,7 +126,7 @@ impl KdlParser<'_> {
             None => Ok(None),
             Some(brace) => {
                 let at = self.tokens.span(brace, brace + 1);
-                // Text after it was taken for a part of it.
+                // The nodes after the unclosed brace were read as its content: their problems follow from it.
                 let is_behind = |problem: &Diagnostic| {
                     problem.code == VALUE_AND_BLOCK
                         && problem.span().is_some_and(|span| span.start > at.start)
@@ -181,7 +183,7 @@ impl KdlParser<'_> {
         })
     }
 
-    /// Drops the colon of a word such as `cidr:`, and says so.
+    /// Removes the colon of a word such as `cidr:`, and reports it. Returns the name and its end.
     fn without_colon(
         &mut self,
         text: Name,
@@ -197,8 +199,8 @@ impl KdlParser<'_> {
         Ok((name.into(), end - 1))
     }
 
-    /// Returns the end of the next value, and its corrected text, so that two mistakes at one location give
-    /// one message. Without a value, returns the given offset and an empty text.
+    /// Returns the end of the next value, and its corrected source, so that two mistakes at one location give
+    /// one message. Without a value, returns the given offset and an empty string.
     fn corrected_value(&mut self, from: usize) -> Result<(usize, String), KdlParseError> {
         let known = self.tokens.problems.len();
         let token = self.tokens.peek()?.clone();
@@ -233,7 +235,7 @@ impl KdlParser<'_> {
         self.tokens.next()
     }
 
-    /// Reads a node on, until it ends or its block opens.
+    /// Reads the rest of a node, until it ends or its block opens.
     fn read_node(&mut self, mut node: RawKdlNode, phase: KdlNodePhase) -> Result<(), KdlParseError> {
         loop {
             let mut token = self.tokens.next()?;
@@ -396,7 +398,8 @@ impl KdlParser<'_> {
         Ok(())
     }
 
-    /// `vpc main cidr: …` is a property, `vpc main: {` an argument.
+    /// Reads a word with a colon after a node's name: `vpc main cidr: …` is a property, `vpc main: {` an
+    /// argument.
     fn colon_argument(
         &mut self,
         node: &mut RawKdlNode,

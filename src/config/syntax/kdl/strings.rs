@@ -1,8 +1,8 @@
-//! Decoding of quoted KDL text: escapes, raw strings and multi-line strings.
+//! Decoding of quoted KDL strings: escapes, raw strings and multi-line strings.
 //!
-//! The lexer has checked the form, and also yields the text; but in builds without debug assertions
-//! (just-kdl 0.3.0), its short texts lose every escaped character and every line end. So
-//! only its offsets are used.
+//! The lexer has checked the form, and also yields the content; but in builds without debug assertions
+//! (just-kdl 0.3.0), its short strings lose every escaped character and every line ending. So only its offsets
+//! are used.
 
 use crate::model::address::Name;
 
@@ -28,7 +28,8 @@ pub(super) fn decode_string(written: &str) -> Name {
     text.into()
 }
 
-/// Appends the character of the escape after a backslash, and returns the rest of the text.
+/// Appends the character of the escape after a backslash, and returns the rest of the string. Before white
+/// space, a backslash removes all of it.
 fn decode_escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
     let mut letters = rest.chars();
     let said = match letters.next() {
@@ -49,7 +50,8 @@ fn decode_escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
     letters.as_str()
 }
 
-/// Decodes the code point of an escape: `{1F600}`.
+/// Appends the code point of an escape, `{1F600}`, and returns the rest; one that is not a character is left
+/// out.
 fn code_point<'a>(rest: &'a str, text: &mut String) -> &'a str {
     let Some((digits, after)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
         return rest;
@@ -58,7 +60,7 @@ fn code_point<'a>(rest: &'a str, text: &mut String) -> &'a str {
     after
 }
 
-/// One line of a multi-line string, as offsets into the unescaped text.
+/// One line of a multi-line string, as offsets into the unescaped string.
 struct KdlStringLine {
     start: usize,
     /// Offset after its indentation.
@@ -92,7 +94,7 @@ fn decode_multiline(block: &str, raw: bool) -> String {
     found.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
 
-/// Appends one line without its escapes, and returns the text after it and its line end.
+/// Appends one line, unescaped, and returns what follows it, its line ending included.
 fn decode_line<'a>(mut rest: &'a str, raw: bool, flat: &mut String) -> &'a str {
     loop {
         let stop = rest.find(|c| is_line_end(c) || (c == '\\' && !raw)).unwrap_or(rest.len());

@@ -1,5 +1,6 @@
-//! KDL tokens with exact offsets. Invalid text whose intention can be guessed is reported once and read as
-//! intended, so that one mistake gives one message and the rest of the file is still checked.
+//! KDL tokens with exact offsets. In: a source file; out: one token at a time, and the problems found so far.
+//! Invalid source whose intention can be guessed is reported once and read as intended, so that one mistake
+//! gives one message and the rest of the file is still checked.
 
 use just_kdl::lexer::{Lexer, LexerError, Token as Lexed};
 
@@ -9,22 +10,22 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
 
-/// Type of a token. White space and comments are no tokens; line ends are.
+/// Type of a token. White space and comments are no tokens; line endings are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum KdlTokenKind {
     /// A string; `bare` if it has no quotes.
     Text {
-        /// Text with its escapes resolved.
+        /// The string, unescaped.
         text: Name,
         /// Whether it is written without quotes.
         bare: bool,
     },
-    /// A number; its text is the source's.
+    /// A number; its value is in the source.
     Number,
     /// The keyword `#true` or `#false`.
     Boolean(bool),
     Null,
-    /// The mark `/-`, which comments out the next element.
+    /// The marker `/-`, which comments out the next element.
     SlashDash,
     Semicolon,
     Equals,
@@ -32,7 +33,7 @@ pub(super) enum KdlTokenKind {
     CloseParen,
     OpenBrace,
     CloseBrace,
-    /// One or more line ends.
+    /// One or more line endings.
     Line,
     /// The end of the file.
     End,
@@ -45,33 +46,34 @@ pub(super) struct KdlToken {
     pub(super) kind: KdlTokenKind,
     /// Offset of the first byte.
     pub(super) start: usize,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub(super) end: usize,
     /// Whether white space or a comment precedes it.
     pub(super) spaced: bool,
 }
 
-/// Reading cannot go on; the reason is among the problems.
+/// Parsing cannot continue; the reason is among the problems.
 #[derive(Debug)]
 pub(super) struct KdlParseError;
 
 /// The tokens of one source, and the problems found so far.
 pub(super) struct KdlTokenizer<'a> {
-    /// The whole text of the source.
+    /// The whole source.
     pub(super) text: &'a str,
     /// Every problem, in the order found.
     pub(super) problems: Vec<Diagnostic>,
     id: SourceId,
     lexer: Lexer<&'a [u8]>,
-    /// Offset at which the lexer started: it is restarted after text that it rejects.
+    /// Offset at which the lexer started, from which its offsets count: it is restarted after source that it
+    /// rejects.
     base: usize,
     peeked: Option<KdlToken>,
-    /// Offset of the last comma.
+    /// Offset of the last comma between values; `None` before the first.
     comma: Option<usize>,
 }
 
 impl<'a> KdlTokenizer<'a> {
-    /// Returns the tokens of a text.
+    /// Returns the tokens of a file.
     pub(super) fn new(id: SourceId, text: &'a str) -> Self {
         Self {
             text,
@@ -89,7 +91,7 @@ impl<'a> KdlTokenizer<'a> {
         byte_span(self.id, start, end)
     }
 
-    /// Adds a problem; `Err` stops the parser when there are too many.
+    /// Adds a problem, unless it repeats the last one; `Err` stops the parser when there are too many.
     pub(super) fn report(&mut self, problem: Diagnostic) -> Result<(), KdlParseError> {
         if says_again(self.problems.last(), &problem) {
             return Ok(());
@@ -145,7 +147,7 @@ impl<'a> KdlTokenizer<'a> {
         }
     }
 
-    /// Returns whether a line end begins inside `\r\n`: after a backslash at the end of a line, the lexer
+    /// Returns whether a line ending begins inside `\r\n`: after a backslash at the end of a line, the lexer
     /// consumes only the `\r`.
     fn splits_line_end(&self, start: usize) -> bool {
         self.text[start..].starts_with('\n') && self.text[..start].ends_with('\r')
@@ -240,8 +242,8 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
-    /// Reports a word that is only valid as text with quotes (`10.0.0.0/16`, `/healthz`, `${a + b}`), and
-    /// returns it as text.
+    /// Reports a word that is only valid in quotes (`10.0.0.0/16`, `/healthz`, `${a + b}`), and returns it as a
+    /// string.
     fn read_unquoted(&mut self, start: usize, spaced: bool) -> Result<KdlToken, KdlParseError> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];
@@ -251,7 +253,7 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
-    /// Continues after text that the lexer rejects, if the intention is clear.
+    /// Continues after source that the lexer rejects, if the intention is clear; otherwise parsing stops.
     fn recover_from_error(
         &mut self,
         error: &LexerError,
@@ -297,8 +299,8 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Number, start, end, spaced })
     }
 
-    /// Handles a `#` that begins neither a keyword nor a raw string: a misspelt keyword, or
-    /// a comment of another language.
+    /// Handles a `#` that begins neither a keyword nor a raw string: a misspelled keyword, or a comment of
+    /// another language, for which there is no token.
     fn hash(&mut self, start: usize, spaced: bool) -> Result<Option<KdlToken>, KdlParseError> {
         let end = hints::word_end(self.text, start);
         if let Some(value) = hints::boolean_of(&self.text[start..end]) {

@@ -12,15 +12,15 @@ pub(super) struct AnchoredNode {
     pub(super) node: Node,
     /// Number of values in it, including itself.
     pub(super) size: usize,
-    /// Levels in it: 0 for a scalar.
+    /// Number of levels in it: 0 for a scalar.
     pub(super) height: usize,
 }
 
 /// The anchors of a document, by the parser's number.
 pub(super) type Anchors = HashMap<usize, AnchoredNode>;
 
-/// Marks a node, and all in it, as reached through an alias or merge key. The recursion is as deep as
-/// the tree, which is bounded.
+/// Marks a node, and all in it, as reached through an alias or merge key: an edit there would change other
+/// places. The recursion is as deep as the tree, whose depth the parser limits.
 pub(super) fn mark_reached_through(node: &mut Node, at: Span) {
     node.through = Some(at);
     match &mut node.value {

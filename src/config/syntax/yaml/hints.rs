@@ -1,4 +1,6 @@
-//! Diagnostics of YAML syntax errors: what the author did wrong, with the corrected text.
+//! Diagnostics of YAML syntax errors. In: the library parser's error and its offset; out: what the author did
+//! wrong, with the corrected source and, where only one meaning is possible, an edit. The parser often fails
+//! after the mistake, so the lines above are searched, too.
 
 use granit_parser::ErrorKind;
 
@@ -40,7 +42,7 @@ impl YamlErrorLocation<'_> {
         byte_span(self.id, start, end)
     }
 
-    /// The character at the error.
+    /// Returns the span of the character at the error; empty at the end of a line.
     fn error_span(&self) -> Span {
         let len = self.text[self.at..].chars().next().filter(|c| *c != '\n').map_or(0, char::len_utf8);
         self.span(self.at, self.at + len)
@@ -97,7 +99,7 @@ impl YamlErrorLocation<'_> {
         }
     }
 
-    /// A tab in the indentation of this line or of the next.
+    /// Explains a tab in the indentation of this line or of the next.
     fn tab_indentation(&self, kind: &ErrorKind) -> Option<Diagnostic> {
         let tabs = matches!(
             kind,
@@ -157,7 +159,7 @@ impl YamlErrorLocation<'_> {
         self.wrong_indentation()
     }
 
-    /// `host: ${env == 'prod' ? 'a' : 'b'}`.
+    /// Explains an expression that YAML cuts off: `host: ${env == 'prod' ? 'a' : 'b'}`.
     fn unquoted_expression(&self, expression: usize) -> Diagnostic {
         let start = self.line.value;
         let end = match expression_end(self.text, expression + 1) {
@@ -177,7 +179,7 @@ impl YamlErrorLocation<'_> {
         }
     }
 
-    /// `{ a: ${x} }`, `[ ${x} ]`: the brace begins a map.
+    /// Explains `{ a: ${x} }` and `[ ${x} ]`: the brace begins a map.
     fn expression_in_flow(&self) -> Option<Diagnostic> {
         if !(self.text[..self.at].ends_with('$') && self.rest_of_line().starts_with('{')) {
             return None;
@@ -237,7 +239,7 @@ impl YamlErrorLocation<'_> {
         }
     }
 
-    /// A value that begins with a character which YAML keeps for itself.
+    /// Explains a value that begins with a character which YAML reserves.
     fn reserved_start(&self) -> Option<Diagnostic> {
         let first = self.rest_of_line().chars().next()?;
         if !matches!(first, '@' | '`' | '%' | '&' | '*' | '|' | '>') {
@@ -265,7 +267,7 @@ impl YamlErrorLocation<'_> {
             .help(format!("Write `{}[{value}]`, or put each `- ` on a line of its own.", self.line_key()))
     }
 
-    /// A line that is no `key: value` where one must be.
+    /// Explains a line that is no `key: value` where one must be.
     fn no_key(&self, line: YamlLine) -> Diagnostic {
         if glued_key(&self.text[line.value..line.end]).is_some() {
             return missing_space_problem(self.text, self.span(line.value, line.end));
@@ -290,8 +292,8 @@ impl YamlErrorLocation<'_> {
         })
     }
 
-    /// Explains `"${a == "b"}"`: the expression's quotes end the YAML string. The parser fails inside such
-    /// a text or after it, so only the error's own line is searched, up to the error.
+    /// Explains `"${a == "b"}"`: the expression's quotes end the YAML string. The parser fails inside such a
+    /// string or after it, so only the error's own line is searched, up to the error.
     fn inner_quotes(&self) -> Option<Diagnostic> {
         let line = &self.text[self.line.start..self.line.end];
         let starts = line.match_indices("\"${").map(|(at, _)| self.line.start + at);
@@ -314,7 +316,7 @@ impl YamlErrorLocation<'_> {
         })
     }
 
-    /// Returns whether a quote of this line opens a value: it is in no comment, and in no other text.
+    /// Returns whether a quote of this line opens a value: it is in no comment, and in no other string.
     fn opens_value(&self, quote: usize) -> bool {
         let before = &self.text[self.line.text..quote];
         let begins = quote == self.line.value || before.trim_end().ends_with([',', ':', '[', '{']);
@@ -322,7 +324,7 @@ impl YamlErrorLocation<'_> {
         begins && !commented && before.matches('\'').count().is_multiple_of(2)
     }
 
-    /// The next line above that is not blank.
+    /// Returns the next line above that is not blank; `None` if there is none nearby.
     fn previous_filled_line(&self) -> Option<YamlLine> {
         let above =
             std::iter::successors(self.line.previous_line(self.text), |line| line.previous_line(self.text));
@@ -363,7 +365,7 @@ impl YamlErrorLocation<'_> {
             .help("Indent the list below a key of its own.")
     }
 
-    /// The indentations of the blocks that are open above, the innermost first.
+    /// Returns the indentations of the blocks that are open above, the innermost first.
     fn indentation_levels(&self) -> Vec<usize> {
         let above =
             std::iter::successors(self.line.previous_line(self.text), |line| line.previous_line(self.text));
@@ -376,7 +378,7 @@ impl YamlErrorLocation<'_> {
         levels
     }
 
-    /// Quotes: not closed, closed too early, or with a wrong escape.
+    /// Explains quotes that are not closed, are closed too early, or contain a wrong escape.
     fn quote_problem(&self, kind: &ErrorKind) -> Option<Diagnostic> {
         let value = self.line.value;
         let opens_here = value < self.at && self.text[value..].starts_with(['"', '\'']);
@@ -399,7 +401,7 @@ impl YamlErrorLocation<'_> {
         }
     }
 
-    /// Explains an apostrophe that ended a text: `{ a: 'the shop's own' }`.
+    /// Explains an apostrophe that ended a string: `{ a: 'the shop's own' }`.
     fn inner_apostrophe(&self) -> Option<Diagnostic> {
         let line = &self.text[self.line.start..self.line.end.max(self.at)];
         let letters = |at: &usize| {
@@ -433,7 +435,7 @@ impl YamlErrorLocation<'_> {
             .help("Close the quote on its line; text of several lines goes below `key: |`.")
     }
 
-    /// Explains text after a closing quote: `'it's'`, `"a" b`.
+    /// Explains characters after a closing quote: `'it's'`, `"a" b`.
     fn trailing_text(&self, quote: char) -> Diagnostic {
         let whole = &self.text[self.line.value..self.line.end];
         let inner = whole.strip_prefix(quote).unwrap_or(whole);

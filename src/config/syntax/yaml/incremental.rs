@@ -1,8 +1,8 @@
-//! Incremental parsing of a YAML text that changed in one location: only the block around
-//! the change is parsed again.
+//! Incremental parsing of a YAML file that changed in one location: only the block around the change is parsed
+//! again.
 //!
-//! If the change could affect anything outside of that block, the result is `None`, and the
-//! caller parses the whole text.
+//! If the change could affect anything outside of that block, the result is `None`, and the caller parses the
+//! whole file. Invariant: the updated document equals that of a complete parse.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::model::source::{Source, Span, shared_ends};
 /// Prefix for a block that is parsed alone, so that its depth is the same as in its file.
 const PARENT_LINE: &str = "_:\n";
 
-/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide;
-/// then the document is unchanged.
+/// Updates the document of `old` to that of `new`. `None` if only a complete parse can decide, or if the new
+/// file has errors; then the document is unchanged.
 pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &str) -> Option<()> {
     let (place, changed) = changed_block_range(document, old, new)?;
     let delta = i64::try_from(new.len()).ok()? - i64::try_from(old.len()).ok()?;
@@ -33,7 +33,7 @@ pub(in crate::config) fn reparse_yaml(document: &mut Document, old: &str, new: &
     else {
         return None;
     };
-    // The span of a missing value at the end is wherever the next token begins.
+    // The span of a missing value at the end is where the next token begins, which this block does not contain.
     let indent = indent_before(old, place.key.start)?;
     let in_line = |entry: &DocumentEntry| indent_before(&alone.text, entry.key_span.start) == Some(indent);
     if !entries.iter().all(in_line)
@@ -72,7 +72,8 @@ struct BlockReplacement {
     delta: i64,
 }
 
-/// Returns the second-level block that contains the whole change, with the range of its lines.
+/// Returns the second-level block that contains the whole change, with the byte range of its lines in `old`;
+/// `None` if no block certainly does.
 fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(BlockPosition, Range<usize>)> {
     let (from, tail) = shared_ends(old.as_bytes(), new.as_bytes());
     let to = old.len() - tail;
@@ -90,18 +91,19 @@ fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(Blo
     let is_plain = indent_before(old, document.root[top].key_span.start) == Some(0)
         && document.root.iter().chain(entries).all(|entry| entry.value.through.is_none())
         && start > document.root[top].key_span.end as usize;
-    // A change that touches the end may join the text after it.
+    // A change that touches the end may join what follows it.
     let inside = from >= start && to < end && end <= old.len() && old[..end].ends_with('\n');
     (is_plain && inside).then_some((BlockPosition { top, inner, key }, start..end))
 }
 
-/// Returns the beginning of a key's line, if only spaces precede the key.
+/// Returns the beginning of a key's line; `None` if something other than spaces precedes the key, or nothing
+/// does.
 fn key_line_start(text: &str, key: Span) -> Option<usize> {
     let column = indent_before(text, key.start)?;
     (column > 0).then(|| key.start as usize - column)
 }
 
-/// Returns the number of spaces before an offset on its line; `None` if there is other text.
+/// Returns the number of spaces before an offset on its line; `None` if there is anything else.
 fn indent_before(text: &str, at: u32) -> Option<usize> {
     let before = text.get(..at as usize)?;
     let spaces = before.len() - before.trim_end_matches(' ').len();
@@ -109,7 +111,7 @@ fn indent_before(text: &str, at: u32) -> Option<usize> {
     (rest.is_empty() || rest.ends_with('\n')).then_some(spaces)
 }
 
-/// Returns whether the last value is missing.
+/// Returns whether the last value, at any depth, is missing; true for no entries.
 fn ends_empty(entries: &[DocumentEntry]) -> bool {
     entries.last().is_none_or(|last| match &last.value.value {
         NodeValue::Mapping(entries) => ends_empty(entries),

@@ -1,7 +1,7 @@
-//! Layout of a YAML text: every entry, dash, anchor and alias with its byte range.
+//! Layout of a YAML file: every entry, dash, anchor and alias with its byte range.
 //!
-//! `read` yields the meaning of a text; this tree yields the location of each part, for edits and
-//! formatting. Invariant: it is only built from texts that `read` accepts.
+//! `read` yields the meaning of a file; this tree yields the location of each part, for edits and formatting.
+//! Invariant: it is only built from files that `read` accepts.
 
 use std::ops::Range;
 
@@ -12,9 +12,9 @@ use crate::model::address::Name;
 /// A value with its byte range, including its anchor.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlNode {
-    /// From its anchor, or its first character, to its last.
+    /// Byte range from its anchor, or its first character, to its last.
     pub(in crate::config) range: Range<usize>,
-    /// Byte range of the anchor `&name`.
+    /// Byte range of the anchor `&name`; `None` without one.
     pub(in crate::config) anchor: Option<Range<usize>>,
     pub(in crate::config) content: YamlContent,
 }
@@ -26,7 +26,7 @@ pub(in crate::config) enum YamlContent {
     Alias,
     /// A scalar; a missing value is an empty plain one.
     Scalar {
-        /// Text with its escapes resolved.
+        /// The string, unescaped.
         text: Name,
         /// Quoting style in the source.
         style: ScalarStyle,
@@ -44,7 +44,7 @@ pub(in crate::config) enum YamlContent {
 pub(in crate::config) struct YamlCollection {
     /// Whether it is in flow style, with brackets.
     pub(in crate::config) flow: bool,
-    /// In the order written.
+    /// Entries or items, in the order written.
     pub(in crate::config) items: Vec<YamlItem>,
 }
 
@@ -61,20 +61,20 @@ pub(in crate::config) struct YamlItem {
 /// Key with its byte range.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct YamlKey {
-    /// Text with its escapes resolved.
+    /// The key, unescaped.
     pub(in crate::config) text: Name,
     /// Byte range, with its quotes.
     pub(in crate::config) at: Range<usize>,
-    /// One past its colon, where it has one.
+    /// Offset after its colon; `None` where it has none.
     pub(in crate::config) colon: Option<usize>,
     /// Whether it is written without quotes.
     pub(in crate::config) plain: bool,
 }
 
-/// Layout tree of a text, with its comments.
+/// Layout tree of a file, with its comments.
 #[derive(Debug)]
 pub(in crate::config) struct YamlTree {
-    /// The top-level node; `None` for an empty text.
+    /// The top-level node; `None` for an empty file.
     pub(in crate::config) root: Option<YamlNode>,
     /// Byte ranges of all comments, including the `#`, in order.
     pub(in crate::config) comments: Vec<Range<usize>>,
@@ -103,7 +103,7 @@ impl YamlNode {
     }
 }
 
-/// Reads the layout of a text; `None` when it is no YAML.
+/// Reads the layout of a file; `None` when it is not valid YAML.
 pub(in crate::config) fn parse_yaml_layout(text: &str) -> Option<YamlTree> {
     let options = options! {
         emit_comments: true,
@@ -139,7 +139,7 @@ struct YamlLayoutReader<'t> {
     text: &'t str,
     events: &'t [(Event<'t>, Range<usize>)],
     next: usize,
-    /// Offset up to which the text was consumed.
+    /// Offset up to which the file was consumed.
     at: usize,
 }
 
@@ -155,12 +155,12 @@ impl<'t> YamlLayoutReader<'t> {
         Some(&self.events.get(self.next)?.0)
     }
 
-    /// Returns where the next character is that is no white space and no comment.
+    /// Returns the offset of the next character that is neither white space nor in a comment.
     fn next_content_offset(&self) -> usize {
         skip_to_content(self.text, self.at)
     }
 
-    /// Reads a value. The recursion is as deep as the tree, which `read` has bounded.
+    /// Reads a value. The recursion is as deep as the tree, whose depth `read` has limited.
     fn read_node(&mut self, flow: bool) -> Option<YamlNode> {
         let (event, range) = self.next_event()?;
         let anchor = match self.events.get(self.next) {

@@ -1,15 +1,16 @@
-//! Lines of YAML text around an offset, as the author of an error sees them.
+//! Lines of a YAML file around an offset, as the author of an error sees them: indentation, dashes, key and
+//! value. Works on source that does not parse.
 
-/// A line and its parts, as offsets into the whole text.
+/// A line and its parts, as offsets into the whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct YamlLine {
     /// Offset of the first byte.
     pub(super) start: usize,
     /// First byte that is neither space nor tab.
     pub(super) text: usize,
-    /// Offset of the value: after `- ` and `key: `, or where the text begins.
+    /// Offset of the value: after `- ` and `key: `, or where the line's content begins.
     pub(super) value: usize,
-    /// One past the last byte that is not white space.
+    /// Offset after the last byte that is not white space.
     pub(super) end: usize,
 }
 
@@ -82,7 +83,7 @@ pub(super) fn expression_end(text: &str, at: usize) -> Option<usize> {
     None
 }
 
-/// Returns a text in the YAML quotes that need the fewest escapes.
+/// Returns a string in the YAML quotes that need the fewest escapes.
 pub(super) fn quote_yaml_text(text: &str) -> String {
     if text.contains(['"', '\\']) {
         format!("'{}'", text.replace('\'', "''"))
@@ -111,7 +112,8 @@ pub(super) fn in_flow(text: &str, at: usize) -> bool {
         .is_some_and(|open| YamlLine::line_at(text, open).start == YamlLine::line_at(text, at).start)
 }
 
-/// Returns the innermost bracket that is open at an offset, in the text shortly above.
+/// Returns the offset of the innermost bracket that is open at an offset; `None` if there is none within
+/// `BYTES_ABOVE`.
 pub(super) fn open_bracket(text: &str, at: usize) -> Option<usize> {
     let from = floor_boundary(text, at.saturating_sub(BYTES_ABOVE));
     let mut depth = 0_usize;

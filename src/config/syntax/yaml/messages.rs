@@ -1,4 +1,6 @@
-//! Diagnostics of YAML that the parser accepts, but whose tree shows a mistake.
+//! Diagnostics of YAML that the parser accepts, but whose tree shows a mistake, and of constructs that stead
+//! does not support (tags, several documents). Each has the corrected source where only one meaning is
+//! possible.
 
 use super::lines::{YamlLine, expression_end, floor_boundary, in_flow, quote_yaml_text, value_end};
 use crate::config::syntax::document::{Node, ScalarForm};
@@ -135,7 +137,7 @@ pub(super) fn second_merge(first: Span, again: Span) -> Diagnostic {
         .help("Write `<<: [*first, *second]`; the first one wins.")
 }
 
-/// Returns the offset of the colon in a text that looks like `key:value`.
+/// Returns the offset of the colon in a string that looks like `key:value`; `None` for any other string.
 pub(super) fn glued_key(written: &str) -> Option<usize> {
     let key = written.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
     let rest = written[key..].strip_prefix(':')?;
@@ -164,7 +166,8 @@ pub(super) fn missing_space_problem(text: &str, at: Span) -> Diagnostic {
         .fix(byte_span(at.source, colon, colon + 1), ": ")
 }
 
-/// Returns the diagnostic of typographic quotes: in `“shop”` they are part of the text.
+/// Returns the diagnostic of typographic quotes, which are part of the string in `“shop”`; `None` if it has
+/// none.
 pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
     let inner = text.strip_prefix(['“', '„', '‘', '”', '’'])?.strip_suffix(['“', '”', '‘', '’'])?;
     let right = quote_yaml_text(inner);
@@ -177,10 +180,11 @@ pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
     )
 }
 
-/// Returns the diagnostic of unusual spaces and invisible characters, which are part of the text.
+/// Returns the diagnostic of unusual spaces and invisible characters, which are part of the string; `None` if
+/// it has none, or may intend them.
 pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
-    // Nearly all texts are ASCII, which is a fast check. A key that extends into the
-    // next line is reported there.
+    // Nearly all strings are ASCII, which is a fast check. A key that extends into the next line is reported
+    // there.
     if text.is_ascii() || at.end as usize - at.start as usize > text.len() {
         return None;
     }
@@ -202,14 +206,14 @@ pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
     )
 }
 
-/// Returns whether a text contains an expression without its end.
+/// Returns whether a string contains an expression without its end.
 pub(super) fn cut_off(text: &str) -> bool {
-    // The search for one character is cheap, and most texts do not contain it.
+    // The search for one character is cheap, and most strings do not contain it.
     text.contains('$') && text.find("${").is_some_and(|at| expression_end(text, at + 1).is_none())
 }
 
-/// Returns the diagnostic of an expression cut off by a comment: in `${a # b}`, the text after
-/// ` #` is a comment.
+/// Returns the diagnostic of an expression cut off by a comment (in `${a # b}`, everything after ` #` is one);
+/// `None` if no comment follows.
 pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
     let line = YamlLine::line_at(text, at.end as usize);
     let rest = text.get(at.end as usize..line.end)?;
@@ -237,7 +241,8 @@ pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
     })
 }
 
-/// Returns the diagnostic of a cron schedule whose `*` YAML reads as an alias: `*/5 * * * *`.
+/// Returns the diagnostic of a cron schedule whose `*` YAML reads as an alias, `*/5 * * * *`; `None` for
+/// anything else.
 pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
     let start = at.start as usize;
     let line = YamlLine::line_at(text, start);

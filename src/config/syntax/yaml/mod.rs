@@ -1,8 +1,9 @@
-//! YAML parser: text → `Document`, from the library parser's events in one pass.
+//! YAML parser. In: decoded source files; out: a `Document` with the span of every key and value, or
+//! diagnostics. It reads the events of a library parser in one pass.
 //!
 //! `read` builds the tree with an explicit stack (no recursion). `anchors` stores the nodes that aliases
-//! repeat, within a budget. `hints` turns parser errors into diagnostics with a correction, and
-//! `incremental` parses only the block that changed.
+//! repeat, within a budget. `hints` turns parser errors into diagnostics with a correction, and `incremental`
+//! parses only the block that changed.
 
 mod anchors;
 mod hints;

@@ -1,4 +1,6 @@
-//! Construction of the tree from parser events, with an explicit stack.
+//! Construction of the tree from parser events, with an explicit stack: depth is limited, and recursion, which
+//! a hostile file could exhaust, is not needed. Merge keys and aliases are expanded here, within the file's
+//! value budget.
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options};
 
@@ -16,11 +18,11 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
 
-/// Parses a YAML file.
+/// Parses a YAML file. An empty one is an empty mapping.
 ///
 /// # Errors
-/// Every problem that could be told apart, ending with the first that leaves the rest unclear; likely
-/// slips get the corrected text.
+/// All problems that do not follow from each other, ending with the first after which parsing cannot continue;
+/// likely mistakes have the correction.
 pub fn parse(id: SourceId, source: &Source) -> Result<Document, Vec<Diagnostic>> {
     let mut reader = YamlParser {
         id,
@@ -82,9 +84,9 @@ struct OpenCollection {
     end: usize,
     flow: bool,
     anchor: usize,
-    /// Values in it so far.
+    /// Number of values in it so far, itself included.
     size: usize,
-    /// Levels in it so far.
+    /// Number of levels in it so far.
     height: usize,
 }
 
@@ -123,7 +125,7 @@ impl YamlParser<'_> {
         Ok(())
     }
 
-    /// Returns the diagnostic of a parser error, with the collections that are open here.
+    /// Returns the diagnostic of a parser error.
     fn scan_problem(&self, error: &granit_parser::ScanError) -> YamlParseError {
         let at = error.marker().byte_offset().unwrap_or(self.text.len());
         Box::new(hints::explain_scan_error(self.id, self.text, error.kind(), at))
@@ -321,7 +323,7 @@ impl YamlParser<'_> {
         self.add_node(node, size, height, at.end as usize)
     }
 
-    /// Adds a node that is written in the text, and stores it if it has an anchor.
+    /// Adds a node that is written in the file, and stores it if it has an anchor.
     fn add_anchored(
         &mut self,
         node: Node,
@@ -342,7 +344,7 @@ impl YamlParser<'_> {
         self.add_node(node, size, height, end)
     }
 
-    /// Adds a node to what is open.
+    /// Adds a node to the innermost open collection, as a key, a value or an item; without one it is the root.
     fn add_node(
         &mut self,
         node: Node,
