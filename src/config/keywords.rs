@@ -1,5 +1,5 @@
 //! Keywords of the language: where each is allowed, what it means, and how it is written. One table for the
-//! parser, completion, `explain` and the JSON Schema.
+//! parser, completion, `explain` and the JSON Schema, so that none of them knows a keyword that another lacks.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub struct Keyword {
     pub of_stacks: bool,
 }
 
-/// Form of the value that a keyword takes.
+/// Form of the value that a keyword takes, for completion and the schema; the parser of each keyword checks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeywordValue {
     /// A value whose form only this keyword has.
@@ -240,7 +240,7 @@ pub const VARIABLE: Keywords = &[
     word("type", "The type; string by default.").one_of(TYPES),
 ];
 
-/// Types of variables, the simple ones first.
+/// Types of variables, the simple ones first; completion shows them in this order.
 pub const TYPES: Keywords = &[
     word("string", "Text."),
     word("int", "A whole number."),

@@ -1,5 +1,6 @@
-//! Configuration phase: text to `Stack`. Files are parsed to `Document`s, units are merged, names,
-//! variables and expressions are resolved, and the result is checked.
+//! Configuration phase: source files to a `Stack`. Files are parsed to `Document`s, units are merged, names,
+//! variables and expressions are resolved, and the result is checked. All problems are collected before the
+//! phase fails, and nothing here reads the service.
 
 pub mod edit;
 pub mod load;

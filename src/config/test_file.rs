@@ -38,20 +38,21 @@ pub struct StackTest {
 /// Preconditions of a test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TestSetup {
-    /// Environment of the test; `None` selects the default.
+    /// Environment of the test; `None` selects the default one.
     pub environment: Option<Name>,
-    /// Variable files, each with its extension and its text.
+    /// Variable files, each with its extension and its content: YAML, and KDL for values that may be a list of
+    /// one.
     pub vars: Vec<(&'static str, String)>,
     /// Live objects in the emulator's seed format; `None` for an empty account.
     pub world: Option<Spanned<Name>>,
-    /// An apply that precedes the plan, possibly with other variables.
+    /// An apply that precedes the plan, possibly with other variables; `None` if the plan is the first.
     pub applied: Option<PriorApply>,
 }
 
 /// Apply that precedes the plan of a test.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PriorApply {
-    /// Variable files that override those of the test, each with its extension and its text.
+    /// Variable files that override those of the test, each with its extension and its content.
     pub vars: Vec<(&'static str, String)>,
 }
 
@@ -73,13 +74,13 @@ pub struct PlanExpectation {
     pub actions: BTreeMap<&'static str, Spanned<Vec<Name>>>,
     /// By action, or `unchanged`, the number of resources.
     pub count: BTreeMap<Name, Spanned<i64>>,
-    /// Monthly bill after the plan is applied.
+    /// Monthly bill in USD after the plan is applied; `None` is not checked.
     pub monthly: Option<Spanned<MonthlyCostExpectation>>,
-    /// The exact set of blocker codes.
+    /// The exact set of blocker codes; `None` expects no blocker.
     pub blocks: Option<Spanned<Vec<Name>>>,
-    /// Verdicts of policies: `pass`, `deny` or `unknown`.
+    /// Expected results of policies: `pass`, `deny` or `unknown`.
     pub policy: BTreeMap<Name, Spanned<Name>>,
-    /// The exact set of diagnostic codes of the configuration, including warnings.
+    /// The exact set of diagnostic codes of the configuration, including warnings; `None` is not checked.
     pub problems: Option<Spanned<Vec<Name>>>,
 }
 
@@ -119,7 +120,7 @@ pub struct ApplyExpectation {
     pub objects: BTreeMap<Name, Spanned<i64>>,
 }
 
-/// Reads the tests of a file.
+/// Reads the tests of a file; empty for a file of an unknown extension.
 ///
 /// # Errors
 /// All its problems together.
@@ -208,7 +209,7 @@ impl TestFileReader {
         given
     }
 
-    /// `applied: true`, or `applied: { vars: … }`.
+    /// Reads `applied: true`, or `applied: { vars: … }`; `None` for `false`.
     fn read_applied(&mut self, node: &Node) -> Option<PriorApply> {
         match node.scalar().map(|scalar| scalar.text.as_str()) {
             Some("true") => return Some(PriorApply::default()),
@@ -227,7 +228,8 @@ impl TestFileReader {
         Some(applied)
     }
 
-    /// Returns the texts of files of variables. A value that may be a list of one, as KDL has it, stays one.
+    /// Returns the content of variable files, by their extensions. A value that may be a list of one, as KDL
+    /// has it, stays one.
     fn read_vars(&mut self, node: &Node) -> Vec<(&'static str, String)> {
         let (mut yaml, mut kdl) = (String::new(), String::new());
         for entry in self.expect_entries(node, "`vars` is a map", "vars: { NAME: VALUE }") {
@@ -392,7 +394,7 @@ fn unknown_test_key(entry: &DocumentEntry, known: Keywords) -> Diagnostic {
     unknown_key(entry, &word_names(known).collect::<Vec<_>>())
 }
 
-/// Returns a value as it is written.
+/// Returns a value without a schema: scalars by their form.
 fn untyped_node_value(node: &Node) -> Value {
     match &node.value {
         NodeValue::Null => Value::Null,
@@ -405,7 +407,7 @@ fn untyped_node_value(node: &Node) -> Value {
     }
 }
 
-/// Returns a value as YAML on one line; numbers and texts keep their types.
+/// Returns a value as YAML on one line; numbers and strings keep their types.
 fn node_as_yaml(node: &Node) -> String {
     let all = |parts: Vec<String>| parts.join(", ");
     match &node.value {

@@ -1,4 +1,5 @@
-//! What a configuration is loaded with: environment, variables, overrides and access to secrets.
+//! Inputs of loading a configuration: environment, variables, overrides and access to secrets. The caller reads
+//! the command line, the process environment and files; loading itself reads only through `Files`.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +11,16 @@ use crate::model::values::secret::Secret;
 /// Inputs of a load besides the files.
 #[derive(Debug, Clone, Default)]
 pub struct LoadRequest {
-    /// The environment asked for (`-e`, `STEAD_ENV`).
+    /// The requested environment (`-e`, `STEAD_ENV`); `None`: the default one.
     pub environment: Option<Name>,
-    /// Variables given by name (`--var`), as text.
+    /// Variables given by name (`--var`), as strings that are parsed by the variable's type.
     pub vars: BTreeMap<Name, String>,
-    /// Variables from the process environment (`STEAD_VAR_x`), as text. Names are lower case.
+    /// Variables from the process environment (`STEAD_VAR_x`), as strings. Names are lower case.
     pub env_vars: BTreeMap<Name, Secret>,
-    /// Variable files: `(shown path, text)`, YAML or KDL mappings, weaker than `vars`
-    /// and `env_vars`. Later files win.
+    /// Variable files: `(shown path, content)`, YAML or KDL mappings. `vars` and `env_vars` override them, and
+    /// a later file overrides an earlier one.
     pub var_files: Vec<(String, String)>,
-    /// Pinned catalog names, for checks without a network.
+    /// Pinned catalog names, for checks without a network; `None` skips these checks.
     pub pinned: Option<Catalog>,
     /// Deferred secrets whose values this run has, by the paths of their variables.
     pub available_secrets: BTreeMap<Name, Secret>,
@@ -28,7 +29,7 @@ pub struct LoadRequest {
     pub accepts_placeholders: bool,
     /// Access of this run to secrets.
     pub secrets: SecretAccess,
-    /// An expression to evaluate besides, as an output would be (`stead eval`).
+    /// An additional expression to evaluate, as an output would be (`stead eval`).
     pub expression: Option<String>,
 }
 

@@ -1,5 +1,6 @@
-//! Merge of the documents of one unit: top-level blocks of the same keyword are joined,
-//! in whatever file they are.
+//! Merge of the documents of one unit: top-level blocks of the same keyword are joined, in whatever file they
+//! are. In: parsed documents; out: their entries by keyword and name, borrowed. A name that is declared twice
+//! is reported, and the first declaration counts.
 
 use std::collections::BTreeMap;
 
@@ -22,9 +23,9 @@ pub(in crate::config) struct MergedDocuments<'d> {
     pub(in crate::config) stead: Vec<&'d DocumentEntry>,
     /// All `stack: NAME` entries; several files may have one.
     pub(in crate::config) stack: Vec<&'d DocumentEntry>,
-    /// The `backend: required` entry, if present.
+    /// The `backend` entry; `None` if no file has one.
     pub(in crate::config) backend: Option<&'d DocumentEntry>,
-    /// The `secrets` block with the recipients of kept secrets.
+    /// The `secrets` block with the recipients of kept secrets; `None` if no file has one.
     pub(in crate::config) secrets: Option<&'d DocumentEntry>,
     pub(in crate::config) vars: NamedEntries<'d>,
     pub(in crate::config) environments: NamedEntries<'d>,
@@ -74,7 +75,8 @@ pub(in crate::config) fn merge_module<'d>(
     merged
 }
 
-/// Merges documents. Reports entries that do not fit, and leaves them out.
+/// Merges documents. Reports entries that do not fit, and leaves them out, so that later phases see only legal
+/// ones.
 pub(in crate::config) fn merge_documents<'d>(
     registry: &Registry,
     documents: &'d [Document],
@@ -191,7 +193,7 @@ fn gather_entries<'d>(
     }
 }
 
-/// Returns the problem of a value that is no map where one is needed.
+/// Returns the diagnostic of a value that is not a map where named entries are expected.
 pub(in crate::config) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected")
         .with_label(node.span, "")
@@ -203,7 +205,8 @@ pub(in crate::config) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
     }
 }
 
-/// Returns the problem of a value where blocks with names are needed.
+/// Returns the diagnostic of a value that is not a map where named blocks are expected; for plain names with
+/// the map to write.
 pub(in crate::config) fn no_names(name: &str, node: &Node) -> Diagnostic {
     let problem = not_a_block(name, node);
     match other_tools::suggest_named_blocks(name, node) {
@@ -238,7 +241,8 @@ pub(in crate::config) fn illegal_name(entry: &DocumentEntry) -> Diagnostic {
     }
 }
 
-/// Adds a hint where an unknown block may belong: below a block that is empty.
+/// Adds a hint where an unknown block may belong: below `empty`, a block above it without a value, as after a
+/// wrong indentation.
 fn with_misplaced_hint(problem: Diagnostic, empty: Option<&DocumentEntry>) -> Diagnostic {
     match empty.filter(|_| problem.fix.is_none()) {
         Some(above) => {

@@ -1,4 +1,5 @@
-//! Header of the stack and selection of this run's environment.
+//! Header of the stack and selection of this run's environment. In: merged entries and the requested
+//! environment; out: the name, and the variables and overrides of one environment.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +17,11 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 pub(in crate::config) struct HeaderSettings {
     /// Name of the stack.
     pub(in crate::config) name: Name,
-    /// The local ledger is refused.
+    /// Whether the local ledger is refused.
     pub(in crate::config) backend_required: bool,
 }
 
-/// Reads `stead`, `stack` and `backend`, and reports what is missing or wrong.
+/// Reads `stead`, `stack` and `backend`, and reports what is missing or wrong. The name is empty then.
 pub(in crate::config) fn resolve_header(
     merged: &MergedDocuments<'_>,
     problems: &DiagnosticCollector,
@@ -99,7 +100,7 @@ fn backend_required(merged: &MergedDocuments<'_>, problems: &DiagnosticCollector
 /// Environment selected for this run.
 #[derive(Debug)]
 pub(in crate::config) struct ChosenEnvironment<'d> {
-    /// Its name and how it asks.
+    /// Its name, and how an apply asks for approval.
     pub(in crate::config) environment: Environment,
     /// Values that it gives to variables.
     pub(in crate::config) vars: &'d [DocumentEntry],
@@ -107,7 +108,8 @@ pub(in crate::config) struct ChosenEnvironment<'d> {
     pub(in crate::config) set: &'d [DocumentEntry],
 }
 
-/// Chooses the environment: the one asked for, the one marked `default`, or the only one.
+/// Chooses the environment: the requested one, the one marked `default`, or the only one; `default` for a stack
+/// without environments. If none can be chosen, that is reported and an empty one is returned.
 pub(in crate::config) fn choose_environment<'d>(
     environments: &NamedEntries<'d>,
     asked: Option<&Name>,
@@ -151,7 +153,7 @@ pub(in crate::config) fn choose_environment<'d>(
     }
 }
 
-/// Returns the environments whose applies require the user to type the environment's name.
+/// Returns the names of the environments in which an apply requires the user to type the environment's name.
 pub(in crate::config) fn environments_confirmed_by_name(environments: &NamedEntries<'_>) -> BTreeSet<Name> {
     let quiet = DiagnosticCollector::default();
     let typed = environments
@@ -160,7 +162,7 @@ pub(in crate::config) fn environments_confirmed_by_name(environments: &NamedEntr
     typed.map(|entry| entry.key.clone()).collect()
 }
 
-/// Returns the variable values of the environments that are not selected.
+/// Returns the variable values of the environments that are not selected, each with the environment's name.
 pub(in crate::config) fn other_environment_vars<'d>(
     environments: &NamedEntries<'d>,
     chosen: &Name,
@@ -170,7 +172,7 @@ pub(in crate::config) fn other_environment_vars<'d>(
     others.map(|entry| (&entry.key, read_environment_block(entry, &quiet).vars)).collect()
 }
 
-/// Returns the paths that the environments replace that are not chosen.
+/// Returns the overrides (`set`) of the environments that are not selected.
 pub(in crate::config) fn other_sets<'d>(
     environments: &NamedEntries<'d>,
     chosen: &Name,
@@ -180,7 +182,7 @@ pub(in crate::config) fn other_sets<'d>(
     others.flat_map(move |entry| read_environment_block(entry, &quiet).set)
 }
 
-/// Returns whether an environment sets nothing that could change a resource.
+/// Returns whether an environment has neither variables nor overrides, so that it cannot change a resource.
 pub(in crate::config) fn is_plain(environment: &DocumentEntry) -> bool {
     let block = read_environment_block(environment, &DiagnosticCollector::default());
     block.vars.is_empty() && block.set.is_empty()

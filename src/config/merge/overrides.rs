@@ -16,7 +16,8 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
-/// Position of the body of each block: document, top-level entry, entry in it.
+/// Position of each block, by keyword and name: indexes of the document, of its top-level entry, and of the
+/// entry in it.
 type BlockLocations = HashMap<(Name, Name), (usize, usize, usize)>;
 
 /// Keywords that decide which instances exist: an instance cannot override them.
@@ -27,7 +28,7 @@ pub(in crate::config) const EXPANSION_KEYWORDS: [&str; 2] = ["for_each", "when"]
 pub(in crate::config) struct AppliedOverrides {
     /// Spans of the new values, applied or still to apply.
     pub(in crate::config) spans: BTreeSet<Span>,
-    /// Those of instances and of modules.
+    /// Overrides of instances and modules, which are still to apply.
     pub(in crate::config) later: Vec<DocumentEntry>,
 }
 
@@ -39,7 +40,7 @@ pub(in crate::config) enum OverrideTarget<'d> {
     Deferred,
 }
 
-/// Applies the overrides of the selected environment to the documents.
+/// Applies the overrides of the selected environment to the documents, and reports paths that do not exist.
 pub(in crate::config) fn replace_overridden_values(
     registry: &Registry,
     documents: &mut [Document],
@@ -100,7 +101,7 @@ fn index_blocks(documents: &[Document]) -> BlockLocations {
     blocks
 }
 
-/// Returns the value that a path names.
+/// Returns the value that an override's path names; the diagnostic if it names none.
 fn find_target<'d>(
     registry: &Registry,
     documents: &'d mut [Document],
@@ -137,7 +138,7 @@ fn find_target<'d>(
     walk_path(body, rest, format!("{root}.{name}"), entry)
 }
 
-/// Follows a path below a block.
+/// Follows a path below a block. `way` is the path so far, for messages.
 pub(in crate::config) fn walk_path<'d>(
     mut node: &'d mut Node,
     rest: &[&str],
@@ -177,14 +178,15 @@ pub(in crate::config) fn walk_path<'d>(
 /// Path of a resource, the first step that does not exist in it, and the existing keys.
 type UnmatchedOverride = (String, String, Vec<String>);
 
-/// Values of instances and of modules, by the addresses that they may belong to.
+/// Overrides of instances and modules, by the addresses that they may belong to.
 #[derive(Default)]
 pub(in crate::config) struct Overrides<'d> {
-    /// Each under every beginning of its path.
+    /// The overrides under every prefix of their paths.
     pub(in crate::config) by_place: HashMap<&'d str, Vec<&'d DocumentEntry>>,
     pub(in crate::config) all: &'d [DocumentEntry],
     pub(in crate::config) used: RefCell<BTreeSet<Span>>,
-    /// For each override that matched a resource but no key in it: what is missing.
+    /// For each override that matched a resource but no key in it: what is missing. An override that matches in
+    /// one instance at least is no mistake.
     pub(in crate::config) missed: RefCell<BTreeMap<Span, UnmatchedOverride>>,
 }
 
@@ -206,8 +208,8 @@ impl<'d> Overrides<'d> {
         Self { by_place, all, ..Self::default() }
     }
 
-    /// Returns the names by which overrides may refer to a module instance: its own, and
-    /// that of the whole block.
+    /// Returns the names by which overrides may refer to a module instance, its own and that of the whole
+    /// block, as far as any override does. `outer` are those of the enclosing module.
     pub(in crate::config) fn instance_names(
         &self,
         outer: &[Name],

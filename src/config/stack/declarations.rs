@@ -1,4 +1,5 @@
-//! The declarations of a stack about its past: `moved`, `removed` and `import`.
+//! The declarations of a stack about its past: `moved`, `removed` and `import`, as data. In: entries that the
+//! check phase has verified against the blocks; the plan phase compares them with the ledger.
 
 use crate::model::address::{Address, Name};
 use crate::model::schema::Kind;
@@ -11,16 +12,16 @@ pub struct Declarations {
     pub moved: Vec<MovedDeclaration>,
     /// Live objects to adopt. Entries whose `when` is false are left out.
     pub imports: Vec<ImportDeclaration>,
-    /// Decision about objects whose block is gone.
+    /// Decisions about objects whose block was removed.
     pub removed: Vec<RemovedDeclaration>,
 }
 
 /// New address of a resource or a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedDeclaration {
-    /// Address that the ledger may still have. For a module, it covers everything inside.
+    /// Address that the ledger may still have. That of a module covers everything inside it.
     pub from: Address,
-    /// The next one: a resource, a module, a whole block with `for_each`, or the `from` of another entry.
+    /// The new address: a resource, a module, a whole block with `for_each`, or the `from` of another entry.
     pub to: Address,
     /// Kind of both addresses; `None` if they are modules.
     pub kind: Option<&'static Kind>,
@@ -52,7 +53,7 @@ pub struct ImportDeclaration {
     pub span: Span,
 }
 
-/// Decision about objects whose block is gone.
+/// Decision about objects whose block was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovedDeclaration {
     /// A resource, a whole block with `for_each`, or a module.
@@ -65,7 +66,7 @@ pub struct RemovedDeclaration {
     pub span: Span,
 }
 
-/// Action for an object whose block is gone.
+/// Action for an object whose block was removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovedAction {
     /// Forget it: the object stays live, but leaves the ledger.

@@ -1,4 +1,5 @@
-//! Digest of a resolved configuration: equal if the desired state is equal, however it is written.
+//! Digest of a resolved configuration: equal if the desired state is equal, however it is written. A saved plan
+//! is refused if it differs, so nothing that affects decisions may be missing, and no location may be in it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,8 +15,9 @@ use crate::model::crypto::digest::JsonDigest;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
 
-/// Digest input of one resource. It has no spans; a secret is represented by its variable's name, and a
-/// value computed from a secret by its expression.
+/// Digest input of one resource. It has no spans; a secret is represented by its variable's name, and a value
+/// computed from a secret by its expression. Fields that were added later are omitted while unset, so that
+/// older digests stay valid.
 #[derive(Serialize)]
 struct ResourceDigestInput<'r> {
     address: &'r Address,
@@ -25,7 +27,7 @@ struct ResourceDigestInput<'r> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     final_snapshot: bool,
     keep: bool,
-    /// Part of the review: the user agreed that the data is deleted.
+    /// Part of the review: the author approved the deletion of the data.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     delete: bool,
     ignore_drift: Vec<(&'r Name, Option<String>)>,
@@ -56,7 +58,7 @@ pub(in crate::config) struct StackDigestInput<'s> {
     pub(in crate::config) awaited: &'s BTreeMap<Name, DeferredSecret>,
 }
 
-/// Returns the whole SHA-256: 64 hexadecimal digits.
+/// Returns the whole SHA-256: 64 hexadecimal digits. `resources` must be in address order.
 ///
 /// # Errors
 /// When a part cannot be written as JSON.

@@ -1,5 +1,5 @@
-//! `stead.lock`: the catalog records that a stack uses, pinned. Text in, text out; files are read and
-//! written at the edge.
+//! `stead.lock`: the catalog records that a stack uses, pinned, so that names mean the same and price changes
+//! show. In: a stack and the catalog; out: the file's content, which the caller reads and writes.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,8 @@ pub struct CatalogLock {
     pub catalog: Catalog,
 }
 
-/// Returns the lock of a stack: the records of the names that it uses, and the prices that hang on no
-/// name, in a stable order.
+/// Returns the lock of a stack: the records of the names that it uses, and the prices that depend on no name,
+/// in a stable order. A name that the catalog does not have is left out.
 #[must_use]
 pub fn build_lock(registry: Registry, stack: &Stack, catalog: &Catalog) -> CatalogLock {
     let mut used: BTreeSet<(&str, Name)> = BTreeSet::new();
@@ -70,10 +70,10 @@ pub fn build_lock(registry: Registry, stack: &Stack, catalog: &Catalog) -> Catal
     CatalogLock { lock: VERSION, catalog: pinned }
 }
 
-/// Reads a lock's text.
+/// Parses the content of a lock file.
 ///
 /// # Errors
-/// One problem, at its line where that is known.
+/// One diagnostic, at its line where that is known: for malformed YAML, an unknown key or another version.
 pub fn parse(id: SourceId, text: &str) -> Result<CatalogLock, Box<Diagnostic>> {
     let problem = |detail: String, span| {
         Box::new(
@@ -96,10 +96,10 @@ pub fn parse(id: SourceId, text: &str) -> Result<CatalogLock, Box<Diagnostic>> {
     Ok(lock)
 }
 
-/// Returns a lock's text.
+/// Returns the content of a lock file, with a comment that explains it.
 ///
 /// # Errors
-/// One problem, when a value has no YAML form.
+/// One diagnostic, when a value has no YAML form.
 pub fn render_lock(lock: &CatalogLock) -> Result<String, Box<Diagnostic>> {
     serde_yaml::to_string(lock)
         .map(|text| {

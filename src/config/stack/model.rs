@@ -22,7 +22,7 @@ pub struct Stack {
     pub name: Name,
     /// Environment for which it was resolved.
     pub environment: Environment,
-    /// All environments that it declares.
+    /// All environments that it declares, sorted; empty if it declares none.
     pub environments: Vec<Name>,
     /// Resources by address, in address order.
     pub resources: IndexMap<Address, Resource>,
@@ -37,7 +37,7 @@ pub struct Stack {
     pub declarations: Declarations,
     /// Rules that a plan must pass.
     pub policies: Vec<Policy>,
-    /// Digest of the resolved configuration, secrets by presence only: 16 hexadecimal digits.
+    /// Digest of the resolved configuration, secrets by the names of their variables: 64 hexadecimal digits.
     pub digest: String,
     /// Data lookups: objects that this stack reads but does not manage.
     pub data: BTreeMap<Address, DataLookup>,
@@ -50,16 +50,16 @@ pub struct Stack {
     pub left_out: BTreeMap<Address, ExclusionReason>,
     /// Deferred secrets, by the paths of their variables.
     pub awaited: BTreeMap<Name, DeferredSecret>,
-    /// To whom the ledger's kept secrets are encrypted.
+    /// Recipients to whom the ledger's kept secrets are encrypted; `None` if the ledger keeps no secrets.
     pub recipients: Option<Recipients>,
     /// Digest of the values read from data lookups and other stacks; empty before they are read,
     /// and if there are none.
     pub reads: String,
-    /// Result of the additionally requested expression (`stead eval`).
+    /// Result of the additionally requested expression (`stead eval`); `None` if none was requested.
     pub evaluated: Option<Expression>,
-    /// All secret sinks of the stack.
+    /// All secret sinks of the stack, of resources and of variables.
     pub sinks: Vec<SinkUse>,
-    /// Variables and locals by path: `vars.size`.
+    /// Variables and locals by path, such as `vars.size`, with their values.
     pub named: BTreeMap<Name, AttributeSetting>,
     /// Source files, to resolve spans.
     pub sources: Sources,
@@ -72,7 +72,7 @@ pub struct DataLookup {
     pub kind: &'static Kind,
     /// Attributes by which the object is found; their values are known.
     pub fields: BTreeMap<Name, Expression>,
-    /// Span of the text in its file.
+    /// Span of the entry in its file.
     pub span: Span,
 }
 
@@ -85,7 +85,7 @@ pub struct OtherStack {
     pub shown: Name,
     /// Environment whose outputs are read; `None` for the one of the same name, or the only one.
     pub environment: Option<Name>,
-    /// Span of the text in its file.
+    /// Span of the entry in its file.
     pub span: Span,
     /// Referenced outputs, each with the span of its first use.
     pub reads: BTreeMap<Name, Span>,
@@ -109,7 +109,7 @@ pub struct Environment {
     pub confirm: ConfirmationMode,
 }
 
-/// How an apply asks for consent.
+/// How an apply asks for approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfirmationMode {
     /// A yes-or-no question is enough.
@@ -129,16 +129,16 @@ pub struct Resource {
     pub parent: Option<Address>,
     /// Key of the instance; `None` without `for_each`.
     pub key: Option<Name>,
-    /// Written attributes, by the language's names. `name` is always present if the kind has it. Values
-    /// have the schema's types; a catalog attribute holds the written name or id as text.
+    /// Written attributes, by the language's names. `name` is always present if the kind has it. Values have
+    /// the schema's types; a catalog attribute has the written name or id as a string.
     pub attributes: BTreeMap<Name, AttributeSetting>,
     /// Limits on changes to the object, such as `protect`.
     pub lifecycle: Lifecycle,
     /// Dependencies that no reference expresses.
     pub depends_on: Vec<Address>,
-    /// Project of the resource, if the block names one.
+    /// Project of the resource; `None` if the block does not name one.
     pub project: Option<Expression>,
-    /// Sink for a secret that the service shows only once.
+    /// Sink for the secret that the service shows only once; `None` if the block has none.
     pub deliver_secret: Option<SecretSink>,
     /// Span of the block's key.
     pub span: Span,
@@ -151,11 +151,13 @@ pub struct AttributeSetting {
     pub expression: Expression,
     /// Where the value was written.
     pub span: Span,
-    /// What decided the value besides this span: `vars.size, set by environments.prod`.
+    /// What decided the value besides this span, such as `vars.size, set by environments.prod`; `None` if the
+    /// span alone does.
     pub set_by: Option<Name>,
-    /// The same of every entry of a written map.
+    /// The origins of the entries of a written map; `None` if all of it has one origin.
     pub parts: Option<Box<MapEntries>>,
-    /// Source directory whose digest the value is, relative to the stack's directory.
+    /// Source directory whose digest the value is, relative to the stack's directory; `None` for any other
+    /// value.
     pub directory: Option<Name>,
     /// Whether the value is an exclusive open map: live keys that it does not name are removed.
     pub exclusive: bool,
@@ -196,7 +198,8 @@ impl AttributeSetting {
         (self.span, self.set_by.as_ref())
     }
 
-    /// Returns what decided the value or the first of its parts, besides their spans.
+    /// Returns what decided the value or the first of its parts, besides their spans; `None` if their spans
+    /// alone do.
     #[must_use]
     pub fn decided_by(&self) -> Option<&Name> {
         let mut parts = self.parts.iter().flat_map(|parts| parts.values());
@@ -211,25 +214,25 @@ pub struct Lifecycle {
     pub protect: bool,
     /// Action for the object when its block is removed.
     pub on_remove: OnRemove,
-    /// Differences between live and desired values that are ignored.
+    /// Attributes whose differences between live and desired values are ignored.
     pub ignore_drift: Vec<IgnoreDrift>,
     /// Order of delete and create in a replacement; `None` uses the kind's default.
     pub replace: Option<ReplaceOrder>,
-    /// Time limits of operations; `None` uses the kind's default.
+    /// Time limits of operations.
     pub timeouts: Timeouts,
     /// Whether a final snapshot is taken before the object is deleted.
     pub final_snapshot: bool,
-    /// Span of the `protect` keyword, for messages.
+    /// Span of the `protect` keyword, for messages; `None` if it is not written.
     pub protect_span: Option<Span>,
 }
 
 /// Action for an object when its block is removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnRemove {
-    /// `on_remove` is not written: the object is deleted unless it holds data.
+    /// `on_remove` is not written: the object is deleted unless it contains data.
     #[default]
     Unspecified,
-    /// The object is deleted, with the data that it holds.
+    /// The object is deleted, with the data that it contains.
     Delete,
     /// It stays live; stead forgets it.
     Keep,
@@ -240,15 +243,15 @@ pub enum OnRemove {
 pub struct IgnoreDrift {
     /// Name of the attribute.
     pub attribute: Name,
-    /// Reason that the author gives.
+    /// Reason that the author gives; `None` if the entry has none.
     pub reason: Option<String>,
-    /// Last day on which the entry is valid, written as `YYYY-MM-DD`.
+    /// Last day on which the entry is valid (UTC), written as `YYYY-MM-DD`; `None` if it has no end.
     pub until: Option<jiff::civil::Date>,
-    /// Span of the text in its file.
+    /// Span of the entry in its file.
     pub span: Span,
 }
 
-/// Time limits of operations on a resource.
+/// Time limits of operations on a resource; `None` uses one that is computed from the kind's usual duration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timeouts {
     /// Time until a new object must be ready.
@@ -270,7 +273,7 @@ pub struct DeferredSecret {
     pub span: Span,
 }
 
-/// To whom kept secrets are encrypted.
+/// Recipients to whom kept secrets are encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipients {
     /// Native age recipients: `age1…`.
@@ -286,7 +289,7 @@ pub enum SecretOrigin {
     Generated {
         /// Number of characters of the secret.
         length: usize,
-        /// Sink to which it is also delivered.
+        /// Sink to which it is also delivered; `None` if it is only used in this stack.
         deliver: Option<SecretSink>,
     },
     /// A program of the user's settings prints it.
@@ -326,7 +329,7 @@ pub struct SinkUse {
 pub struct Output {
     /// The value, or the expression that yields it.
     pub expression: Expression,
-    /// Span of the text in its file.
+    /// Span of the entry in its file.
     pub span: Span,
 }
 

@@ -1,11 +1,12 @@
-//! Addresses of modules: splits an address into its module and the rest, and reports reserved names.
+//! Addresses of modules: splits an address into its module and the rest, finds its kind, and reports reserved
+//! names. All of it rests on one rule: no module and no instance key has the name of a kind.
 
 use crate::config::keywords;
 use crate::model::address::Address;
 use crate::model::schema::{Kind, Registry};
 
-/// Returns the module that an address is in, and the rest of it, either of which may be empty. No module and
-/// no key of one has the name of a kind.
+/// Returns the module that an address is in, and the rest of it, either of which may be empty. No module and no
+/// key of one has the name of a kind, so the first such segment ends the module.
 #[must_use]
 pub fn module_of<'a>(registry: &Registry, address: &'a str) -> (&'a str, &'a str) {
     let mut at = 0;
@@ -26,7 +27,8 @@ pub fn is_taken(registry: &Registry, name: &str) -> bool {
         || registry.kinds.iter().any(|kind| kind.name == name)
 }
 
-/// Returns the kind of the resource, instance or whole block at an address.
+/// Returns the kind of the resource, instance or whole block at an address; `None` for a module and for an
+/// address that no resource can have.
 #[must_use]
 pub fn kind_at(registry: &Registry, address: &Address) -> Option<&'static Kind> {
     let parts: Vec<&str> = module_of(registry, address.as_str()).1.split('.').collect();

@@ -1,4 +1,5 @@
-//! Values that an expression gave, as the declared type wants them.
+//! Conversion of computed values to the declared type. In: a value of an expression and the schema's type; out:
+//! the canonical value, or why it does not fit. A mismatch of a secret says nothing about the secret.
 
 use super::mismatch::TypeMismatch;
 use super::scalar::{self, type_name};
@@ -6,7 +7,11 @@ use crate::model::schema::Type;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
-/// Checks a computed value against a type, and converts it to the type's canonical form.
+/// Checks a computed value against a type, and converts it to the type's canonical form. An unknown value
+/// passes.
+///
+/// # Errors
+/// How the value, or the first part of it, does not fit.
 pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Value, TypeMismatch> {
     match (ty, value) {
         (_, Value::Null) => Ok(Value::Null),

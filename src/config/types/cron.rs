@@ -1,4 +1,5 @@
-//! Cron schedules with five fields, as the service accepts them. Only their form is checked here.
+//! Cron schedules with five fields, as the service accepts them (Errors: invalid cron schedule). Only their
+//! form is checked here.
 
 use crate::config::syntax::quoting::shorten_for_message;
 
@@ -11,7 +12,7 @@ const FIELDS: [(&str, u8, u8, &[&str]); 5] = [
     ("day of the week", 0, 7, &["sun", "mon", "tue", "wed", "thu", "fri", "sat"]),
 ];
 
-/// Checks a schedule; the error names the wrong field and the reason.
+/// Checks a schedule; the error is a sentence that names the wrong field and the reason.
 pub(in crate::config) fn check(text: &str) -> Result<(), String> {
     let fields: Vec<&str> = text.split_ascii_whitespace().collect();
     if fields.len() != FIELDS.len() {
@@ -30,7 +31,8 @@ pub(in crate::config) fn check(text: &str) -> Result<(), String> {
     })
 }
 
-/// Returns the schedule of a nickname such as `@daily`: the service accepts only fields.
+/// Returns the schedule of a nickname such as `@daily`, as the service accepts only fields; `None` for any
+/// other string.
 pub(in crate::config) fn expand_nickname(text: &str) -> Option<&'static str> {
     Some(match text {
         "@hourly" => "0 * * * *",

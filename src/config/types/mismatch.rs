@@ -11,14 +11,14 @@ pub(in crate::config) struct TypeMismatch {
     pub(in crate::config) summary: &'static str,
     /// What was expected and what was found, in a sentence.
     pub(in crate::config) detail: String,
-    /// Hint on what to write instead.
+    /// Hint on what to write instead; `None` if none is known.
     pub(in crate::config) help: Option<String>,
-    /// Replacement for the whole scalar.
+    /// Replacement for the whole scalar; `None` if several meanings are possible.
     pub(in crate::config) fix: Option<String>,
 }
 
 impl TypeMismatch {
-    /// Returns a wrong type.
+    /// Returns the mismatch of a value with the wrong type; both arguments are nouns with their articles.
     pub(in crate::config) fn wrong_type(expected: &str, found: &str) -> Self {
         Self::new(
             codes::WRONG_TYPE,
@@ -43,7 +43,7 @@ impl TypeMismatch {
         self
     }
 
-    /// Adds the replacement text.
+    /// Adds the replacement for the whole scalar.
     pub(in crate::config) fn fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self

@@ -1,4 +1,5 @@
-//! Types of values as they are written: scalars, text formats and schedules.
+//! Types of values: scalars, string formats and schedules. In: a written or computed value and the schema's
+//! type; out: the canonical value, or a mismatch that the caller locates.
 
 pub(super) mod conform;
 pub(super) mod cron;

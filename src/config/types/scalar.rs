@@ -1,4 +1,5 @@
-//! From source text, or from a computed value, to a value of the schema's type.
+//! Conversion of scalars, written or computed, to values of the schema's type. In: a scalar and a type; out:
+//! the canonical value, or a mismatch with the value that was probably meant.
 
 use rust_decimal::Decimal;
 
@@ -57,7 +58,7 @@ pub(in crate::config) fn infer_value(scalar: &Scalar) -> Value {
     }
 }
 
-/// Reads a number as it is written; `016`, `1e3`, `0x10` and `1_000` are texts.
+/// Parses a number as it is written; `None` for `016`, `1e3`, `0x10` and `1_000`, which are strings.
 fn parse_number(text: &str) -> Option<Value> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').map_or((digits, None), |(a, b)| (a, Some(b)));
@@ -72,7 +73,8 @@ fn parse_number(text: &str) -> Option<Value> {
     }
 }
 
-/// Reads a scalar as a type that is no collection and no reference.
+/// Parses a scalar as a type that is no collection and no reference. The form in the source counts: a quoted
+/// number is a string.
 pub(in crate::config) fn parse_typed(scalar: &Scalar, ty: &Type) -> Result<Value, TypeMismatch> {
     let text = scalar.text.as_str();
     let is_text = scalar.form == ScalarForm::Text;
@@ -140,7 +142,7 @@ fn integer_slip(text: &str, ty: &Type) -> TypeMismatch {
     }
 }
 
-/// Splits a number that is written with its type's unit into digits and unit.
+/// Splits a number that is written with its type's unit into digits and unit; `None` for any other string.
 fn split_unit<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
     let Type::Integer { unit, .. } = ty else { return None };
     let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
@@ -151,7 +153,7 @@ fn split_unit<'t>(text: &'t str, ty: &Type) -> Option<(&'t str, &'static str)> {
     (!digits.is_empty() && is_unit).then_some((digits, unit))
 }
 
-/// Returns the GB of a number that is written in TB.
+/// Returns the GB of a number that is written in TB, with the unit; `None` for any other string.
 fn terabytes_as_gigabytes(text: &str, ty: &Type) -> Option<(i64, &'static str)> {
     let Type::Integer { unit: unit @ "GB", .. } = ty else { return None };
     let (digits, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
@@ -161,8 +163,7 @@ fn terabytes_as_gigabytes(text: &str, ty: &Type) -> Option<(i64, &'static str)> 
 }
 
 /// Converts a value computed from a secret to the structure of a type; `None` if it has another. Bounds and
-/// formats are left to the service, because a report of which one is violated would
-/// reveal part of the secret.
+/// formats are left to the service, because a report of which one is violated would reveal part of the secret.
 pub(in crate::config) fn coerce_shape(ty: &Type, value: Value) -> Option<Value> {
     Some(match (ty, value) {
         (_, Value::Null) => Value::Null,

@@ -1,4 +1,6 @@
-//! The forms of texts: networks, keys, login names, times.
+//! Formats of strings: networks, keys, login names, times. In: a string and its format; out: nothing, or a
+//! mismatch with the value that was probably meant. The rules are those of the service (Errors), checked before
+//! anything is sent.
 
 use ipnet::{IpNet, Ipv4Net};
 
@@ -10,14 +12,14 @@ use crate::config::types::relative_path::path_refusal;
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::TextFormat;
 
-/// Beginnings of login names that the service keeps for itself.
+/// Prefixes of login names that the service reserves (Errors: database users).
 const RESERVED_LOGINS: &[&str] = &["app_", "fnb_"];
 /// Effects of a Kubernetes taint on workloads that do not tolerate it.
 const TAINT_EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
-/// Beginnings of OpenSSH public key types.
+/// Prefixes of OpenSSH public key types.
 const KEY_TYPES: &[&str] = &["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"];
 
-/// Checks that a text has a form.
+/// Checks that a string has a format.
 pub(in crate::config) fn check_format(text: &str, format: TextFormat) -> Result<(), TypeMismatch> {
     match format {
         TextFormat::Any => Ok(()),
@@ -65,7 +67,7 @@ pub(in crate::config) fn check_format(text: &str, format: TextFormat) -> Result<
     }
 }
 
-/// Checks the name of a zone against the database of them.
+/// Checks the name of a time zone against the IANA database.
 fn time_zone(text: &str) -> Result<(), TypeMismatch> {
     if jiff::tz::db().get(text).is_ok() {
         return Ok(());
@@ -166,7 +168,7 @@ fn check_taint(text: &str) -> Result<(), TypeMismatch> {
     })
 }
 
-/// Checks a name that requests carry in their path.
+/// Checks a name that requests contain in their path.
 fn path_name(text: &str) -> Result<(), TypeMismatch> {
     let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
     if matches!(text, "." | "..") || text.chars().any(hostile) {
@@ -183,7 +185,7 @@ fn format_mismatch(detail: String) -> TypeMismatch {
     TypeMismatch::new(codes::WRONG_FORM, "this text has an invalid format", detail)
 }
 
-/// Reads an IPv4 network without host bits.
+/// Parses an IPv4 network without host bits.
 pub(in crate::config) fn parse_network(text: &str) -> Result<Ipv4Net, TypeMismatch> {
     let expected = || {
         format!(
