@@ -4,7 +4,8 @@
 use crate::cli::args::CloudChoice;
 use crate::cli::args::GlobalArgs;
 
-/// Returns the global flags as the user would type them, without those that only change the output.
+/// Returns the global flags as the user would type them, one item per flag, quoted for a shell, without those that
+/// only change the output. The values of `--var` are replaced by `…`.
 pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
     let mut words = Vec::new();
     let mut flag = |name: &str, value: Option<&str>| {
@@ -31,7 +32,7 @@ pub(in crate::cli) fn format_flags(given: &GlobalArgs) -> Vec<String> {
     words
 }
 
-/// Returns a word with the quotes that a shell needs.
+/// Returns a word with the single quotes that a POSIX shell needs; a plain word stays as it is.
 pub(in crate::cli) fn quote_shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:@=,+-%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,5 @@
-//! The flag `--report`: files that a run writes in addition to its output.
+//! The flag `--report`: files that a run writes in addition to its output. Each command accepts only the formats
+//! that can show its result.
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ fn of_problems(text: &str) -> Result<ReportTarget, String> {
     parse_report_target(text, ReviewFormat::FOR_DIAGNOSTICS)
 }
 
+/// Parses `FORMAT=PATH`; the path can contain `=`. Standard output (`-`) is refused, since it has the result.
 fn parse_report_target(text: &str, legal: &[ReviewFormat]) -> Result<ReportTarget, String> {
     let names = || legal.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     let Some((name, path)) = text.split_once('=') else {

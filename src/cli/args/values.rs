@@ -1,5 +1,5 @@
-//! Values that the arguments of several commands have, and how each is read from the command line. A text that is not
-//! such a value is refused with the form that it must have.
+//! Values that the arguments of several commands have, and how each is parsed. An error states the form that is
+//! expected; clap adds the name of the argument.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -40,14 +40,17 @@ pub enum ChangeKind {
     Delete,
 }
 
+/// Parses the address of a resource or an instance.
 pub(in crate::cli) fn parse_address(text: &str) -> Result<Address, String> {
     Address::parse(text).map_err(|error| error.to_string())
 }
 
+/// Parses the address of a resource, or the path of a module.
 pub(in crate::cli) fn parse_module_or_resource(text: &str) -> Result<Address, String> {
     Address::parse_path(text).map_err(|error| error.to_string())
 }
 
+/// Parses `ADDRESS[=ID]`. Without an id (`None`), the address can be that of a module.
 pub(in crate::cli) fn parse_adoption(text: &str) -> Result<(Address, Option<Name>), String> {
     match text.split_once('=') {
         None => Ok((parse_module_or_resource(text)?, None)),
@@ -56,6 +59,7 @@ pub(in crate::cli) fn parse_adoption(text: &str) -> Result<(Address, Option<Name
     }
 }
 
+/// Parses `all`, or kinds of change separated by commas.
 pub(in crate::cli) fn parse_approval(text: &str) -> Result<AutoApproval, String> {
     if text == "all" {
         return Ok(AutoApproval::All);
@@ -67,12 +71,14 @@ pub(in crate::cli) fn parse_approval(text: &str) -> Result<AutoApproval, String>
     text.split(',').map(kind).collect::<Result<_, _>>().map(AutoApproval::Only)
 }
 
+/// Parses a duration with units, such as `90s` or `1h30m`; zero is accepted, a negative one is not.
 pub(in crate::cli) fn parse_duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
         text.parse().map_err(|_| "expected the form 90s, 5m or 1h".to_owned())?;
     Duration::try_from(span).map_err(|_| "it cannot be negative".to_owned())
 }
 
+/// Parses the address of a secret: that of a variable (`vars.NAME`) has the same syntax as that of a resource.
 pub(in crate::cli) fn parse_secret_address(text: &str) -> Result<Name, String> {
     Address::parse(text).map(|address| address.as_str().into()).map_err(|error| error.to_string())
 }
