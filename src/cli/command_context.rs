@@ -1,4 +1,6 @@
 //! The context of one command: its settings, and factories for its stack, its ledger, its connection and its output.
+//! Only `dispatch` and `commands` get it whole; functions below them take the parts that they use where that is
+//! possible.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -27,10 +29,10 @@ use crate::report::diagnostics;
 use crate::report::json::CommandFailure;
 use crate::report::text::escape;
 
-/// Shortest retry delay of a read that is reported to the user.
+/// Shortest retry delay of a request that is reported to the user; shorter ones are not noticed.
 const REPORTED_RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// Interval within which several retries are reported once.
+/// Interval after a reported retry in which further ones are not reported.
 const RETRY_REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Settings and factories of one command.
@@ -39,16 +41,17 @@ pub(super) struct CommandContext {
     pub(super) settings: Settings,
     /// Output and prompts of the command.
     pub(super) ui: Ui,
-    /// Error of the user's settings file, if the command reports it instead of failing.
+    /// Error of the user's settings file, if the command reports it instead of failing; `None` if the file has none.
     pub(super) slip: Option<String>,
-    /// Actor of this process: `user@host`, and the CI job, for locks and journals.
+    /// Actor of this process: `user@host`, or the CI job, as locks and journals record it.
     pub(super) who: String,
     /// Commit that the CI job reports as checked out; `None` outside of CI.
     pub(super) commit: Option<Name>,
 }
 
 impl CommandContext {
-    /// Prints why a command failed; returns its exit code.
+    /// Prints why a command failed, as text to standard error and as a document with `--output json`; returns its
+    /// exit code.
     pub(super) fn report_failure(&self, failure: &CliFailure) -> Exit {
         let ui = &self.ui;
         let ended = CommandFailure {
@@ -57,6 +60,7 @@ impl CommandContext {
             rejected: failure.rejected.as_deref().map(|all| (&*all.diagnostics, &all.sources)),
             exit: failure.exit.code(),
         };
+        // A program that reads standard output gets a document for a failure, too.
         if ui.ndjson {
             ui.write_result(&(ended.event(SystemClock.now()) + "\n"));
         } else if ui.json {
@@ -105,7 +109,7 @@ impl CommandContext {
         Ok(project)
     }
 
-    /// Reads the stack and evaluates an expression in it.
+    /// Reads the stack and evaluates an expression in it. Prints no warnings.
     ///
     /// # Errors
     /// All errors of the stack and the expression together.
@@ -116,7 +120,8 @@ impl CommandContext {
         Ok(substitute_known_values(&project.stack, evaluated))
     }
 
-    /// Prints the next command, with the global flags of this one, followed by the reason `why`.
+    /// Prints the next command, with the global flags of this one, followed by the reason `why`. Not printed with
+    /// `--quiet`.
     pub(super) fn next(&self, command: &str, why: &str) {
         self.ui.next(format!("{} {why}", self.command_line(command)).trim_end());
     }
@@ -156,6 +161,7 @@ impl CommandContext {
             replace: scope.replace.iter().cloned().collect(),
             delete_data: scope.delete_data.iter().cloned().collect(),
             adopt: scope.adopt.iter().filter_map(|(to, id)| Some((to.clone(), id.clone()?))).collect(),
+            // `--adopt` without an id takes back a forgotten object; the ledger knows its id.
             taken_back: scope
                 .adopt
                 .iter()
@@ -168,7 +174,8 @@ impl CommandContext {
         }
     }
 
-    /// Returns the plan options of a read-only command.
+    /// Returns the plan options of a read-only command: no targets, no overrides, no change that the plan could
+    /// require.
     pub(super) fn read_only_options(&self) -> PlanningOptions {
         PlanningOptions {
             project: self.settings.project.clone(),
@@ -185,7 +192,8 @@ impl CommandContext {
         ledger_settings::ledger_location(&self.settings, &project.stack, &project.directory)
     }
 
-    /// Connects to the service, or starts the built-in cloud, as configured.
+    /// Connects to the service, or starts the built-in cloud, as configured; reports long retry delays. Sends no
+    /// request.
     ///
     /// # Errors
     /// When no address or key is configured, or the built-in cloud cannot start.
@@ -203,7 +211,8 @@ impl CommandContext {
         Ok(connection)
     }
 
-    /// Returns the reporter of an apply's progress.
+    /// Returns the reporter of an apply's progress; `plan` is `None` while open intents of an earlier run are
+    /// resolved.
     pub(super) fn progress_reporter<'a>(
         &self,
         connection: &'a StackConnection,
