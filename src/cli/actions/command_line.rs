@@ -1,5 +1,6 @@
-//! The command line of `do`, built from the kinds' action tables: each action is a subcommand, each
-//! of its parameters a flag.
+//! The command line of `do`, built from the kinds' action tables: each action is a subcommand, each of its
+//! parameters a flag. Actions of the same name in several kinds share one subcommand, so a value is checked against
+//! its type only after the target has selected the kind.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use crate::cli::args::values::parse_duration;
 use crate::kinds::REGISTRY;
 use crate::model::schema::{DocumentMerge, Effect, Parameter, ParameterPresence, ResponseShape, Type};
 
-/// Action that every kind has without an entry in its table.
+/// Name of the action that every kind has without an entry in its table.
 pub(in crate::cli) const DELETE: &str = "delete";
 
 const ABOUT: &str = "\
@@ -30,32 +31,32 @@ Examples:
 /// Command-line arguments of `stead do`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DoArgs {
-    /// Name of the action, such as `reboot`.
+    /// Name of the action, such as `reboot`, or `DELETE`.
     pub action: String,
-    /// Target of the action; `None` if the user named no target.
+    /// Target of the action, not yet parsed; `None` if the user named none.
     pub target: Option<String>,
     /// Values of the parameters that were given, by parameter name; a flag without a value has an empty list.
     pub given: BTreeMap<&'static str, Vec<String>>,
-    /// Do not prompt for confirmation.
+    /// Whether the action runs without a prompt.
     pub yes: bool,
-    /// Return without waiting for the result.
+    /// Whether the command returns after the response, without waiting for the action to complete.
     pub no_wait: bool,
-    /// Timeout of the wait; `None` uses the default of the kind.
+    /// Limit of the wait. `None`: the default of the kind for an object, no limit for a run or a deleted record.
     pub timeout: Option<Duration>,
-    /// Print secrets of the response on a terminal.
+    /// Whether secrets of the response are printed; refused unless standard output is a terminal.
     pub show: bool,
-    /// File that receives the secret part of the response.
+    /// File that receives the secret part of the response, `-` for standard output; `None` writes no file.
     pub to: Option<PathBuf>,
-    /// Print only this field of the response.
+    /// Path of the only field to print, such as `private.uri`; `None` prints the whole response.
     pub field: Option<String>,
-    /// Kubeconfig to merge the document into; `Some(None)` is the default file.
+    /// Kubeconfig to merge the document into; `Some(None)` is the default file, `None` merges nothing.
     #[expect(clippy::option_option, reason = "absent, without a value, or with one")]
     pub merge: Option<Option<PathBuf>>,
     /// Whether the merged context becomes the current one.
     pub use_context: bool,
-    /// Print the records as CSV.
+    /// Whether a table is printed as CSV.
     pub csv: bool,
-    /// Keep printing new records until interrupted.
+    /// Whether the command keeps printing new records until it is interrupted.
     pub follow: bool,
 }
 
@@ -104,6 +105,7 @@ impl FromArgMatches for DoArgs {
         for name in ["id", "confirm"].into_iter().filter(|_| action == DELETE) {
             given.extend(texts(name).map(|values| (name, values)));
         }
+        // `--merge` can be given without a file, so its presence is asked separately from its value.
         let merged = matches.try_contains_id("merge").is_ok_and(|there| there);
         Ok(Self {
             action: action.to_owned(),
@@ -128,7 +130,7 @@ impl FromArgMatches for DoArgs {
     }
 }
 
-/// Lists kinds and their actions, for the help of `do`.
+/// Returns the actions of each kind, one kind per line, for the help of `do`.
 fn by_kind() -> String {
     let kinds = REGISTRY.kinds.iter().filter(|kind| !kind.actions.is_empty());
     let widest = kinds.clone().map(|kind| kind.name.len()).max().unwrap_or(0);
@@ -139,7 +141,7 @@ fn by_kind() -> String {
     format!("By kind:\n{}", lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Returns the parameters of all actions of one name, each flag once.
+/// Returns the parameters of all actions of one name, each once.
 fn distinct_parameters(deeds: &[KindAction]) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = Vec::new();
     for parameter in deeds.iter().flat_map(|deed| deed.parameters(REGISTRY)) {
@@ -153,7 +155,7 @@ fn distinct_parameters(deeds: &[KindAction]) -> Vec<Parameter> {
     found
 }
 
-/// Returns the subcommand for all actions of one name.
+/// Returns the subcommand for all actions of one name; `deeds` is not empty.
 fn action_command(name: &'static str, deeds: &[KindAction]) -> Command {
     let kinds: Vec<&str> = deeds.iter().map(|deed| deed.kind.name).collect();
     let about = match deeds {
@@ -168,6 +170,7 @@ fn action_command(name: &'static str, deeds: &[KindAction]) -> Command {
         Command::new(name).about(about).after_help(help_footer(deeds)).arg(address_arg(deeds));
     let parameters = distinct_parameters(deeds);
     let positions = parameters.iter().filter(|parameter| parameter.positional);
+    // Index 1 is the address.
     for (at, parameter) in positions.enumerate() {
         command = command.arg(parameter_flag(parameter).index(at + 2));
     }
@@ -248,7 +251,7 @@ fn add_common_flags(mut command: Command, deeds: &[KindAction]) -> Command {
     command
 }
 
-/// Returns the subcommand `delete`, which every kind has, for an object that is in no ledger.
+/// Returns the subcommand `delete`, which every kind has. At run time it refuses an object that a ledger owns.
 fn delete_command() -> Command {
     let text = |name: &'static str, value: &'static str, help: &'static str| {
         Arg::new(name).value_name(value).help(help).allow_hyphen_values(false)
@@ -278,7 +281,7 @@ fn address_arg(deeds: &[KindAction]) -> Arg {
         .help(help)
 }
 
-/// Returns the flag of a parameter. Its value is validated when the kind is known.
+/// Returns the argument of a parameter. Except for an enum, its value is validated when the kind is known.
 fn parameter_flag(parameter: &Parameter) -> Arg {
     let arg = Arg::new(parameter.name).help(parameter.summary.trim_end_matches('.'));
     let arg = arg.required(parameter.need == ParameterPresence::Required && !parameter.positional);
@@ -308,7 +311,7 @@ const fn value_name(parameter: &Parameter) -> &'static str {
     }
 }
 
-/// Returns the text after the help: further effects and one example.
+/// Returns the end of the help: the further effects of each action, and one example for each kind.
 fn help_footer(deeds: &[KindAction]) -> String {
     let mut text = String::new();
     for deed in deeds {

@@ -6,18 +6,18 @@ use super::target::{ActionScope, ActionTarget};
 use crate::cli::actions::command_line::DoArgs;
 use crate::cli::command_context::CommandContext;
 
-/// One action on one object, as the user requested it.
+/// One action on one object, with all that is needed to send it and to wait for its result.
 #[derive(Clone, Copy)]
 pub(in crate::cli) struct ActionInvocation<'a> {
-    /// Settings of the command, its output and its prompts.
+    /// Settings, output and prompts of the command.
     pub(in crate::cli) session: &'a CommandContext,
     /// The stack or the bare connection that the action runs in.
     pub(in crate::cli) ground: &'a ActionScope,
     pub(in crate::cli) deed: KindAction,
-    /// Object that the action applies to.
+    /// Object that the action applies to, or a whole kind.
     pub(in crate::cli) target: &'a ActionTarget,
     /// Arguments of the command line.
     pub(in crate::cli) args: &'a DoArgs,
-    /// The HTTP request that the action sends.
+    /// The request that the action sends, built and validated.
     pub(in crate::cli) order: &'a PreparedAction,
 }

@@ -11,12 +11,15 @@ use serde_yaml::{Mapping, Value};
 use crate::report::text::escape;
 
 /// Top-level lists whose entries are identified by `name`.
+/// Key of the clusters; without its last letter, the key of one cluster.
 const CLUSTERS: &str = "clusters";
 const USERS: &str = "users";
 const CONTEXTS: &str = "contexts";
 
-/// Fields that are accepted in a cluster and in a user.
+/// Fields that are accepted in a cluster. `insecure-skip-tls-verify` and `proxy-url` are not among them: they would
+/// weaken or redirect the connection.
 const CLUSTER_FIELDS: &[&str] = &["server", "certificate-authority-data", "tls-server-name"];
+/// Fields that are accepted in a user. `exec` and `auth-provider`, which run programs, are not among them.
 const USER_FIELDS: &[&str] = &["token", "client-certificate-data", "client-key-data"];
 /// Field that is accepted in a context in addition to its cluster and user.
 const NAMESPACE: &str = "namespace";
@@ -25,11 +28,11 @@ const NAMESPACE: &str = "namespace";
 const DOCUMENT_FIELDS: &[&str] =
     &["apiVersion", "kind", CLUSTERS, USERS, CONTEXTS, "current-context", "preferences"];
 
-/// Fields whose values are base64-encoded.
+/// Fields whose values are base64-encoded PEM.
 const BASE64_FIELDS: &[&str] =
     &["certificate-authority-data", "client-certificate-data", "client-key-data"];
 
-/// The cluster, user and context of the service's kubeconfig, without their names.
+/// The cluster, user and context of the service's kubeconfig, without their names. The user holds credentials.
 #[derive(Clone, PartialEq)]
 pub(in crate::cli) struct KubeconfigContext {
     cluster: Mapping,
@@ -39,17 +42,14 @@ pub(in crate::cli) struct KubeconfigContext {
 
 /// An existing kubeconfig with a connection merged into it.
 pub(in crate::cli) struct MergedKubeconfig {
-    /// Complete text of the merged file.
+    /// Complete text of the merged file, credentials included.
     pub(in crate::cli) text: String,
     /// Whether an entry of the same name with other content was overwritten.
     pub(in crate::cli) replaces: bool,
 }
 
 impl KubeconfigContext {
-    /// Parses the kubeconfig that the service sent.
-    ///
-    /// # Errors
-    /// When it is not a kubeconfig, or has a field that is not needed to connect. The error quotes no value.
+    /// Parses the kubeconfig that the service sent. It uses the current context, or the only one if none is current.
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, String> {
         let config =
             parse_kubeconfig(text).map_err(|()| "the service's kubeconfig is not a YAML map".to_owned())?;
@@ -91,10 +91,7 @@ impl KubeconfigContext {
         Ok(Self { cluster, user, namespace })
     }
 
-    /// Returns a kubeconfig with only this connection; cluster, user and context get this name.
-    ///
-    /// # Errors
-    /// When it cannot be serialized.
+    /// Returns a kubeconfig with only this connection; cluster, user and context get the given name.
     pub(in crate::cli) fn to_kubeconfig(&self, name: &str) -> Result<String, String> {
         let mut config = Mapping::new();
         config.insert("apiVersion".into(), "v1".into());
@@ -106,11 +103,11 @@ impl KubeconfigContext {
         to_yaml(config)
     }
 
-    /// Returns the old kubeconfig with this connection added; its cluster, user and context get this name. The current
-    /// context stays the same unless `is_current` is set.
+    /// Adds this connection to the kubeconfig `old`, which can be empty; its cluster, user and context get the given
+    /// name, and entries of that name are replaced. The current context stays the same unless `is_current` is set.
     ///
     /// # Errors
-    /// When the existing file is not a kubeconfig.
+    /// When `old` is not a kubeconfig.
     pub(in crate::cli) fn merge_into(
         &self,
         old: &str,
@@ -162,7 +159,7 @@ fn entry_keyword(list: &str) -> &str {
     list.strip_suffix('s').unwrap_or(list)
 }
 
-/// Refuses a map with a field that is not in the list of accepted fields.
+/// Checks that a map has only accepted fields. `what` names the map in the error.
 fn reject_unknown_fields(map: &Mapping, known: &[&str], what: &str) -> Result<(), String> {
     match map.keys().find(|key| !key.as_str().is_some_and(|key| known.contains(&key))) {
         None => Ok(()),
@@ -175,7 +172,7 @@ fn reject_unknown_fields(map: &Mapping, known: &[&str], what: &str) -> Result<()
 }
 
 fn check_text(field: &Value, value: &Value) -> Result<(), String> {
-    // The match covers all accepted fields: `only` refused every other one.
+    // The match covers all accepted fields: `reject_unknown_fields` has refused every other one.
     let field = field.as_str().unwrap_or_default();
     let wrong = || format!("its `{field}` is not plain text");
     let text = value.as_str().ok_or_else(wrong)?;
@@ -202,7 +199,7 @@ fn check_server(server: &str) -> Result<(), String> {
     }
 }
 
-/// Parses a YAML document. The parser's own error is dropped, because it could quote a secret from the text.
+/// Parses a YAML map. The parser's own error is dropped, because it could quote a secret from the source text.
 fn parse_kubeconfig(text: &str) -> Result<Mapping, ()> {
     match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(map)) => Ok(map),
@@ -210,6 +207,7 @@ fn parse_kubeconfig(text: &str) -> Result<Mapping, ()> {
     }
 }
 
+/// Returns the entries of a top-level list; empty if the list is absent or null.
 fn config_entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
     match config.get(list) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -218,7 +216,7 @@ fn config_entries(config: &Mapping, list: &str) -> Result<Vec<Value>, String> {
     }
 }
 
-/// Returns the content of the only entry with a name.
+/// Returns the content of the entry with this name; none or several of it are an error.
 fn find_named_entry(config: &Mapping, list: &str, name: &str) -> Result<Mapping, String> {
     let all = config_entries(config, list)?;
     let mut found = all.iter().filter(|entry| entry.get("name").and_then(Value::as_str) == Some(name));

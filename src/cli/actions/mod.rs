@@ -1,4 +1,6 @@
-//! `stead do`: builds requests from the action tables, sends them, waits, and renders the responses.
+//! `stead do`: builds requests from the action tables, sends them, waits, and renders the responses. Order:
+//! `command_line` parses the arguments, `target` finds the object, `request` builds the request, `send` sends it,
+//! `wait` waits until the action is complete, and `output` prints or stores the response.
 
 pub(super) mod command_line;
 pub(super) mod invocation;

@@ -1,4 +1,5 @@
-//! Output of an action's response: printed without its secrets, or written to the file that the user named.
+//! Output of an action's response: printed with its secrets redacted, or written to the file that the user named. A
+//! secret reaches standard output only on a terminal with `--show`, or when the user names `-` as its destination.
 
 use std::path::Path;
 
@@ -27,21 +28,21 @@ use crate::report::views::action_output::{ActionOutput, laid_out};
 /// File name that means standard output.
 const STDOUT: &str = "-";
 
-/// The response of an action, and how the action ended.
+/// The response of an action, and the result of the wait for it.
 pub(in crate::cli) struct CompletedAction<'a> {
     /// The action that was sent.
     pub(in crate::cli) scene: ActionInvocation<'a>,
-    /// Complete response body, secrets included.
+    /// Complete response body, secrets included; `None` if the response has no body.
     pub(in crate::cli) answer: Option<&'a Json>,
-    /// How the action ended.
+    /// Result of the wait.
     pub(in crate::cli) over: &'a WaitOutcome,
 }
 
-/// Refuses, before anything is sent, to print a secret where it could be stored by accident (a pipe, a log), and to
-/// request a document without a destination for it.
+/// Checks, before anything is sent, that no secret is printed where it could be stored by accident (a pipe, a log),
+/// and that a document has a destination.
 ///
 /// # Errors
-/// When one of the two is the case.
+/// When `--show` is given without a terminal, or a document has no destination.
 pub(in crate::cli) fn reject_unsafe_output(
     session: &CommandContext,
     deed: KindAction,
@@ -72,7 +73,8 @@ pub(in crate::cli) fn reject_unsafe_output(
 }
 
 impl CompletedAction<'_> {
-    /// Returns the content of the response.
+    /// Returns the content of the response, secrets included: the record of a finished run, else the payload without
+    /// its envelope, else null.
     fn payload(&self) -> Json {
         if let Some(record) = &self.over.record {
             return record.clone();
@@ -100,11 +102,12 @@ impl CompletedAction<'_> {
         self.scene.args.to.as_deref() == Some(Path::new(name))
     }
 
-    /// Writes the response to its destination and reports how the action ended.
+    /// Writes the response to its destination, prints the rest, and returns the exit code of the action.
     ///
     /// # Errors
-    /// When the secret cannot be written to the file that the user named, or is not safe to write there.
+    /// When the response is an unsafe kubeconfig, lacks the requested field, or cannot be written to its file.
     pub(in crate::cli) async fn write_output(&self) -> Result<Exit, CliFailure> {
+        // An unsafe kubeconfig fails here, before anything is written or printed.
         let connection = self.read_connection()?;
         let written = self.hand_over(connection.as_ref()).await?;
         let (ui, view) = (&self.scene.session.ui, self.view());
@@ -124,8 +127,8 @@ impl CompletedAction<'_> {
         Ok(self.over.exit.unwrap_or(Exit::Done))
     }
 
-    /// Parses the response if it is a kubeconfig. One with fields that do more than connect is an error
-    /// and is not written anywhere.
+    /// Parses the response if it is a kubeconfig; `None` for another response. A kubeconfig with fields that do more
+    /// than connect is an error and is not written anywhere.
     fn read_connection(&self) -> Result<Option<KubeconfigContext>, CliFailure> {
         if !matches!(
             self.scene.deed.action.answer,
@@ -140,7 +143,7 @@ impl CompletedAction<'_> {
         })
     }
 
-    /// Writes the secret part to the file that the user named; returns whether nothing else remains to print.
+    /// Writes the secret part to the destination that the user named; returns whether nothing else remains to print.
     async fn hand_over(&self, connection: Option<&KubeconfigContext>) -> Result<bool, CliFailure> {
         let (session, args) = (self.scene.session, self.scene.args);
         if let (Some(path), Some(connection)) = (&args.merge, connection) {
@@ -171,7 +174,8 @@ impl CompletedAction<'_> {
         }
     }
 
-    /// Merges a connection into a kubeconfig, which may exist already, and asks before it overwrites another entry.
+    /// Merges a connection into a kubeconfig, which need not exist, and asks before it overwrites another entry.
+    /// Returns true even if the user declines: nothing remains to print.
     async fn merge_into_kubeconfig(
         &self,
         connection: &KubeconfigContext,
@@ -206,7 +210,8 @@ impl CompletedAction<'_> {
         Ok(true)
     }
 
-    /// Returns the name for the kubeconfig entries; it is unique to the stack and environment.
+    /// Returns the name of the kubeconfig's entries: stack, environment and address for a resource, else the
+    /// object's id.
     fn context_name(&self) -> String {
         let ActionInvocation { target, ground, .. } = &self.scene;
         let id = || target.key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();
@@ -223,7 +228,7 @@ impl CompletedAction<'_> {
             .collect()
     }
 
-    /// Returns the text for a file: the document, the one field that was requested or is secret, or
+    /// Returns the text for a file, secrets included: the document, the requested field, the only secret field, or
     /// the whole record as JSON.
     fn file_text(&self) -> Result<String, CliFailure> {
         let payload = self.payload();
@@ -242,6 +247,7 @@ impl CompletedAction<'_> {
         }
     }
 
+    /// Returns one field for display. A secret field is an error, as is one that the response lacks.
     fn public_field(view: &ActionOutput, path: &str) -> Result<String, CliFailure> {
         if view.hidden_paths().iter().any(|hidden| hidden == path) {
             return Err(CliFailure::new(Exit::Usage, format!("{path} is secret")).help(
@@ -327,7 +333,7 @@ impl CompletedAction<'_> {
         })
     }
 
-    /// Returns an object for JSON output, without the attributes that hold a secret.
+    /// Returns an object for JSON output, with its secret attributes redacted.
     fn object_json(&self, object: &Object) -> Json {
         let ledger = match self.scene.ground {
             ActionScope::Stack(stack) => Some(&stack.ledger),
@@ -341,7 +347,7 @@ impl CompletedAction<'_> {
         json!({"kind": object.kind, "id": object.id, "attributes": attributes})
     }
 
-    /// Prints hints about further flags and commands for a person.
+    /// Prints hints about secrets and truncation, and the reason why a run failed.
     fn print_hints(&self, view: &ActionOutput, written: bool) {
         let ui = &self.scene.session.ui;
         if !written && !view.hidden_paths().is_empty() && !ui.json && !ui.ndjson {
@@ -361,6 +367,7 @@ impl CompletedAction<'_> {
     }
 }
 
+/// Writes a file that only the user can read; returns true, because nothing remains to print.
 fn write_private_output(session: &CommandContext, path: &Path, text: &str) -> Result<bool, CliFailure> {
     write_files::write_private(path, text.as_bytes()).map_err(|error| {
         CliFailure::new(Exit::Failed, format!("{error:#}"))
@@ -371,6 +378,7 @@ fn write_private_output(session: &CommandContext, path: &Path, text: &str) -> Re
     Ok(true)
 }
 
+/// Returns the object's status; `None` if its kind has no status attribute, or the object has none.
 fn object_status(object: &Object) -> Option<String> {
     let ready = REGISTRY.kind(&object.kind)?.api.ready?;
     object.status(ready.attribute).map(str::to_owned)

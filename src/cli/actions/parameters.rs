@@ -1,17 +1,19 @@
-//! Converts parameters from the command line to JSON values for the request, by the parameter's type. Pure.
+//! Converts parameters from the command line to JSON values for the request, by the parameter's type. The service
+//! checks formats other than timestamps itself. Pure.
 
 use serde_json::{Map, Value as Json};
 
 use crate::model::address::Name;
 use crate::model::schema::{Parameter, ParameterPresence, TextFormat, Type};
 
-/// Resolves the name of an object (an address, `KIND:ID` or an id) to its id.
+/// Resolves the name of an object (an address, `KIND:ID` or an id) of the given kind to its id.
 pub(in crate::cli) type ObjectResolver<'a> = &'a dyn Fn(&'static str, &str) -> Result<Name, String>;
 
-/// Returns the JSON value that a parameter sends; `None` if the request omits it.
+/// Returns the JSON value that a parameter sends; `None` if the request omits it. `given` is `None` if the flag is
+/// absent and empty for a flag without a value. Of several values for a single one, the last counts.
 ///
 /// # Errors
-/// When the text is not valid for the parameter's type.
+/// When a value is not valid for the parameter's type, or a required parameter is missing.
 pub(in crate::cli) fn wire_value(
     parameter: &Parameter,
     given: Option<&[String]>,

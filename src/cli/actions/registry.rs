@@ -7,14 +7,14 @@ use crate::model::schema::{
     Parameter, ParameterPresence, Presence, Registry, ResponseShape, Type, UpdateStrategy,
 };
 
-/// An action together with its kind.
+/// An action together with its kind. Methods that need other kinds take the registry.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::cli) struct KindAction {
     pub(in crate::cli) kind: &'static Kind,
     pub(in crate::cli) action: &'static Action,
 }
 
-/// Returns the actions of all kinds, grouped by name.
+/// Returns the actions of all kinds, grouped by name; within a group, in the order of the registry.
 pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static str, Vec<KindAction>> {
     let mut found: BTreeMap<&'static str, Vec<KindAction>> = BTreeMap::new();
     for kind in registry.kinds {
@@ -26,8 +26,8 @@ pub(in crate::cli) fn actions_by_name(registry: Registry) -> BTreeMap<&'static s
 }
 
 impl KindAction {
-    /// Returns the parameters of the action: those in its table, and the attributes that its
-    /// call or its creation sends.
+    /// Returns the parameters of the action: first the attributes that its call or its creation sends, or the flags
+    /// that select the source of a delegated action, then those in its table.
     pub(in crate::cli) fn parameters(self, registry: Registry) -> Vec<Parameter> {
         let mut found: Vec<Parameter> = match self.action.request {
             ActionRequest::Send(_) => Vec::new(),
@@ -52,13 +52,13 @@ impl KindAction {
         found
     }
 
-    /// Returns the effects that the action has regardless of its parameters.
+    /// Returns the effects that the action has regardless of its parameters, those of delegated actions included.
     pub(in crate::cli) fn effects(self, registry: Registry) -> BTreeSet<Effect> {
         let through = self.delegated_actions(registry).into_iter().flat_map(|deed| deed.action.effects);
         self.action.effects.iter().chain(through).copied().collect()
     }
 
-    /// Returns the actions of other kinds that this action delegates to.
+    /// Returns the actions of other kinds that this action delegates to; empty if it sends a request of its own.
     pub(in crate::cli) fn delegated_actions(self, registry: Registry) -> Vec<KindAction> {
         let ActionRequest::Through { action, from } = self.action.request else { return Vec::new() };
         let kinds = from.iter().filter_map(|(kind, _)| registry.kind(kind));
@@ -72,8 +72,8 @@ impl KindAction {
         self.effects(registry).into_iter().chain(given).any(Effect::disrupts)
     }
 
-    /// Returns the endpoint of the action, the first if it has several; `None` if the table names an
-    /// endpoint that does not exist.
+    /// Returns the endpoint of the action, the first if it has several; `None` if the table names an endpoint that
+    /// does not exist.
     pub(in crate::cli) fn endpoint(self, registry: Registry) -> Option<Endpoint> {
         match self.action.request {
             ActionRequest::Send(endpoint) => Some(endpoint),
@@ -83,7 +83,7 @@ impl KindAction {
         }
     }
 
-    /// Returns whether the response holds a secret that is printed only on request.
+    /// Returns whether the response can hold a secret. A document always counts as one, such as a kubeconfig.
     pub(in crate::cli) fn is_secret(self, registry: Registry) -> bool {
         self.endpoint(registry).is_some_and(|endpoint| endpoint.secret)
             || matches!(self.action.answer, ResponseShape::Document { .. })
@@ -94,7 +94,8 @@ impl KindAction {
         self.action.until != ActionCompletion::OnResponse
     }
 
-    /// Returns the managed attribute that the action changes without a change of the configuration.
+    /// Returns the attribute that the action changes behind the configuration, so that the next apply can revert it;
+    /// `None` if it changes no managed attribute.
     pub(in crate::cli) fn managed_attribute(self) -> Option<&'static Attribute> {
         let is_this = |call: &ApiCall| match self.action.request {
             ActionRequest::Call(name) => call.name == name,
@@ -113,7 +114,8 @@ impl KindAction {
     }
 }
 
-/// Returns the attributes that a call sends in its body.
+/// Returns the attributes that a call sends in its body. A single one is required: the call would send nothing
+/// without it.
 fn of_call(kind: &Kind, call: &str) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = kind
         .attributes
@@ -134,8 +136,8 @@ fn of_call(kind: &Kind, call: &str) -> Vec<Parameter> {
     found
 }
 
-/// Returns the parameters for the creation of a kind, without the attribute that the target object determines.
-/// References to further objects are omitted: the new object is created from exactly one.
+/// Returns the parameters for the creation of a kind, without the attribute `but`, which the target object
+/// determines. Secrets and optional references are omitted: the new object is created from exactly one object.
 fn of_creation(kind: &Kind, but: &str) -> Vec<Parameter> {
     let taken = kind.attributes.iter().filter(|attribute| {
         attribute.name != but && attribute.at_creation && attribute.is_writable() && !attribute.secret

@@ -1,4 +1,6 @@
-//! Builds the request of an action from its table, its object and its parameters, and collects its effects.
+//! Builds the request of an action from its table, its object and its parameters, and collects its effects. In: the
+//! target and the flags of the command line. Out: a complete request. Reads live objects only where the request
+//! depends on them, and sends no change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,14 +27,15 @@ use crate::model::values::value::Value;
 /// A complete request with its effects.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct PreparedAction {
+    /// Method, path, query, project and body as they are sent.
     pub(in crate::cli) ask: EndpointRequest,
-    /// Endpoint of the service that receives the request.
+    /// Endpoint that the request was built from; it tells how to decode the response.
     pub(in crate::cli) endpoint: Endpoint,
-    /// Whether the request can change anything.
+    /// Whether the request can change anything. A `POST` that only reads does not.
     pub(in crate::cli) mutates: bool,
-    /// Effects of the request with these parameters.
+    /// Effects of the action with the parameters that were given.
     pub(in crate::cli) effects: BTreeSet<Effect>,
-    /// The kind of the object in the response.
+    /// Kind of the object in the response.
     pub(in crate::cli) answers: &'static Kind,
 }
 
@@ -55,10 +58,10 @@ impl RequestParameters {
     }
 }
 
-/// Builds the request of an action. Reads the live object if the request needs its project or its references.
+/// Builds the request of an action. Reads the live object if the request needs its project or its name.
 ///
 /// # Errors
-/// When a parameter is invalid, or the object does not exist.
+/// When a parameter is invalid, an object does not exist, or a live object or the project cannot be read.
 pub(in crate::cli) async fn build_action_request(
     session: &CommandContext,
     ground: &ActionScope,
@@ -113,7 +116,8 @@ fn given_effects(parameters: &[Parameter], args: &DoArgs) -> BTreeSet<Effect> {
     given.flat_map(|parameter| parameter.effects).copied().collect()
 }
 
-/// Returns the other kind's action that the parameters select, and its attribute that must refer to the object.
+/// Returns the other kind's action that the parameters select, and its attribute that must refer to the object;
+/// `None` if the action does not delegate.
 ///
 /// # Errors
 /// When the parameters do not name exactly one other object.
@@ -139,7 +143,8 @@ fn delegated_action(
     }
 }
 
-/// Refuses parameters that belong only to another kind's action of the same name.
+/// Refuses parameters that belong only to another kind's action of the same name; the command line accepts their
+/// union.
 fn check_given(deed: KindAction, parameters: &[Parameter], args: &DoArgs) -> Result<(), CliFailure> {
     let known = |name: &&&'static str| parameters.iter().any(|parameter| parameter.name == **name);
     let Some(foreign) = args.given.keys().find(|name| !known(name)) else { return Ok(()) };
@@ -155,7 +160,11 @@ fn check_given(deed: KindAction, parameters: &[Parameter], args: &DoArgs) -> Res
     })
 }
 
-/// Reads the live object if the request depends on it; an object that is in no ledger is always read before a change.
+/// Reads the live object if the request depends on it: before a change of an object that is in no ledger, and before
+/// a creation, whose name is derived from it. `None` if the request depends on none.
+///
+/// # Errors
+/// When the object does not exist.
 async fn read_live_object(
     ground: &ActionScope,
     deed: KindAction,
@@ -221,7 +230,7 @@ fn wire_field((field, literal): &(&'static str, Literal)) -> Option<(String, Jso
     Some(((*field).to_owned(), literal.value().to_wire()?))
 }
 
-/// Adds a name built from the object and the time, if the kind requires a name and the user gave none.
+/// Adds a name made of the object's name and the current time, if the kind has a name and the user gave none.
 fn name_it(ground: &ActionScope, kind: &Kind, live: Option<&Object>, parts: &mut RequestParameters) {
     let Some(Type::Text { max, .. }) = kind.attribute("name").map(|attribute| attribute.ty) else { return };
     if parts.body.contains_key("name") {
@@ -234,7 +243,8 @@ fn name_it(ground: &ActionScope, kind: &Kind, live: Option<&Object>, parts: &mut
     parts.body.insert("name".to_owned(), Json::from(format!("{of}-{now}")));
 }
 
-/// Refuses a source object, such as a backup, that belongs to another object than the target.
+/// Refuses a source object, such as a backup, that belongs to another object than the target: the action would
+/// overwrite the target with foreign data. A source that names no owner is accepted.
 async fn check_link(
     ground: &ActionScope,
     kind: &'static Kind,
@@ -259,8 +269,11 @@ async fn check_link(
     Ok(())
 }
 
-/// Returns the project for a mutating request: that of the object or of its parent, else that of the settings, else the
-/// account's default; `None` for kinds that belong to the account.
+/// Returns the project for a mutating request: that of the object or of its parent, else that of the settings, else
+/// the account's default; `None` for kinds that belong to the account.
+///
+/// # Errors
+/// When the project of the settings does not exist, or the object's own cannot be determined.
 async fn request_project(
     session: &CommandContext,
     ground: &ActionScope,

@@ -1,5 +1,6 @@
-//! Sends the request of an action. A read is sent directly. A change of a managed object holds the ledger's lock, and
-//! its intent is in the ledger before the request is sent.
+//! Sends the request of an action. A read is sent directly. A change of a managed object holds the ledger's lock,
+//! and its intent is in the ledger before the request is sent. A change of any other object has no ledger, so it is
+//! sent without a lock. No mutating request is sent twice.
 
 use std::time::Duration;
 
@@ -21,13 +22,14 @@ use crate::model::clock::{Clock, Random};
 use crate::model::schema::{Method, ResponseShape};
 use crate::report::views::apply_outcome::{self, FailureContext};
 
-/// Time by which the lock must outlast the request.
+/// Time by which the remaining lease must exceed the longest duration of the request.
 const LOCK_MARGIN: Duration = Duration::from_secs(5);
 
-/// Sends the request and returns the response.
+/// Sends the request and returns the response; `None` if it has no body.
 ///
 /// # Errors
-/// When the service refuses it, its outcome is not known, or another process holds the ledger's lock.
+/// When the service refuses the request, its outcome is not known, the ledger cannot be opened, or another process
+/// holds its lock.
 pub(in crate::cli) async fn send_action(scene: &ActionInvocation<'_>) -> Result<Option<Json>, CliFailure> {
     if !scene.order.mutates {
         return Ok(Some(read_answer(scene).await?));
@@ -48,7 +50,7 @@ pub(in crate::cli) async fn send_action(scene: &ActionInvocation<'_>) -> Result<
     action_answer(acted, scene.deed, scene.target)
 }
 
-/// Sends a read, all pages of a list. A list in the tables can be a single record of the service.
+/// Sends a read: all pages of a list. An action with a table as its answer can also get a single record.
 async fn read_answer(scene: &ActionInvocation<'_>) -> Result<Json, CliFailure> {
     let (client, ask) = (scene.ground.client(), &scene.order.ask);
     let is_list = matches!(scene.deed.action.answer, ResponseShape::Rows(_) | ResponseShape::Feed { .. });
@@ -61,7 +63,8 @@ async fn read_answer(scene: &ActionInvocation<'_>) -> Result<Json, CliFailure> {
     Ok(client.send_query(ask).await?)
 }
 
-/// Sends a mutating request under the ledger's lock.
+/// Sends a mutating request under the ledger's lock. Errors if the address owns another object than when the target
+/// was resolved without the lock.
 async fn under_lock(
     scene: &ActionInvocation<'_>,
     stack: &StackContext,
@@ -78,6 +81,7 @@ async fn under_lock(
         return Err(CliFailure::new(Exit::OutOfDate, format!("{address} owns another object by now"))
             .help("Nothing was sent. Check the object, and repeat the command."));
     }
+    // Identifies the record of the start and the record of the end as one action.
     let op = client.random().uuid();
     let note = async |end: End| {
         if !scene.deed.action.recorded {
@@ -93,6 +97,7 @@ async fn under_lock(
         )),
         _ => Ok(()),
     };
+    // A lost lease ends the wait, not the request: it may have taken effect, so its outcome is unknown.
     let changes = client.changes(&gate);
     let acted = tokio::select! {
         acted = action_request::send_action(&changes, &scene.order.ask) => acted,
@@ -114,6 +119,7 @@ async fn under_lock(
     Ok(done)
 }
 
+/// Returns the history record that an action started (`End::Open`) or ended.
 fn action_record(scene: &ActionInvocation<'_>, address: &Address, op: Uuid, end: End) -> Record {
     let (action, on) = (Name::new_static(scene.deed.action.name), Name::new(address.as_str()));
     let what = IncidentKind::Acted { op, action, on, end };
@@ -121,7 +127,7 @@ fn action_record(scene: &ActionInvocation<'_>, address: &Address, op: Uuid, end:
     Record::Noted(Incident { at, who: scene.session.who.clone(), what, reason: None })
 }
 
-/// Returns the answer, or says what is known.
+/// Returns the response, or the failure with what is known about the request's outcome.
 fn action_answer(
     acted: ActionResult,
     deed: KindAction,

@@ -1,4 +1,5 @@
-//! The target of an action: a resource of the stack, an object by its id, or a whole kind.
+//! The target of an action: a resource of the stack, an object by its id, or a whole kind. The stack and its ledger
+//! are read only if an address is named, so an action on a bare id works without a stack.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
@@ -17,12 +18,12 @@ use crate::model::diagnostic::nearest_name;
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Kind;
 
-/// Target as the user named it on the command line.
+/// Target as the user named it on the command line, parsed but not looked up.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) enum TargetReference {
-    /// A resource of the stack, by address.
+    /// A resource of the stack, by address; its object is in the ledger.
     Resource(Address),
-    /// An object, by kind and id.
+    /// An object, by kind and id. It need not exist.
     Object(&'static Kind, ObjectKey),
     /// A whole kind, for actions without an object.
     Kind(&'static Kind),
@@ -41,19 +42,20 @@ pub(in crate::cli) struct StackContext {
     pub(in crate::cli) project: LoadedStack,
     /// Connection to the service.
     pub(in crate::cli) connection: StackConnection,
-    /// The ledger, read without its lock.
+    /// The ledger, read without its lock: it can be outdated when a request is sent.
     pub(in crate::cli) ledger: Ledger,
 }
 
-/// The object that an action applies to.
+/// The object, or the kind, that an action applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct ActionTarget {
-    /// Address that owns the object; `None` if no resource of the stack does.
+    /// Address that owns the object; `None` if it was named by id or is a whole kind.
     pub(in crate::cli) address: Option<Address>,
     pub(in crate::cli) kind: &'static Kind,
-    /// Id of the object; `None` for a whole kind.
+    /// Key of the object; `None` for a whole kind.
     pub(in crate::cli) key: Option<ObjectKey>,
-    /// Project of the object, as recorded in the ledger; `None` for a target that was given by its id.
+    /// Project of the object, as recorded in the ledger; `None` if the ledger has none, or the target was named by
+    /// id.
     pub(in crate::cli) project: Option<Name>,
 }
 
@@ -61,7 +63,7 @@ impl TargetReference {
     /// Parses a target: `vm.web`, `vm:ID`, `database_user:PARENT/ID`, `vm`.
     ///
     /// # Errors
-    /// When the text is neither an address nor a kind with an id.
+    /// When the argument is neither an address nor a kind with an id, or names an unknown kind.
     pub(in crate::cli) fn parse(text: &str) -> Result<Self, CliFailure> {
         if let Some((kind, id)) = text.split_once(':') {
             let kind = kind_of(kind)?;
@@ -91,7 +93,7 @@ fn kind_of(name: &str) -> Result<&'static Kind, CliFailure> {
     })
 }
 
-/// Parses an object's id; the id of a child has its parent's id and a slash before it.
+/// Parses an object's id; the id of a child is preceded by its parent's id and a slash.
 fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, CliFailure> {
     let (parent, id) = match (kind.child_of(), text.split_once('/')) {
         (Some(_), Some((parent, id))) => (Some(Name::new(parent)), id),
@@ -111,7 +113,7 @@ fn parse_object_key(kind: &'static Kind, text: &str) -> Result<ObjectKey, CliFai
 }
 
 impl ActionScope {
-    /// Opens the stack, or only a connection to the service if no stack is needed.
+    /// Opens the stack if `stack` is set, else only a connection to the service.
     ///
     /// # Errors
     /// When the stack has errors, or the service or the ledger cannot be reached.
@@ -140,7 +142,7 @@ impl ActionScope {
     /// Returns the object that an address owns.
     ///
     /// # Errors
-    /// When the address owns no object.
+    /// When the address is unknown or owns no object, or the scope has no stack.
     pub(in crate::cli) fn owned_target(&self, address: &Address) -> Result<ActionTarget, CliFailure> {
         let Self::Stack(stack) = self else {
             return Err(CliFailure::new(
@@ -167,10 +169,10 @@ impl ActionScope {
         })
     }
 
-    /// Returns the target for a parsed name.
+    /// Returns the target for a parsed name. Does not check that an object named by id exists.
     ///
     /// # Errors
-    /// When the resource owns no object.
+    /// When the resource is unknown or owns no object.
     pub(in crate::cli) fn resolve_target(
         &self,
         named: &TargetReference,
@@ -186,7 +188,7 @@ impl ActionScope {
         }
     }
 
-    /// Returns the object id for a parameter: the text is an address, `KIND:ID`, or the id itself.
+    /// Returns the object id for a parameter, whose value is an address, `KIND:ID`, or the id itself.
     ///
     /// # Errors
     /// When it names an object of another kind, or a resource that owns no object.
@@ -208,13 +210,13 @@ fn entry_or_block(stack: &StackContext, address: &Address) -> bool {
     stack.ledger.entries.contains_key(address) || stack.project.stack.resources.contains_key(address)
 }
 
-/// Returns whether a parameter's text is an address or `KIND:ID`, not a bare id.
+/// Returns whether a parameter's value is an address or `KIND:ID`, not a bare id: ids contain neither `:` nor `.`.
 pub(in crate::cli) fn is_name(text: &str) -> bool {
     text.contains([':', '.'])
 }
 
 impl ActionTarget {
-    /// Returns the target for messages: the address, or `KIND:ID`.
+    /// Returns the target for messages: the address, `KIND:ID`, or the kind alone. Ids are not escaped.
     pub(in crate::cli) fn display_name(&self) -> String {
         match (&self.address, &self.key) {
             (Some(address), _) => address.to_string(),

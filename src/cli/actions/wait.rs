@@ -1,4 +1,6 @@
-//! Waits until an action is complete: an object is ready, a record is gone, or a run has ended.
+//! Waits until an action is complete: an object is ready, a record is gone, or a run has ended. In: the response of
+//! the action. Out: the object or record that it led to. Only reads are sent, so a wait can be interrupted at any
+//! time.
 
 use std::time::Duration;
 
@@ -18,23 +20,23 @@ use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{ActionCompletion, Kind, ResponseShape, RunSchema, Type};
 use crate::report::views::action_output::ActionOutput;
 
-/// Longest interval between two polls of a list.
+/// Longest interval between two polls of a list; a followed feed is polled at exactly this interval.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Lower bound of the default wait for an object; `--timeout` overrides it.
+/// Lower bound of the default timeout of a wait for an object; `--timeout` overrides it.
 const MIN_WAIT: Duration = Duration::from_mins(10);
 
-/// The timeout is this multiple of the kind's estimated duration.
+/// Factor from the kind's estimated duration, in seconds, to the default timeout.
 const ESTIMATE_FACTOR: u32 = 20;
 
-/// How an action ended.
+/// Result of the wait; all fields are `None` if the response described nothing to wait for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::cli) struct WaitOutcome {
     /// The object that became ready, or that the response describes.
     pub(in crate::cli) object: Option<Object>,
-    /// The record of a run that ended.
+    /// Last record of a run that ended, redacted.
     pub(in crate::cli) record: Option<Json>,
-    /// Exit code of the command, if the action did not succeed.
+    /// Exit code of a run that ended, successful or not; `None` if the action is not a run, or was not waited for.
     pub(in crate::cli) exit: Option<Exit>,
 }
 
@@ -42,19 +44,20 @@ pub(in crate::cli) struct WaitOutcome {
 pub(in crate::cli) struct ActionWaiter<'a> {
     /// The action that was sent.
     pub(in crate::cli) scene: ActionInvocation<'a>,
-    /// The object before the action, if the action changes the object's status.
+    /// The object before the action, if the action changes the object's status; `None` otherwise.
     pub(in crate::cli) before: Option<&'a Object>,
-    /// Callback for each new status.
+    /// Callback for each new status of the object or run; the status is not escaped.
     pub(in crate::cli) status: &'a dyn Fn(&str),
-    /// Callback for each new record of a feed.
+    /// Callback for each new record of a feed, oldest first.
     pub(in crate::cli) news: &'a dyn Fn(&Json),
 }
 
 impl ActionWaiter<'_> {
-    /// Waits until the action is complete, starting from its response.
+    /// Waits until the action is complete, starting from its response. Returns at once with `--no-wait`.
     ///
     /// # Errors
-    /// When it does not succeed within the timeout, or its state cannot be read.
+    /// When it is not complete within the timeout, or its state cannot be read. A run that failed is not an error:
+    /// its exit code says so.
     pub(in crate::cli) async fn wait_until_over(
         &self,
         answer: Option<&Json>,
@@ -92,7 +95,7 @@ impl ActionWaiter<'_> {
         }
     }
 
-    /// Returns the object that the response describes; `None` if it describes none.
+    /// Returns the object that the response describes; `None` if it describes none, or cannot be decoded.
     fn answered_object(&self, answer: Option<&Json>) -> Option<Object> {
         if self.scene.deed.action.answer != ResponseShape::Object {
             return None;
@@ -109,6 +112,8 @@ impl ActionWaiter<'_> {
         let within = self.scene.args.timeout.unwrap_or(usual);
         let client = self.scene.ground.client();
         let project = self.scene.order.ask.project.as_ref();
+        // A read right after the request can still show the old ready state, so one that equals `before` does not
+        // count.
         let settled = match self.before.filter(|before| before.key() == *key) {
             Some(before) => client.settled_anew((kind, key), project, within, before, self.status).await,
             None => client.wait_until_ready(kind, key, project, within, self.status).await,
@@ -120,7 +125,7 @@ impl ActionWaiter<'_> {
         })
     }
 
-    /// Waits until the objects that this object refers to are ready.
+    /// Waits until the object that this object refers to is ready: the first of the attributes that is set counts.
     async fn wait_for_linked(&self, attributes: &[&str]) -> Result<WaitOutcome, CliFailure> {
         let Some(key) = &self.scene.target.key else { return Ok(WaitOutcome::default()) };
         let Some(object) = self.scene.ground.client().get(key).await? else {
@@ -136,7 +141,7 @@ impl ActionWaiter<'_> {
         Ok(WaitOutcome { object: Some(object), ..WaitOutcome::default() })
     }
 
-    /// Waits until a list no longer contains a record.
+    /// Waits until a list no longer contains a record; returns at once if the table has no such list.
     async fn wait_until_gone(
         &self,
         listed_by: &'static str,
@@ -156,7 +161,11 @@ impl ActionWaiter<'_> {
         }
     }
 
-    /// Waits until the run that the response describes has ended.
+    /// Waits until the run that the response describes has ended. A run that the list does not contain counts as
+    /// running.
+    ///
+    /// # Errors
+    /// When the response names no run, the list cannot be read, or the timeout is over.
     async fn wait_until_finished(
         &self,
         run: &'static RunSchema,
@@ -197,10 +206,8 @@ impl ActionWaiter<'_> {
         }
     }
 
-    /// Reports new records of a feed until the feed cannot be read.
-    ///
-    /// # Errors
-    /// Always returns the failure that ended it.
+    /// Reports new records of a feed until the feed cannot be read; returns the failure that ended it. `id` is the
+    /// field that identifies a record, `known` the records that are not reported again.
     pub(in crate::cli) async fn follow_feed(
         &self,
         ask: &EndpointRequest,
@@ -232,6 +239,7 @@ impl ActionWaiter<'_> {
         }
     }
 
+    /// Follows a feed of the object during another wait. Never returns: only the other wait can end.
     async fn follow_named(&self, feed: &'static str) -> CliFailure {
         let id = match self.scene.deed.kind.action(feed).map(|action| action.answer) {
             Some(ResponseShape::Feed { id, .. }) => id,
@@ -244,7 +252,8 @@ impl ActionWaiter<'_> {
         std::future::pending().await
     }
 
-    /// Returns the request for a list action of the kind, for this object.
+    /// Returns the request for a list action of the kind, for this object; `None` if the kind has no such action, or
+    /// its path needs more than the object.
     fn list_request(&self, action: &str) -> Option<EndpointRequest> {
         let action = self.scene.deed.kind.action(action)?;
         let endpoint = KindAction { kind: self.scene.deed.kind, action }.endpoint(REGISTRY)?;
@@ -263,6 +272,7 @@ impl ActionWaiter<'_> {
         })
     }
 
+    /// Reads the rows of a list, redacted; `enough` ends the read before the last page.
     async fn read_rows(
         &self,
         ask: &EndpointRequest,
@@ -282,6 +292,7 @@ impl ActionWaiter<'_> {
         self.scene.ground.client().clock().elapsed()
     }
 
+    /// Sleeps until the next poll; fails once `--timeout` is over. Without it there is no limit.
     async fn pause(&self, started: Duration, state: &str) -> Result<(), CliFailure> {
         let waited = self.elapsed().saturating_sub(started);
         if let Some(within) = self.scene.args.timeout.filter(|within| waited >= *within) {
@@ -303,7 +314,7 @@ fn find_row<'a>(rows: &'a [Json], field: &str, id: &str) -> Option<&'a Json> {
     rows.iter().find(|row| row.get(field).and_then(Json::as_str) == Some(id))
 }
 
-/// Returns the exit code for a run that has ended; `None` while it is running or if it succeeded.
+/// Returns the exit code of a run that has ended, `Done` if it succeeded; `None` while it is running.
 fn end_of(run: &RunSchema, record: &Json, status: &str) -> Option<Exit> {
     let code = run.exit_code.and_then(|field| record.get(field)).and_then(Json::as_i64);
     if run.done.contains(&status) {
@@ -316,7 +327,7 @@ fn end_of(run: &RunSchema, record: &Json, status: &str) -> Option<Exit> {
     })
 }
 
-/// Returns the reason for a run's failure, as the service states it.
+/// Returns the reason for a run's failure, as the service states it, not escaped; `None` if it states none.
 pub(in crate::cli) fn run_failure_reason(run: &RunSchema, record: &Json) -> Option<String> {
     let text = ActionOutput::text_field(record, run.error?)?.as_str().filter(|text| !text.is_empty());
     text.map(str::to_owned)
