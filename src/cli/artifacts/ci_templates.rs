@@ -1,5 +1,6 @@
-//! Templates of the files that `ci` writes: pipelines for GitHub and GitLab, and the Git hook.
-//! Pure: returns texts, writes nothing.
+//! Templates of the files that `ci` writes: pipelines for GitHub and GitLab, and the Git hook. In: the properties of
+//! a stack. Out: paths and file contents; nothing is written. Names are inserted only after `pipeline_refusal` has
+//! accepted them, because both CI systems expand expressions in them. Pure.
 
 use clap::ValueEnum;
 
@@ -10,7 +11,7 @@ use crate::model::address::{Name, is_legal_segment};
 pub struct PipelineParameters {
     /// Name of the stack, as declared in its header.
     pub stack: Name,
-    /// Environments of the stack, the default one first.
+    /// Environments of the stack, the default one first; a stack that declares none has one with an empty name.
     pub environments: Vec<Name>,
     /// Environments whose applies a person confirms by typing their name.
     pub confirmed: Vec<Name>,
@@ -18,17 +19,19 @@ pub struct PipelineParameters {
     pub secrets: Vec<Name>,
     /// Directory of the stack relative to the repository's root: empty, or segments joined by slashes.
     pub directory: String,
-    /// Other directories with files that the stack reads, relative to the repository's root.
+    /// Other directories with files that the stack reads, relative to the repository's root; a change there starts
+    /// the pipeline, too.
     pub folders: Vec<String>,
-    /// Branch whose merges are applied.
+    /// Branch whose commits are applied.
     pub branch: String,
-    /// Command that installs stead on a runner; `None` if the user gave none.
+    /// Shell command that installs stead on a runner; `None` if the user gave none, and the pipeline only checks for
+    /// it.
     pub install: Option<String>,
-    /// Container image of the jobs; `None` for the runner's default.
+    /// Container image of the jobs; `None` for the runner's default on GitHub and a plain Debian image on GitLab.
     pub image: Option<String>,
 }
 
-/// Step that a pipeline runs if the user did not state how stead is installed.
+/// Shell command of a pipeline if the user did not state how stead is installed: fails if it is missing.
 const CHECK_STEAD_INSTALLED: &str =
     "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
 
@@ -52,7 +55,8 @@ pub fn pipeline_refusal(facts: &PipelineParameters) -> Option<String> {
     })
 }
 
-/// Returns the pipeline for a CI system: its path from the repository's root, and its text.
+/// Returns the pipeline for a CI system: its path from the repository's root, and its content. The caller has
+/// checked the parameters with `pipeline_refusal`.
 #[must_use]
 pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String, String) {
     let slug = pipeline_slug(facts);
@@ -105,7 +109,8 @@ pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String,
     (file, fill_template(text, &lines, &words))
 }
 
-/// Returns one GitLab job per environment. Each waits for the previous one, which can be absent from the pipeline.
+/// Returns one GitLab job per environment, in their order. Each waits for the previous one, which can be absent from
+/// the pipeline.
 fn gitlab_apply_jobs(facts: &PipelineParameters, slug: &str, paths: &str) -> String {
     let mut before = None;
     let jobs = facts.environments.iter().map(|name| {
@@ -127,7 +132,7 @@ fn gitlab_apply_jobs(facts: &PipelineParameters, slug: &str, paths: &str) -> Str
     jobs.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the text of the Git pre-commit hook.
+/// Returns the Git pre-commit hook for a stack's directory, relative to the repository's root; empty is the root.
 #[must_use]
 pub fn git_hook(directory: &str) -> String {
     let directory = if directory.is_empty() { "." } else { directory };
@@ -137,14 +142,15 @@ pub fn git_hook(directory: &str) -> String {
     fill_template(include_str!("recipes/pre-commit"), &[], &words)
 }
 
-/// Returns a path as a glob pattern; characters that are special in globs become wildcards.
+/// Returns a path as a glob pattern; characters that are special in globs become wildcards, so the pattern can match
+/// too much but never too little.
 fn path_pattern(path: &str) -> String {
     path.chars().map(|c| if "*?[]{}+!\\$%".contains(c) || c.is_control() { '*' } else { c }).collect()
 }
 
-/// Replaces the placeholders of a template. A placeholder alone on a line becomes several lines at its indentation, or
-/// no line if its text is empty. Each position is replaced once, so that inserted text is
-/// never taken for a placeholder.
+/// Replaces the placeholders of a template: `lines` alone on a line, `words` anywhere. A placeholder of `lines`
+/// becomes several lines at its indentation, or no line if its value is empty. Each position is replaced once, so
+/// that inserted text is never taken for a placeholder.
 fn fill_template(template: &str, lines: &[(&str, String)], words: &[(&str, String)]) -> String {
     let mut out = String::new();
     for line in template.lines() {
@@ -174,7 +180,8 @@ fn fill_template(template: &str, lines: &[(&str, String)], words: &[(&str, Strin
     out
 }
 
-/// Returns the name for files and concurrency groups: the stack's name, and its directory if that differs.
+/// Returns the name for files and concurrency groups: the stack's name, and the last segment of its directory if
+/// that differs, since two stacks of a repository can have one name.
 fn pipeline_slug(facts: &PipelineParameters) -> String {
     let last = facts.directory.rsplit('/').next().unwrap_or_default();
     let plain = |text: &str| -> String {
@@ -188,12 +195,13 @@ fn pipeline_slug(facts: &PipelineParameters) -> String {
     }
 }
 
-/// Returns the minute of the drift check, derived from the name, so that stacks do not all start at the same time.
+/// Returns the minute (0 to 59) of the daily drift check, derived from the name, so that stacks do not all start at
+/// the same time.
 fn drift_minute(stack: &str) -> u32 {
     stack.bytes().fold(7, |minute, byte| (minute * 31 + u32::from(byte)) % 60)
 }
 
-/// Returns a text as a YAML scalar, in quotes unless it is plain.
+/// Returns a string as a YAML scalar, in quotes unless it is plain.
 fn quote_yaml(text: &str) -> String {
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
     let begins = text.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'.');

@@ -1,4 +1,5 @@
-//! Files that commands write: saved plans, reports, drift history, CI pipelines and example stacks.
+//! Files that commands write: saved plans, reports, drift history, CI pipelines and example stacks. None is needed
+//! to apply a stack: the ledger and the secrets have folders of their own.
 
 pub(super) mod ci_templates;
 pub(super) mod drift_history;

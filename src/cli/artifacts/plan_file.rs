@@ -16,21 +16,21 @@ use crate::plan::artifact::signature::{
 };
 use crate::plan::model::change::Plan;
 
-/// The version of stead that saved plans are bound to.
+/// The version of stead that a saved plan is bound to: another version may plan differently, so it refuses the file.
 pub(in crate::cli) const STEAD_VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A saved plan and its signature status.
 pub(in crate::cli) struct LoadedPlan {
     /// Contents of the plan file.
     pub(in crate::cli) saved: SavedPlan,
-    /// Key that the file names as its signer; `None` if it is unsigned.
+    /// Key that the file names as its signer; `None` if it is unsigned. Not proven unless `checked` is set.
     signer: Option<KeyId>,
     /// Whether the signature was verified with a trusted key.
     checked: bool,
 }
 
 impl LoadedPlan {
-    /// Returns who signed the plan, and whether the signature was verified.
+    /// Returns a phrase that states who signed the plan, and whether the signature was verified.
     pub(in crate::cli) fn describe_signer(&self) -> String {
         match &self.signer {
             Some(key) if self.checked => format!("signed by the key {key}: checked"),
@@ -49,7 +49,7 @@ impl LoadedPlan {
     }
 }
 
-/// Returns the key that signs saved plans; `None` if none is configured.
+/// Returns the key that signs saved plans: that of the flag, else that of the settings; `None` if neither names one.
 ///
 /// # Errors
 /// When its file cannot be read, is readable by other users, or holds no such key.
@@ -63,7 +63,8 @@ pub(in crate::cli) fn signing_key(
     SigningKey::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
-/// Returns the keys whose saved plans are accepted; `None` if none are configured.
+/// Returns the keys whose saved plans are accepted, from the flag, else from the settings; `None` if neither names a
+/// file.
 ///
 /// # Errors
 /// When their file cannot be read, or holds no such key.
@@ -79,10 +80,10 @@ fn unusable_signing_key(path: &Path, error: &SignatureKeyError, help: &str) -> C
         .help(help)
 }
 
-/// Writes a plan to a file, signed if a key is configured.
+/// Writes a plan to a file that only the user can read, signed if a key is given.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the plan cannot be serialized, or the file cannot be written.
 pub(in crate::cli) fn save_plan(
     path: &Path,
     plan: Plan,
@@ -106,6 +107,7 @@ pub(in crate::cli) fn read_verified(
     path: &Path,
     flag: Option<&Path>,
 ) -> Result<LoadedPlan, CliFailure> {
+    // The signature covers the bytes of the file, so it is verified before anything of them is parsed as a plan.
     let keys = verifying_keys(settings, flag)?;
     let signed = read_signed_text(path)?;
     if let Some(keys) = &keys {

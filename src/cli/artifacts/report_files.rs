@@ -46,10 +46,10 @@ pub(in crate::cli) struct ReportFiles<'a> {
 }
 
 impl ReportFiles<'_> {
-    /// Writes the reports of a plan.
+    /// Writes the reports of a plan and prints the path of each; other users can read the files.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// When a file cannot be written. Reports before it in the list are written.
     pub(in crate::cli) fn write_plan(
         &self,
         plan: &Plan,
@@ -78,7 +78,7 @@ impl ReportFiles<'_> {
         Ok(())
     }
 
-    /// Returns the text of a plan's report in one format.
+    /// Returns a plan's report in one format.
     pub(in crate::cli) fn plan_text(
         &self,
         format: ReviewFormat,
@@ -87,6 +87,7 @@ impl ReportFiles<'_> {
     ) -> String {
         let root = repository_root();
         let command = about.command.map(|command| self.settings.command_line(command));
+        // The commit on disk is the one that was planned; the CI job's variable can name a merge commit.
         let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
         let first = about.stack.and_then(|stack| stack.sources.iter().next());
         let reviewed = PlanReview {
@@ -101,10 +102,10 @@ impl ReportFiles<'_> {
         format.render_plan(&reviewed)
     }
 
-    /// Writes reports of diagnostics, in the formats that support them.
+    /// Writes reports of diagnostics. The file of a format that cannot show diagnostics is deleted.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// When a file cannot be written or deleted.
     pub(in crate::cli) fn write_problems(
         &self,
         diagnostics: &[Diagnostic],

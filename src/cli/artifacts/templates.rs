@@ -1,24 +1,25 @@
-//! The example stacks that `init` writes. Pure: returns texts, writes nothing.
+//! The example stacks that `init` writes, each in both syntaxes. In: template, syntax and name. Out: paths and
+//! contents; nothing is written. Pure.
 
 use clap::ValueEnum;
 
 use crate::cli::args::values::FileSyntax;
 use crate::model::address::is_legal_segment;
 
-/// A file to write: its path relative to the stack's directory, and its text.
+/// A file to write: its path relative to the stack's directory, and its content.
 pub type TemplateFile = (&'static str, String);
 
-/// Stack name to use if the directory's name contains no legal one.
+/// Stack name to use if the directory's name cannot be made a legal one.
 const DEFAULT_STACK_NAME: &str = "my-stack";
 
-/// Text of `.gitignore`: files that must not be committed.
+/// Content of `.gitignore`: files that must not be committed.
 const GITIGNORE: &str =
     "# The local ledger, and secrets that were delivered to files.\n.stead/\nsecrets/\n";
 
 /// Placeholder for the stack's name in the templates.
 const NAME: &str = "STACK_NAME";
 
-/// Returns the files of an example stack.
+/// Returns the files of an example stack; `stack` is a legal name, which is inserted unquoted.
 #[must_use]
 pub fn template_files(template: StackTemplate, format: FileSyntax, stack: &str) -> Vec<TemplateFile> {
     let (path, text) = match (template, format) {
@@ -30,7 +31,8 @@ pub fn template_files(template: StackTemplate, format: FileSyntax, stack: &str) 
     vec![(path, text.replace(NAME, stack)), (".gitignore", GITIGNORE.to_owned())]
 }
 
-/// Returns a legal stack name derived from a directory's name.
+/// Returns a legal stack name derived from a directory's name: lower case, other characters replaced by `-`, at most
+/// 64 characters.
 #[must_use]
 pub fn stack_name(directory: &str) -> String {
     let lower = directory.to_lowercase();
