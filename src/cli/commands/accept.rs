@@ -1,4 +1,6 @@
-//! `stead drift --accept PATH`: writes one live value into the configuration file that sets the attribute.
+//! `stead drift --accept PATH`: writes one live value into the configuration file that sets the attribute. In: the
+//! drift of a stack and one of its paths. Out: one edited file, after a prompt. The edited stack is loaded before it
+//! is written, so an edit never leaves an invalid file.
 
 use std::path::PathBuf;
 
@@ -19,10 +21,10 @@ use crate::model::source::{Source, Sources};
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Drift, DriftClass};
 
-/// Writes the live value of a path into the file that sets it.
+/// Writes the live value of a path into the file that sets it; `wanted` is `ADDRESS.PATH`, `yes` skips the prompt.
 ///
 /// # Errors
-/// When the path has no drift, or the file cannot be edited.
+/// When the path has no drift, its value is secret or not written as a literal, or the file cannot be edited.
 pub(super) async fn run(
     session: &CommandContext,
     project: &LoadedStack,
@@ -57,7 +59,8 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// Returns the drift at a path.
+/// Returns the drift at a path that can be accepted: of an object that exists, with a value that the configuration
+/// does not have yet.
 fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, CliFailure> {
     let name = |drift: &Drift| match &drift.path {
         Some(path) => format!("{}.{path}", drift.address),
@@ -92,7 +95,8 @@ fn missing_object_failure(wanted: &Name) -> CliFailure {
         .help("Remove its block, or let an apply recreate it.")
 }
 
-/// Returns the resource and the location of its attribute, if a literal for this resource alone is written there.
+/// Returns the resource and the setting of its attribute, if a literal for this resource alone is written there; a
+/// value that an expression, a block with instances or a directory sets is an error.
 fn find_written_setting<'p>(
     project: &'p LoadedStack,
     drift: &Drift,
@@ -126,7 +130,8 @@ fn find_written_setting<'p>(
     Ok((resource, setting))
 }
 
-/// Returns the literal to write: a reference if the live id belongs to an object of the stack.
+/// Returns the literal to write: a reference if the live id belongs to an object of the stack. `None` if the value
+/// is secret or unknown.
 fn live_literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) -> Option<ConfigLiteral> {
     let ty = resource.kind.attribute(path.split('.').next()?).map(|attribute| &attribute.ty);
     let referred = |kind: &str, value: &Value| {
@@ -151,7 +156,8 @@ fn live_literal(resource: &Resource, path: &str, live: &Value, ledger: &Ledger) 
     }
 }
 
-/// Returns the file that an attribute is written in, with its present text on disk.
+/// Returns the file that an attribute is written in, with its present content on disk; `None` if the file changed
+/// since the stack was loaded.
 fn source_of(project: &LoadedStack, setting: &AttributeSetting, sources: &Sources) -> Option<Source> {
     let loaded = project.stack.sources.get(setting.span.source)?;
     let (_, now) = sources.iter().find(|(_, source)| source.path == loaded.path)?;
@@ -159,7 +165,7 @@ fn source_of(project: &LoadedStack, setting: &AttributeSetting, sources: &Source
     (now.text.len() == loaded.text.len()).then(|| now.clone())
 }
 
-/// Reads the stack with the new text: it must still be one.
+/// Checks that the stack loads with the new content of one file.
 fn check_edited_stack(
     session: &CommandContext,
     sources: &Sources,

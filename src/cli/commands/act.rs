@@ -1,5 +1,5 @@
-//! `stead do`: runs one action immediately: confirms it if it disrupts something, sends it, waits for
-//! it, and prints the result.
+//! `stead do`: runs one action immediately: confirms it if it disrupts something, sends it, waits for it, and prints
+//! the result. The output is checked before the request is sent: a secret that could not be shown would be lost.
 
 use std::cell::Cell;
 
@@ -27,7 +27,8 @@ use crate::report::views::action_output::laid_out;
 /// Runs the action that `stead do` names.
 ///
 /// # Errors
-/// When an argument is invalid, the action is not confirmed, the service refuses it, or it fails.
+/// When an argument is invalid, the action needs a confirmation and there is no terminal, the service refuses the
+/// action, its outcome is not known, or it is interrupted.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit, CliFailure> {
     if args.action == DELETE {
         return Box::pin(delete_object::run(session, args)).await;
@@ -64,6 +65,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DoArgs) -> Resu
     }
 }
 
+/// Runs a future until it ends or a stop signal arrives. With `stop` set already, the first signal abandons it;
+/// otherwise the first sets `stop` and calls `told`, and the second abandons it.
 async fn run_interruptible<T>(
     work: impl Future<Output = T>,
     stop: &Cell<bool>,
@@ -76,7 +79,7 @@ fn interrupted_failure(what: &str) -> CliFailure {
     CliFailure::new(Exit::Interrupted, format!("interrupted: {what}"))
 }
 
-/// Returns the target: the one that the user named, or the only kind with this action.
+/// Returns the target that the user named; without one, the only kind with this action if it needs no object.
 fn parse_target(args: &DoArgs) -> Result<TargetReference, CliFailure> {
     if let Some(text) = &args.target {
         return TargetReference::parse(text);
@@ -91,7 +94,7 @@ fn parse_target(args: &DoArgs) -> Result<TargetReference, CliFailure> {
     }
 }
 
-/// Returns whether the target or a parameter is an address of the stack.
+/// Returns whether the target or a parameter is an address, for which the stack and its ledger must be read.
 fn needs_stack(named: &TargetReference, args: &DoArgs) -> bool {
     let is_resource = |text: &String| {
         is_name(text) && matches!(TargetReference::parse(text), Ok(TargetReference::Resource(_)))
@@ -106,7 +109,8 @@ fn needs_stack(named: &TargetReference, args: &DoArgs) -> bool {
     matches!(named, TargetReference::Resource(_)) || references.any(|given| given.iter().any(is_resource))
 }
 
-/// Returns the action of this name of the target's kind.
+/// Returns the action of this name of the target's kind; an action that needs an object is an error for a whole
+/// kind.
 fn choose_action(args: &DoArgs, target: &ActionTarget) -> Result<KindAction, CliFailure> {
     let kind: &'static Kind = target.kind;
     let Some(action) = kind.action(&args.action) else {
@@ -130,7 +134,7 @@ fn choose_action(args: &DoArgs, target: &ActionTarget) -> Result<KindAction, Cli
     Ok(KindAction { kind, action })
 }
 
-/// Asks for confirmation of an action that disrupts something.
+/// Asks for confirmation of an action that disrupts something; returns whether to send it.
 async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFailure> {
     let (session, order) = (scene.session, scene.order);
     let disrupts = order.mutates && order.effects.iter().any(|effect| effect.disrupts());
@@ -151,7 +155,7 @@ async fn confirm_disruption(scene: &ActionInvocation<'_>) -> Result<bool, CliFai
     session.ui.confirm_action(false, "Do it?").await
 }
 
-/// Warns that the next apply reverts the action, if the configuration sets another value.
+/// Warns that the next apply reverts the action, if the last apply set another value.
 fn warn_apply_reverts(scene: &ActionInvocation<'_>) {
     let ActionInvocation { deed, args, .. } = scene;
     let (ActionScope::Stack(stack), Some(address), Some(attribute)) =
@@ -176,8 +180,8 @@ fn warn_apply_reverts(scene: &ActionInvocation<'_>) {
     }
 }
 
-/// Returns the object before the action, if the action's own change is waited for: a read that returns the same state
-/// afterwards may be stale. The result is used only by the wait.
+/// Returns the object before the action, if the action's own change is waited for: a read that returns the same
+/// state afterwards may be outdated. `None` if there is no such wait, or the object cannot be read.
 async fn read_object_before(scene: &ActionInvocation<'_>) -> Option<Object> {
     let waits = scene.order.mutates && !scene.args.no_wait;
     let key = scene.target.key.as_ref().filter(|_| waits)?;
@@ -185,7 +189,7 @@ async fn read_object_before(scene: &ActionInvocation<'_>) -> Option<Object> {
     scene.ground.client().get(key).await.ok().flatten()
 }
 
-/// Waits until the action is complete, and reports progress meanwhile.
+/// Waits until the action is complete, and reports progress meanwhile: as JSON lines with `ndjson`, else as hints.
 async fn wait_for_action(
     scene: ActionInvocation<'_>,
     before: Option<&Object>,
@@ -218,7 +222,7 @@ async fn wait_for_action(
     }
 }
 
-/// Prints new records until the feed cannot be read or a signal arrives.
+/// Prints new records until the feed cannot be read or a signal arrives; returns that as the failure.
 async fn follow_until_stopped(answered: &CompletedAction<'_>, id: &str) -> CliFailure {
     let (scene, view) = (answered.scene, answered.view());
     let ui = &scene.session.ui;

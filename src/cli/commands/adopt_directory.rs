@@ -39,7 +39,7 @@ pub struct AdoptDirectoryArgs {
     pub yes: bool,
 }
 
-/// A ledger, and the directory to add to its origins.
+/// A ledger that was found, and the origin of the directory that is to apply it.
 struct OriginCandidate {
     stack: Name,
     environment: Name,
@@ -48,10 +48,11 @@ struct OriginCandidate {
     here: CurrentOrigin,
 }
 
-/// Adds this directory's origin to its ledger, or the origins of all stacks of the repository to theirs.
+/// Adds this directory's origin to its ledger, or the origins of all stacks of the repository to theirs. Returns
+/// `Exit::Failed` if the user declines.
 ///
 /// # Errors
-/// When the ledger is not on a shared backend, the directory has no origin, or the ledger cannot be written.
+/// When the ledger is not on a shared backend, the directory has no origin, or a ledger cannot be read or written.
 pub(super) async fn run(session: &CommandContext, args: &AdoptDirectoryArgs) -> Result<Exit, CliFailure> {
     if !ledger_settings::is_shared(&session.settings) {
         return Err(CliFailure::new(
@@ -101,8 +102,8 @@ async fn read_unit(
     }))
 }
 
-/// Reads the ledgers of all stacks of the repository, without those that differ from it by
-/// more than the repository's name.
+/// Returns the ledgers of all stacks of the repository that a rename of the repository left behind; prints a warning
+/// for each that is applied from another directory.
 async fn of_repository(
     session: &CommandContext,
     directory: &Path,
@@ -141,7 +142,7 @@ async fn of_repository(
     Ok(units)
 }
 
-/// Returns whether a ledger is applied from the same directory of a repository of another name, or has no origin.
+/// Returns whether only the repository's name differs from the origins of a ledger, or the ledger records none.
 fn is_renamed(unit: &OriginCandidate) -> bool {
     let same_directory = || {
         let here = unit.here.origin.as_ref().map(|origin| &origin.directory);
@@ -159,7 +160,7 @@ fn join_origins(ledger: &Ledger) -> String {
     if known.is_empty() { "a directory that it did not record".to_owned() } else { known.join(" and ") }
 }
 
-/// Shows what would be recorded, asks, and records it.
+/// Shows what would be recorded, asks, and records it. Ledgers that have the origin already are skipped.
 async fn adopt_units(
     session: &CommandContext,
     args: &AdoptDirectoryArgs,
@@ -189,6 +190,7 @@ async fn adopt_units(
     Ok(Exit::Done)
 }
 
+/// Adds the origin to the ledger under its lock; refuses a ledger that is older than the last one seen.
 async fn record_origin(session: &CommandContext, unit: &OriginCandidate) -> Result<(), CliFailure> {
     let settings = &session.settings;
     let identity = LedgerIdentity::new_random(&unit.stack, &unit.environment, &SystemRandom);

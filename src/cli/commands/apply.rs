@@ -1,4 +1,7 @@
-//! `stead apply`: plans, asks for approval, and runs the plan; or runs a saved plan.
+//! `stead apply`: plans, asks for approval, and runs the plan; or runs a saved plan. In: the stack, the ledger and
+//! the live objects. Out: the exit code of the outcome. The ledger is open and locked from before the plan is made
+//! until after the apply, so that no other process changes what the plan is based on; open intents of an earlier run
+//! are resolved before the plan is made.
 
 mod approval;
 pub(in crate::cli) mod request;
@@ -58,7 +61,8 @@ use crate::report::views::apply_outcome::{self, OutcomeFooter};
 /// Applies a stack or a saved plan.
 ///
 /// # Errors
-/// When the stack has problems, or the service or the ledger cannot be read or written.
+/// When the stack has problems, a saved plan is outdated or not trusted, the approval does not cover the plan, or
+/// the service or the ledger cannot be read or written. Failed steps are no error: the exit code states them.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> Result<Exit, CliFailure> {
     if let Some(file) = &args.file {
         return Box::pin(saved_plan(session, file, args)).await;
@@ -77,7 +81,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> R
     Box::pin(plan_and_apply(session, &order)).await
 }
 
-/// Plans, asks for approval, and runs the plan; has the errors of `run`.
+/// Plans, asks for approval, and runs the plan.
+///
+/// # Errors
+/// As `run`; also when `--confirm` names another stack.
 pub(in crate::cli) async fn plan_and_apply(
     session: &CommandContext,
     order: &ApplyRequest<'_>,
@@ -94,6 +101,7 @@ pub(in crate::cli) async fn plan_and_apply(
     ledger_io::close_after(journal, done).await
 }
 
+/// Checks a saved plan without a request, and runs it under the open ledger.
 async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> Result<Exit, CliFailure> {
     let vouched = plan_file::read_verified(&session.settings, file, args.verify_key.as_deref())?;
     if vouched.is_signed() {
@@ -137,6 +145,7 @@ struct ApplyCommand<'a> {
     connection: &'a StackConnection,
     journal: &'a CommandJournal,
     running: &'a ExecutionArgs,
+    // `None` if the command has no flags to override policies.
     overriding: Option<&'a PolicyOverrides>,
     overwrite: &'a BTreeSet<Name>,
     rescue: RecoveryFile,
@@ -146,6 +155,7 @@ type CommandApplyContext<'a> =
     ExecutionContext<'a, CommandTransport, CommandClock, CommandRandom, CommandStore>;
 
 impl<'a> ApplyCommand<'a> {
+    /// Returns the apply; tells the client the listing bound of the command line.
     fn new(
         session: &'a CommandContext,
         project: &'a LoadedStack,
@@ -218,7 +228,7 @@ impl<'a> ApplyCommand<'a> {
     }
 
     /// Computes the plan again and runs it if it equals the saved plan, under the open ledger. The computed plan is
-    /// what runs; the file is only compared with it.
+    /// what runs; the file is only compared with it, so a forged file can prevent an apply but not change it.
     async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         let stack = &project.stack;
@@ -231,8 +241,10 @@ impl<'a> ApplyCommand<'a> {
             ledger: &ledger,
             recipients: &recipients,
         };
+        // Before open intents are resolved: that commits records, and would make every saved plan outdated.
         saved.check_origin(&origin).map_err(|stale| plan_again(&stale))?;
         self.resolve_open_intents().await?;
+        // Read again: resolving open intents can bind objects.
         let ledger = journal.ledger().clone().for_plans();
         let mut options = saved.binding.to_options(saved.plan.base.destroy);
         options.project = session.settings.project.clone().or(options.project);
@@ -254,6 +266,7 @@ impl<'a> ApplyCommand<'a> {
         let checked =
             saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
         checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
+        // The nonce is part of the fingerprint: with it, the reports have the fingerprint that was reviewed.
         plan.base.nonce = saved.plan.base.nonce;
         session
             .report_files(&self.running.reports.wanted)
@@ -267,7 +280,7 @@ impl<'a> ApplyCommand<'a> {
         self.run_whole(&plan, world.known).await
     }
 
-    /// Runs a plan after reading every secret that it needs.
+    /// Runs a plan after every secret that it needs is read, so that no secret can be missing halfway.
     async fn run_whole(&self, plan: &Plan, known: AvailableSecrets) -> Result<Exit, CliFailure> {
         if !plan.base.destroy {
             deferred_secrets::check_sinks(self.project)?;
@@ -284,7 +297,7 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Records the origin of the stack, if its ledger is on a shared backend.
+    /// Records the origin of the stack, if its ledger is on a shared backend and does not record it yet.
     async fn remember_origin(&self) -> Result<(), CliFailure> {
         let ledger = self.journal.ledger().clone();
         let Some(here) = stack_origin::current_origin(self.project, &ledger)? else { return Ok(()) };
@@ -294,7 +307,8 @@ impl<'a> ApplyCommand<'a> {
         Ok(())
     }
 
-    /// Resolves the intents that an earlier run left open.
+    /// Resolves the intents that an earlier run left open, after the recovery file is replayed: its records decide
+    /// some.
     async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
         let Self { session, journal, .. } = self;
         self.put_in_what_was_kept().await?;
@@ -314,7 +328,7 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Replays the recovery file: facts that an earlier run could not record.
+    /// Replays the recovery file: records that an earlier run could not write to the ledger.
     async fn put_in_what_was_kept(&self) -> Result<(), CliFailure> {
         let kept = self.rescue.saved_records()?;
         let records = records_to_replay(&self.journal.ledger(), &kept);
@@ -322,20 +336,23 @@ impl<'a> ApplyCommand<'a> {
             self.journal.commit(&records).await?;
             self.session.ui.write_message("The records of the recovery file are in the ledger now.");
         }
+        // Deleted only after the commit: a crash between the two replays records that the ledger has, which are
+        // skipped.
         if !kept.is_empty() {
             self.rescue.clear();
         }
         Ok(())
     }
 
-    /// Writes facts that the ledger did not take to the recovery file.
+    /// Writes records that the ledger did not take to the recovery file.
     fn save_recovery_records(&self, records: &[Record]) {
         let ledger = self.journal.ledger();
         self.rescue
             .save_records(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
     }
 
-    /// Releases the ledger's lock within the time limit, because the user stopped the process.
+    /// Releases the ledger's lock within the time limit, because the user stopped the process; returns the failure
+    /// to report.
     async fn release_ledger(&self) -> CliFailure {
         let released = self.journal.abandon();
         let time = self.connection.client.clock().sleep(ledger_io::RELEASE_TIMEOUT);
@@ -346,7 +363,7 @@ impl<'a> ApplyCommand<'a> {
             .help(again)
     }
 
-    /// Runs a plan and reports the outcome.
+    /// Runs a plan and reports the outcome; returns its exit code.
     async fn run(&self, plan: &Plan) -> Result<Exit, CliFailure> {
         let telling = self.session.progress_reporter(self.connection, Some(plan));
         let mut origin =
@@ -369,6 +386,7 @@ impl<'a> ApplyCommand<'a> {
             return Err(failure);
         };
         let exit = Exit::of_outcome(&outcome);
+        // Rotations end only after a complete apply: until then, an object may still use the old secret.
         if exit == Exit::Done && !plan.base.destroy {
             kept_secrets::finish_rotations(&self.session.ui, self.journal).await?;
         }
@@ -398,8 +416,8 @@ impl<'a> ApplyCommand<'a> {
         Ok(exit)
     }
 
-    /// Writes the reports again, with the outcome of the apply. An error is only reported, because
-    /// the changes are already made.
+    /// Writes the reports again, with the outcome of the apply. An error is only printed, because the changes are
+    /// already made.
     fn rewrite_reports(&self, plan: &Plan, ran: &RunReport<'_>) {
         let about = ReportContext {
             told: ReviewSubject::Run(ran),
@@ -414,6 +432,7 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
+    /// Advances the high-water mark of this machine. An error is only printed, because the apply is over.
     fn remember_waterline(&self) {
         match ledger_io::high_water_marks(self.project, &self.connection.place) {
             Ok(marks) => ledger_io::advance_marks(&marks, self.journal),
@@ -424,7 +443,8 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Runs a future, and stops it on the stop signals.
+    /// Runs a future with the context of an apply, and stops it on the stop signals: the first finishes the steps in
+    /// progress, the second abandons the future.
     async fn run_until_stopped<T>(
         &self,
         telling: &ProgressReporter<'_, CommandClock>,

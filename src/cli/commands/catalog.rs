@@ -1,4 +1,5 @@
-//! `stead catalog`: shows plans, templates and prices, and pins the names that a stack uses.
+//! `stead catalog`: shows plans, templates and prices, and pins the names that a stack uses. In: the tables of the
+//! service. Out: a table, or a new `stead.lock`.
 
 use std::collections::BTreeSet;
 
@@ -84,7 +85,7 @@ pub struct CatalogUpdateArgs {
 /// Shows a table of the catalog, or updates the pinned names.
 ///
 /// # Errors
-/// When there is no such table, or the service cannot be read.
+/// When there is no such table or field, the service cannot be read, or the lock file cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &CatalogArgs) -> Result<Exit, CliFailure> {
     if let Some(CatalogAction::Update(args)) = &args.action {
         return update_pins(session, args).await;
@@ -120,7 +121,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &CatalogArgs) ->
     Ok(Exit::Done)
 }
 
-/// Returns a table by its name, its plural, or a prefix of its name.
+/// Returns a table by its name, its plural, or the first word of its name.
 fn find_table(asked: &str) -> Result<&'static CatalogTable, CliFailure> {
     let singular = asked.strip_suffix('s').unwrap_or(asked);
     let exact = |table: &&CatalogTable| table.name == asked || table.name == singular;
@@ -151,7 +152,7 @@ fn listing_filter(args: &CatalogArgs) -> CatalogQuery {
     }
 }
 
-/// Returns the list of all tables.
+/// Returns the list of all tables, and whether each needs an API key.
 fn table_list() -> ReportTable {
     let row = |table: &CatalogTable| {
         let key = if is_public(table.path) { "no" } else { "yes" };
@@ -164,7 +165,8 @@ fn table_list() -> ReportTable {
 }
 
 /// Pins the current records of the names that the stack uses. A name that the service no longer has stays pinned,
-/// because existing objects may use it.
+/// because existing objects may use it. With `--check`, writes nothing and returns `Exit::Changes` if a pin is
+/// outdated.
 async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
@@ -203,15 +205,15 @@ async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Resu
 
 /// Result of comparing the pins with the current catalog.
 pub(super) struct CatalogPinUpdate {
-    /// New content of the lock file.
+    /// New content of the lock file, with the pins of lost names.
     lock: CatalogLock,
-    /// Description of each change.
+    /// Description of each change, not escaped; empty if the pins are up to date.
     pub(super) lines: Vec<String>,
-    /// Pinned names that the service no longer has.
+    /// Pinned names that the service no longer has, each as `TABLE NAME`.
     pub(super) lost: Vec<String>,
 }
 
-/// Compares the pinned names with the current catalog.
+/// Compares the pinned names with the current catalog; `live` has the tables that the stack uses.
 pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> CatalogPinUpdate {
     let mut lock = lock_file::build_lock(REGISTRY, stack, live);
     let lost = keep_lost(old, live, &mut lock.catalog);
@@ -224,7 +226,8 @@ pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> Cata
     CatalogPinUpdate { lock, lines, lost }
 }
 
-/// Keeps the pins of names that the service no longer has; returns these names.
+/// Keeps the pins of names that the service no longer has; returns these names. A table that was not read keeps its
+/// pins as they are.
 fn keep_lost(old: &Records, live: &Records, new: &mut Records) -> Vec<String> {
     let mut kept = Vec::new();
     for (table, records) in &old.tables {
@@ -243,10 +246,12 @@ fn keep_lost(old: &Records, live: &Records, new: &mut Records) -> Vec<String> {
     kept
 }
 
+/// Parses a decimal number; a negative one is accepted.
 fn parse_amount(text: &str) -> Result<Decimal, String> {
     text.parse().map_err(|_| "expected a number, such as 2 or 0.5".to_owned())
 }
 
+/// Parses `FIELD=VALUE`; the value can contain `=` and be empty.
 fn parse_field_filter(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -254,7 +259,7 @@ fn parse_field_filter(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Parses a size of memory, as a number of MB or with a unit, and returns MB.
+/// Parses a size of memory, as a number of MB or with the unit M or G (also MB, MiB and so on), and returns MB.
 fn parse_megabytes(text: &str) -> Result<Decimal, String> {
     let lower = text.to_ascii_lowercase();
     let (digits, factor) = match lower.trim_end_matches("ib").trim_end_matches('b') {

@@ -1,4 +1,6 @@
-//! `stead ci`: writes pipelines and Git hooks, and posts comments and issues on the forge.
+//! `stead ci`: writes pipelines and Git hooks, and posts comments and issues on the forge. The comment of a plan is
+//! what a reviewer approves: `reviewed` accepts it only for the merged commit and from a trusted account, so that
+//! nobody else can name a plan to apply.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -117,7 +119,7 @@ pub struct CiHookArgs {
 /// Runs a subcommand of `stead ci`.
 ///
 /// # Errors
-/// When a file cannot be read or written, or the forge refuses a request.
+/// When a file cannot be read or written, this is not a job of a forge, or the forge refuses a request.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &CiArgs) -> Result<Exit, CliFailure> {
     match &args.action {
         CiAction::Init(args) => write_pipeline(session, args),
@@ -127,7 +129,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &CiArgs) -> Resu
     }
 }
 
-/// Writes the drift issue, or closes the existing one.
+/// Writes the drift issue of a stack if `open` is set, or closes the existing one; `report` is Markdown.
 ///
 /// # Errors
 /// When this is not a job of a forge, or the forge refuses a request.
@@ -142,6 +144,8 @@ pub(in crate::cli) async fn write_issue(
     desk.write_note(CommentThread::Issues, CommentContent { title: &title, body: &body, open }).await
 }
 
+/// Returns the writer of comments for the CI job of this process; `author` is the account whose comments count,
+/// `None` for the token's.
 fn comment_writer(author: Option<u64>) -> Result<CommentWriter, CliFailure> {
     let no_job = |why: CiJobError| CliFailure::new(Exit::Usage, why.to_string()).help(why.help());
     CommentWriter::new(CiJob::from_env(&Terminal::from_process().variables).map_err(no_job)?, author)
@@ -162,7 +166,7 @@ async fn write_comment(session: &CommandContext, args: &CiCommentArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// Reads the report file for a comment.
+/// Reads the report file for a comment; a file without the marker of a stack's report is an error.
 fn read_report(path: &Path) -> Result<String, CliFailure> {
     let text = String::from_utf8(stack_files::read_output(path)?).unwrap_or_default();
     if review::marker_of(&text).is_none() {
@@ -173,7 +177,10 @@ fn read_report(path: &Path) -> Result<String, CliFailure> {
     Ok(text)
 }
 
-/// Returns the title of the stack's report: its name, and that of the environment.
+/// Returns the title of the stack's report: `STACK/ENVIRONMENT`, or the stack alone if it has no environments.
+///
+/// # Errors
+/// When the stack's header cannot be read, or no environment is chosen and there are several.
 fn report_title(settings: &Settings) -> Result<String, CliFailure> {
     let (name, environments) = stack_and_environments(settings)?;
     let environment = match (&settings.env, environments.as_slice()) {
@@ -185,6 +192,7 @@ fn report_title(settings: &Settings) -> Result<String, CliFailure> {
     Ok(if environment.is_empty() { name.to_string() } else { format!("{name}/{environment}") })
 }
 
+/// Prints the fingerprint of the plan that was reviewed in the request that this commit was merged by.
 async fn print_reviewed_fingerprint(
     session: &CommandContext,
     args: &PullRequestArgs,
@@ -198,6 +206,7 @@ async fn print_reviewed_fingerprint(
             "A request that is not merged can still change: its plan is not the one that was approved.",
         ));
     }
+    // Only a comment by the trusted account is found: anyone can write one with the same marker.
     let marker = format!("<!-- stead:{} -->", review::comment_marker(&title));
     let found = desk.find_note(CommentThread::Review(number), &marker).await?;
     let planned = found.as_ref().and_then(|note| review::head_of(&note.body));
@@ -226,6 +235,7 @@ async fn print_reviewed_fingerprint(
     Ok(Exit::Done)
 }
 
+/// Returns the number that the user gave, else the one that the forge knows for the commit of the job.
 async fn request_number(desk: &CommentWriter, args: &PullRequestArgs) -> Result<u64, CliFailure> {
     match args.number {
         Some(number) => Ok(number),
@@ -277,6 +287,7 @@ fn write_pipeline(session: &CommandContext, args: &CiInitArgs) -> Result<Exit, C
     Ok(Exit::Done)
 }
 
+// The header is read first: a hook for a directory without a stack would refuse every commit.
 fn write_hook(session: &CommandContext, args: &CiHookArgs) -> Result<Exit, CliFailure> {
     stack_and_environments(&session.settings)?;
     let git = git_origin::hooks_directory(&session.settings.dir).ok_or_else(|| {
@@ -289,6 +300,8 @@ fn write_hook(session: &CommandContext, args: &CiHookArgs) -> Result<Exit, CliFa
     Ok(Exit::Done)
 }
 
+/// Writes a file of the repository and prints its path; an existing file needs `force`. `program` sets its execute
+/// permission.
 fn write_new_file(
     session: &CommandContext,
     path: &Path,
@@ -313,14 +326,15 @@ fn write_new_file(
     Ok(())
 }
 
-/// Returns a path relative to the working directory, for messages.
+/// Returns a path relative to the working directory, for messages; a path outside of it stays absolute.
 fn display_relative_path(path: &Path) -> String {
     let here = std::path::absolute(".").and_then(|here| here.canonicalize());
     let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     stack_files::display_path(below.as_deref().unwrap_or(path))
 }
 
-/// Returns the stack's name and its environments, the default one first.
+/// Returns the stack's name and its environments, the default one first; without environments, only the default
+/// name.
 fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), CliFailure> {
     let peek = read_stack_header(settings)?;
     let mut environments: Vec<Name> = peek.environments.into_iter().collect();
@@ -332,6 +346,9 @@ fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), CliF
 }
 
 /// Reads the stack's header, even if the rest of the stack is invalid.
+///
+/// # Errors
+/// When there is no stack file, or its name cannot be read.
 fn read_stack_header(settings: &Settings) -> Result<StackHeader, CliFailure> {
     let files = stack_files::read_stack(&settings.dir)?;
     let below = project::confined_files(&settings.dir, stack_files::Trust::Full, settings.allow_outside);
@@ -344,6 +361,8 @@ fn read_stack_header(settings: &Settings) -> Result<StackHeader, CliFailure> {
 }
 
 /// Returns the secret variables that must be given from outside, and the stack's files, even of an invalid stack.
+/// Both are empty if the files cannot be read.
+// Without the variables of this shell, each secret that a CI job has to give is reported as missing.
 fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
     let bare = Settings { env_vars: BTreeMap::new(), needs_secrets: true, ..settings.clone() };
     let paths = |sources: &Sources| sources.iter().map(|(_, source)| source.path.clone()).collect();
@@ -357,7 +376,7 @@ fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
     }
 }
 
-/// Returns the directories of the stack's files outside of its own, relative to the repository's root.
+/// Returns the directories of the stack's files outside of its own, relative to the repository's root, sorted.
 fn additional_directories(own: &str, files: &[String]) -> Vec<String> {
     let root = report_files::repository_root();
     let folder = |file: &String| Some(root.repository_path(file).rsplit_once('/')?.0.to_owned());
@@ -368,7 +387,7 @@ fn additional_directories(own: &str, files: &[String]) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Returns a list of directory names, from the repository's root, as a path.
+/// Returns directory names, from the repository's root, as a path with slashes; empty for the root.
 fn join_segments(way: &[Name]) -> String {
     way.join("/")
 }

@@ -28,10 +28,11 @@ pub struct CompleteArgs {
     pub words: Vec<String>,
 }
 
-/// Marker that lets the completion script offer files, too.
+/// Line that makes the completion script offer files, too.
 const FILES: &str = ":files";
 
-/// Prints the candidates for a word, one per line, with a description after a tab.
+/// Prints the candidates for a word, one per line, with a description after a tab. A candidate that would need
+/// escaping is left out: a shell would insert it as it is.
 pub(in crate::cli) fn run(
     session: &CommandContext,
     args: &CompleteArgs,
@@ -55,7 +56,8 @@ pub(in crate::cli) fn run(
     Exit::Done
 }
 
-/// Returns the candidates that come from the stack and from the kinds' tables.
+/// Returns the candidates that come from the stack and from the kinds' tables, each with a description, which can be
+/// empty.
 fn stack_candidates(settings: &Settings, place: &CompletionContext) -> Vec<(String, String)> {
     match place.wants {
         CompletionSource::Nothing | CompletionSource::File => Vec::new(),
@@ -93,7 +95,7 @@ fn plain_candidate(name: String) -> (String, String) {
     (name, String::new())
 }
 
-/// Returns the settings with the global flags of the line being completed.
+/// Returns the settings with `-C` and `-e` of the line being completed.
 fn settings_from_line(settings: &Settings, place: &CompletionContext) -> Settings {
     let given = |name: &str| place.given.iter().rev().find(|(id, _)| id == name).map(|(_, value)| value);
     let mut settings = settings.clone();
@@ -104,7 +106,8 @@ fn settings_from_line(settings: &Settings, place: &CompletionContext) -> Setting
     settings
 }
 
-/// Returns the keys below a top-level keyword of the stack's files, even if other parts are invalid.
+/// Returns the keys below a top-level keyword of the stack's files, even if other parts are invalid; empty if the
+/// files cannot be read.
 fn names_in_block(settings: &Settings, word: &str) -> BTreeSet<String> {
     let Ok(read) = stack_files::read_stack(&settings.dir) else { return BTreeSet::new() };
     let mut found = BTreeSet::new();
@@ -119,12 +122,13 @@ fn names_in_block(settings: &Settings, word: &str) -> BTreeSet<String> {
     found
 }
 
+/// Returns the environments that the stack's files declare.
 fn environment_names(settings: &Settings) -> BTreeSet<String> {
     names_in_block(settings, "environments")
 }
 
 /// Returns the stack's addresses, in the named environment or else in the first one; for an invalid stack, the
-/// addresses that its files declare.
+/// addresses that its files declare. For `secret`, only resources that have a secret, and secret variables.
 fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSet<String> {
     let fits = kinds_with_action(place);
     let fits = |kind: &str| fits.as_ref().is_none_or(|kinds| kinds.contains(kind));
@@ -150,7 +154,8 @@ fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSe
         .collect()
 }
 
-/// Returns the kinds that have the action being completed; `None` for every command but `do`.
+/// Returns the kinds that have the action being completed; `None` for every command but `do`, and for an unknown
+/// action.
 fn kinds_with_action(place: &CompletionContext) -> Option<BTreeSet<&'static str>> {
     let [first, action] = place.path.as_slice() else { return None };
     let deeds = registry::actions_by_name(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;

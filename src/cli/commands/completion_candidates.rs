@@ -3,16 +3,16 @@
 
 use clap::{Arg, Command};
 
-/// The completion context of one word.
+/// What can be completed at one word, and what the words before it select.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct CompletionContext {
     /// Subcommands so far, without the program: `do`, `reboot`.
     pub(in crate::cli) path: Vec<String>,
-    /// Candidates from the command line's declaration, each with a description.
+    /// Candidates from the command line's declaration, each with a description, which can be empty.
     pub(in crate::cli) words: Vec<(String, String)>,
     /// Further candidates, which depend on the stack.
     pub(in crate::cli) wants: CompletionSource,
-    /// Flags with values from the whole line.
+    /// Flags with values before the word, as (id of the flag, value), in order.
     pub(in crate::cli) given: Vec<(String, String)>,
 }
 
@@ -35,7 +35,8 @@ pub(in crate::cli) enum CompletionSource {
     File,
 }
 
-/// Returns the completion context of a word. `words` begins with the program.
+/// Returns the completion context of the word at index `at`. `words` begins with the program; `at` can be its
+/// length.
 pub(in crate::cli) fn completion_context(
     command: &Command,
     words: &[String],
@@ -57,19 +58,22 @@ pub(in crate::cli) fn completion_context(
     CompletionContext { path: walk.path, words, wants, given: walk.given }
 }
 
+/// Position in the command line: what the words read so far have selected.
 struct CommandLineCursor<'c> {
     command: &'c Command,
     path: Vec<String>,
-    /// Number of positional arguments so far.
+    /// Number of positional arguments of the current command so far.
     positions: usize,
-    /// The flag whose value is the next word.
+    /// The flag whose value is the next word; `None` after a complete flag or another word.
     awaits: Option<&'c Arg>,
+    /// Flags with values so far, as (id of the flag, value).
     given: Vec<(String, String)>,
-    /// Whether `--` ended the flags.
+    /// Whether `--` ended the flags: every later word is a positional argument.
     only: bool,
 }
 
 impl<'c> CommandLineCursor<'c> {
+    /// Moves past one complete word before the cursor. Unknown flags are skipped, since the line may have a typo.
     fn consume_word(&mut self, root: &'c Command, word: &str) {
         // Some shells split words at `=`.
         if word == "=" {
@@ -89,7 +93,7 @@ impl<'c> CommandLineCursor<'c> {
         }
     }
 
-    /// Processes a flag, written without its first dash.
+    /// Processes a flag, written without its first dash: `-long`, `-long=value`, or a letter with an optional value.
     fn consume_flag(&mut self, root: &'c Command, text: &str) {
         let (name, value) = if let Some(long) = text.strip_prefix('-') {
             let (name, value) =
@@ -104,6 +108,7 @@ impl<'c> CommandLineCursor<'c> {
         let Some(arg) = name.filter(|arg| arg.get_action().takes_values()) else { return };
         match value {
             Some(value) => self.given.push((arg.get_id().to_string(), value.to_owned())),
+            // With `require_equals`, the next word is never the value.
             None if arg.is_require_equals_set() => {}
             None => self.awaits = Some(arg),
         }
@@ -119,6 +124,7 @@ impl<'c> CommandLineCursor<'c> {
         own.chain(root.get_arguments().filter(|arg| arg.is_global_set()))
     }
 
+    /// Returns the declared candidates for the word at the cursor, and the source of further ones.
     fn word_candidates(&self, root: &'c Command, typed: &str) -> (Vec<(String, String)>, CompletionSource) {
         if let Some(flag) = self.awaits {
             return value_candidates(flag, "");
@@ -148,6 +154,7 @@ impl<'c> CommandLineCursor<'c> {
         (words, wants)
     }
 
+    /// Returns the long flags of the command, sorted, with the first line of their help.
     fn flags(&self, root: &'c Command) -> Vec<(String, String)> {
         let shown = self.all_args(root).filter(|arg| !arg.is_hide_set());
         let long =
@@ -160,7 +167,7 @@ impl<'c> CommandLineCursor<'c> {
     }
 }
 
-/// Returns the candidates for an argument's value.
+/// Returns the candidates for an argument's value; each begins with `before`, such as `--flag=`.
 fn value_candidates(arg: &Arg, before: &str) -> (Vec<(String, String)>, CompletionSource) {
     let possible = arg.get_possible_values();
     if !possible.is_empty() {

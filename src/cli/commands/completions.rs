@@ -1,4 +1,5 @@
-//! `stead completions`: prints the completion script for a shell.
+//! `stead completions`: prints the completion script for a shell. Bash, Zsh and fish run `stead __complete` for
+//! every word, so their scripts need no update when commands change.
 
 use clap::Args;
 use clap_complete::Shell;

@@ -1,4 +1,5 @@
-//! `stead convert`: converts a stack's file to the other syntax, or another tool's file to a stack.
+//! `stead convert`: converts a stack's file to the other syntax, or another tool's file to a stack. In: one file or
+//! standard input. Out: configuration, and a note for each setting that could not be converted. Sends no request.
 
 use std::path::{Path, PathBuf};
 
@@ -54,10 +55,10 @@ pub enum SourceFormatChoice {
     AppSpec,
 }
 
-/// Converts another tool's file to stead's configuration.
+/// Converts a file to stead's configuration, or to its other syntax.
 ///
 /// # Errors
-/// When it cannot be read or converted, or the output file exists.
+/// When it cannot be read, converted or written, or the output file exists and `--force` is not given.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ConvertArgs) -> Result<Exit, CliFailure> {
     let source = if args.file == Path::new("-") {
         rewrite_files::read_standard_input("stdin.yaml")?
@@ -126,7 +127,7 @@ fn guess_tool(session: &CommandContext, source: &Source) -> Option<convert::Sour
     Some(origin)
 }
 
-/// Converts a stack's own file. Returns the text and the notes for the user.
+/// Converts a stack's own file. Returns the result, and notes about what the other syntax cannot express.
 fn convert_stack_file(args: &ConvertArgs, source: &Source) -> Result<(String, Vec<String>), CliFailure> {
     let Some(from) = syntax_of(&source.path) else {
         return Err(CliFailure::new(
@@ -143,7 +144,8 @@ fn convert_stack_file(args: &ConvertArgs, source: &Source) -> Result<(String, Ve
     Ok((text, (repeated > 0).then(note).into_iter().collect()))
 }
 
-/// Converts another tool's file. Returns the text, and the settings that have no counterpart.
+/// Converts another tool's file. Returns the result, and notes: the settings without a counterpart, and the
+/// variables to give.
 fn convert_foreign_file(
     args: &ConvertArgs,
     source: &Source,

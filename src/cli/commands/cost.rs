@@ -41,7 +41,7 @@ pub struct CostArgs {
     pub offline: bool,
 }
 
-/// Prints the monthly cost.
+/// Prints the monthly cost, in USD.
 ///
 /// # Errors
 /// When the stack has errors, the file is not a plan, or the service or the ledger cannot be read.
@@ -75,7 +75,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &CostArgs) -> Re
     Ok(Exit::Done)
 }
 
-/// Plans an environment; returns the plan, and the objects that its ledger owns.
+/// Plans an environment; returns the plan, and the objects that its ledger owns. Offline, the plan creates
+/// everything and no object is owned.
 async fn plan_environment(
     session: &CommandContext,
     settings: &Settings,
@@ -94,6 +95,7 @@ async fn plan_environment(
     Ok((plan, ls::managed_rows(&ledger, &world)))
 }
 
+/// Returns the report of a plan without its columns.
 fn bill_from_plan(plan: &Plan) -> CostReport {
     CostReport {
         stack: plan.base.stack.clone(),
@@ -106,7 +108,8 @@ fn bill_from_plan(plan: &Plan) -> CostReport {
     }
 }
 
-/// Returns the cost before and after an apply.
+/// Returns the cost before and after an apply. `owned` has the objects without changes; it is empty for a saved
+/// plan, which does not contain them.
 fn now_and_then(plan: &Plan, owned: &[ObjectSummary]) -> CostReport {
     let mut rows = owned_prices(owned);
     for change in &plan.changes {
@@ -120,7 +123,7 @@ fn now_and_then(plan: &Plan, owned: &[ObjectSummary]) -> CostReport {
     }
 }
 
-/// Returns the cost after an apply.
+/// Returns the cost after an apply, as a column with the given name.
 fn bill_after_apply(plan: &Plan, owned: &[ObjectSummary], name: Name) -> CostColumn {
     let mut rows = owned_prices(owned);
     for change in &plan.changes {
@@ -129,7 +132,8 @@ fn bill_after_apply(plan: &Plan, owned: &[ObjectSummary], name: Name) -> CostCol
     CostColumn { name, rows, total: plan.cost.monthly_after }
 }
 
-/// Returns the owned objects with their prices; the price of a deposed object is added to that of its replacement.
+/// Returns the owned objects with their monthly prices, `None` if the price is not known; the price of a deposed
+/// object is added to that of its replacement.
 fn owned_prices(owned: &[ObjectSummary]) -> BTreeMap<Address, Option<Decimal>> {
     let mut rows: BTreeMap<Address, Option<Decimal>> = BTreeMap::new();
     for object in owned {

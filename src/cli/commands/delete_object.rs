@@ -27,10 +27,11 @@ use crate::report::text::escape;
 /// Timeout of the wait until the object is gone.
 const DELETION_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// Deletes an object that no ledger owns.
+/// Deletes an object that no ledger owns, and waits until it is gone. Returns `Exit::Failed` if the user declines.
 ///
 /// # Errors
-/// When a ledger owns the object, its id was not repeated, or the service refuses.
+/// When a ledger owns the object, it does not exist or is in use, its id was not repeated, the service refuses, or
+/// the object is not gone within the timeout.
 pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit, CliFailure> {
     let (kind, key) = parse_object(args)?;
     let shown = display_key(&key);
@@ -42,6 +43,7 @@ pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit,
         session.ui.write_message(
             "note: a state server does not list its ledgers: only those that this stack knows were checked",
         );
+        // Also a ledger of another stack or environment: deleting its object would be drift there.
     }
     if let Some(owner) =
         other_ledgers::objects_of_other_ledgers(&project, &connection.place).await?.get(&key)
@@ -129,7 +131,7 @@ fn managed_failure(shown: &str, owner: &str) -> CliFailure {
         .help("Remove its block there, and apply; or forget it first: stead rm --keep. Nothing was sent.")
 }
 
-/// Returns a description of the object: name, age and price.
+/// Returns a description of the object: kind, id, name, age and monthly price, escaped and without secrets.
 async fn describe_object(
     connection: &connection::StackConnection,
     kind: &'static Kind,
@@ -156,7 +158,8 @@ async fn describe_object(
     Ok(format!("{shown}{name} ({}{price})", byproducts::describe_age(object, client.clock().now())))
 }
 
-/// Returns whether the user repeated the id, by flag or on a terminal.
+/// Returns whether the user repeated the id, by flag or on a terminal; a wrong id, or none without a terminal, is an
+/// error.
 async fn is_confirmed(
     session: &CommandContext,
     args: &DoArgs,
@@ -186,7 +189,8 @@ async fn is_confirmed(
     }
 }
 
-/// Returns the project for the deletion request.
+/// Returns the project for the deletion request: that of the object or of its parent, else that of the settings or
+/// the default; `None` for a kind of the account.
 async fn deletion_project(
     session: &CommandContext,
     connection: &connection::StackConnection,
@@ -208,6 +212,7 @@ async fn deletion_project(
     Ok(connection.client.resolve_named_project(session.settings.project.as_ref()).await?)
 }
 
+/// Returns the failure of a deletion that the service did not accept.
 fn check_deletion(mutation: MutationOutcome, shown: &str) -> Result<(), CliFailure> {
     let what = format!("delete {shown}");
     Err(match mutation {

@@ -1,4 +1,5 @@
-//! `stead destroy`: plans the deletion of all resources that are not protected, and applies that plan.
+//! `stead destroy`: plans the deletion of all resources that are not protected, and applies that plan. It is an
+//! apply with other options: the deletion limit does not count, and `--yes` also needs the stack's name.
 
 use clap::Args;
 
@@ -41,7 +42,7 @@ pub struct DestroyArgs {
 /// Deletes all resources that are not protected.
 ///
 /// # Errors
-/// When `--confirm` names another stack; else as `apply`.
+/// When `--confirm` names another stack or is missing with `--yes`; else as `apply`.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) -> Result<Exit, CliFailure> {
     let scope = PlanScopeArgs {
         targets: args.targets.clone(),

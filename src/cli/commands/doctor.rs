@@ -1,5 +1,6 @@
-//! `stead doctor`: runs checks and prints remedies; with `--api`, compares the service with
-//! the contract that stead assumes.
+//! `stead doctor`: runs checks and prints remedies; with `--api`, compares the service with the contract that stead
+//! assumes. A check that cannot run is skipped with the reason; it never ends the command, because a later check may
+//! show the cause.
 
 mod account;
 mod contract;
@@ -39,7 +40,8 @@ pub struct DoctorArgs {
 /// Checks the preconditions of plan and apply, or compares the service with its contract.
 ///
 /// # Errors
-/// With `--api`, when the service does not respond. Without it, problems are failed checks, not errors.
+/// With `--api`, when the service does not respond or the result cannot be stored. Without it, problems are failed
+/// checks, not errors.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DoctorArgs) -> Result<Exit, CliFailure> {
     if args.api {
         return contract::run(session).await;
@@ -54,6 +56,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DoctorArgs) -> 
     Ok(if doctor::any_failed(&checks) { Exit::Failed } else { Exit::Done })
 }
 
+/// Runs all checks, in the order in which their problems should be solved.
 async fn run_checks(session: &CommandContext, fix: bool) -> Vec<DoctorCheck> {
     let settings = &session.settings;
     let mut checks = vec![
@@ -76,7 +79,7 @@ async fn run_checks(session: &CommandContext, fix: bool) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Checks that a key is configured, and returns it with its source.
+/// Checks that a key is configured, and returns it; `None` if there is none or the cloud is built in.
 fn check_key(session: &CommandContext) -> (DoctorCheck, Option<Secret>) {
     const NAME: &str = "key";
     let settings = &session.settings;
@@ -96,7 +99,7 @@ fn check_key(session: &CommandContext) -> (DoctorCheck, Option<Secret>) {
     }
 }
 
-/// Opens a connection that can send only GET requests.
+/// Opens a connection that can send only GET requests; a remote service needs a key.
 fn open_read_only_link(
     session: &CommandContext,
     key: Option<&Secret>,

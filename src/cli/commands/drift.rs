@@ -1,4 +1,6 @@
-//! `stead drift`: compares live attributes with the last applied ones, and lists unmanaged objects.
+//! `stead drift`: compares live attributes with the last applied ones, and lists unmanaged objects. In: the stack,
+//! its ledger and the live objects. Out: a report, an issue on the forge, and the drift history. It needs no secrets
+//! and writes no ledger.
 
 use clap::Args;
 
@@ -59,10 +61,11 @@ pub struct DriftArgs {
     pub yes: bool,
 }
 
-/// Compares the live objects with the ledger, and reports drift.
+/// Compares the live objects with the ledger, and reports drift. Returns `Exit::Drift` only with `--exit-code`.
 ///
 /// # Errors
-/// When the stack has problems, or the service or the ledger cannot be read.
+/// When the stack has problems, the ledger was lost, the service or the ledger cannot be read, or a report or the
+/// issue cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> Result<Exit, CliFailure> {
     let project = session.open_or_report(&args.reports.wanted)?;
     let options = session.read_only_options();
@@ -122,8 +125,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     Ok(Exit::of_drift(found.to_decide(), args.exit_code))
 }
 
-/// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind; and whether that
-/// is uncertain, because another ledger cannot be read.
+/// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind. The flag is
+/// true, and the list empty, if another ledger cannot be read: its objects would be reported as unmanaged.
 async fn find_unmanaged(
     session: &CommandContext,
     (project, connection): (&LoadedStack, &StackConnection),
@@ -157,8 +160,8 @@ async fn find_unmanaged(
     Ok((strangers, false))
 }
 
-/// Returns only the drift of a plan, without its changes: a drift check reads no secrets, so
-/// it could not compute those.
+/// Returns only the drift of a plan, without its changes: a drift check reads no secrets, so it could not compute
+/// those. The cost after an apply equals the present one.
 fn looked_at(plan: &Plan) -> Plan {
     let bill = plan.cost.monthly_before;
     Plan {

@@ -1,4 +1,5 @@
-//! `stead emulator`: serves the built-in cloud until a stop signal.
+//! `stead emulator`: serves the built-in cloud until a stop signal. While it runs, `--cloud local` of the same
+//! directory uses it: a note beside the data holds its address and key.
 
 use std::cell::Cell;
 use std::net::SocketAddr;
@@ -90,7 +91,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
 }
 
-/// JSON document for the program that started the emulator.
+/// JSON document for the program that started the emulator. It contains the API key, which is valid for this
+/// emulator only.
 #[derive(Serialize)]
 struct EmulatorStartDocument<'a> {
     api_key: &'a str,

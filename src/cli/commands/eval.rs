@@ -1,4 +1,5 @@
-//! `stead eval EXPR`: evaluates an expression in the scope of the stack's outputs.
+//! `stead eval EXPR`: evaluates an expression in the scope of the stack's outputs. Reads files only, so attributes
+//! that the service computes are unknown.
 
 use clap::Args;
 use serde::Serialize;
@@ -29,14 +30,14 @@ pub struct EvalArgs {
 #[derive(Serialize)]
 struct EvalDocument<'v> {
     schema_version: u32,
-    /// The value; if it is unknown, the remaining expression.
+    /// The value; if it is unknown, the remaining expression; a secret is redacted.
     value: JsonValue<'v>,
     known: bool,
-    /// Addresses that an unknown value depends on.
+    /// Addresses that an unknown value depends on; empty for a known one.
     waits_for: Vec<&'v str>,
 }
 
-/// Prints the value of an expression.
+/// Prints the value of an expression. An unknown value is not an error.
 ///
 /// # Errors
 /// When the stack or the expression has problems.

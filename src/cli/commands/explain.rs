@@ -1,4 +1,5 @@
-//! `stead explain SUBJECT`: explains a kind, an attribute, a keyword, a function or a code.
+//! `stead explain SUBJECT`: explains a kind, an attribute, a keyword, a function or a code. In: the tables of the
+//! kinds and of the language. Out: formatted text or a document. Reads no stack.
 
 use clap::Args;
 use serde::Serialize;
@@ -38,7 +39,7 @@ struct ExplainDocument<T> {
 /// Prints the explanation of a subject; without a subject, the index.
 ///
 /// # Errors
-/// When the subject does not exist.
+/// When the subject does not exist; the failure suggests a similar one.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ExplainArgs) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
     let Some(subject) = &args.subject else {
@@ -117,6 +118,7 @@ fn push_facts(page: &mut TextPage, label: &str, values: impl IntoIterator<Item =
     }
 }
 
+/// Adds a table of names and descriptions; a long name has its description on the next line.
 fn push_pairs(page: &mut TextPage, rows: &[(&str, &str)]) {
     let column = 4 + rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0).min(MAX_INLINE_WIDTH);
     for (name, text) in rows {

@@ -1,4 +1,5 @@
-//! `stead fmt`: formats files in the canonical form; comments are kept.
+//! `stead fmt`: formats files in the canonical form; comments are kept. All files are formatted before the first is
+//! written, so that a syntax error changes none.
 
 use std::path::{Path, PathBuf};
 
@@ -42,10 +43,11 @@ pub struct FmtArgs {
     pub format: FileSyntax,
 }
 
-/// Formats the given files, or standard input for `-`.
+/// Formats the given files, those of the stack, or standard input for `-`. With `--check`, writes nothing and
+/// returns `Exit::Failed` if a file would change.
 ///
 /// # Errors
-/// When one cannot be read, has syntax errors, or cannot be written. No file is changed in that case.
+/// When a file cannot be read or has syntax errors, in which case no file is changed; or cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &FmtArgs) -> Result<Exit, CliFailure> {
     if let [path] = args.files.as_slice()
         && path == Path::new("-")
@@ -79,7 +81,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &FmtArgs) -> Res
     Ok(if args.check && !changed.is_empty() { Exit::Failed } else { Exit::Done })
 }
 
-/// Returns the files with their present and their formatted text.
+/// Returns the files with their present content and the content to format, which differ only with `--prune`.
 async fn read_and_format(
     session: &CommandContext,
     args: &FmtArgs,
@@ -121,6 +123,7 @@ fn format_stdin(session: &CommandContext, args: &FmtArgs) -> Result<Exit, CliFai
     Ok(if args.check && !same { Exit::Failed } else { Exit::Done })
 }
 
+/// Returns the given files, else the stack's own; no stack is an error.
 fn source_paths(session: &CommandContext, args: &FmtArgs) -> Result<Vec<PathBuf>, CliFailure> {
     if !args.files.is_empty() {
         return Ok(args.files.clone());

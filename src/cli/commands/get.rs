@@ -1,4 +1,4 @@
-//! `stead get ADDRESS`: shows the live attributes of one object beside the last applied ones.
+//! `stead get ADDRESS`: shows the live attributes of one object beside the last applied ones, without their secrets.
 
 use clap::Args;
 
@@ -22,10 +22,10 @@ pub struct GetArgs {
     pub address: String,
 }
 
-/// Shows the object at an address.
+/// Shows the object at an address, or an object by its kind and id.
 ///
 /// # Errors
-/// When the address owns no object, or the service or the ledger cannot be read.
+/// When the address owns no object, the object does not exist, or the service or the ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &GetArgs) -> Result<Exit, CliFailure> {
     let named = TargetReference::parse(&args.address)?;
     if let TargetReference::Kind(kind) = named {

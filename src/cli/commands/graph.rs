@@ -1,4 +1,4 @@
-//! `stead graph`: prints the dependency graph.
+//! `stead graph`: prints the dependency graph of the stack, or the part around one resource. Reads files only.
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -59,7 +59,7 @@ struct GraphDocumentEdge<'g> {
 /// Prints the dependency graph of the stack.
 ///
 /// # Errors
-/// When the stack has errors, or no resource is at the focus.
+/// When the stack has errors, no resource is at the focus, or a drawing and JSON are both requested.
 pub(in crate::cli) fn run(session: &CommandContext, args: &GraphArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let whole = DependencyGraph::from_stack(&project.stack);
@@ -87,7 +87,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &GraphArgs) -> Result<
     Ok(Exit::Done)
 }
 
-/// Returns the nodes at an address.
+/// Returns the nodes at an address, which can begin with `$`: several if it is that of a block with instances or a
+/// module.
 ///
 /// # Errors
 /// When there are none.

@@ -1,4 +1,4 @@
-//! `stead history`: lists past applies, and events of the ledger itself.
+//! `stead history`: lists past applies, and events of the ledger itself, the latest first. Reads the ledger only.
 
 use std::num::NonZeroUsize;
 
@@ -37,7 +37,7 @@ pub enum HistoryAction {
 /// Lists past applies, or shows one.
 ///
 /// # Errors
-/// When the stack has errors, the ledger cannot be read, or there is no such apply.
+/// When the stack has errors, the ledger cannot be read, or there is no such apply. No ledger is an empty history.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let ledger = ledger_io::find_ledger(&project, &session.ledger_location(&project)?).await?;
@@ -73,6 +73,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) ->
     Ok(Exit::Done)
 }
 
+/// Returns an apply for display; `number` counts from the latest, 1.
 fn run_record(run: &Run, number: usize) -> RunRecord {
     let text = |name: &Option<Name>| name.as_ref().map(ToString::to_string);
     let ResourceCounts { done, failed, skipped, questions } =
@@ -99,6 +100,7 @@ fn run_record(run: &Run, number: usize) -> RunRecord {
     }
 }
 
+/// Returns an event of the ledger for display.
 fn incident_record(incident: &Incident) -> IncidentRecord {
     let what = match &incident.what {
         IncidentKind::Broken { from: Some(from) } => format!("the lock of {from} was broken"),

@@ -1,4 +1,7 @@
-//! `stead import`: adopts live objects, and writes their configuration.
+//! `stead import`: adopts live objects, and writes their configuration. In: the live objects of the account and the
+//! stack's files. Out: new or edited files, and one ledger record per object. A draft of the configuration is
+//! accepted only if a plan with it is empty; the files are written before the ledger, so that a crash between leaves
+//! a declared resource that a second import adopts.
 
 pub(in crate::cli) mod arguments;
 mod child;
@@ -49,14 +52,14 @@ use crate::report::views::{import as page, recovery as matches};
 /// Inserts the entries of a child into the stack's files.
 type ChildWriter<'w> = &'w dyn Fn(&[PrintedEntry]) -> Result<Sources, ImportError>;
 
-/// Entries to record in the ledger, by address.
+/// Ledger entries to record, by address.
 type AdoptedEntries = Vec<(Address, Box<Entry>)>;
 
-/// Imports one object, all of them, or those of declared resources.
+/// Imports one object, all of them, or those of declared resources. Returns `Exit::Failed` if the user declines.
 ///
 /// # Errors
-/// When the stack has errors, the service or the ledger cannot be read or written, or the written
-/// configuration would change an object.
+/// When the stack has errors, the service or the ledger cannot be read or written, an object belongs to another
+/// address or ledger, or the written configuration would change an object.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ImportArgs) -> Result<Exit, CliFailure> {
     let name = templates::stack_name(&stack_files::directory_name(&session.settings.dir));
     let begun = prompt::prompt_missing_secrets(&session.settings, session.ui.interactive, |settings| {
@@ -87,17 +90,17 @@ struct ImportCommand<'a> {
     begun: &'a StackSources,
     connection: &'a StackConnection,
     ledger: Ledger,
-    /// The open ledger; `None` if nothing will be written.
+    /// The open ledger; `None` with `--observe`, which writes nothing.
     journal: Option<&'a CommandJournal>,
 }
 
 /// Selection of the live objects to import.
 struct ImportSelection<'a> {
-    /// Import only this object, at this address.
+    /// Import only this object, at this address; `None` selects all objects.
     only: Option<(&'a Address, &'a ObjectKey)>,
-    /// Import only objects of this project.
+    /// Import only objects of this project, by id; `None` selects those of all projects.
     project: Option<&'a Name>,
-    /// Objects to leave unmanaged, with the reason.
+    /// Objects to leave unmanaged, each with the reason as a sentence.
     kept_out: &'a BTreeMap<ObjectKey, String>,
 }
 
@@ -127,14 +130,15 @@ impl ImportCommand<'_> {
         }
     }
 
-    /// Reads everything that there is, as a command that only looks.
+    /// Reads all live objects that the key can list, with the options of a read-only command.
     async fn read_inventory(&self) -> Result<RefreshResult, CliFailure> {
         let options = self.session.read_only_options();
         let project = &self.begun.project;
         inventory::read_inventory(&self.session.ui, self.connection, project, &self.ledger, &options).await
     }
 
-    /// Imports all selected objects.
+    /// Imports all objects that no ledger owns, that are not in use by the service or a workload, and that can be
+    /// read.
     async fn import_all(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         let mut world = self.read_inventory().await?;
         let project = self.session.settings.project.as_ref();
@@ -164,7 +168,7 @@ impl ImportCommand<'_> {
         self.confirm_and_record(args, accepted, &world, (None, true)).await
     }
 
-    /// Reads an object by its id, with those children that have an id.
+    /// Reads an object and its children completely; a child that cannot be read is left out.
     async fn read_one(&self, world: &mut RefreshResult, key: &ObjectKey) -> Result<(), CliFailure> {
         let taken = |object: &Object| object.key() == *key || object.parent.as_ref() == Some(&key.id);
         let unread = inventory::read_whole(self.connection, &mut world.snapshot, taken).await?;
@@ -175,7 +179,7 @@ impl ImportCommand<'_> {
         }
     }
 
-    /// Returns whether the ledger owns an object, at any address.
+    /// Returns whether the stack's ledger owns an object, as current or deposed, at any address.
     fn owns(&self, key: &ObjectKey) -> bool {
         let mut entries = self.ledger.entries.values().filter(|entry| entry.kind == key.kind);
         entries.any(|entry| {
@@ -183,7 +187,7 @@ impl ImportCommand<'_> {
         })
     }
 
-    /// Imports one object and writes its block.
+    /// Imports one object and writes its block, or adds it to the block of its parent.
     async fn import_one(
         &self,
         args: &ImportArgs,
@@ -251,7 +255,7 @@ impl ImportCommand<'_> {
         self.confirm_and_record(args, accepted, &world, (Some(edits), false)).await
     }
 
-    /// Drafts the configuration until its plan is empty: separate blocks or, by `write`, the block of a child.
+    /// Drafts the configuration until its plan is empty: separate blocks or, with `write`, the block of a child.
     fn draft_import(
         &self,
         args: &ImportArgs,
@@ -295,7 +299,8 @@ impl ImportCommand<'_> {
         })
     }
 
-    /// Shows the files to write, asks for confirmation, writes the files, then the ledger.
+    /// Shows the files to write, asks for confirmation, writes the files, then the ledger. `edits` is `None` if the
+    /// blocks are in new files; `all` shortens the output.
     async fn confirm_and_record(
         &self,
         args: &ImportArgs,
@@ -327,6 +332,8 @@ impl ImportCommand<'_> {
             self.write(&accepted.files)?;
         }
         let count = accepted.entries.len();
+        // After the files: the reverse order would leave objects in the ledger without a block, and the next apply
+        // deletes these.
         self.record_adoptions(accepted.entries, world).await?;
         let begun = &self.begun.project;
         let project = LoadedStack {
@@ -344,7 +351,8 @@ impl ImportCommand<'_> {
         Ok(Exit::Done)
     }
 
-    /// Inserts a block into the file with the other blocks of its kind; `None` if there is none.
+    /// Inserts a block into the file with the other blocks of its kind; `None` if there is no such file, or the
+    /// block needs new variables.
     fn insert_block(&self, accepted: &ImportResult) -> Result<Option<SourceEdits<'_>>, CliFailure> {
         let [block] = accepted.blocks.as_slice() else { return Ok(None) };
         let of_kind = |address: &&Address| address.root() == block.word;
@@ -358,7 +366,7 @@ impl ImportCommand<'_> {
         Ok(Some(edits))
     }
 
-    /// Writes all new files or, after an error, none.
+    /// Writes all new files; writes none if one of them exists. An error while writing leaves the files before it.
     fn write(&self, written: &[(String, String)]) -> Result<(), CliFailure> {
         let directory = &self.begun.project.directory;
         let there = written
@@ -374,6 +382,8 @@ impl ImportCommand<'_> {
         Ok(())
     }
 
+    /// Records adopted objects in the ledger, with the account if the ledger does not know it yet; no ledger, no
+    /// record.
     async fn record_adoptions(
         &self,
         entries: AdoptedEntries,
@@ -389,7 +399,7 @@ impl ImportCommand<'_> {
         Ok(journal.commit(&records).await?)
     }
 
-    /// Adopts one object for a resource that is declared already.
+    /// Adopts one object for a resource that is declared already; its block stays as it is.
     async fn import_declared(
         &self,
         args: &ImportArgs,
@@ -435,7 +445,8 @@ impl ImportCommand<'_> {
         Ok(Exit::Done)
     }
 
-    /// Adopts the objects of declared resources, found by their identifying attributes.
+    /// Adopts the objects of declared resources, found by their identifying attributes. Returns `Exit::Blocked` if
+    /// several objects match one resource; the others are adopted.
     async fn import_matching(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         let ui = &self.session.ui;
         let (stack, connection) = (&self.begun.project, self.connection);

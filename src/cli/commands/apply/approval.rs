@@ -1,4 +1,5 @@
-//! The approval of a plan: by `--yes`, by the printed fingerprint, or by an answer on the terminal.
+//! The approval of a plan: by `--yes`, by the printed fingerprint, or by an answer on the terminal. An apply without
+//! a terminal fails for lack of a flag before anything is read, so that a CI job fails early.
 
 use super::request::ApplyRequest;
 use crate::cli::command_context::CommandContext;
@@ -10,8 +11,8 @@ use crate::config::stack::model::ConfirmationMode;
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
 
-/// Explains what `--expect` does not cover before the ledger exists: without its key there
-/// are no fingerprints of values.
+/// Explains what `--expect` does not cover before the ledger exists: the key that fingerprints values is made with
+/// it.
 pub(super) const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect covers the expressions and the names of secrets, but not their values. A saved plan covers these, too.";
 
 /// Checks that the plan can be approved: by a flag, or by an answer on the terminal.
@@ -35,12 +36,14 @@ pub(super) fn require_approval_flag(
     Ok(())
 }
 
-/// Returns the hint how to approve a destroy without a prompt.
+/// Returns the hint that states how to approve a destroy without a prompt.
 fn approval_hint(session: &CommandContext, project: &LoadedStack) -> String {
     let stack = &project.stack.name;
     format!("Confirm with a flag: {}", session.command_line(&format!("destroy --yes --confirm {stack}")))
 }
 
+/// Checks `--confirm`: a destroy with `--yes` needs the stack's name, and a name must be that of the stack. The name
+/// is what notices a wrong `-C`.
 pub(super) fn check_confirmation(
     session: &CommandContext,
     order: &ApplyRequest<'_>,
@@ -61,7 +64,8 @@ pub(super) fn check_confirmation(
     }
 }
 
-/// Asks for approval, or checks the approval from the command line.
+/// Asks for approval, or checks that the approval of the command line covers every change. Returns false if the user
+/// declines.
 pub(super) async fn ask_approval(
     session: &CommandContext,
     project: &LoadedStack,

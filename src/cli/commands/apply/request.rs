@@ -50,18 +50,19 @@ pub(in crate::cli) struct ApplyRequest<'a> {
     pub(in crate::cli) running: &'a ExecutionArgs,
     /// Approval given on the command line; `None` prompts for it.
     pub(in crate::cli) yes: Option<AutoApproval>,
-    /// Fingerprint that the plan must have (`--expect`).
+    /// Fingerprint that the plan must have (`--expect`), 64 lower-case digits; `None` accepts any plan.
     pub(in crate::cli) expected: Option<Name>,
     /// Policies that are overridden, and the reason.
     pub(in crate::cli) overriding: PolicyOverrides,
-    /// Whether to delete all resources.
+    /// Whether to delete all resources that are not protected.
     pub(in crate::cli) destroy: bool,
-    /// Name that the stack must have (`--confirm`).
+    /// Name that the stack must have (`--confirm`); `None` if the command line states none.
     pub(in crate::cli) stack: Option<&'a Name>,
-    /// Whether to also delete objects derived from the stack's objects.
+    /// Whether to also delete objects derived from the stack's objects: backups, and volumes of claims.
     pub(in crate::cli) with_leftovers: bool,
 }
 
+/// Parses the reason for an override; a blank one is refused, because the history records it.
 fn parse_nonempty_reason(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("give a reason".to_owned()),
@@ -69,8 +70,8 @@ fn parse_nonempty_reason(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make
-/// their first eight digits equal.
+/// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make their
+/// first eight digits equal.
 fn parse_fingerprint(text: &str) -> Result<Name, String> {
     const FULL_FINGERPRINT_HINT: &str = "give the whole fingerprint, 64 hexadecimal digits: `stead plan --output json`, `stead plan -v` \
                          and the last line of a plan's Markdown report have it";

@@ -1,4 +1,5 @@
 //! Checks of the account: whether the service accepts the key, its permissions, its expiry, and the service's clock.
+//! All of them come from one read of the account, so all are skipped if it fails.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,16 +16,18 @@ use crate::report::views::doctor::DoctorCheck;
 /// Remaining lifetime below which a key causes a warning.
 const KEY_EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 
-/// Clock difference in seconds that causes no warning.
+/// Largest clock difference, in seconds, that causes no warning.
 const MAX_CLOCK_SKEW_SECS: i64 = 60;
 
-/// Clock difference in seconds from which shared backends refuse signed requests.
+/// Largest clock difference, in seconds, that shared backends accept for signed requests; a larger one fails the
+/// check.
 const SIGNED_REQUEST_SKEW_SECS: i64 = 15 * 60;
 
-/// Account roles with all permissions.
+/// Slugs of the account roles with all permissions.
 const UNRESTRICTED_ROLES: &[&str] = &["owner", "admin"];
 
-/// Runs the checks that need the service.
+/// Runs the checks that need the service. `link` is `None` if there is no connection, `key` if it is the built-in
+/// one.
 pub(super) async fn check_account(
     session: &CommandContext,
     link: Option<&ServiceConnection>,
@@ -67,7 +70,7 @@ pub(super) async fn check_account(
     ]
 }
 
-/// Checks that the service accepts the key, and reports its account.
+/// Checks that the service accepts the key and that the key is active; reports its account.
 fn check_access(account: &AccountInfo) -> DoctorCheck {
     let record = account.key.clone().unwrap_or_default();
     if record.active == Some(false) {
@@ -90,7 +93,7 @@ fn check_access(account: &AccountInfo) -> DoctorCheck {
     DoctorCheck::new_ok("access", format!("The service accepts the key: {}.", facts.join(", ")))
 }
 
-/// Checks the expiry of the key.
+/// Checks the expiry of the key. `key` is `None` if the service does not show its record.
 fn check_key_expiry(key: Option<&ApiKeyRecord>, now: Timestamp, local: bool) -> DoctorCheck {
     const NAME: &str = "key expiry";
     let Some(key) = key else {
@@ -121,7 +124,7 @@ fn check_key_expiry(key: Option<&ApiKeyRecord>, now: Timestamp, local: bool) -> 
     }
 }
 
-/// Checks the permissions of the key: its account role, and its projects.
+/// Checks the permissions of the key. `separate` states whether untrusted plans have a read-only key of their own.
 fn check_permissions(key: Option<&ApiKeyRecord>, separate: bool, local: bool) -> DoctorCheck {
     const NAME: &str = "powers";
     let Some(key) = key else {
@@ -150,7 +153,8 @@ fn display_project_role((name, role): &(String, Option<String>)) -> String {
     role.as_ref().map_or_else(|| name.clone(), |role| format!("{name} ({role})"))
 }
 
-/// Checks the difference between this machine's clock and the service's.
+/// Checks the clock of this machine. `skew` is in seconds, positive if this machine is ahead; `None` if the service
+/// does not report its time.
 fn check_clock(skew: Option<i64>) -> DoctorCheck {
     const NAME: &str = "clock";
     let Some(skew) = skew else {

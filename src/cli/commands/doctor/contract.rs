@@ -1,4 +1,5 @@
-//! `stead doctor --api`: compares a live service with the contract, and stores the capabilities that it detected.
+//! `stead doctor --api`: compares a live service with the contract, and stores the capabilities that it detected. It
+//! sends only reads, so it is safe on an account in use.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
@@ -15,7 +16,8 @@ use crate::model::schema::Provenance;
 use crate::report::json;
 use crate::report::views::conformance::{self, AssumptionResult, ConformanceReport, ConformanceStatus};
 
-/// Compares the service with the contract, and stores the differences that later requests must take into account.
+/// Compares the service with the contract, prints the result, and stores the capabilities that later requests use.
+/// Returns `Exit::Failed` if an assumption is wrong.
 ///
 /// # Errors
 /// When the service refuses the key or does not respond, or the result cannot be stored.
@@ -48,6 +50,7 @@ pub(super) async fn run(session: &CommandContext) -> Result<Exit, CliFailure> {
     Ok(if report.count(ConformanceStatus::Different) > 0 { Exit::Failed } else { Exit::Done })
 }
 
+/// Returns the result for display; `requests` is the number that was sent.
 fn contract_report(session: &CommandContext, evidence: &Observations, requests: u32) -> ConformanceReport {
     let service = match &session.settings.cloud {
         CloudEndpoint::Remote(url) => parse_origin(url).unwrap_or_else(|_| url.clone()),
@@ -63,6 +66,7 @@ fn contract_report(session: &CommandContext, evidence: &Observations, requests: 
     }
 }
 
+/// Returns one result for display; `how` is `None` if the assumption was confirmed.
 fn finding_row(finding: ProbeFinding) -> AssumptionResult {
     let (verdict, how) = match finding.verdict {
         ContractCheckResult::Confirmed => (ConformanceStatus::Confirmed, None),

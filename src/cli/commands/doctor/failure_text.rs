@@ -2,7 +2,8 @@
 
 use crate::cli::process::failure::CliFailure;
 
-/// Returns a failure's message as a sentence, and its remedy.
+/// Returns a failure's message as a sentence, and its remedy, which is empty if the failure has no help. Of a stack
+/// with errors, only the number of problems is stated.
 pub(super) fn failure_and_remedy(failure: &CliFailure) -> (String, String) {
     let detail = match &failure.rejected {
         Some(rejected) => format!("{}: {} problems", failure.message, rejected.diagnostics.len()),
@@ -11,7 +12,8 @@ pub(super) fn failure_and_remedy(failure: &CliFailure) -> (String, String) {
     (to_sentence(&detail), failure.help.join(" "))
 }
 
-/// Returns a text with a capital letter at the start and a period at the end.
+/// Returns a phrase with a capital letter at the start and a period at the end. A path or URL at the start stays as
+/// it is.
 pub(super) fn to_sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

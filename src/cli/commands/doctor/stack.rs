@@ -1,4 +1,5 @@
-//! Checks of the stack: its files, its project, its ledger and lock, its pinned names.
+//! Checks of the stack: its files, its project, its ledger and lock, its pinned names. All of them only read: a
+//! check must not take the lock of a ledger that another process uses.
 
 use super::failure_text::failure_and_remedy;
 use crate::cli::command_context::CommandContext;
@@ -28,7 +29,8 @@ pub(super) enum StackLoadResult {
     Invalid(CliFailure),
 }
 
-/// Reads and resolves the stack, if the directory has one.
+/// Reads and resolves the stack, if the directory has one. A directory that cannot be read counts as a stack with
+/// errors.
 pub(super) fn open_stack(session: &CommandContext) -> StackLoadResult {
     let is_empty = |files: stack_files::StackFiles| files.sources.iter().next().is_none();
     if stack_files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
@@ -69,7 +71,8 @@ pub(super) fn check_configuration(opened: &StackLoadResult) -> DoctorCheck {
     }
 }
 
-/// Checks that the project of the resources exists.
+/// Checks that the project of the resources exists and the key has access to it. `link` is `None` if there is no
+/// connection.
 pub(super) async fn check_project(
     session: &CommandContext,
     opened: &StackLoadResult,
@@ -103,7 +106,7 @@ pub(super) async fn check_project(
     }
 }
 
-/// Checks the stack's ledger, its lock, and its pinned names.
+/// Returns the checks of the stack's ledger, its open requests, its lock and its pinned names, in this order.
 pub(super) async fn check_ledger_state(
     session: &CommandContext,
     opened: &StackLoadResult,
@@ -135,6 +138,7 @@ pub(super) async fn check_ledger_state(
 }
 
 /// Checks that the ledger can be read, is undamaged, and is not older than the last one seen on this machine.
+/// Returns the ledger, too; `None` if there is none yet or it cannot be read.
 async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorCheck, Option<Ledger>) {
     const NAME: &str = "ledger";
     let failed = |failure: &CliFailure| {
@@ -183,6 +187,7 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
     (check, Some(found))
 }
 
+/// Returns a sentence about an intact ledger and the guarantees of its location.
 fn describe_intact_ledger(ledger: &Ledger, place: &LedgerLocation) -> String {
     let probed = match place {
         LedgerLocation::Directory(_) => "its lock works on this machine only",
@@ -194,7 +199,8 @@ fn describe_intact_ledger(ledger: &Ledger, place: &LedgerLocation) -> String {
     format!("At {place}, intact up to record {serial}, with {entries}{sealed}; {probed}.")
 }
 
-/// Checks for requests whose outcome is unknown.
+/// Checks for requests whose outcome is unknown: those that only the user can resolve, else those that the next
+/// apply resolves.
 fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
     const NAME: &str = "open requests";
     let (questions, intents, watched) =
@@ -216,7 +222,7 @@ fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
     }
 }
 
-/// Checks who holds the lock.
+/// Checks whether another process holds the lock.
 async fn check_lock_status(
     session: &CommandContext,
     project: &LoadedStack,
@@ -258,7 +264,8 @@ fn check_lock_holder(held: &LeaseInfo) -> DoctorCheck {
     }
 }
 
-/// Checks that the pinned names still have the same ids and prices in the catalog.
+/// Checks that the pinned names still have the same ids and prices in the catalog. `ledger` is `None` if there is
+/// none.
 async fn check_pinned_names(
     session: &CommandContext,
     project: &LoadedStack,

@@ -1,4 +1,5 @@
-//! Checks of the environment of every command: program, settings, address, proxy, and the file of API keys.
+//! Checks of the environment of every command: program, settings, address, proxy, the file of API keys, and stored
+//! capabilities. None of them sends a request. With `--fix`, only stead's own files are changed.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
@@ -11,13 +12,13 @@ use crate::model::crypto::roots::{CA_VARIABLES, TrustRoots};
 use crate::model::redact::redact_address;
 use crate::report::views::doctor::DoctorCheck;
 
-/// Permission bits of other users that the file of API keys must not have.
+/// Permission bits of group and others, none of which the file of API keys may have.
 const GROUP_OTHER_BITS: u32 = 0o077;
 
-/// Permission bits of other users that the settings file must not have.
+/// Write permission bits of group and others, which the settings file must not have: it names programs to run.
 const GROUP_OTHER_WRITE_BITS: u32 = 0o022;
 
-/// Reports the version of the program.
+/// Reports the version of the program and of its formats; never fails.
 pub(super) fn check_program() -> DoctorCheck {
     let version = env!("CARGO_PKG_VERSION");
     DoctorCheck::new_ok("program", format!("stead {version}: language 1, plan format 1, ledger format 1."))
@@ -46,7 +47,8 @@ pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
     }
 }
 
-/// Removes the write permission of other users from the settings file; returns whether that changed anything.
+/// Removes the write permission of other users from the settings file; returns whether that changed anything. Runs
+/// before the settings are read, because a file with that permission is refused.
 pub(in crate::cli) fn mend_settings(variables: &EnvVariables) -> bool {
     let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return false;
@@ -55,7 +57,7 @@ pub(in crate::cli) fn mend_settings(variables: &EnvVariables) -> bool {
     is_loose && stack_files::restrict_permissions(&path, GROUP_OTHER_WRITE_BITS).is_ok()
 }
 
-/// Checks the service's address and how it is reached.
+/// Checks the service's address and the certificates that it is verified with.
 pub(super) fn check_service(settings: &Settings) -> DoctorCheck {
     const NAME: &str = "service";
     let url = match &settings.cloud {
@@ -90,7 +92,7 @@ pub(super) fn check_service(settings: &Settings) -> DoctorCheck {
     DoctorCheck::new_ok(NAME, format!("{url}: {trust}."))
 }
 
-/// Checks the effect of the proxy variables.
+/// Reports whether requests use a proxy; never fails. Values of the variables have no passwords here.
 pub(super) fn check_proxy(settings: &Settings) -> DoctorCheck {
     const NAME: &str = "proxy";
     if settings.proxies.is_empty() {
@@ -107,7 +109,8 @@ pub(super) fn check_proxy(settings: &Settings) -> DoctorCheck {
     }
 }
 
-/// Checks whether other users can read the file of API keys.
+/// Checks whether other users can read the file of API keys; with `fix`, removes their permissions. The fixed file
+/// is still a warning: the keys may have been read before.
 pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
     const NAME: &str = "key file";
     const EXPOSED_KEYS_HINT: &str = "Others may have read the keys: make new ones, and log in with them";
@@ -138,7 +141,7 @@ pub(super) fn key_file(settings: &Settings, fix: bool) -> DoctorCheck {
     }
 }
 
-/// Checks the source of the key, and the service that it may be sent to.
+/// Reports the source of the key, and the service that it is sent to. Prints no part of the key.
 pub(super) fn check_key_source(settings: &Settings, url: &str, from: ApiKeySource) -> DoctorCheck {
     const NAME: &str = "key";
     let origin = redact_address(&parse_origin(url).unwrap_or_else(|_| url.to_owned()));
@@ -165,7 +168,7 @@ pub(super) fn check_key_source(settings: &Settings, url: &str, from: ApiKeySourc
     }
 }
 
-/// Checks the service capabilities that an earlier `doctor --api` stored.
+/// Checks the service capabilities that an earlier `doctor --api` stored; with `fix`, deletes a damaged file.
 pub(super) fn check_capabilities(settings: &Settings, fix: bool) -> DoctorCheck {
     const NAME: &str = "learned";
     let CloudEndpoint::Remote(url) = &settings.cloud else {

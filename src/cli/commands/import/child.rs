@@ -1,5 +1,5 @@
-//! Import of a child object: finds the block of its parent, which must be declared and managed, and
-//! writes the child into it.
+//! Import of a child object: finds the block of its parent, which must be declared and managed, and writes the child
+//! into it. A file that other stacks share is not edited.
 
 use super::literals::entry_literal;
 use crate::cli::commands::mv::address::list_entry_attribute;
@@ -18,11 +18,11 @@ use crate::model::schema::Kind;
 use crate::model::values::value::Value;
 use crate::plan::import::ImportError;
 
-/// The block of the parent.
+/// The declared parent of a child, and how children are written in its block.
 pub(super) struct ParentBlock<'b> {
     resource: &'b Resource,
     collection: &'static str,
-    /// Attribute that a shorthand entry of the list sets; `None` if the children are not a list.
+    /// Attribute that a shorthand entry of the list sets; `None` if the children are written as a map.
     says: Option<&'static str>,
 }
 
@@ -65,7 +65,7 @@ impl ParentBlock<'_> {
     /// Returns the id of the parent's object.
     ///
     /// # Errors
-    /// When the parent is not managed yet.
+    /// When the parent owns no object yet.
     pub(super) fn owned_id<'l>(&self, ledger: &'l Ledger) -> Result<&'l Name, CliFailure> {
         let address = &self.resource.address;
         let current = ledger.entries.get(address).and_then(|entry| entry.current.as_ref());
@@ -75,10 +75,10 @@ impl ParentBlock<'_> {
         })
     }
 
-    /// Returns the stack's files with the child added to its parent's block.
+    /// Returns the stack's files with the child added to its parent's block; nothing is written.
     ///
     /// # Errors
-    /// When the file cannot be edited.
+    /// When the file cannot be edited, or the list takes only plain values and the child has several attributes.
     pub(super) fn insert_entries<'b>(
         &self,
         begun: &'b StackSources,
@@ -108,10 +108,10 @@ impl ParentBlock<'_> {
     }
 }
 
-/// Returns the child with an id or a name.
+/// Returns the child with an id, or the value of its shorthand entry, or a name.
 ///
 /// # Errors
-/// When the parent has no such child.
+/// When the parent has no such child, or several.
 pub(super) fn find_child(
     snapshot: &Snapshot,
     kind: &Kind,
@@ -131,7 +131,7 @@ pub(super) fn find_child(
     }
 }
 
-/// Converts a failure to the reason why a draft was refused.
+/// Converts a failure to the reason why a draft was refused; diagnostics are kept.
 pub(super) fn draft_refusal(failure: CliFailure) -> ImportError {
     match failure.rejected {
         Some(rejected) => ImportError::Rejected(rejected),

@@ -1,4 +1,4 @@
-//! Printed blocks as the literals that an edit writes.
+//! Converts printed blocks to the literals that an edit writes.
 
 use crate::config::edit::ConfigLiteral;
 use crate::config::format::blocks::{PrintedBlock, PrintedEntry, PrintedValue};
@@ -13,6 +13,7 @@ pub(super) fn entry_literal(entry: &PrintedEntry) -> (Name, ConfigLiteral) {
     (entry.key.as_str().into(), value_literal(&entry.value))
 }
 
+/// Converts a value. A `$` in a string is doubled, because a single one begins a reference.
 fn value_literal(printed: &PrintedValue) -> ConfigLiteral {
     match printed {
         PrintedValue::Text(text) => ConfigLiteral::text(text.replace('$', "$$")),

@@ -1,5 +1,5 @@
-//! Secrets of imported objects: the configuration refers to variables, whose values are written to a file
-//! or given by the user.
+//! Secrets of imported objects: the configuration refers to variables, whose values are written to a file or given
+//! by the user. No secret is written to a file of the stack.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,8 +22,8 @@ pub(super) enum ImportedSecrets {
 }
 
 impl ImportedSecrets {
-    /// Chooses where the secrets are written: the variable file that `--secrets-to` names, or nowhere, so that the user
-    /// must supply the variables.
+    /// Chooses where the secrets are written: to the variable file that `--secrets-to` names, or nowhere, so that
+    /// the user must supply the variables.
     ///
     /// # Errors
     /// When that file already exists.
@@ -43,7 +43,7 @@ impl ImportedSecrets {
         Ok(Self::VarFile(path.clone(), text))
     }
 
-    /// Writes the file of variables, readable only by its owner.
+    /// Writes the file of variables, readable only by its owner; does nothing for the other variants.
     ///
     /// # Errors
     /// When it cannot be written.
