@@ -15,6 +15,7 @@ pub type Name = SmolStr;
 /// The address of a resource in a module begins with the module's name: `shop_eu.vm.web.a`, or `shop.eu.vm.web` for the
 /// instance `eu` of the module `shop`. Segments are `[a-z0-9_-]+`, so an address needs no quotes in a shell.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(extend("pattern" = r"^[a-z0-9_-]+(\.[a-z0-9_-]+)+$")))]
 #[serde(try_from = "SmolStr", into = "SmolStr")]
 pub struct Address(SmolStr);
 

@@ -1,10 +1,14 @@
 //! `Diagnostic`: one problem with its reason, its remedy and its source location.
 
+use serde::Serialize;
+
 use super::address::Name;
 use super::source::Span;
 
 /// The severity of a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// Blocks the command until it is corrected.
     Error,

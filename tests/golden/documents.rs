@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::case::{Case, Run};
 use crate::files;
+use crate::mutants::Mutator;
 
 /// Paths of keys with the types of their values.
 #[derive(Default)]
@@ -73,7 +74,55 @@ fn compare(name: &str, text: &str) {
         count += 1;
     }
     assert!(count > 0, "{name}: nothing was printed");
+    if let Some(schema) = schema_of(name) {
+        check_schema(schema, name, text);
+    }
     files::assert_same(&format!("documents/{name}.keys"), &keys.text());
+}
+
+/// Returns the name of the schema of a golden document, or of the lines of a golden stream; some have none.
+fn schema_of(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "plan-drift-events" | "plan-events" | "show-events" | "failure-event" => "plan-event",
+        "plan-create" | "plan-blocked" | "show" | "apply" | "report-plan" | "report-apply" => "plan",
+        "drift-first" | "drift-again" => "drift",
+        "ls" | "ls-unmanaged" => "ls",
+        "test" => "test",
+        "recover" => "recover",
+        "secret-get" | "secret-get-value" => "secret",
+        _ if name.ends_with("-events") && name.starts_with(['a', 'd']) && !name.starts_with("do-") => {
+            "apply-event"
+        }
+        _ => *["do", "catalog", "cost", "validate", "history", "lock"]
+            .iter()
+            .find(|prefix| name.split('-').next() == Some(prefix))?,
+    })
+}
+
+/// Checks that a schema accepts each document of a text, and rejects it after one violation of each of the schema's
+/// rules.
+#[track_caller]
+fn check_schema(schema: &str, name: &str, text: &str) {
+    let path = format!("{}/schemas/{schema}.schema.json", env!("CARGO_MANIFEST_DIR"));
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let mut mutator = Mutator::new(&schema);
+    for document in Deserializer::from_str(text).into_iter::<Value>() {
+        let document = document.unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{name}: {errors:#?}\n{document:#}");
+        for mutant in mutator.mutants(&document) {
+            assert!(
+                !validator.is_valid(&mutant.document),
+                "{name}: {}\n{:#}",
+                mutant.rule,
+                mutant.document
+            );
+        }
+    }
 }
 
 /// Runs a command and compares what it prints.

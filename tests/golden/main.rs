@@ -22,4 +22,5 @@ mod documents;
 mod emulator;
 mod files;
 mod ledger;
+mod mutants;
 mod plan;

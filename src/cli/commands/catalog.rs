@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 use rust_decimal::Decimal;
+use serde::Serialize;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::{stack_files, write_files};
@@ -80,6 +81,63 @@ pub struct CatalogUpdateArgs {
     /// Write nothing; exit with 2 if something would change
     #[arg(long)]
     pub check: bool,
+}
+
+/// The document of `stead catalog --output json`.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "tables write the first two")]
+pub(in crate::cli) enum CatalogDocument<'a> {
+    /// `stead catalog`.
+    Tables {
+        schema_version: json::SchemaVersion,
+        /// All tables of the catalog.
+        tables: Vec<TableRow>,
+    },
+    /// `stead catalog TABLE`.
+    Offers {
+        schema_version: json::SchemaVersion,
+        /// The matching records, with their fields as the service reports them; all have the same keys. Prices are in
+        /// dollars.
+        offers: Vec<serde_json::Map<String, serde_json::Value>>,
+    },
+    /// `stead catalog update`.
+    Update(CatalogUpdateDocument<'a>),
+}
+
+/// A table of the catalog.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "a table writes the rows")]
+pub(in crate::cli) struct TableRow {
+    /// Name of the table: `stead catalog NAME` shows it.
+    table: Name,
+    /// Whether reading it requires a key.
+    needs_key: KeyRequirement,
+}
+
+/// Whether a table requires a key.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[schemars(inline, rename_all = "snake_case")]
+#[expect(dead_code, reason = "a table writes the cells")]
+enum KeyRequirement {
+    Yes,
+    No,
+}
+
+/// The document of `stead catalog update --output json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::cli) struct CatalogUpdateDocument<'a> {
+    /// Each change of the file, as a sentence.
+    changes: &'a [String],
+    /// Path of the file with the pinned names.
+    file: &'a str,
+    schema_version: json::SchemaVersion,
+    /// Whether the file was written.
+    written: bool,
 }
 
 /// Shows a table of the catalog, or updates the pinned names.
@@ -181,9 +239,8 @@ async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Resu
     }
     let text = if session.ui.json {
         let path = stack_files::display_path(&connection.lock_file);
-        json::to_pretty(&serde_json::json!({
-            "schema_version": json::SCHEMA_VERSION, "file": path, "changes": lines, "written": !args.check && !lines.is_empty(),
-        }))
+        let (schema_version, written) = (json::SCHEMA_VERSION, !args.check && !lines.is_empty());
+        json::to_pretty(&CatalogUpdateDocument { changes: &lines, file: &path, schema_version, written })
     } else if lines.is_empty() {
         "The pinned names are up to date.\n".to_owned()
     } else {

@@ -29,7 +29,7 @@ pub struct EvalArgs {
 /// JSON output of `eval`.
 #[derive(Serialize)]
 struct EvalDocument<'v> {
-    schema_version: u32,
+    schema_version: json::SchemaVersion,
     /// The value; if it is unknown, the remaining expression; a secret is redacted.
     value: JsonValue<'v>,
     known: bool,

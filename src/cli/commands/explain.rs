@@ -31,7 +31,7 @@ pub struct ExplainArgs {
 /// JSON output of `explain`.
 #[derive(Serialize)]
 struct ExplainDocument<T> {
-    schema_version: u32,
+    schema_version: json::SchemaVersion,
     #[serde(flatten)]
     page: T,
 }

@@ -43,7 +43,7 @@ pub enum GraphFormat {
 /// JSON output of `graph`.
 #[derive(Serialize)]
 struct GraphDocument<'g> {
-    schema_version: u32,
+    schema_version: json::SchemaVersion,
     nodes: &'g [DependencyNode],
     edges: Vec<GraphDocumentEdge<'g>>,
 }

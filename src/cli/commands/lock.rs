@@ -17,7 +17,7 @@ use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::report::json;
-use crate::report::views::history::{self, LockHolder};
+use crate::report::views::history::{self, LockHolder, LockStatus};
 
 /// Command-line arguments of `stead lock`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -141,9 +141,9 @@ fn is_in_the_way(held: Option<&LeaseInfo>) -> bool {
 
 fn to_lock_holder(held: &LeaseInfo) -> LockHolder {
     let (standing, left) = match held.standing {
-        LeaseStatus::HolderDead => ("dead", None),
-        LeaseStatus::Free | LeaseStatus::Expired => ("run_out", None),
-        LeaseStatus::Held(left) => ("held", Some(left).filter(|left| *left < Duration::MAX)),
+        LeaseStatus::HolderDead => (LockStatus::Dead, None),
+        LeaseStatus::Free | LeaseStatus::Expired => (LockStatus::RunOut, None),
+        LeaseStatus::Held(left) => (LockStatus::Held, Some(left).filter(|left| *left < Duration::MAX)),
     };
     LockHolder {
         who: held.holder.who.clone(),

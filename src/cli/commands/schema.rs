@@ -3,10 +3,17 @@
 use clap::{Args, ValueEnum};
 
 use crate::cli::command_context::CommandContext;
+#[cfg(test)]
+use crate::cli::commands::{catalog::CatalogDocument, secret::SecretDocument};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::service::builtin_catalog;
 use crate::editor::{openapi, stack_schema};
 use crate::kinds::REGISTRY;
+#[cfg(test)]
+use crate::report::{
+    json::{self, derived_schema},
+    views::{cost, test_run},
+};
 
 /// Command-line arguments of `stead schema`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -65,38 +72,100 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
             stack_schema::render_schema(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY))
         }
         SchemaDocument::Openapi => openapi::render_document(&REGISTRY),
-        printed => of_what_is_printed(printed).to_owned(),
+        printed => committed_schema(printed).to_owned(),
     };
     session.ui.write_result(&text);
     Exit::Done
 }
 
-/// Returns the schema of a command's output. These schemas are written by hand; tests compare them with the output.
-const fn of_what_is_printed(document: SchemaDocument) -> &'static str {
-    match document {
-        SchemaDocument::Stack | SchemaDocument::Openapi => "",
-        SchemaDocument::Plan => include_str!("../../../schemas/plan.schema.json"),
-        SchemaDocument::PlanEvent => include_str!("../../../schemas/plan-event.schema.json"),
-        SchemaDocument::ApplyEvent => include_str!("../../../schemas/apply-event.schema.json"),
-        SchemaDocument::Drift => include_str!("../../../schemas/drift.schema.json"),
-        SchemaDocument::Ls => include_str!("../../../schemas/ls.schema.json"),
-        SchemaDocument::Do => include_str!("../../../schemas/do.schema.json"),
-        SchemaDocument::Cost => include_str!("../../../schemas/cost.schema.json"),
-        SchemaDocument::Catalog => include_str!("../../../schemas/catalog.schema.json"),
-        SchemaDocument::Test => include_str!("../../../schemas/test.schema.json"),
-        SchemaDocument::Validate => include_str!("../../../schemas/validate.schema.json"),
-        SchemaDocument::History => include_str!("../../../schemas/history.schema.json"),
-        SchemaDocument::Lock => include_str!("../../../schemas/lock.schema.json"),
-        SchemaDocument::Recover => include_str!("../../../schemas/recover.schema.json"),
-        SchemaDocument::Secret => include_str!("../../../schemas/secret.schema.json"),
-    }
+/// Declares the documents that commands print: the variant, the name of its file in `schemas/`, the title, and the type
+/// that writes it. The schema of a document without a type is written by hand.
+macro_rules! printed_documents {
+    ($($document:ident, $name:literal, $title:literal $(, $type:ty)?;)*) => {
+        /// Returns the schema of a command's output.
+        const fn committed_schema(document: SchemaDocument) -> &'static str {
+            match document {
+                SchemaDocument::Stack | SchemaDocument::Openapi => "",
+                $(SchemaDocument::$document => include_str!(concat!("../../../schemas/", $name, ".schema.json")),)*
+            }
+        }
+
+        /// Returns the schemas that the types derive, by name.
+        #[cfg(test)]
+        fn derived_schemas() -> Vec<(&'static str, String)> {
+            vec![$($(($name, derived_schema::render_schema::<$type>($name, $title)),)?)*]
+        }
+    };
 }
+
+printed_documents! {
+    Plan, "plan", "stead plan";
+    PlanEvent, "plan-event", "stead plan event";
+    ApplyEvent, "apply-event", "stead apply event";
+    Drift, "drift", "stead drift";
+    Ls, "ls", "stead ls", json::LsDocument;
+    Do, "do", "stead do";
+    Catalog, "catalog", "stead catalog", CatalogDocument<'_>;
+    Cost, "cost", "stead cost", cost::CostDocument<'_>;
+    Test, "test", "stead test", test_run::TestRunDocument<'_>;
+    Validate, "validate", "stead validate", json::DiagnosticsDocument<'_>;
+    History, "history", "stead history", json::HistoryDocument<'_>;
+    Lock, "lock", "stead lock status", json::LockDocument<'_>;
+    Recover, "recover", "stead recover", json::RecoveryDocument<'_>;
+    Secret, "secret", "stead secret get", SecretDocument<'_>;
+}
+
+#[cfg(test)]
+#[path = "../../../tests/golden/mutants.rs"]
+mod mutants;
+#[cfg(test)]
+#[path = "../../../tests/golden/samples.rs"]
+mod samples;
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "the committed schema is a file")]
 
+    use jsonschema::Validator;
+    use serde_json::Value;
+
     use super::*;
+    use crate::cli::commands::schema::mutants::Mutator;
+    use crate::cli::commands::schema::samples::samples;
+
+    /// Each derived schema accepts and rejects the same documents as the committed one: those made from either schema,
+    /// and those with one violation of a rule of either.
+    #[test]
+    fn derived_schemas_are_equivalent() {
+        let mut differences = Vec::new();
+        for (name, derived) in derived_schemas() {
+            let path = format!("{}/schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+            let both = [std::fs::read_to_string(path).unwrap(), derived];
+            let both: Vec<Value> = both.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+            let accept: Vec<Validator> =
+                both.iter().map(|schema| jsonschema::validator_for(schema).unwrap()).collect();
+            let mut count = 0;
+            let mut compare = |rule: &str, document: &Value| {
+                count += 1;
+                let verdicts: Vec<bool> = accept.iter().map(|one| one.is_valid(document)).collect();
+                if verdicts[0] != verdicts[1] {
+                    differences.push(format!("{name} {rule}: {verdicts:?}"));
+                }
+            };
+            for sample in both.iter().flat_map(samples) {
+                compare(&sample.to_string(), &sample);
+                for schema in &both {
+                    for mutant in Mutator::new(schema).mutants(&sample) {
+                        compare(&mutant.rule, &mutant.document);
+                    }
+                }
+            }
+            println!("{name}: {count} documents");
+        }
+        differences.sort();
+        differences.dedup();
+        assert!(differences.is_empty(), "{differences:#?}");
+    }
 
     #[test]
     fn every_committed_schema_can_be_printed() {

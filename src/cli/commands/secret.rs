@@ -143,20 +143,40 @@ fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Resul
     Ok(Exit::Done)
 }
 
-/// Metadata of one secret, as the list shows it.
+/// The document of `stead secret get --output json`.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::cli) struct SecretDocument<'a> {
+    /// The recipients that the ledger has pinned; empty if it keeps no secrets.
+    #[cfg_attr(test, schemars(inner(regex(pattern = "^age1"))))]
+    recipients: Vec<&'a Name>,
+    schema_version: json::SchemaVersion,
+    /// The requested secret, or all secrets.
+    secrets: &'a [SecretRow],
+}
+
+/// Metadata of one secret.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SecretRow {
+    /// `vars.NAME` of a generated variable, else the address of the resource.
     address: Name,
-    kept: bool,
-    version: Option<u64>,
-    fingerprint: Option<Name>,
-    /// Whether it is encrypted to the pinned recipients.
+    /// Whether the value is encrypted to the pinned recipients. If not, `stead secret rekey` is not finished.
     current_recipients: bool,
-    /// Former recipients, who could read the value in the past.
+    /// Fingerprint of the value under the ledger's key; null if none is known.
+    fingerprint: Option<Name>,
+    /// Former recipients, who could read the value in the past: rotate it.
     former: Vec<Name>,
+    /// Whether the ledger keeps the value, encrypted.
+    kept: bool,
+    /// Whether a rotation has started and is not finished.
     rotating: bool,
+    /// The value, with `--show`.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
+    /// Version of the kept value; null if none is kept.
+    #[cfg_attr(test, schemars(range(min = 1)))]
+    version: Option<u64>,
 }
 
 impl SecretRow {
@@ -274,9 +294,7 @@ fn decrypt_value(session: &CommandContext, ledger: &Ledger, address: &Name) -> R
 fn list_secrets(session: &CommandContext, ledger: &Ledger, rows: &[SecretRow]) {
     let recipients: Vec<&Name> = ledger.secrets.recipients.iter().collect();
     if session.ui.json {
-        let document = serde_json::json!({
-            "schema_version": json::SCHEMA_VERSION, "recipients": recipients, "secrets": rows,
-        });
+        let document = SecretDocument { recipients, schema_version: json::SCHEMA_VERSION, secrets: rows };
         session.ui.write_result(&json::to_pretty(&document));
     } else if rows.is_empty() {
         session.ui.write_result("There are no secrets in the ledger.\n");

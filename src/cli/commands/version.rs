@@ -12,7 +12,7 @@ const FORMAT_VERSION: u32 = 1;
 /// JSON output of `version`.
 #[derive(Serialize)]
 struct VersionDocument {
-    schema_version: u32,
+    schema_version: json::SchemaVersion,
     version: &'static str,
     /// Commit that the binary was built from; `None` unless it is a release.
     commit: Option<&'static str>,

@@ -40,7 +40,7 @@ const MAX_LISTED_INSTANCES: usize = 20;
 /// JSON output of `why`.
 #[derive(Serialize)]
 struct WhyDocument {
-    schema_version: u32,
+    schema_version: json::SchemaVersion,
     resources: Vec<WhyResource>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
 
 /// One ambiguous intent, or one request that is watched for late effects.
@@ -26,7 +26,7 @@ pub struct AmbiguousIntentEntry<'a> {
 
 #[derive(Serialize)]
 struct AmbiguousIntentsDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     questions: &'a [AmbiguousIntentEntry<'a>],
     watched: &'a [AmbiguousIntentEntry<'a>],
 }

@@ -2,50 +2,79 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Sources, Span};
 use crate::report::diagnostics::sort_by_location;
 
+/// The document of `stead validate --output json`.
 #[derive(Serialize)]
-struct DiagnosticsDocument<'a> {
-    schema_version: u32,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DiagnosticsDocument<'a> {
+    schema_version: SchemaVersion,
+    /// All problems, in the order of their locations.
     diagnostics: Vec<DiagnosticEntry<'a>>,
 }
 
+/// A problem of the configuration.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(super) struct DiagnosticEntry<'a> {
+    /// Stable code of the problem.
     code: &'static str,
-    severity: &'static str,
+    /// Whether it blocks the command.
+    severity: Severity,
+    /// The problem in one line.
     summary: &'a str,
+    /// What is wrong and why.
     detail: Option<&'a str>,
+    /// The remedy.
     help: Option<&'a str>,
+    /// Path of the file.
     file: Option<&'a str>,
+    /// Range in the file.
     span: Option<SpanEntry>,
+    /// All related ranges; the first is the main one.
     labels: Vec<LabelEntry<'a>>,
+    /// A safe edit that corrects the problem.
     fix: Option<FixEntry<'a>>,
 }
 
+/// A range of a file, and the text shown at it.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LabelEntry<'a> {
+    /// Path of the file.
     file: Option<&'a str>,
+    /// Range in the file.
     span: Option<SpanEntry>,
+    /// A few words; empty for a range without text.
     text: &'a str,
 }
 
+/// An edit that replaces a range of a file.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct FixEntry<'a> {
+    /// Path of the file.
     file: Option<&'a str>,
+    /// Range that is replaced.
     span: Option<SpanEntry>,
+    /// The new text of the range.
     replacement: &'a str,
 }
 
-/// A byte range of the file, and the line and column of its start.
+/// A byte range of a file, and the line and column of its start.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct SpanEntry {
+    /// Offset of the first byte.
     start: u32,
+    /// Offset after the last byte.
     end: u32,
+    /// Line number, counted from 1.
     line: u32,
+    /// Column in characters, counted from 1.
     column: u32,
 }
 
@@ -82,10 +111,6 @@ pub(super) fn diagnostic_entries<'a>(
 }
 
 fn diagnostic_entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> DiagnosticEntry<'a> {
-    let severity = match problem.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
     let label = |label: &'a Label| LabelEntry {
         file: source_path(sources, label.span),
         span: source_range(sources, label.span),
@@ -93,7 +118,7 @@ fn diagnostic_entry<'a>(problem: &'a Diagnostic, sources: &'a Sources) -> Diagno
     };
     DiagnosticEntry {
         code: problem.code,
-        severity,
+        severity: problem.severity,
         summary: &problem.summary,
         detail: problem.detail.as_deref(),
         help: problem.help.as_deref(),

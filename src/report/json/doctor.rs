@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::views::conformance::{AssumptionResult, ConformanceReport};
 use crate::report::views::doctor::DoctorCheck;
 
 #[derive(Serialize)]
 struct DoctorDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     checks: &'a [DoctorCheck],
 }
 
@@ -20,7 +20,7 @@ pub fn doctor_document(checks: &[DoctorCheck]) -> String {
 
 #[derive(Serialize)]
 struct ConformanceDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     service: &'a str,
     requests: u32,
     page_limit: Option<usize>,

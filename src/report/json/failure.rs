@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::diagnostics::{self, DiagnosticEntry};
-use super::writer::{SCHEMA_VERSION, to_compact, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_compact, to_pretty};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 
@@ -23,7 +23,7 @@ pub struct CommandFailure<'a> {
 
 #[derive(Serialize)]
 struct FailureDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     error: CommandErrorEntry<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<Vec<DiagnosticEntry<'a>>>,

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
 #[derive(Serialize)]
 struct FmtDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     written: bool,
     files: &'a [&'a str],
 }

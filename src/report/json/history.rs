@@ -2,45 +2,74 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::Name;
-use crate::report::views::history::{IncidentRecord, LockHolder, RunRecord};
+use crate::report::views::history::{ApplyStatus, IncidentRecord, LockHolder, LockStatus, RunRecord};
 
+/// The document of `stead history --output json`. With `show N`, `runs` contains that run only.
 #[derive(Serialize)]
-struct HistoryDocument<'a> {
-    schema_version: u32,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct HistoryDocument<'a> {
+    schema_version: SchemaVersion,
+    /// Name of the stack.
     stack: &'a Name,
+    /// Name of the environment.
     env: &'a Name,
+    /// Past applies, the latest first.
     runs: Vec<RunEntry<'a>>,
+    /// Operations on the ledger itself, the latest first.
     incidents: Vec<IncidentEntry<'a>>,
 }
 
+/// One apply.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RunEntry<'a> {
+    /// Number of the apply; 1 is the latest.
     n: usize,
+    /// Id of the run.
     run: &'a str,
+    /// When it started, RFC 3339.
     at: String,
+    /// When it ended, RFC 3339; null if no end is recorded.
     ended: Option<String>,
+    /// The actor, as user@host, with the job in CI.
     who: &'a str,
+    /// Commit of the configuration, if known.
     commit: Option<&'a str>,
+    /// Fingerprint of the plan, 64 hexadecimal digits; earlier versions recorded eight of them.
     plan: Option<&'a str>,
+    /// Digest of the resolved configuration.
     config: Option<&'a str>,
+    /// Policies whose denial the user overrode.
     #[serde(skip_serializing_if = "Option::is_none")]
     overridden: Option<&'a str>,
+    /// Why the user overrode them.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
-    outcome: &'static str,
+    /// How it ended.
+    outcome: ApplyStatus,
+    /// Number of resources whose steps all succeeded.
     done: usize,
+    /// Number of resources with a failed step.
     failed: usize,
+    /// Number of resources with a step that was not started.
     skipped: usize,
+    /// Number of ambiguous intents at the end.
     questions: usize,
 }
 
+/// An operation on the ledger itself.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct IncidentEntry<'a> {
+    /// When it took place, RFC 3339.
     at: String,
+    /// The operation in a few words.
     what: &'a str,
+    /// The actor, as user@host, with the job in CI.
     who: &'a str,
+    /// The reason that the actor gave.
     reason: Option<&'a str>,
 }
 
@@ -75,7 +104,7 @@ impl<'a> RunEntry<'a> {
             config: past.config.as_deref(),
             overridden: past.overridden.as_ref().map(|(policies, _)| policies.as_str()),
             reason: past.overridden.as_ref().map(|(_, why)| why.as_str()),
-            outcome: past.outcome.as_text(),
+            outcome: past.outcome,
             done,
             failed,
             skipped,
@@ -95,20 +124,32 @@ impl<'a> IncidentEntry<'a> {
     }
 }
 
+/// The document of `stead lock status --output json`.
 #[derive(Serialize)]
-struct LockDocument<'a> {
-    schema_version: u32,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct LockDocument<'a> {
+    schema_version: SchemaVersion,
+    /// Where the ledger is stored, without a password.
     place: &'a str,
+    /// The holder of the lock; null if the lock is free.
     lock: Option<LockHolderEntry<'a>>,
 }
 
+/// The holder of a lock.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct LockHolderEntry<'a> {
+    /// The actor, as user@host, with the job in CI.
     who: &'a str,
+    /// When the lock was taken, by the holder's clock, RFC 3339.
     since: String,
+    /// Process id of the holder, if known.
     process: Option<u32>,
-    standing: &'static str,
+    /// Whether the lock blocks other processes.
+    standing: LockStatus,
+    /// Seconds since the last renewal; null for a lock that needs no renewal.
     renewed_seconds_ago: Option<u64>,
+    /// Maximum number of seconds until the lock expires; null for a lock that does not expire.
     left_seconds: Option<u64>,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::import::{ImportResult, PlaintextSecret, ReferenceSuggestion};
 use crate::plan::model::change::Change;
@@ -10,7 +10,7 @@ use crate::report::json_value::JsonValue;
 
 #[derive(Serialize)]
 struct ImportDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     files: Vec<FileEntry<'a>>,
     resources: Vec<ResourceEntry<'a>>,
     variables: Vec<VariableEntry<'a>>,
@@ -115,7 +115,7 @@ fn in_clear(one: &PlaintextSecret) -> PlaintextSecretEntry<'_> {
 
 #[derive(Serialize)]
 struct AdoptionDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     address: &'a Address,
     id: &'a str,
     /// Changes that the next apply makes to the object.

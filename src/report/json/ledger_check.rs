@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::views::ledger_check::{LedgerCheckReport, LostRecords};
 
 #[derive(Serialize)]
 struct LedgerCheckDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     place: &'a str,
     whole: bool,
     serial: u64,
@@ -48,7 +48,7 @@ pub fn check_document(checked: &LedgerCheckReport) -> String {
 
 #[derive(Serialize)]
 struct LedgerRepairDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     kept: usize,
     lost: Vec<DamageEntry<'a>>,
 }

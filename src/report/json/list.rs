@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::plan::document::{DriftEntry, NoteEntry, PlanDocumentOptions};
-use super::writer::{SCHEMA_VERSION, to_pretty};
+use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
 use crate::report::json_value::JsonValue;
@@ -17,6 +17,72 @@ use crate::report::views::list::{self, ObjectSummary};
 #[must_use]
 pub fn list_document(key: &'static str, table: &ReportTable) -> String {
     to_pretty(&ListDocument { key, table })
+}
+
+/// The document of `stead ls --output json`: `resources`, or `unmanaged` with `--unmanaged`.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "a table writes the rows")]
+pub(crate) enum LsDocument {
+    /// `stead ls`.
+    Managed {
+        schema_version: SchemaVersion,
+        /// Managed objects.
+        resources: Vec<ManagedRow>,
+    },
+    /// `stead ls --unmanaged`.
+    Unmanaged {
+        schema_version: SchemaVersion,
+        /// Live objects that are in no ledger.
+        unmanaged: Vec<UnmanagedRow>,
+    },
+}
+
+/// A managed object.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "a table writes the rows")]
+pub(crate) struct ManagedRow {
+    /// Address of the resource.
+    address: Option<Address>,
+    /// Id of the object.
+    id: Option<Name>,
+    /// Status as the service reports it, or `gone`.
+    status: Option<Name>,
+    /// Dollars a month, if known.
+    monthly: Option<f64>,
+    /// Kind of the object.
+    kind: Name,
+    /// Display name, if the object has one.
+    name: Option<Name>,
+    /// Id of its project.
+    project: Option<Name>,
+    /// When the service created the object.
+    created_at: Option<Name>,
+}
+
+/// A live object that is in no ledger.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "a table writes the rows")]
+pub(crate) struct UnmanagedRow {
+    /// Kind of the object.
+    kind: Name,
+    /// Id of the object.
+    id: Name,
+    /// Display name, if the object has one.
+    name: Option<Name>,
+    /// Status as the service reports it.
+    status: Option<Name>,
+    /// Dollars a month, if known.
+    monthly: Option<f64>,
+    /// What the object belongs to, as an address or as `KIND:ID`: its parent, or what claims it.
+    belongs_to: Option<Name>,
+    /// Id of its project.
+    project: Option<Name>,
+    /// When the service created the object.
+    created_at: Option<Name>,
 }
 
 struct ListDocument<'a> {
@@ -35,7 +101,7 @@ impl Serialize for ListDocument<'_> {
 
 #[derive(Serialize)]
 struct ObjectDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     address: Option<&'a str>,
     kind: &'a Name,
     id: &'a Name,
@@ -68,7 +134,7 @@ pub fn object_document(listed: &ObjectSummary, applied: &Attributes, live: &Attr
 
 #[derive(Serialize)]
 struct DriftDocument<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     stack: &'a Name,
     env: &'a Name,
     managed: usize,

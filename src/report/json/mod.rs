@@ -1,6 +1,8 @@
 //! The JSON documents. Each one has `schema_version`; `schemas/` describes them.
 
 mod ambiguous_intents;
+#[cfg(test)]
+pub(crate) mod derived_schema;
 mod diagnostics;
 mod doctor;
 mod edits;
@@ -20,12 +22,14 @@ pub use self::import::{adoption_document, takeover_document};
 pub use self::ledger_check::{check_document, repair_document};
 pub use self::plan::document::{PlanDocumentOptions, plan_to, render_plan_document, step_requests};
 pub use self::plan::events::plan_events;
-pub use self::writer::{SCHEMA_VERSION, fold_lines, result_document, to_compact, to_pretty};
+pub use self::writer::{SCHEMA_VERSION, SchemaVersion, fold_lines, result_document, to_compact, to_pretty};
 pub use crate::report::json_value::JsonValue;
-pub use diagnostics::diagnostics_document;
+pub use diagnostics::{DiagnosticsDocument, diagnostics_document};
 pub use doctor::{contract_document, doctor_document};
 pub use edits::edits_document;
 pub use failure::CommandFailure;
-pub use history::{history_document, lock_document};
+pub use history::{HistoryDocument, LockDocument, history_document, lock_document};
+#[cfg(test)]
+pub(crate) use list::LsDocument;
 pub use list::{drift_document, list_document, object_document};
-pub use recovery::recovery_document;
+pub use recovery::{RecoveryDocument, recovery_document};

@@ -8,8 +8,13 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
 use crate::report::text::escape;
 
-/// Schema version of all documents. It increases when a key is removed or changes its meaning.
-pub const SCHEMA_VERSION: u32 = 1;
+/// Version of this document. It increases when a key is removed or changes its meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, extend("const" = 1)))]
+pub struct SchemaVersion(u32);
+
+/// Schema version of all documents.
+pub const SCHEMA_VERSION: SchemaVersion = SchemaVersion(1);
 
 /// Returns an indented document with a final line break.
 #[must_use]
@@ -43,7 +48,7 @@ pub fn fold_lines(text: &str) -> Cow<'_, str> {
 pub fn result_document(text: &str) -> String {
     #[derive(Serialize)]
     struct ResultDocument<'a> {
-        schema_version: u32,
+        schema_version: SchemaVersion,
         result: &'a str,
     }
     to_pretty(&ResultDocument { schema_version: SCHEMA_VERSION, result: text })

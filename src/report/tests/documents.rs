@@ -19,7 +19,7 @@ use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::run_report::{RunReport, StepResults};
 use crate::report::text::escape;
 use crate::report::views::drift::{DriftReport, OtherProjectCounts};
-use crate::report::views::history::{ApplyStatus, IncidentRecord, LockHolder, RunRecord};
+use crate::report::views::history::{ApplyStatus, IncidentRecord, LockHolder, LockStatus, RunRecord};
 use crate::report::views::list::{self, ObjectSummary};
 
 const PLAN: &str = include_str!("../../../schemas/plan.schema.json");
@@ -314,7 +314,7 @@ fn documents_about_a_ledger_match_their_schemas() {
         who: "ada@x".into(),
         since: plans::time(0),
         process: Some(7),
-        standing: "held",
+        standing: LockStatus::Held,
         renewed: Some(1),
         left: None,
     };

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use crate::model::address::{Address, Name};
-use crate::report::json::{SCHEMA_VERSION, to_pretty};
+use crate::report::json::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
@@ -106,18 +106,49 @@ pub fn cost_page(bill: &CostReport, style: TextStyle) -> String {
     page.finish() + &table.to_text("", style)
 }
 
+/// The document of `stead cost --output json`.
 #[derive(Serialize)]
-struct CostDocument<'a> {
-    schema_version: u32,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CostDocument<'a> {
+    schema_version: SchemaVersion,
+    /// Name of the stack.
     stack: &'a Name,
+    /// Name of the environment.
     env: &'a Name,
+    /// The compared sides: now and after an apply, or two environments. The last one is what the command is about.
+    #[cfg_attr(test, schemars(length(min = 1, max = 2)))]
     columns: Vec<&'a Name>,
+    /// Resources with a cost, the most expensive first; each with a price for each side.
+    #[cfg_attr(test, schemars(with = "Vec<CostRow>"))]
     resources: ReportTable,
+    /// Total cost of each side.
+    #[cfg_attr(test, schemars(with = "[BTreeMap<Name, MonthlyPrice>; 1]"))]
     total: ReportTable,
+    /// Number of billed resources with an unknown price.
     unpriced: usize,
+    /// When the prices were read; null if that is not known.
     priced_at: Option<Timestamp>,
+    /// Whether the prices are those of the built-in cloud.
     built_in_prices: bool,
 }
+
+/// A row of the cost document: its keys are the columns of the table.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "the table writes the rows")]
+struct CostRow {
+    /// Address of the resource.
+    resource: Name,
+    #[schemars(flatten)]
+    prices: BTreeMap<Name, MonthlyPrice>,
+}
+
+/// Dollars a month; null if the resource does not exist on this side, or its price is not known.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "the table writes the prices")]
+struct MonthlyPrice(Option<f64>);
 
 /// Returns the bill as a JSON document.
 #[must_use]

@@ -1,6 +1,7 @@
 //! The pages and table rows of `history` and `lock`.
 
 use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::model::values::value::Value;
 use crate::report::text::page::{TextLine, TextPage};
@@ -36,14 +37,18 @@ pub struct RunRecord {
 }
 
 /// How a past apply ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum ApplyStatus {
     /// All steps of the apply succeeded.
+    #[serde(rename = "done")]
     Done,
     /// Some steps did not succeed.
+    #[serde(rename = "partly")]
     Partial,
     /// No end is recorded: the process was killed, or it is still running.
     #[default]
+    #[serde(rename = "no end recorded")]
     Unfinished,
 }
 
@@ -72,6 +77,19 @@ pub struct IncidentRecord {
     pub reason: Option<String>,
 }
 
+/// Whether a lock blocks other processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LockStatus {
+    /// Its holder has it: other processes wait.
+    Held,
+    /// The process of its holder has ended: the next apply takes the lock over.
+    Dead,
+    /// It expired: the next apply takes the lock over.
+    RunOut,
+}
+
 /// The holder of a lock, as `lock` shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LockHolder {
@@ -81,8 +99,8 @@ pub struct LockHolder {
     pub since: Timestamp,
     /// Process id of the holder; `None` if not known.
     pub process: Option<u32>,
-    /// Status of the lock: `held`, `dead` or `run_out`.
-    pub standing: &'static str,
+    /// Status of the lock.
+    pub standing: LockStatus,
     /// Seconds since the last renewal; `None` for a lock that needs no renewal.
     pub renewed: Option<u64>,
     /// Maximum number of seconds until the lock expires; `None` if it does not expire.
@@ -184,13 +202,15 @@ pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> 
     }));
     page.add_line(
         TextLine::indent(2).push_text(match (holder.standing, holder.left) {
-            ("dead", _) => "its process is gone: the next apply takes the lock over".to_owned(),
-            ("run_out", _) => {
+            (LockStatus::Dead, _) => "its process is gone: the next apply takes the lock over".to_owned(),
+            (LockStatus::RunOut, _) => {
                 "it ran out: the next apply takes the lock over, and checks the outcome of its requests"
                     .to_owned()
             }
-            (_, Some(left)) => format!("without a renewal it runs out in {left} s at the latest"),
-            (_, None) => "it lasts as long as its process".to_owned(),
+            (LockStatus::Held, Some(left)) => {
+                format!("without a renewal it runs out in {left} s at the latest")
+            }
+            (LockStatus::Held, None) => "it lasts as long as its process".to_owned(),
         }),
     );
     page.finish()
@@ -258,7 +278,7 @@ mod tests {
             who: "ada@build-7".into(),
             since: past().at,
             process: Some(7),
-            standing: "held",
+            standing: LockStatus::Held,
             renewed: Some(10),
             left: Some(230),
         };
@@ -268,8 +288,12 @@ mod tests {
             "ada@build-7 has the lock of s3://b/p.\n  since 2026-11-21 12:00:00 UTC by its own clock, process 7\n  \
              without a renewal it runs out in 230 s at the latest\n"
         );
-        assert!(text(&LockHolder { standing: "dead", ..holder.clone() }).contains("process is gone"));
-        assert!(text(&LockHolder { standing: "run_out", ..holder.clone() }).contains("it ran out"));
+        assert!(
+            text(&LockHolder { standing: LockStatus::Dead, ..holder.clone() }).contains("process is gone")
+        );
+        assert!(
+            text(&LockHolder { standing: LockStatus::RunOut, ..holder.clone() }).contains("it ran out")
+        );
         assert!(text(&LockHolder { left: None, ..holder }).contains("as long as its process"));
         assert_eq!(lock_page(None, "file:x", TextStyle::plain(80)), "The lock of file:x is free.\n");
     }

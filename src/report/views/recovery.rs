@@ -1,15 +1,39 @@
 //! The page of `recover`: objects that were matched, ambiguous matches, and missing objects.
 
+use serde::Serialize;
+
 use crate::model::address::Address;
 use crate::plan::import::rebuild_ledger::{AmbiguousMatch, MatchCandidate, RebuiltEntry, RebuiltLedger};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// Returns the keyword for the confidence that an object belongs to a resource.
-#[must_use]
-pub fn confidence_text(candidate: &MatchCandidate) -> &'static str {
-    if candidate.is_exact() { "exact" } else { "likely" }
+/// The confidence that an object belongs to a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MatchConfidence {
+    /// All declared attributes that can be read have their declared values.
+    Exact,
+    /// Some declared attributes have other values.
+    Likely,
+}
+
+impl MatchConfidence {
+    /// Returns the confidence in a candidate.
+    #[must_use]
+    pub fn from_candidate(candidate: &MatchCandidate) -> Self {
+        if candidate.is_exact() { Self::Exact } else { Self::Likely }
+    }
+
+    /// Returns the confidence as a word.
+    #[must_use]
+    pub const fn as_text(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Likely => "likely",
+        }
+    }
 }
 
 /// Returns the page of a rebuilt ledger.
@@ -53,7 +77,7 @@ fn found_table(recovery: &RebuiltLedger) -> ReportTable {
         vec![
             TableCell::Text(found.address.to_string()),
             TableCell::Text(found.candidate.id.to_string()),
-            TableCell::Text(confidence_text(&found.candidate).to_owned()),
+            TableCell::Text(MatchConfidence::from_candidate(&found.candidate).as_text().to_owned()),
             TableCell::Text(found.candidate.differs.join(", ")),
         ]
     };

@@ -72,28 +72,46 @@ fn test_location(place: Option<&SourceLocation>) -> String {
     place.map(|place| format!("{}:{}:{}", place.file, place.line, place.column)).unwrap_or_default()
 }
 
+/// The document of `stead test --output json`.
 #[derive(Serialize)]
-struct TestRunDocument<'t> {
-    schema_version: u32,
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TestRunDocument<'t> {
+    schema_version: json::SchemaVersion,
+    /// Number of tests that passed.
     passed: usize,
+    /// Number of tests that failed.
     failed: usize,
+    /// The tests, in the order of their files.
     tests: Vec<TestEntry<'t>>,
 }
 
+/// The result of one test.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TestEntry<'t> {
+    /// Name of the test.
     name: &'t str,
+    /// Path of the test file.
     file: &'t str,
+    /// Line of the test, counted from 1.
     line: Option<u32>,
+    /// Whether all expectations were met.
     passed: bool,
+    /// Duration in seconds.
     seconds: f64,
+    /// The expectations that were not met.
     failures: Vec<TestFailureEntry<'t>>,
 }
 
+/// An expectation that was not met.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TestFailureEntry<'t> {
+    /// Line of the expectation, counted from 1.
     line: Option<u32>,
+    /// Column in characters, counted from 1.
     column: Option<u32>,
+    /// The expected and the actual value.
     text: &'t str,
 }
 

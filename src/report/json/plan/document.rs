@@ -20,7 +20,7 @@ use crate::plan::model::change::{
     PolicyStatus,
 };
 use crate::plan::model::step::{Operation, Step};
-use crate::report::json::writer::{SCHEMA_VERSION, pretty_to, to_pretty};
+use crate::report::json::writer::{SCHEMA_VERSION, SchemaVersion, pretty_to, to_pretty};
 use crate::report::json_value::{JsonDecimal, JsonValue};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
@@ -57,7 +57,7 @@ pub fn plan_to(
 /// The keys that identify a plan.
 #[derive(Serialize)]
 pub(in crate::report::json) struct PlanHeader<'a> {
-    schema_version: u32,
+    schema_version: SchemaVersion,
     stead_version: &'static str,
     stack: &'a Name,
     env: &'a Name,
