@@ -84,7 +84,8 @@ fn compare(name: &str, text: &str) {
 fn schema_of(name: &str) -> Option<&'static str> {
     Some(match name {
         "plan-drift-events" | "plan-events" | "show-events" | "failure-event" => "plan-event",
-        "plan-create" | "plan-blocked" | "show" | "apply" | "report-plan" | "report-apply" => "plan",
+        "plan-create" | "plan-blocked" | "show" | "report-plan" | "report-apply" => "plan",
+        "apply" => "apply-event",
         "drift-first" | "drift-again" => "drift",
         "ls" | "ls-unmanaged" => "ls",
         "test" => "test",

@@ -47,7 +47,11 @@ impl<'a> Mutator<'a> {
         }
         for branches in ["oneOf", "anyOf"].iter().filter_map(|key| schema.get(key)?.as_array()) {
             if let Some(branch) = branches.iter().find(|branch| self.accepts(branch, value)) {
-                self.walk(branch, value, path, edits);
+                let mut of_branch = Vec::new();
+                self.walk(branch, value, path, &mut of_branch);
+                // Another branch may allow what this one does not.
+                of_branch.retain(|(_, at, value)| at != path || !self.accepts(schema, value));
+                edits.append(&mut of_branch);
             }
         }
         let place: String = path

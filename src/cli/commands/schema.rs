@@ -178,6 +178,21 @@ mod tests {
     }
 
     #[test]
+    fn committed_schemas_are_those_that_the_types_derive() {
+        for (name, derived) in derived_schemas() {
+            let path = format!("{}/schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+            if std::env::var_os("STEAD_BLESS_GOLDEN").is_some_and(|value| value == "1") {
+                std::fs::write(&path, &derived).unwrap();
+            }
+            let committed = std::fs::read_to_string(&path).unwrap();
+            assert!(
+                committed == derived,
+                "`STEAD_BLESS_GOLDEN=1 cargo test --lib schema` renews schemas/{name}.schema.json"
+            );
+        }
+    }
+
+    #[test]
     fn the_committed_schema_is_the_printed_one() {
         let printed =
             stack_schema::render_schema(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY));
