@@ -29,6 +29,7 @@ impl Span {
 
 /// A source position for display: path, and line and column counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SourceLocation {
     /// Path as the user would type it, with `/` as the separator.
     pub file: String,

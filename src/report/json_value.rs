@@ -9,6 +9,7 @@ use crate::model::values::value::Value;
 
 /// A decimal that serializes as a JSON number.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(inline, with = "f64"))]
 pub struct JsonDecimal(pub Decimal);
 
 impl Serialize for JsonDecimal {
@@ -23,6 +24,7 @@ impl Serialize for JsonDecimal {
 /// An attribute's value in its JSON form. A secret becomes `{"secret": true, "fingerprint": …}`, a value known
 /// after apply `{"unknown": [address]}`.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(with = "serde_json::Value"))]
 pub struct JsonValue<'a>(pub &'a Value);
 
 impl Serialize for JsonValue<'_> {

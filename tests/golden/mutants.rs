@@ -17,8 +17,36 @@ pub struct Mutant {
     pub document: Value,
 }
 
-/// A place in a document: keys and indexes, as in a JSON pointer.
-type Path = Vec<String>;
+/// A value of a document, and the rules for it.
+#[derive(Clone, Default)]
+struct Location {
+    /// Keys and indexes that lead to the value, as in a JSON pointer.
+    path: Vec<String>,
+    /// Keys, and the numbers of the variants of the schema, that lead to the rules.
+    rules: String,
+}
+
+impl Location {
+    fn child(&self, key: &str, rule: &str) -> Self {
+        let path = self.path.iter().cloned().chain([key.to_owned()]).collect();
+        Self { path, rules: format!("{}.{rule}", self.rules) }
+    }
+
+    fn variant(&self, number: usize) -> Self {
+        Self { path: self.path.clone(), rules: format!("{}({number})", self.rules) }
+    }
+
+    fn edit(&self, rule: &str, value: Value) -> Edit {
+        Edit { rule: format!("{}: {rule}", self.rules), path: self.path.clone(), value }
+    }
+}
+
+/// The violation of a rule: a value of a document gets another value.
+struct Edit {
+    rule: String,
+    path: Vec<String>,
+    value: Value,
+}
 
 impl<'a> Mutator<'a> {
     pub fn new(root: &'a Value) -> Self {
@@ -28,88 +56,76 @@ impl<'a> Mutator<'a> {
     /// Returns one mutant of the document for each rule of the schema that applies to it and was not violated before.
     pub fn mutants(&mut self, document: &Value) -> Vec<Mutant> {
         let mut edits = Vec::new();
-        self.walk(self.root, document, &Path::new(), &mut edits);
-        let fresh =
-            edits.into_iter().filter(|(rule, ..)| self.seen.insert(rule.clone())).collect::<Vec<_>>();
-        let mutant = |(rule, path, value): (String, Path, Value)| {
+        self.walk(self.root, document, &Location::default(), &mut edits);
+        edits.retain(|edit| self.seen.insert(edit.rule.clone()));
+        let mutant = |edit: Edit| {
+            let pointer: String =
+                edit.path.iter().map(|key| format!("/{}", key.replace('/', "~1"))).collect();
             let mut document = document.clone();
-            *document.pointer_mut(&path.iter().map(|key| format!("/{key}")).collect::<String>()).unwrap() =
-                value;
-            Mutant { rule, document }
+            *document.pointer_mut(&pointer).unwrap() = edit.value;
+            Mutant { rule: edit.rule, document }
         };
-        fresh.into_iter().map(mutant).collect()
+        edits.into_iter().map(mutant).collect()
     }
 
-    /// Adds the edits that violate the rules for one value: the rule, the place, and the new value.
-    fn walk(&self, schema: &Value, value: &Value, path: &Path, edits: &mut Vec<(String, Path, Value)>) {
+    /// Adds the edits that violate the rules for one value.
+    fn walk(&self, schema: &Value, value: &Value, at: &Location, edits: &mut Vec<Edit>) {
         if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
-            self.walk(self.root.pointer(target.trim_start_matches('#')).unwrap(), value, path, edits);
+            self.walk(self.root.pointer(target.trim_start_matches('#')).unwrap(), value, at, edits);
         }
-        for branches in ["oneOf", "anyOf"].iter().filter_map(|key| schema.get(key)?.as_array()) {
-            if let Some(branch) = branches.iter().find(|branch| self.accepts(branch, value)) {
-                let mut of_branch = Vec::new();
-                self.walk(branch, value, path, &mut of_branch);
-                // Another branch may allow what this one does not.
-                of_branch.retain(|(_, at, value)| at != path || !self.accepts(schema, value));
-                edits.append(&mut of_branch);
+        for variants in ["oneOf", "anyOf"].iter().filter_map(|key| schema.get(key)?.as_array()) {
+            if let Some(number) = variants.iter().position(|variant| self.accepts(variant, value)) {
+                let mut of_variant = Vec::new();
+                self.walk(&variants[number], value, &at.variant(number), &mut of_variant);
+                // Another variant may allow what this one does not.
+                of_variant.retain(|edit| edit.path != at.path || !self.accepts(schema, &edit.value));
+                edits.append(&mut of_variant);
             }
         }
-        let place: String = path
-            .iter()
-            .map(|key| if key.parse::<usize>().is_ok() { "[]" } else { key })
-            .collect::<Vec<_>>()
-            .join(".");
-        let mut violate =
-            |rule: &str, value: Value| edits.push((format!("{place}: {rule}"), path.clone(), value));
-        for wrong in wrong_values(schema) {
-            violate(&format!("is not {wrong}"), wrong);
-        }
+        edits.extend(
+            wrong_values(schema).into_iter().map(|wrong| at.edit(&format!("is not {wrong}"), wrong)),
+        );
         match value {
-            Value::Object(map) => {
-                for key in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
-                    let mut without = map.clone();
-                    without.remove(key.as_str().unwrap());
-                    violate(&format!("{key} is required"), Value::Object(without));
-                }
-                self.walk_object(schema, map, path, edits);
-            }
-            Value::Array(items) => {
-                let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
-                if let Some(least) = bound("minItems") {
-                    violate("minItems", items[..usize::try_from(least).unwrap() - 1].into());
-                }
-                if let Some(most) = bound("maxItems") {
-                    violate("maxItems", vec![items[0].clone(); usize::try_from(most).unwrap() + 1].into());
-                }
-                for (at, item) in items.iter().enumerate() {
-                    if let Some(schema) = schema.get("items") {
-                        self.walk(schema, item, &[path.as_slice(), &[at.to_string()]].concat(), edits);
-                    }
-                }
-            }
+            Value::Object(map) => self.walk_object(schema, map, at, edits),
+            Value::Array(items) => self.walk_array(schema, items, at, edits),
             _ => {}
         }
     }
 
-    fn walk_object(
-        &self,
-        schema: &Value,
-        map: &Map<String, Value>,
-        path: &Path,
-        edits: &mut Vec<(String, Path, Value)>,
-    ) {
+    fn walk_array(&self, schema: &Value, items: &[Value], at: &Location, edits: &mut Vec<Edit>) {
+        let bound = |key: &str| {
+            schema.get(key).and_then(Value::as_u64).map(|bound| usize::try_from(bound).unwrap())
+        };
+        if let Some(least) = bound("minItems") {
+            edits.push(at.edit("minItems", items[..least - 1].into()));
+        }
+        if let Some(most) = bound("maxItems") {
+            edits.push(at.edit("maxItems", vec![items[0].clone(); most + 1].into()));
+        }
+        for (number, item) in items.iter().enumerate() {
+            if let Some(schema) = schema.get("items") {
+                self.walk(schema, item, &at.child(&number.to_string(), "[]"), edits);
+            }
+        }
+    }
+
+    fn walk_object(&self, schema: &Value, map: &Map<String, Value>, at: &Location, edits: &mut Vec<Edit>) {
+        for key in schema.get("required").and_then(Value::as_array).into_iter().flatten() {
+            let mut without = map.clone();
+            without.remove(key.as_str().unwrap());
+            edits.push(at.edit(&format!("{key} is required"), Value::Object(without)));
+        }
         let other = schema.get("additionalProperties");
         if other == Some(&json!(false)) {
             let mut more = map.clone();
             more.insert("not_in_the_schema".to_owned(), json!(1));
-            edits.push((format!("{}: no other key", path.join(".")), path.clone(), Value::Object(more)));
+            edits.push(at.edit("has no other key", Value::Object(more)));
         }
         for (key, value) in map {
-            let own = schema.get("properties").and_then(|all| all.get(key));
-            if let Some(schema) =
-                own.or_else(|| other.filter(|_| schema.get("properties").is_some() || own.is_none()))
-            {
-                self.walk(schema, value, &[path.as_slice(), &[key.clone()]].concat(), edits);
+            let declared = schema.get("properties").and_then(|all| all.get(key));
+            let rule = if declared.is_some() { key } else { "{key}" };
+            if let Some(schema) = declared.or(other) {
+                self.walk(schema, value, &at.child(key, rule), edits);
             }
         }
     }

@@ -3,6 +3,7 @@
 //! `wait` waits until the action is complete, and `output` prints or stores the response.
 
 pub(super) mod command_line;
+pub(super) mod documents;
 pub(super) mod invocation;
 pub(super) mod kubeconfig;
 pub(super) mod output;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
+use super::documents::ActionResult;
 use super::invocation::ActionInvocation;
 use super::kubeconfig::KubeconfigContext;
 use super::registry::KindAction;
@@ -306,7 +307,7 @@ impl CompletedAction<'_> {
         }
     }
 
-    fn document(&self, view: &ActionOutput) -> Json {
+    fn document<'v>(&'v self, view: &'v ActionOutput) -> ActionResult<'v> {
         let object = self.over.object.as_ref();
         let key = self.scene.target.key.as_ref();
         let answer = match self.scene.deed.action.answer {
@@ -318,19 +319,19 @@ impl CompletedAction<'_> {
             | ResponseShape::QueryResult
             | ResponseShape::Document { .. } => view.json().clone(),
         };
-        json!({
-            "schema_version": SCHEMA_VERSION,
-            "event": "ended",
-            "action": self.scene.deed.action.name,
-            "address": self.scene.target.address,
-            "kind": self.scene.target.kind.name,
-            "id": key.map(|key| &key.id),
-            "waited": !self.scene.args.no_wait && self.scene.deed.needs_wait(),
-            "status": object.and_then(object_status).map(|text| self.scene.ground.client().redact(&text)),
-            "run": self.over.record,
-            "answer": answer,
-            "hidden": view.hidden_paths(),
-        })
+        ActionResult {
+            action: self.scene.deed.action.name,
+            address: self.scene.target.address.as_ref(),
+            answer,
+            event: "ended",
+            hidden: view.hidden_paths(),
+            id: key.map(|key| &key.id),
+            kind: self.scene.target.kind.name,
+            run: self.over.record.as_ref(),
+            schema_version: SCHEMA_VERSION,
+            status: object.and_then(object_status).map(|text| self.scene.ground.client().redact(&text)),
+            waited: !self.scene.args.no_wait && self.scene.deed.needs_wait(),
+        }
     }
 
     /// Returns an object for JSON output, with its secret attributes redacted.

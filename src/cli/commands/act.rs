@@ -3,9 +3,10 @@
 
 use std::cell::Cell;
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use crate::cli::actions::command_line::{DELETE, DoArgs};
+use crate::cli::actions::documents::{RecordEvent, StatusEvent};
 use crate::cli::actions::invocation::ActionInvocation;
 use crate::cli::actions::output::{self, CompletedAction};
 use crate::cli::actions::registry::{self, KindAction};
@@ -196,22 +197,24 @@ async fn wait_for_action(
     answer: Option<&Json>,
 ) -> Result<WaitOutcome, CliFailure> {
     let (ui, shown) = (&scene.session.ui, scene.target.display_name());
-    let tell = |event: &Json, text: &str| {
+    let (action, on, schema_version) = (scene.deed.action.name, shown.as_str(), SCHEMA_VERSION);
+    let tell = |event: String, text: &str| {
         if ui.ndjson {
-            ui.write_result(&(documents::to_compact(event) + "\n"));
+            ui.write_result(&(event + "\n"));
         } else {
             ui.hint(laid_out(text).trim_end());
         }
     };
-    let event = |kind: &str, name: &str, value: Json| {
-        let action = scene.deed.action.name;
-        json!({"schema_version": SCHEMA_VERSION, "event": kind, "action": action, "on": shown, name: value})
-    };
     let redact = |text: &str| scene.ground.client().redact(text);
     let status = |status: &str| {
-        tell(&event("status", "status", json!(redact(status))), &redact(&format!("{shown}: {status}")));
+        let status = &redact(status);
+        let event = StatusEvent { action, event: "status", on, schema_version, status };
+        tell(documents::to_compact(&event), &redact(&format!("{shown}: {status}")));
     };
-    let news = |row: &Json| tell(&event("news", "record", row.clone()), &format!("{shown}: {row}"));
+    let news = |record: &Json| {
+        let event = RecordEvent { action, event: "news", on, record, schema_version };
+        tell(documents::to_compact(&event), &format!("{shown}: {record}"));
+    };
     let wait = ActionWaiter { scene, before, status: &status, news: &news };
     // The first signal ends only the wait: the action continues on the service.
     match run_interruptible(wait.wait_until_over(answer), &Cell::new(true), || {}).await? {

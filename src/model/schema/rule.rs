@@ -6,6 +6,7 @@ use super::Literal;
 
 /// A consequence of a change that the user should read before the approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// Data is lost permanently.

@@ -110,6 +110,7 @@ pub struct BeforeImage {
 
 /// The planned action for a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// The object is deleted and a new one created.
@@ -132,6 +133,7 @@ pub enum Action {
 
 /// Why a resource changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The configuration changed since the last apply.
@@ -252,6 +254,7 @@ pub struct PolicyResult {
 
 /// The result of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyStatus {
     /// The policy permits it.
@@ -282,6 +285,7 @@ pub struct PlanNote {
 
 /// The category of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoteCode {
     /// A declaration has nothing left to do and can be removed.
@@ -426,6 +430,7 @@ pub struct IgnoreDriftMatch {
 
 /// What the plan does about a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DriftClass {
     /// The plan restores the applied or desired value.

@@ -29,19 +29,29 @@ struct FailureDocument<'a> {
     diagnostics: Option<Vec<DiagnosticEntry<'a>>>,
 }
 
+/// The command ended without a result. The last line.
 #[derive(Serialize)]
-struct FailureEvent<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct FailureEvent<'a> {
+    /// When the line was written.
     time: Timestamp,
+    #[cfg_attr(test, schemars(extend("const" = "error")))]
     event: &'static str,
     error: CommandErrorEntry<'a>,
+    /// Problems of the configuration, if they are the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     diagnostics: Option<Vec<DiagnosticEntry<'a>>>,
 }
 
+/// Why a command has no result.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CommandErrorEntry<'a> {
+    /// What happened and why.
     message: &'a str,
+    /// Remedies, one per entry.
     help: Vec<&'a str>,
+    /// Exit code of the command.
     exit: u8,
 }
 

@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::plan::document::{DriftEntry, NoteEntry, PlanDocumentOptions};
+use super::plan::document::DriftEntry;
 use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
+use crate::plan::model::change::NoteCode;
 use crate::report::json_value::JsonValue;
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::views::drift::{self, DriftReport};
@@ -132,40 +133,84 @@ pub fn object_document(listed: &ObjectSummary, applied: &Attributes, live: &Attr
     })
 }
 
+/// The document of `stead drift --output json`.
 #[derive(Serialize)]
-struct DriftDocument<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriftDocument<'a> {
     schema_version: SchemaVersion,
+    /// Name of the stack.
     stack: &'a Name,
+    /// Name of the environment.
     env: &'a Name,
+    /// Number of managed objects.
     managed: usize,
+    /// When the previous check took place; null if none is known.
     last_look: Option<Timestamp>,
+    /// Differences of managed objects.
     drift: Vec<DatedDriftEntry<'a>>,
+    /// Live objects that are in no ledger, in the projects of the stack.
+    #[cfg_attr(test, schemars(with = "Vec<DatedUnmanagedRow>"))]
     unmanaged: ReportTable,
+    /// Differences and objects of the previous check that no longer exist.
     resolved: Vec<ResolvedDriftEntry<'a>>,
     elsewhere: OtherProjectsEntry,
+    /// Values that the service does not keep or does not show: no drift.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    notes: Vec<NoteEntry<'a>>,
+    notes: Vec<DriftNoteEntry<'a>>,
+}
+
+/// An unmanaged object, and when it was first seen.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[expect(dead_code, reason = "a table writes the rows")]
+struct DatedUnmanagedRow {
+    #[schemars(flatten)]
+    object: UnmanagedRow,
+    /// When a check saw it for the first time.
+    first_seen: Option<Timestamp>,
 }
 
 /// A difference, and when it was first seen.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct DatedDriftEntry<'a> {
     #[serde(flatten)]
     drift: DriftEntry<'a>,
+    /// When a check saw it for the first time.
     first_seen: Option<Timestamp>,
 }
 
-/// A difference of the previous check that no longer exists.
+/// A difference or an object of the previous check that no longer exists.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ResolvedDriftEntry<'a> {
+    /// Path of the difference, or kind, name and id of the object.
     name: &'a str,
+    /// When a check saw it for the first time.
     first_seen: Timestamp,
 }
 
+/// Number of other live objects of the account, as far as they were read.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OtherProjectsEntry {
+    /// Number of other projects.
     projects: usize,
+    /// Number of objects that are in no project and in no ledger.
     account: usize,
+}
+
+/// A note on an attribute of a managed object.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct DriftNoteEntry<'a> {
+    /// Category of the note.
+    #[cfg_attr(test, schemars(extend("enum" = ["not_kept", "unverified"])))]
+    code: NoteCode,
+    /// What was found.
+    text: &'a str,
+    /// The remedy.
+    help: &'a str,
 }
 
 /// Returns the JSON document of `drift`.
@@ -201,7 +246,7 @@ pub fn drift_document(found: &DriftReport<'_>) -> String {
         notes: found
             .notes
             .iter()
-            .map(|note| NoteEntry::from_note(note, PlanDocumentOptions::default()))
+            .map(|note| DriftNoteEntry { code: note.code, text: &note.text, help: &note.help })
             .collect(),
     })
 }

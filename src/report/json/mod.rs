@@ -20,7 +20,13 @@ pub use self::ambiguous_intents::{AmbiguousIntentEntry, questions_document};
 pub use self::fmt::formatted_document;
 pub use self::import::{adoption_document, takeover_document};
 pub use self::ledger_check::{check_document, repair_document};
-pub use self::plan::document::{PlanDocumentOptions, plan_to, render_plan_document, step_requests};
+#[cfg(test)]
+pub(crate) use self::plan::apply_events::ApplyStreamLine;
+pub use self::plan::document::{
+    PlanDocument, PlanDocumentOptions, plan_to, render_plan_document, step_requests,
+};
+#[cfg(test)]
+pub(crate) use self::plan::events::PlanStreamLine;
 pub use self::plan::events::plan_events;
 pub use self::writer::{SCHEMA_VERSION, SchemaVersion, fold_lines, result_document, to_compact, to_pretty};
 pub use crate::report::json_value::JsonValue;
@@ -31,5 +37,5 @@ pub use failure::CommandFailure;
 pub use history::{HistoryDocument, LockDocument, history_document, lock_document};
 #[cfg(test)]
 pub(crate) use list::LsDocument;
-pub use list::{drift_document, list_document, object_document};
+pub use list::{DriftDocument, drift_document, list_document, object_document};
 pub use recovery::{RecoveryDocument, recovery_document};

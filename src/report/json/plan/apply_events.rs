@@ -8,43 +8,138 @@ use serde::Serialize;
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
+#[cfg(test)]
+use crate::report::json::failure::FailureEvent;
 use crate::report::json::to_compact;
 use crate::report::json_value::JsonValue;
 
-/// One line of the stream. Keys that do not apply to an event are omitted.
-#[derive(Serialize, Default)]
-struct ApplyEventLine<'a> {
+/// One line of the output of `stead apply --output ndjson` and `stead destroy --output ndjson`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ApplyEventLine<'a> {
+    /// When the line was written.
     time: Timestamp,
-    event: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    address: Option<&'a Address>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    step: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    doing: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    done: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<&'a Name>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    took_ms: Option<u128>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    because: Option<&'a Address>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<StepErrorEntry>,
+    #[serde(flatten)]
+    event: ApplyEventEntry<'a>,
+}
+
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum ApplyEventEntry<'a> {
+    /// An earlier run left an intent whose outcome is not recorded.
+    Recovering {
+        /// Address of the resource.
+        address: &'a Address,
+        /// What is looked for.
+        text: &'a str,
+    },
+    /// A step starts.
+    Started {
+        /// Address of the resource.
+        address: &'a Address,
+        /// Number of the step in the plan's order.
+        step: usize,
+        /// What the step does.
+        doing: &'a str,
+    },
+    /// A step makes progress.
+    Progress {
+        /// Address of the resource.
+        address: &'a Address,
+        /// Number of the step in the plan's order.
+        step: usize,
+        /// What the step waits for.
+        text: &'a str,
+    },
+    /// A request is sent again, or waits for the rate limiter.
+    Retrying {
+        /// Number of the step in the plan's order.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        step: Option<usize>,
+        /// Why, and for how long.
+        text: &'a str,
+    },
+    /// A step succeeded.
+    Succeeded {
+        /// Address of the resource.
+        address: &'a Address,
+        /// Number of the step in the plan's order.
+        step: usize,
+        /// What the step did.
+        done: &'a str,
+        /// Id of the object.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a Name>,
+        /// Duration in milliseconds.
+        took_ms: u128,
+    },
+    /// A step failed.
+    Failed {
+        /// Address of the resource.
+        address: &'a Address,
+        /// Number of the step in the plan's order.
+        step: usize,
+        error: StepErrorEntry,
+    },
+    /// A step is not run.
+    Skipped {
+        /// Address of the resource.
+        address: &'a Address,
+        /// Number of the step in the plan's order.
+        step: usize,
+        /// The resource that it needs and that was not completed.
+        because: &'a Address,
+    },
+    Outcome(OutcomeEntry<'a>),
 }
 
 /// Why a step failed.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report) struct StepErrorEntry {
-    kind: &'static str,
+    /// Category of the error.
+    kind: StepErrorKind,
+    /// What happened, in the words of the service if it gives any.
     message: String,
+    /// HTTP status of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<u16>,
+    /// Reason that the service gives.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+}
+
+/// Category of a step's error.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum StepErrorKind {
+    /// The service refused the request.
+    Refused,
+    /// The service failed.
+    #[serde(rename = "broken")]
+    ServerError,
+    /// The object changed after the plan was made.
+    #[serde(rename = "moved")]
+    ObjectChanged,
+    /// The service did not keep a value.
+    NotKept,
+    /// The object did not become ready in time.
+    #[serde(rename = "unsettled")]
+    NotReady,
+    /// The outcome of a request is not known.
+    #[serde(rename = "question")]
+    Ambiguous,
+    /// The ledger could not be written.
+    Ledger,
+    /// Another process took the lock over.
+    #[serde(rename = "displaced")]
+    LeaseLost,
+    /// Another error of the step.
+    Failed,
+    /// The service could not be reached.
+    Unreachable,
 }
 
 impl StepErrorEntry {
@@ -52,17 +147,19 @@ impl StepErrorEntry {
     pub(in crate::report) fn from_step_error(error: &StepError) -> Self {
         let (kind, status, reason) = match error {
             StepError::Refused(refusal) | StepError::NotGranted { refusal, .. } => {
-                ("refused", Some(refusal.status), refusal.reason.clone())
+                (StepErrorKind::Refused, Some(refusal.status), refusal.reason.clone())
             }
-            StepError::ServerError(refusal) => ("broken", Some(refusal.status), refusal.reason.clone()),
-            StepError::ObjectChanged(_) => ("moved", None, None),
-            StepError::NotKept(_) => ("not_kept", None, None),
-            StepError::NotReady(_) => ("unsettled", None, None),
-            StepError::Ambiguous(_) => ("question", None, None),
-            StepError::Ledger(_) => ("ledger", None, None),
-            StepError::LeaseLost(_) => ("displaced", None, None),
-            StepError::Failed(_) => ("failed", None, None),
-            StepError::Unreachable(_) => ("unreachable", None, None),
+            StepError::ServerError(refusal) => {
+                (StepErrorKind::ServerError, Some(refusal.status), refusal.reason.clone())
+            }
+            StepError::ObjectChanged(_) => (StepErrorKind::ObjectChanged, None, None),
+            StepError::NotKept(_) => (StepErrorKind::NotKept, None, None),
+            StepError::NotReady(_) => (StepErrorKind::NotReady, None, None),
+            StepError::Ambiguous(_) => (StepErrorKind::Ambiguous, None, None),
+            StepError::Ledger(_) => (StepErrorKind::Ledger, None, None),
+            StepError::LeaseLost(_) => (StepErrorKind::LeaseLost, None, None),
+            StepError::Failed(_) => (StepErrorKind::Failed, None, None),
+            StepError::Unreachable(_) => (StepErrorKind::Unreachable, None, None),
         };
         Self { kind, message: error.to_string(), status, reason }
     }
@@ -71,72 +168,61 @@ impl StepErrorEntry {
 /// Returns an event as one line of JSON, without its line break.
 #[must_use]
 pub fn event_line(time: Timestamp, event: &ApplyEvent) -> String {
-    let base = ApplyEventLine { time, ..ApplyEventLine::default() };
-    to_compact(&match event {
-        ApplyEvent::Recovering { address, text } => {
-            ApplyEventLine { event: "recovering", address: Some(address), text: Some(text), ..base }
+    let event = match event {
+        ApplyEvent::Recovering { address, text } => ApplyEventEntry::Recovering { address, text },
+        ApplyEvent::Started { step, address, doing } => {
+            ApplyEventEntry::Started { address, step: *step, doing }
         }
-        ApplyEvent::Started { step, address, doing } => ApplyEventLine {
-            event: "started",
-            address: Some(address),
-            step: Some(*step),
-            doing: Some(doing),
-            ..base
-        },
-        ApplyEvent::Progress { step, address, text } => ApplyEventLine {
-            event: "progress",
-            address: Some(address),
-            step: Some(*step),
-            text: Some(text),
-            ..base
-        },
-        ApplyEvent::Retrying { step, text } => {
-            ApplyEventLine { event: "retrying", step: *step, text: Some(text), ..base }
+        ApplyEvent::Progress { step, address, text } => {
+            ApplyEventEntry::Progress { address, step: *step, text }
         }
-        ApplyEvent::Succeeded { step, address, done, id, took } => ApplyEventLine {
-            event: "succeeded",
-            address: Some(address),
-            step: Some(*step),
-            done: Some(done),
+        ApplyEvent::Retrying { step, text } => ApplyEventEntry::Retrying { step: *step, text },
+        ApplyEvent::Succeeded { step, address, done, id, took } => ApplyEventEntry::Succeeded {
+            address,
+            step: *step,
+            done,
             id: id.as_ref(),
-            took_ms: Some(took.as_millis()),
-            ..base
+            took_ms: took.as_millis(),
         },
-        ApplyEvent::Failed { step, address, error } => ApplyEventLine {
-            event: "failed",
-            address: Some(address),
-            step: Some(*step),
-            error: Some(StepErrorEntry::from_step_error(error)),
-            ..base
-        },
-        ApplyEvent::Skipped { step, address, because } => ApplyEventLine {
-            event: "skipped",
-            address: Some(address),
-            step: Some(*step),
-            because: Some(because),
-            ..base
-        },
-    })
+        ApplyEvent::Failed { step, address, error } => {
+            let error = StepErrorEntry::from_step_error(error);
+            ApplyEventEntry::Failed { address, step: *step, error }
+        }
+        ApplyEvent::Skipped { step, address, because } => {
+            ApplyEventEntry::Skipped { address, step: *step, because }
+        }
+    };
+    to_compact(&ApplyEventLine { time, event })
 }
 
+/// The outcome of the apply. The last line.
 #[derive(Serialize)]
-struct OutcomeLine<'a> {
-    time: Timestamp,
-    event: &'static str,
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+struct OutcomeEntry<'a> {
+    /// Resources whose steps all succeeded.
     done: &'a [Address],
+    /// Resources with a failed step.
     failed: Vec<FailedResourceEntry<'a>>,
+    /// Resources with a step that was not started.
     skipped: &'a [Address],
+    /// Ambiguous intents that the user must resolve, as sentences.
     questions: &'a [String],
+    /// Further remarks on the apply.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
+    /// Whether a signal interrupted the apply.
     interrupted: bool,
+    /// Outputs of the stack, as far as they are known.
     outputs: BTreeMap<&'a Name, JsonValue<'a>>,
+    /// Exit code of the command.
     exit: u8,
 }
 
 /// A resource with a failed step.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report) struct FailedResourceEntry<'a> {
+    /// Address of the resource.
     address: &'a Address,
     error: StepErrorEntry,
 }
@@ -153,9 +239,7 @@ impl<'a> FailedResourceEntry<'a> {
 /// Returns the last line of the stream: the outcome and the exit code.
 #[must_use]
 pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
-    to_compact(&OutcomeLine {
-        time,
-        event: "outcome",
+    let entry = OutcomeEntry {
         done: &outcome.done,
         failed: FailedResourceEntry::from_outcome(outcome),
         skipped: &outcome.skipped,
@@ -168,7 +252,19 @@ pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
             .map(|(name, value): (_, &Value)| (name, JsonValue(value)))
             .collect(),
         exit,
-    })
+    };
+    to_compact(&ApplyEventLine { time, event: ApplyEventEntry::Outcome(entry) })
+}
+
+/// One line of the output of `stead apply --output ndjson` and `stead destroy --output ndjson`. The last line is an
+/// outcome or an error.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "each line is written on its own")]
+pub(crate) enum ApplyStreamLine<'a> {
+    Event(ApplyEventLine<'a>),
+    Failure(FailureEvent<'a>),
 }
 
 #[cfg(test)]

@@ -16,15 +16,14 @@ use crate::model::schema::{Effect, Endpoint, Registry};
 use crate::model::source::SourceLocation;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    Action, AttributeChange, Cause, Change, ChangeCost, Drift, NoteCode, Plan, PlanNote, PolicyResult,
-    PolicyStatus,
+    Action, AttributeChange, Cause, Change, ChangeCost, Drift, DriftClass, NoteCode, Plan, PlanNote,
+    PolicyResult, PolicyStatus,
 };
 use crate::plan::model::step::{Operation, Step};
 use crate::report::json::writer::{SCHEMA_VERSION, SchemaVersion, pretty_to, to_pretty};
 use crate::report::json_value::{JsonDecimal, JsonValue};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
-use crate::report::text::phrases;
 
 /// Optional parts of a plan's document.
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,15 +53,22 @@ pub fn plan_to(
     pretty_to(out, &PlanDocument::new(plan, registry, options))
 }
 
-/// The keys that identify a plan.
+/// What identifies a plan. The first line.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct PlanHeader<'a> {
     schema_version: SchemaVersion,
+    /// Version of the program that made the plan.
     stead_version: &'static str,
+    /// Name of the stack.
     stack: &'a Name,
+    /// Name of the environment.
     env: &'a Name,
+    /// The account: the id of its default project.
     account: &'a Name,
     base: BaseEntry<'a>,
+    /// SHA-256 of everything that the plan decides, for `apply --expect`.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-f]{64}$")))]
     fingerprint: &'a str,
 }
 
@@ -82,17 +88,28 @@ impl<'a> PlanHeader<'a> {
     }
 }
 
+/// The document of `stead plan --output json` and `stead show --output json`. Without details it depends only on the
+/// configuration, the ledger and the live objects, not on the syntax or the time.
 #[derive(Serialize)]
-struct PlanDocument<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlanDocument<'a> {
     #[serde(flatten)]
     head: PlanHeader<'a>,
     summary: PlanSummary,
+    /// Resources that change, the most dangerous change first.
+    #[cfg_attr(test, schemars(with = "Vec<ChangeEntry<'a>>"))]
     changes: ChangeEntries<'a>,
+    /// Differences between the last apply and the live objects.
     drift: Vec<DriftEntry<'a>>,
+    /// Why the plan cannot be applied; empty if it can.
     blocks: Vec<BlockerEntry<'a>>,
+    /// Results of the policies.
     policy: Vec<PolicyResultEntry<'a>>,
+    /// Notes, which block nothing.
     notes: Vec<NoteEntry<'a>>,
     cost: CostEntry<'a>,
+    /// The steps of the apply.
+    #[cfg_attr(test, schemars(with = "Vec<StepEntry<'a>>"))]
     order: StepEntries<'a>,
     critical_path: CriticalPathEntry<'a>,
     requests: RequestStats,
@@ -126,11 +143,17 @@ impl<'a> PlanDocument<'a> {
     }
 }
 
+/// The state that the plan is based on.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report::json) struct BaseEntry<'a> {
+    /// Digest of the resolved configuration.
     config: &'a str,
+    /// Serial of the ledger.
     serial: u64,
+    /// Id of the project of project-scoped resources; null if it does not exist yet.
     project: Option<&'a Name>,
+    /// Whether the plan deletes everything that is not protected.
     destroy: bool,
 }
 
@@ -146,14 +169,21 @@ impl<'a> BaseEntry<'a> {
     }
 }
 
-/// Facts that apply to one run only.
+/// Facts that apply to one run only. Only with details.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RunDetails {
+    /// When the plan was made.
     made_at: Timestamp,
+    /// Random value because of which the plan can be applied once only.
     nonce: Uuid,
+    /// Lineage of the ledger.
     lineage: Uuid,
+    /// When the prices were read; null if that is not known.
     priced_at: Option<Timestamp>,
+    /// Number of responses with status 429.
     limited: u32,
+    /// Milliseconds for which the rate limiter delayed requests.
     waited_ms: u64,
 }
 
@@ -170,15 +200,25 @@ impl RunDetails {
     }
 }
 
+/// Number of resources for each action.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report::json) struct PlanSummary {
+    /// Number of new objects.
     create: usize,
+    /// Number of objects that change in place.
     update: usize,
+    /// Number of objects that are deleted and created again.
     replace: usize,
+    /// Number of objects that are deleted.
     delete: usize,
+    /// Number of live objects that are taken into the ledger.
     adopt: usize,
+    /// Number of resources that get a new address.
     r#move: usize,
+    /// Number of objects that are removed from the ledger and stay live.
     forget: usize,
+    /// Number of resources without a change.
     unchanged: usize,
 }
 
@@ -207,23 +247,39 @@ impl Serialize for ChangeEntries<'_> {
     }
 }
 
+/// The planned change of a resource.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct ChangeEntry<'a> {
+    /// Address of the resource.
     address: &'a Address,
+    /// Kind of the resource.
     kind: &'a Name,
+    /// Id of the live object; null if there is none.
     id: Option<&'a Name>,
+    /// The previous address of a resource that moves.
     #[serde(skip_serializing_if = "Option::is_none")]
     was: Option<&'a Address>,
-    action: &'static str,
+    /// The planned action.
+    action: Action,
+    /// For a replacement, whether the new object is created before the old one is deleted.
     create_first: Option<bool>,
+    /// Why the resource changes.
     cause: Cause,
+    /// The reason as a sentence.
     reason: Option<&'a str>,
+    /// Attributes that change.
     attributes: Vec<AttributeEntry<'a>>,
+    /// Consequences of the change.
     effects: Vec<EffectEntry<'a>>,
     cost: ChangeCostEntry,
+    /// Resources that the change affects.
     hits: &'a [Address],
+    /// Numbers of its steps in `order`.
     steps: &'a [usize],
+    /// Usual duration in seconds.
     seconds: u32,
+    /// Location of its block. Only with details.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a SourceLocation>,
 }
@@ -238,7 +294,7 @@ impl<'a> ChangeEntry<'a> {
             kind: &change.kind,
             id: change.id.as_ref(),
             was: change.was.as_ref().map(|was| &was.address),
-            action: phrases::action_keyword(change.action),
+            action: change.action,
             create_first: change.create_first,
             cause: change.cause,
             reason: change.reason.as_deref(),
@@ -257,17 +313,29 @@ impl<'a> ChangeEntry<'a> {
     }
 }
 
+/// An attribute that changes.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct AttributeEntry<'a> {
+    /// The attribute, or a part of one.
     path: &'a Name,
+    /// The live value; null if it is not set.
     before: JsonValue<'a>,
+    /// The planned value; null resets it to the default of the service.
     after: JsonValue<'a>,
+    /// Resources that the planned value waits for.
     unknown: Vec<Address>,
+    /// Whether the value is a secret or contains one.
     secret: bool,
+    /// Whether the object is replaced because of this attribute.
     forces_replacement: bool,
+    /// Why the attribute changes.
     cause: Cause,
+    /// The last applied value, if it differs from both.
     last_applied: Option<JsonValue<'a>>,
+    /// What determined the value besides the place where it is declared.
     set_by: Option<&'a Name>,
+    /// Location of its declaration. Only with details.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a SourceLocation>,
 }
@@ -289,15 +357,23 @@ impl<'a> AttributeEntry<'a> {
     }
 }
 
+/// A consequence of a change.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct EffectEntry<'a> {
+    /// Stable code of the consequence.
     code: Effect,
+    /// The consequence as a sentence.
     text: &'a str,
 }
 
+/// Monthly cost of a resource.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ChangeCostEntry {
+    /// Dollars a month before the change; null if no price is known.
     monthly_before: Option<JsonDecimal>,
+    /// Dollars a month after the change; null if no price is known.
     monthly_after: Option<JsonDecimal>,
 }
 
@@ -310,27 +386,40 @@ impl ChangeCostEntry {
     }
 }
 
-/// One difference, as `plan` and `drift` write it.
+/// A difference between the last apply and a live object.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct DriftEntry<'a> {
+    /// Address of the resource.
     address: &'a Address,
+    /// The attribute; null if the whole object is gone.
     path: Option<&'a Name>,
+    /// The last applied value.
     last_applied: JsonValue<'a>,
+    /// The live value.
     live: JsonValue<'a>,
+    /// No earlier reading showed the applied value, so that nothing proves a change.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, schemars(extend("const" = true)))]
     unconfirmed: bool,
-    class: &'static str,
+    /// What the plan does about it.
+    class: DriftClass,
+    /// Code of the blocker because of which an apply does nothing about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked_by: Option<&'a Name>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ignore_drift: Option<IgnoreDriftEntry<'a>>,
 }
 
-/// The effect of `ignore_drift` on a difference.
+/// The `ignore_drift` entry that covers a difference.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct IgnoreDriftEntry<'a> {
+    /// The reason that the configuration gives.
     reason: Option<&'a str>,
+    /// The last day on which the entry applies.
     until: Option<&'a Name>,
+    /// Whether that day is past, so that the difference counts again.
     ended: bool,
 }
 
@@ -343,7 +432,7 @@ impl<'a> DriftEntry<'a> {
             last_applied: JsonValue(&drift.last_applied),
             live: JsonValue(&drift.live),
             unconfirmed: drift.unconfirmed,
-            class: phrases::drift_class(drift.class),
+            class: drift.class,
             blocked_by: drift.blocked_by.as_ref(),
             ignore_drift: drift.leave.as_ref().map(|leave| IgnoreDriftEntry {
                 reason: leave.reason.as_deref(),
@@ -354,12 +443,19 @@ impl<'a> DriftEntry<'a> {
     }
 }
 
+/// A reason why the plan cannot be applied.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct BlockerEntry<'a> {
+    /// Stable code of the blocker.
     code: &'a Name,
+    /// Address of the resource; null if it is about the whole plan.
     address: Option<&'a Address>,
+    /// What blocks the plan and why.
     text: &'a str,
+    /// The remedy.
     help: &'a str,
+    /// Location in the configuration. Only with details.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a SourceLocation>,
 }
@@ -379,12 +475,19 @@ impl<'a> BlockerEntry<'a> {
     }
 }
 
+/// The result of a policy.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct PolicyResultEntry<'a> {
+    /// Name of the policy.
     name: &'a Name,
+    /// The evaluated resource; null for the plan as a whole.
     address: Option<&'a Address>,
+    /// The result of the evaluation.
     verdict: PolicyStatus,
+    /// Message of the policy.
     message: &'a str,
+    /// Location of the policy. Only with details.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a SourceLocation>,
 }
@@ -404,11 +507,17 @@ impl<'a> PolicyResultEntry<'a> {
     }
 }
 
+/// A note, which blocks nothing.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct NoteEntry<'a> {
+    /// Category of the note.
     code: NoteCode,
+    /// What was found.
     text: &'a str,
+    /// The remedy.
     help: &'a str,
+    /// Location in the configuration. Only with details.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a SourceLocation>,
 }
@@ -424,19 +533,31 @@ impl<'a> NoteEntry<'a> {
     }
 }
 
+/// Monthly cost of the stack.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct CostEntry<'a> {
+    /// Dollars a month before the apply.
     monthly_before: JsonDecimal,
+    /// Dollars a month after the apply.
     monthly_after: JsonDecimal,
+    /// The difference.
     delta: JsonDecimal,
+    /// Number of billed resources with an unknown price; they are not counted.
     unpriced: usize,
+    /// Prices that differ from those in `stead.lock`.
     moved: Vec<PriceChangeEntry<'a>>,
 }
 
+/// A price that differs from the one in `stead.lock`.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PriceChangeEntry<'a> {
+    /// Table and name of the record.
     name: &'a str,
+    /// The price in `stead.lock`.
     pinned: JsonDecimal,
+    /// The current price.
     now: JsonDecimal,
 }
 
@@ -472,16 +593,48 @@ impl Serialize for StepEntries<'_> {
     }
 }
 
+/// A step of the apply.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(in crate::report::json) struct StepEntry<'a> {
+    /// Number of the step.
     step: usize,
+    /// Address of the resource.
     address: &'a Address,
-    operation: &'static str,
+    /// What the step does with the object.
+    operation: OperationKind,
+    /// The first request, as `METHOD path`; ids are filled in when it is sent.
     request: Option<String>,
+    /// Further requests, as `METHOD path`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     then: Vec<String>,
+    /// Numbers of the steps that must succeed before.
     after: &'a [usize],
+    /// Usual duration in seconds.
     seconds: u32,
+}
+
+/// What a step does with an object.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum OperationKind {
+    /// It creates the object.
+    Create,
+    /// It changes the object in place.
+    Update,
+    /// It deletes the object.
+    Delete,
+}
+
+impl OperationKind {
+    const fn from_operation(operation: &Operation) -> Self {
+        match operation {
+            Operation::Create { .. } => Self::Create,
+            Operation::Update { .. } => Self::Update,
+            Operation::Delete { .. } => Self::Delete,
+        }
+    }
 }
 
 impl<'a> StepEntry<'a> {
@@ -490,7 +643,7 @@ impl<'a> StepEntry<'a> {
         Self {
             step: number,
             address: &step.address,
-            operation: phrases::operation_keyword(&step.operation),
+            operation: OperationKind::from_operation(&step.operation),
             request: requests.next(),
             then: requests.collect(),
             after: &step.after,
@@ -515,15 +668,23 @@ pub fn step_requests(step: &Step, registry: Registry) -> Vec<String> {
     }
 }
 
+/// The longest chain of steps.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report::json) struct CriticalPathEntry<'a> {
+    /// Numbers of its steps, first to last.
     steps: &'a [usize],
+    /// Usual duration of all its steps, in seconds.
     seconds: u32,
 }
 
+/// Requests for reading the live objects.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report::json) struct RequestStats {
+    /// Number of requests sent, including retries.
     sent: u32,
+    /// Number of these that read a page of a list.
     pages: u32,
 }
 

@@ -12,23 +12,57 @@ use super::document::{
 };
 use crate::model::schema::Registry;
 use crate::plan::model::change::Plan;
+#[cfg(test)]
+use crate::report::json::failure::FailureEvent;
 use crate::report::json::writer::to_compact;
 
-/// One line of the stream.
+/// One line of the output of `stead plan --output ndjson` and `stead show --output ndjson`.
 #[derive(Serialize)]
-struct PlanEventLine<T> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlanEventLine<'a> {
+    /// When the line was written.
     time: Timestamp,
-    event: &'static str,
     #[serde(flatten)]
-    what: T,
+    event: PlanEvent<'a>,
 }
 
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum PlanEvent<'a> {
+    Plan(PlanHeader<'a>),
+    Drift(DriftEntry<'a>),
+    Change(ChangeEntry<'a>),
+    Step(StepEntry<'a>),
+    Block(BlockerEntry<'a>),
+    Policy(PolicyResultEntry<'a>),
+    Note(NoteEntry<'a>),
+    Cost(CostEntry<'a>),
+    Outcome(PlanSummaryEvent<'a>),
+}
+
+/// One line of the output of `stead plan --output ndjson` and `stead show --output ndjson`. The last line is an outcome
+/// or an error.
+#[cfg(test)]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "each line is written on its own")]
+pub(crate) enum PlanStreamLine<'a> {
+    Event(PlanEventLine<'a>),
+    Failure(FailureEvent<'a>),
+}
+
+/// The summary of the plan. The last line.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 struct PlanSummaryEvent<'a> {
+    /// SHA-256 of everything that the plan decides, for `apply --expect`.
+    #[cfg_attr(test, schemars(regex(pattern = "^[0-9a-f]{64}$")))]
     fingerprint: &'a str,
     summary: PlanSummary,
     critical_path: CriticalPathEntry<'a>,
     requests: RequestStats,
+    /// Exit code of the command.
     exit: u8,
 }
 
@@ -43,45 +77,29 @@ pub fn plan_events(
     options: PlanDocumentOptions<'_>,
     (time, exit): (Timestamp, u8),
 ) -> io::Result<()> {
-    let mut lines = PlanEventWriter { out, time };
-    lines.write_event("plan", PlanHeader::from_plan(plan))?;
-    plan.drift.iter().try_for_each(|drift| lines.write_event("drift", DriftEntry::from_drift(drift)))?;
+    let mut write = |event| writeln!(out, "{}", to_compact(&PlanEventLine { time, event }));
+    write(PlanEvent::Plan(PlanHeader::from_plan(plan)))?;
+    plan.drift.iter().try_for_each(|drift| write(PlanEvent::Drift(DriftEntry::from_drift(drift))))?;
     plan.changes
         .iter()
-        .try_for_each(|change| lines.write_event("change", ChangeEntry::from_change(change, options)))?;
+        .try_for_each(|change| write(PlanEvent::Change(ChangeEntry::from_change(change, options))))?;
     let mut steps = plan.steps.iter().enumerate();
     steps.try_for_each(|(number, step)| {
-        lines.write_event("step", StepEntry::from_step(number, step, registry))
+        write(PlanEvent::Step(StepEntry::from_step(number, step, registry)))
     })?;
     plan.blocks
         .iter()
-        .try_for_each(|block| lines.write_event("block", BlockerEntry::from_blocker(block, options)))?;
+        .try_for_each(|block| write(PlanEvent::Block(BlockerEntry::from_blocker(block, options))))?;
     plan.policy.iter().try_for_each(|ruling| {
-        lines.write_event("policy", PolicyResultEntry::from_policy_result(ruling, options))
+        write(PlanEvent::Policy(PolicyResultEntry::from_policy_result(ruling, options)))
     })?;
-    plan.notes
-        .iter()
-        .try_for_each(|note| lines.write_event("note", NoteEntry::from_note(note, options)))?;
-    lines.write_event("cost", CostEntry::from_plan_cost(plan))?;
-    lines.write_event(
-        "outcome",
-        PlanSummaryEvent {
-            fingerprint: &plan.fingerprint,
-            summary: PlanSummary::count_changes(plan),
-            critical_path: CriticalPathEntry::from_critical_path(plan),
-            requests: RequestStats::from_request_count(plan),
-            exit,
-        },
-    )
-}
-
-struct PlanEventWriter<'o, W> {
-    out: &'o mut W,
-    time: Timestamp,
-}
-
-impl<W: io::Write> PlanEventWriter<'_, W> {
-    fn write_event(&mut self, event: &'static str, what: impl Serialize) -> io::Result<()> {
-        writeln!(self.out, "{}", to_compact(&PlanEventLine { time: self.time, event, what }))
-    }
+    plan.notes.iter().try_for_each(|note| write(PlanEvent::Note(NoteEntry::from_note(note, options))))?;
+    write(PlanEvent::Cost(CostEntry::from_plan_cost(plan)))?;
+    write(PlanEvent::Outcome(PlanSummaryEvent {
+        fingerprint: &plan.fingerprint,
+        summary: PlanSummary::count_changes(plan),
+        critical_path: CriticalPathEntry::from_critical_path(plan),
+        requests: RequestStats::from_request_count(plan),
+        exit,
+    }))
 }

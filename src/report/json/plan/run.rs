@@ -7,31 +7,63 @@ use crate::model::address::Address;
 use crate::report::json::plan::apply_events::{FailedResourceEntry, StepErrorEntry};
 use crate::report::run_report::{RunReport, StepResult};
 
-/// The `outcome` in the report of an apply.
+/// The outcome of the apply. Only in the report of an apply.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(in crate::report::json) struct RunOutcomeEntry<'a> {
+    /// When the apply ended.
     ended_at: Timestamp,
+    /// Duration of the apply in milliseconds.
     took_ms: u128,
+    /// Exit code of the command.
     exit: u8,
+    /// Whether a signal interrupted the apply.
     interrupted: bool,
+    /// Resources whose steps all succeeded.
     done: &'a [Address],
+    /// Resources with a failed step.
     failed: Vec<FailedResourceEntry<'a>>,
+    /// Resources with a step that was not started.
     skipped: &'a [Address],
+    /// Ambiguous intents that the user must resolve, as sentences.
     questions: &'a [String],
+    /// Further remarks on the apply.
     notes: &'a [String],
+    /// The steps that were started or skipped.
     steps: Vec<StepResultEntry<'a>>,
 }
 
+/// The result of a step.
 #[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct StepResultEntry<'a> {
+    /// Number of the step in `order`.
     step: usize,
-    status: &'static str,
+    /// State of the step.
+    status: StepStatus,
+    /// Duration in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     took_ms: Option<u128>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<StepErrorEntry>,
+    /// The resource because of which the step was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     because: Option<&'a Address>,
+}
+
+/// State of a step at the end of the apply.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum StepStatus {
+    /// It succeeded.
+    Done,
+    /// It failed.
+    Failed,
+    /// It was skipped, because a resource that it needs was not completed.
+    Skipped,
+    /// It was started, and its result is not known.
+    Open,
 }
 
 impl<'a> RunOutcomeEntry<'a> {
@@ -54,14 +86,14 @@ impl<'a> RunOutcomeEntry<'a> {
 
 impl<'a> StepResultEntry<'a> {
     fn from_step(step: usize, came: &'a StepResult) -> Self {
-        let none = Self { step, status: came.as_str(), took_ms: None, error: None, because: None };
+        let entry = |status| Self { step, status, took_ms: None, error: None, because: None };
         match came {
-            StepResult::Started => none,
-            StepResult::Done(took) => Self { took_ms: Some(took.as_millis()), ..none },
+            StepResult::Started => entry(StepStatus::Open),
+            StepResult::Done(took) => Self { took_ms: Some(took.as_millis()), ..entry(StepStatus::Done) },
             StepResult::Failed(error) => {
-                Self { error: Some(StepErrorEntry::from_step_error(error)), ..none }
+                Self { error: Some(StepErrorEntry::from_step_error(error)), ..entry(StepStatus::Failed) }
             }
-            StepResult::Skipped(because) => Self { because: Some(because), ..none },
+            StepResult::Skipped(because) => Self { because: Some(because), ..entry(StepStatus::Skipped) },
         }
     }
 }
