@@ -13,7 +13,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::account::Invitation;
+use crate::emulator::world::records::account::{Invitation, is_invitation_accepted};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -64,7 +64,7 @@ fn create_invitation(call: &mut Call<'_>) -> Reply {
     let same = world.invitations.index().emails.get(&email.to_lowercase()).into_iter().flatten();
     for record in same.filter_map(|(_, id)| world.invitations.get(*id)) {
         // A pending invitation may be sent again; an accepted one is a member already.
-        if record.is_accepted() {
+        if is_invitation_accepted(record) {
             return Err(ErrorResponse::conflict(format!("{email} is a member already")));
         }
     }
@@ -77,7 +77,7 @@ fn create_invitation(call: &mut Call<'_>) -> Reply {
 fn delete_invitation(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Invitation>()?;
     let id = record.id;
-    if record.is_accepted() {
+    if is_invitation_accepted(record) {
         return Err(ErrorResponse::conflict("the invitation was accepted: delete the member instead"));
     }
     call.world.invitations.remove(id);

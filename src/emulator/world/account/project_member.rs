@@ -9,7 +9,9 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::{RecordKind, TableRecord};
-use crate::emulator::world::records::account::{ApiKey, Project, ProjectMember, Subject};
+use crate::emulator::world::records::account::{
+    ApiKey, Project, ProjectMember, Subject, is_invitation_accepted,
+};
 use crate::emulator::world::request::call::{Call, Reply, list_response, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -55,7 +57,7 @@ pub(in crate::emulator::world) fn write_project_access(
 
 /// Returns whether an id is that of the owner or of a person who accepted an invitation.
 pub(in crate::emulator::world) fn is_account_member(world: &World, id: Uuid) -> bool {
-    id == world.account.id || world.invitations.get(id).is_some_and(TableRecord::is_accepted)
+    id == world.account.id || world.invitations.get(id).is_some_and(is_invitation_accepted)
 }
 
 /// Removes all memberships of a key or a person, which is about to be deleted.

@@ -12,7 +12,7 @@ use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::records::account::{CapAction, SpendSettings};
-use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app::{App, is_app_up, update_app_meters};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext, ScheduledEvent};
 use crate::emulator::world::request::route::{Access, Route};
@@ -62,7 +62,7 @@ fn apply_spend_cap(world: &mut World, now: Time) {
     world.spend_settings.amend(id, |record| record.body.paused_by_cap = reached);
     let affected = |record: &&TableRecord<App>| {
         let payg = record.body.billing == Billing::Payg;
-        if reached { payg && record.is_up() } else { record.body.paused_by_cap }
+        if reached { payg && is_app_up(record) } else { record.body.paused_by_cap }
     };
     let apps: Vec<_> = world.apps.iter().filter(affected).map(|record| record.id).collect();
     for app in apps {
@@ -78,7 +78,7 @@ fn apply_spend_cap(world: &mut World, now: Time) {
 
 fn pause_app_by_cap(world: &mut World, app: Uuid, now: Time) {
     world.apps.update(app, now, |record| {
-        record.update_meters(now);
+        update_app_meters(record, now);
         record.timeline = Timeline::with_status(now, "paused");
         record.body.paused_by_cap = true;
         record.body.next_run_at = None;

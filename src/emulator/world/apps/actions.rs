@@ -25,7 +25,10 @@ use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::app::{App, AppType, SourceUpload};
+use crate::emulator::world::records::app::{
+    App, AppType, SourceUpload, app_short_id, app_url, is_app_up, replace_app_body, schedule_next_run,
+    update_app_meters,
+};
 use crate::emulator::world::records::app_parts::{
     AppDomain, AppEvent, AppLink, Deployment, JobRun, Preview,
 };
@@ -196,8 +199,8 @@ fn update_app(call: &mut Call<'_>) -> Reply {
     // A paused app gets its deployment when it is resumed.
     new.changed |= changes && status == "paused";
     change_metered_app(call, id, |record| {
-        record.replace_body(new);
-        record.schedule_next_run(now);
+        replace_app_body(record, new);
+        schedule_next_run(record, now);
     });
     record_app_event(call, id, "updated", "");
     if deploys {
@@ -270,7 +273,7 @@ impl Handlers for App {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let app = &record.body;
         fields.write_field("id", &record.id);
-        fields.write_field("service_id", &record.short_id());
+        fields.write_field("service_id", &app_short_id(record));
         fields.write_field("project_id", &record.project);
         fields.write_field("name", &app.name);
         fields.write_field("type", &app.kind);
@@ -282,7 +285,7 @@ impl Handlers for App {
         fields.write_field("branch", &app.branch);
         fields.write_field("github_installation_id", &app.github_installation_id.parse::<i64>().ok());
         fields.write_field("blob_key", app.source.as_ref().map_or("", |blob| blob.key.as_str()));
-        fields.write_field("url", &record.url());
+        fields.write_field("url", &app_url(record));
         let live = find_live_deployment(view.world, record.id, view.now);
         fields.write_field("live_deployment_id", &live.map(|id| id.to_string()).unwrap_or_default());
         fields.write_field("deployments", &app.deployments);
@@ -290,7 +293,7 @@ impl Handlers for App {
         if view.detail {
             fields.write_field("env_vars", &app.env_vars);
         }
-        let up = record.is_up() && app.kind == AppType::Cron;
+        let up = is_app_up(record) && app.kind == AppType::Cron;
         fields.write_field("next_run_at", &app.next_run_at.filter(|_| up));
         let subscription = app.billing.subscription_id().map(|id| id.to_string());
         fields.write_field("billing_type", app.billing.as_str());
@@ -343,10 +346,10 @@ pub(in crate::emulator::world) fn resume_app(world: &mut World, id: Uuid, now: T
         return;
     }
     world.apps.update(id, now, |record| {
-        record.update_meters(now);
+        update_app_meters(record, now);
         record.timeline = Timeline::new(now, &[(0, "deploying"), (RESUME_SECS, "live")]);
         record.body.paused_by_cap = false;
-        record.schedule_next_run(now);
+        schedule_next_run(record, now);
     });
 }
 

@@ -6,7 +6,7 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::billing::Billing;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app::{App, update_app_meters};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -78,7 +78,7 @@ pub(in crate::emulator::world) fn change_metered_app(
 ) {
     let now = call.now;
     call.update::<App>(id, |record| {
-        record.update_meters(now);
+        update_app_meters(record, now);
         change(record);
     });
 }

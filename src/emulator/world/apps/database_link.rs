@@ -11,7 +11,7 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app::{App, app_short_id};
 use crate::emulator::world::records::app_parts::AppLink;
 use crate::emulator::world::records::database::Database;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
@@ -92,7 +92,7 @@ pub(in crate::emulator::world) fn create_database_link(
     database: Uuid,
 ) -> Result<Uuid, ErrorResponse> {
     let record = call.find_by_id::<App>(app)?;
-    let (project, user) = (record.project, format!("app_{}", record.short_id()));
+    let (project, user) = (record.project, format!("app_{}", app_short_id(record)));
     let now = call.now;
     let body = AppLink { service_id: app, database_id: database, user, rotations: 0 };
     Ok(call.world.create_record(project, now, Timeline::with_status(now, "active"), body))

@@ -10,7 +10,7 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app::{App, replace_app_body, schedule_next_run, update_app_meters};
 use crate::emulator::world::records::app_parts::Deployment;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
@@ -76,13 +76,13 @@ pub(in crate::emulator::world) fn start_deployment(
     let id = world.create_record(project, now, Timeline::new(now, STEPS), deployment);
     world.deployments.prune(app, MAX_DEPLOYMENTS, |record| record.status(now) == "live");
     world.apps.amend(app, |record| {
-        record.update_meters(now);
+        update_app_meters(record, now);
         if record.status(now) != "live" {
             record.timeline = Timeline::new(now, APP_STEPS);
         }
         record.body.deployments += 1;
         record.body.changed = false;
-        record.schedule_next_run(now);
+        schedule_next_run(record, now);
     });
     Some(id)
 }
@@ -123,7 +123,7 @@ fn create_deployment(call: &mut Call<'_>) -> Reply {
     call.validate_billing()?;
     let now = call.now;
     change_metered_app(call, app, |record| {
-        record.replace_body(new);
+        replace_app_body(record, new);
     });
     let id = start_deployment(call.world, app, now, "manual")
         .ok_or_else(|| ErrorResponse::not_found("app service"))?;

@@ -7,7 +7,7 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app::{App, app_host_name};
 use crate::emulator::world::records::app_parts::AppDomain;
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
@@ -39,7 +39,7 @@ impl Handlers for AppDomain {
         fields.write_field("project_id", &record.project);
         fields.write_field("domain", &record.body.domain);
         fields.write_field("status", record.status(view.now));
-        fields.write_field("dns_target", &app.map(TableRecord::host_name).unwrap_or_default());
+        fields.write_field("dns_target", &app.map(app_host_name).unwrap_or_default());
         fields.write_field("created_at", &record.created_at);
         fields.write_field("updated_at", &record.updated_at);
     }

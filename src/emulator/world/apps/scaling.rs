@@ -6,7 +6,7 @@ use super::events::record_app_event;
 use super::input::check_port;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::RequestBody as Input;
-use crate::emulator::world::records::app::{App, AppType};
+use crate::emulator::world::records::app::{App, AppType, replace_app_body};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
@@ -107,7 +107,7 @@ fn scale_app(call: &mut Call<'_>) -> Reply {
     }
     call.adjust_billing(old.billing, old.monthly_price(), new.monthly_price())?;
     change_metered_app(call, id, |record| {
-        record.replace_body(new);
+        replace_app_body(record, new);
     });
     record_app_event(call, id, "scaled", "");
     call.record_response::<App>(200, id, "app scaled")

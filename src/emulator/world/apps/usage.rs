@@ -9,7 +9,7 @@ use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::app::App;
+use crate::emulator::world::records::app::{App, app_short_id, update_app_meters};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::grant::RequestScope;
@@ -28,7 +28,7 @@ fn list_instances(call: &mut Call<'_>) -> Reply {
     let numbers: Vec<i64> = (1..=count).collect();
     call.list_of(&numbers, |fields, number| {
         fields.write_field("id", &seeded_rng::nth_uuid(record.id.as_u64_pair().1, number.unsigned_abs()));
-        fields.write_field("name", &format!("{}-{number}", record.short_id()));
+        fields.write_field("name", &format!("{}-{number}", app_short_id(record)));
         fields.write_field("status", "running");
         fields.write_field("deployment_id", &deployment);
         fields.write_field("size", &record.body.size);
@@ -47,7 +47,7 @@ struct AppUsage {
 fn measure_usage(record: &TableRecord<App>, call: &Call<'_>, current: bool) -> AppUsage {
     // The usage is computed up to now on a copy: a read must not change the record.
     let mut record = record.clone();
-    record.update_meters(call.now);
+    update_app_meters(&mut record, call.now);
     let amount = |meter: &MonthMeter| {
         if current { meter.current_amount() } else { meter.previous_amount() }
     };

@@ -12,7 +12,9 @@ use crate::emulator::world::engine::billing::Charge;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::kubernetes_versions;
 use crate::emulator::world::engine::table::{RecordKind, TableRecord};
-use crate::emulator::world::records::cluster::{Cluster, NodePool};
+use crate::emulator::world::records::cluster::{
+    Cluster, NodePool, claims_due_time, cluster_endpoint, cluster_short_id,
+};
 use crate::emulator::world::records::compute::Volume;
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
@@ -34,7 +36,7 @@ impl Handlers for Cluster {
             remove_cluster(world, id, at);
         } else if record.body.upgrade.as_ref().is_some_and(|upgrade| upgrade.done_at <= at) {
             finish_cluster_upgrade(world, id, at);
-        } else if record.claims_due().is_some_and(|due| due <= at) {
+        } else if claims_due_time(record).is_some_and(|due| due <= at) {
             apply_volume_claims(world, id, at);
         } else {
             start_automatic_upgrade(world, id, at);
@@ -44,12 +46,12 @@ impl Handlers for Cluster {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let cluster = &record.body;
         fields.write_field("id", &record.id);
-        fields.write_field("cluster_id", &record.short_id());
+        fields.write_field("cluster_id", &cluster_short_id(record));
         fields.write_field("project_id", &record.project);
         fields.write_field("name", &cluster.name);
         fields.write_field("status", record.status(view.now));
         fields.write_field("region", "us-east");
-        fields.write_field("endpoint", &record.endpoint(view.now).unwrap_or_default());
+        fields.write_field("endpoint", &cluster_endpoint(record, view.now).unwrap_or_default());
         fields.write_field("version_id", &cluster.version_id);
         fields.write_field(
             "version",

@@ -9,7 +9,7 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::cluster::Cluster;
+use crate::emulator::world::records::cluster::{Cluster, cluster_endpoint, cluster_short_id};
 use crate::emulator::world::request::call::{Call, Reply, message_response, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
@@ -62,7 +62,7 @@ fn read_lifetime(call: &Call<'_>) -> Result<i64, ErrorResponse> {
 /// Returns the URL of the cluster's API server; refuses a cluster whose API server is not available, with 409.
 fn require_endpoint(record: &TableRecord<Cluster>, now: Time) -> Result<String, ErrorResponse> {
     let status = record.status(now);
-    let server = record.endpoint(now).filter(|_| status != "deleting");
+    let server = cluster_endpoint(record, now).filter(|_| status != "deleting");
     server
         .ok_or_else(|| ErrorResponse::conflict(format!("the cluster is {status}; its API does not answer")))
 }
@@ -70,7 +70,7 @@ fn require_endpoint(record: &TableRecord<Cluster>, now: Time) -> Result<String, 
 /// Returns the kubeconfig as YAML, with a token in plain text. Names in it use the short id, because a cluster's name
 /// can contain characters that need quotes.
 fn kubeconfig_text(record: &TableRecord<Cluster>, server: &str, expires_at: Time) -> String {
-    let short = record.short_id();
+    let short = cluster_short_id(record);
     let secret = |purpose: u64, length| seeded_rng::derive_text(record.id, purpose, TOKEN_ALPHABET, length);
     let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", secret(4, 64));
     let authority = STANDARD.encode(pem);

@@ -9,7 +9,9 @@ use crate::emulator::world::engine::kubernetes_versions::{self, KubernetesVersio
 use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::{Timeline, time_after};
-use crate::emulator::world::records::cluster::{Cluster, ClusterEventLog, ClusterUpgrade};
+use crate::emulator::world::records::cluster::{
+    Cluster, ClusterEventLog, ClusterUpgrade, cluster_short_id,
+};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::emulator::world::state::world::World;
@@ -101,7 +103,7 @@ fn upgrade_cluster(call: &mut Call<'_>) -> Reply {
     let Some(target) = possible.iter().find(|version| version.id == wanted) else {
         return Err(ErrorResponse::bad_request(format!(
             "version_id {wanted} is not among the upgrades of this cluster: read GET /api/v1/k8s/clusters/{}/upgrades",
-            record.short_id()
+            cluster_short_id(record)
         )));
     };
     if record.body.is_single() && !confirmed {

@@ -11,7 +11,7 @@ use crate::emulator::world::engine::money::{self};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::compute::{DiskSnapshot, SnapshotSource, Vm, Volume};
+use crate::emulator::world::records::compute::{DiskSnapshot, SnapshotSource, Vm, Volume, volume_status};
 use crate::emulator::world::request::call::{Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -66,7 +66,7 @@ fn create_snapshot(call: &mut Call<'_>) -> Reply {
         }
         (None, Some(id)) => {
             let volume = call.find_by_id::<Volume>(id)?;
-            volume::require_stable_volume(volume.shown_status(call.now))?;
+            volume::require_stable_volume(volume_status(volume, call.now))?;
             (SnapshotSource::Volume(id), volume.body.size)
         }
         (Some(_), Some(_)) => {

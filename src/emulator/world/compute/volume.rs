@@ -11,7 +11,7 @@ use crate::emulator::world::engine::money::{self};
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::Timeline;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::compute::{Vm, Volume, volume_price};
+use crate::emulator::world::records::compute::{Vm, Volume, volume_price, volume_status};
 use crate::emulator::world::request::call::{self, Call, Reply, message_response};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -42,7 +42,7 @@ impl Handlers for Volume {
         fields.write_field("id", &record.id);
         fields.write_field("name", &volume.name);
         fields.write_field("size", &volume.size);
-        fields.write_field("status", record.shown_status(view.now));
+        fields.write_field("status", volume_status(record, view.now));
         fields.write_field("vm_id", &volume.vm_id);
         fields.write_field("billing_type", volume.billing.as_str());
         fields.number_text("price_per_hour", money::hourly_price(volume.monthly_price()));
@@ -82,7 +82,7 @@ fn read_volume(call: &mut Call<'_>) -> Reply {
 
 fn resize_volume(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Volume>()?;
-    let (id, old, status) = (record.id, record.body.clone(), record.shown_status(call.now));
+    let (id, old, status) = (record.id, record.body.clone(), volume_status(record, call.now));
     let new_size = call.body.required_field("new_size", |field| field.integer(1, MAX_SIZE_GB))?;
     if new_size <= old.size {
         return Err(ErrorResponse::bad_request(format!(
@@ -126,7 +126,7 @@ fn delete_volume(call: &mut Call<'_>) -> Reply {
 
 fn attach_volume(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Volume>()?;
-    let (id, status) = (record.id, record.shown_status(call.now));
+    let (id, status) = (record.id, volume_status(record, call.now));
     let vm = call.body.required_field("vm_id", BodyField::uuid)?;
     let vm_status = call.find_by_id::<Vm>(vm)?.status(call.now);
     if status != "available" {
@@ -150,7 +150,7 @@ fn require_unclaimed(record: &TableRecord<Volume>) -> Result<(), ErrorResponse> 
 fn detach_volume(call: &mut Call<'_>) -> Reply {
     let record = call.find_by_path::<Volume>()?;
     require_unclaimed(record)?;
-    let (id, status) = (record.id, record.shown_status(call.now));
+    let (id, status) = (record.id, volume_status(record, call.now));
     if status != "in_use" {
         return Err(ErrorResponse::conflict(format!("the volume is {status}; it must be in_use")));
     }
@@ -176,7 +176,7 @@ pub(in crate::emulator::world) fn restore_volume(
     let Some(record) = call.world.volumes.get(volume) else {
         return Err(ErrorResponse::conflict("the volume is gone: there is nothing to restore into"));
     };
-    require_stable_volume(record.shown_status(now))?;
+    require_stable_volume(volume_status(record, now))?;
     let timeline = Timeline::new(now, &[(0, "restoring"), (10, "available")]);
     call.update::<Volume>(volume, |record| record.timeline = timeline);
     Ok(())

@@ -8,7 +8,9 @@ use crate::emulator::world::engine::message::ErrorResponse;
 use crate::emulator::world::engine::request_body::{BodyField, RequestBody as Input};
 use crate::emulator::world::engine::table::TableRecord;
 use crate::emulator::world::records::compute::Vpc;
-use crate::emulator::world::records::database::Database;
+use crate::emulator::world::records::database::{
+    Database, owner_password, private_endpoint, public_endpoint,
+};
 use crate::emulator::world::request::call::{Call, Reply, success_response};
 use crate::emulator::world::request::route::{Access, Route};
 use crate::model::schema::Method;
@@ -117,7 +119,7 @@ fn rotate_owner_password(call: &mut Call<'_>) -> Reply {
 
 fn write_credentials(record: &TableRecord<Database>, fields: &mut JsonObjectWriter<'_>) {
     fields.write_field("user", owner_login(&record.body.engine));
-    fields.write_field("password", &record.owner_password());
+    fields.write_field("password", &owner_password(record));
 }
 
 /// Returns the name of the login that every database of an engine has from the start.
@@ -134,10 +136,9 @@ fn read_connection(call: &mut Call<'_>) -> Reply {
     Ok(success_response(200, "", |fields| {
         fields.write_object("data", |fields| {
             fields.write_object("private", |fields| {
-                write_endpoint(record, record.private_endpoint(), fields);
+                write_endpoint(record, private_endpoint(record), fields);
             });
-            fields
-                .write_object("public", |fields| write_endpoint(record, record.public_endpoint(), fields));
+            fields.write_object("public", |fields| write_endpoint(record, public_endpoint(record), fields));
             write_credentials(record, fields);
             fields.write_field("database", "defaultdb");
         });
@@ -156,7 +157,7 @@ fn write_endpoint(
         engine => engine,
     };
     let uri = at.as_ref().map(|(host, port)| {
-        let (user, password) = (owner_login(&record.body.engine), record.owner_password());
+        let (user, password) = (owner_login(&record.body.engine), owner_password(record));
         format!("{scheme}://{user}:{password}@{host}:{port}/defaultdb")
     });
     let (host, port) = at.unwrap_or_default();

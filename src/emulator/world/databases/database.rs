@@ -12,7 +12,9 @@ use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::request_body::BodyField;
 use crate::emulator::world::engine::status_timeline::time_after;
 use crate::emulator::world::engine::table::TableRecord;
-use crate::emulator::world::records::database::Database;
+use crate::emulator::world::records::database::{
+    Database, database_short_id, private_endpoint, public_endpoint,
+};
 use crate::emulator::world::request::call::{Call, Reply};
 use crate::emulator::world::request::handlers::{Handlers, RenderContext};
 use crate::emulator::world::request::route::{Access, Route};
@@ -36,7 +38,7 @@ impl Handlers for Database {
     fn show(record: &TableRecord<Self>, view: RenderContext<'_>, fields: &mut JsonObjectWriter<'_>) {
         let database = &record.body;
         fields.write_field("id", &record.id);
-        fields.write_field("database_id", &record.short_id());
+        fields.write_field("database_id", &database_short_id(record));
         fields.write_field("project_id", &record.project);
         fields.write_field("name", &database.name);
         fields.write_field("engine", &database.engine);
@@ -68,11 +70,11 @@ impl Handlers for Database {
 
 fn show_endpoints(record: &TableRecord<Database>, fields: &mut JsonObjectWriter<'_>) {
     let database = &record.body;
-    let (host, port) = record.private_endpoint().unwrap_or_default();
+    let (host, port) = private_endpoint(record).unwrap_or_default();
     fields.write_field("vpc_id", &text_or_empty(database.vpc_id));
     fields.write_field("connection_host", &host);
     fields.write_field("connection_port", &port);
-    let (host, port) = record.public_endpoint().unwrap_or_default();
+    let (host, port) = public_endpoint(record).unwrap_or_default();
     fields.write_field("public_access", &database.public_access);
     fields.write_field("public_port", &port);
     fields.write_field("public_dns_hostname", &host);

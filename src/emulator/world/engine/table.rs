@@ -9,8 +9,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use uuid::Uuid;
 
-use super::age_order::AgeOrder;
+use super::age_order::{AgeKey, AgeOrder};
 use super::billing::Charge;
+use super::child_index::ChildIndex;
 use super::status_timeline::Timeline;
 use crate::emulator::world::Time;
 
@@ -31,6 +32,11 @@ impl<T> TableRecord<T> {
     /// Returns the status at a time; `mutate` can replace it.
     pub(in crate::emulator::world) fn status(&self, now: Time) -> &str {
         self.timeline.status(now)
+    }
+
+    /// Returns the record's sort key among records of its kind.
+    pub(in crate::emulator::world) fn age_key(&self) -> AgeKey {
+        (self.created_at, self.id)
     }
 }
 
@@ -137,7 +143,7 @@ impl<T: RecordKind> Table<T> {
         let mut queue = BinaryHeap::new();
         let mut rest: Vec<_> =
             projects.iter().map(|project| self.page(Some(*project), 0, usize::MAX)).collect();
-        let place = |index: usize, record: &'_ TableRecord<T>| ((record.created_at, record.id), index);
+        let place = |index: usize, record: &'_ TableRecord<T>| (record.age_key(), index);
         for (index, records) in rest.iter_mut().enumerate() {
             queue.extend(records.next().map(|record| place(index, record)));
         }
@@ -187,7 +193,7 @@ impl<T: RecordKind> Table<T> {
     }
 
     pub(in crate::emulator::world) fn insert(&mut self, record: TableRecord<T>) {
-        let place = (record.created_at, record.id);
+        let place = record.age_key();
         self.order.insert(place);
         if let Some(project) = record.project {
             self.by_project.entry(project).or_default().insert(place);
@@ -224,7 +230,7 @@ impl<T: RecordKind> Table<T> {
 
     pub(in crate::emulator::world) fn remove(&mut self, id: Uuid) -> Option<TableRecord<T>> {
         let record = self.records.remove(&id)?;
-        let place = (record.created_at, record.id);
+        let place = record.age_key();
         self.order.remove(place);
         if let Some(project) = record.project
             && let Some(order) = self.by_project.get_mut(&project)
@@ -256,6 +262,43 @@ impl<T: RecordKind> Table<T> {
     pub(in crate::emulator::world) fn mark_superseded(&mut self, earlier: &Self) {
         self.dirty.extend(earlier.records.keys().chain(&earlier.dirty));
         self.touch_all();
+    }
+}
+
+/// A kind whose records each belong to a record of another kind.
+pub(in crate::emulator::world) trait ChildKind: RecordKind {
+    fn children(table: &Table<Self>) -> &ChildIndex;
+}
+
+impl<T: ChildKind> Table<T> {
+    /// Returns a parent's children, youngest first.
+    pub(in crate::emulator::world) fn children_of(
+        &self,
+        parent: Uuid,
+    ) -> impl Iterator<Item = &TableRecord<T>> {
+        T::children(self).child_ids(parent).rev().filter_map(|id| self.get(id))
+    }
+
+    /// Removes all children of a parent.
+    pub(in crate::emulator::world) fn remove_all(&mut self, parent: Uuid) {
+        let ids: Vec<_> = T::children(self).child_ids(parent).collect();
+        for id in ids {
+            self.remove(id);
+        }
+    }
+
+    /// Removes a parent's oldest children, except for the youngest `keep` and those for which `stays` holds.
+    pub(in crate::emulator::world) fn prune(
+        &mut self,
+        parent: Uuid,
+        keep: usize,
+        stays: impl Fn(&TableRecord<T>) -> bool,
+    ) {
+        let older = self.children_of(parent).skip(keep).filter(|record| !stays(record));
+        let ids: Vec<_> = older.map(|record| record.id).collect();
+        for id in ids {
+            self.remove(id);
+        }
     }
 }
 

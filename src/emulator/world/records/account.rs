@@ -62,10 +62,8 @@ pub(in crate::emulator::world) struct Invitation {
     pub(in crate::emulator::world) role_id: Uuid,
 }
 
-impl TableRecord<Invitation> {
-    pub(in crate::emulator::world) fn is_accepted(&self) -> bool {
-        self.status(Time::MAX) == "accepted"
-    }
+pub(in crate::emulator::world) fn is_invitation_accepted(record: &TableRecord<Invitation>) -> bool {
+    record.status(Time::MAX) == "accepted"
 }
 
 /// Index of the invitations by lower-case email address, of the accepted ones by age, and
@@ -88,7 +86,7 @@ impl RecordKind for Invitation {
         let same = index.emails.entry(record.body.email.to_lowercase()).or_default();
         if present {
             same.insert(place);
-            if record.is_accepted() {
+            if is_invitation_accepted(record) {
                 index.accepted.insert(place);
             }
             return;

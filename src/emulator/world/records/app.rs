@@ -11,10 +11,10 @@ use crate::emulator::world::Time;
 use crate::emulator::world::engine::app_sizes::find_size;
 use crate::emulator::world::engine::billing::{Billing, Charge};
 use crate::emulator::world::engine::catalog::HOST_DOMAIN;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
+use crate::emulator::world::engine::child_index::ChildIndex;
 use crate::emulator::world::engine::cron::CronSchedule;
 use crate::emulator::world::engine::monthly_meter::MonthMeter;
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::table::{ChildKind, RecordKind, Table, TableRecord};
 
 /// Limit on the instances counted, even if `mutate` set a larger number.
 pub(in crate::emulator::world) const MAX_REPLICAS: i64 = 1_000;
@@ -121,57 +121,55 @@ impl App {
     }
 }
 
-impl TableRecord<App> {
-    /// Returns the short id, which is part of host names.
-    pub(in crate::emulator::world) fn short_id(&self) -> String {
-        seeded_rng::derive_text(self.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
-    }
+/// Returns the short id, which is part of host names.
+pub(in crate::emulator::world) fn app_short_id(record: &TableRecord<App>) -> String {
+    seeded_rng::derive_text(record.id, 2, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+}
 
-    /// Returns the host name that custom domains point to.
-    pub(in crate::emulator::world) fn host_name(&self) -> String {
-        format!("{}.apps.{HOST_DOMAIN}", self.short_id())
-    }
+/// Returns the host name that custom domains point to.
+pub(in crate::emulator::world) fn app_host_name(record: &TableRecord<App>) -> String {
+    format!("{}.apps.{HOST_DOMAIN}", app_short_id(record))
+}
 
-    pub(in crate::emulator::world) fn url(&self) -> String {
-        match self.body.kind {
-            AppType::Web => format!("https://{}", self.host_name()),
-            AppType::Private => {
-                let port = self.body.port.unwrap_or_default();
-                format!("http://{}.private.apps.{HOST_DOMAIN}:{port}", self.short_id())
-            }
-            _ => String::new(),
+pub(in crate::emulator::world) fn app_url(record: &TableRecord<App>) -> String {
+    match record.body.kind {
+        AppType::Web => format!("https://{}", app_host_name(record)),
+        AppType::Private => {
+            let port = record.body.port.unwrap_or_default();
+            format!("http://{}.private.apps.{HOST_DOMAIN}:{port}", app_short_id(record))
         }
+        _ => String::new(),
     }
+}
 
-    /// Returns whether the app runs, or will once it has started.
-    pub(in crate::emulator::world) fn is_up(&self) -> bool {
-        self.timeline.final_status() == "live"
-    }
+/// Returns whether the app runs, or will once it has started.
+pub(in crate::emulator::world) fn is_app_up(record: &TableRecord<App>) -> bool {
+    record.timeline.final_status() == "live"
+}
 
-    /// Returns the number of instances that are billed by the hour, and their hourly rate.
-    pub(in crate::emulator::world) fn metered_usage(&self) -> (Decimal, Decimal) {
-        let running = if self.is_up() { self.body.replica_count() } else { 0 };
-        let charge = App::charge(self).filter(|charge| charge.paid_until.is_none());
-        (Decimal::from(running), charge.map_or(Decimal::ZERO, Charge::hourly_price))
-    }
+/// Returns the number of instances that are billed by the hour, and their hourly rate.
+fn metered_usage(record: &TableRecord<App>) -> (Decimal, Decimal) {
+    let running = if is_app_up(record) { record.body.replica_count() } else { 0 };
+    let charge = App::charge(record).filter(|charge| charge.paid_until.is_none());
+    (Decimal::from(running), charge.map_or(Decimal::ZERO, Charge::hourly_price))
+}
 
-    /// Replaces the app's settings, and keeps its recorded use.
-    pub(in crate::emulator::world) fn replace_body(&mut self, new: App) {
-        self.body = App { used: self.body.used, spent: self.body.spent, ..new };
-    }
+/// Replaces the app's settings, and keeps its recorded use.
+pub(in crate::emulator::world) fn replace_app_body(record: &mut TableRecord<App>, new: App) {
+    record.body = App { used: record.body.used, spent: record.body.spent, ..new };
+}
 
-    /// Updates the recorded use up to a time. Call it before each change that affects the use.
-    pub(in crate::emulator::world) fn update_meters(&mut self, now: Time) {
-        let (instances, rate) = self.metered_usage();
-        self.body.used.run(now, instances);
-        self.body.spent.run(now, rate);
-    }
+/// Updates the recorded use up to a time. Call it before each change that affects the use.
+pub(in crate::emulator::world) fn update_app_meters(record: &mut TableRecord<App>, now: Time) {
+    let (instances, rate) = metered_usage(record);
+    record.body.used.run(now, instances);
+    record.body.spent.run(now, rate);
+}
 
-    /// Computes the schedule's next run after a time.
-    pub(in crate::emulator::world) fn schedule_next_run(&mut self, after: Time) {
-        let schedule = self.body.schedule().filter(|_| self.is_up());
-        self.body.next_run_at = schedule.and_then(|cron| cron.next(after));
-    }
+/// Computes the schedule's next run after a time.
+pub(in crate::emulator::world) fn schedule_next_run(record: &mut TableRecord<App>, after: Time) {
+    let schedule = record.body.schedule().filter(|_| is_app_up(record));
+    record.body.next_run_at = schedule.and_then(|cron| cron.next(after));
 }
 
 /// Index of the apps by name and short id.
@@ -203,10 +201,10 @@ impl RecordKind for App {
         let key = (record.project, record.body.name.clone());
         if present {
             index.names.entry(key).or_default().insert(record.id);
-            index.short.insert(record.short_id(), record.id);
+            index.short.insert(app_short_id(record), record.id);
             return;
         }
-        index.short.remove(&record.short_id());
+        index.short.remove(&app_short_id(record));
         if let Some(same) = index.names.get_mut(&key) {
             same.remove(&record.id);
             if same.is_empty() {
@@ -217,7 +215,7 @@ impl RecordKind for App {
 
     fn charge(record: &TableRecord<Self>) -> Option<Charge> {
         let leaving = record.timeline.gone_at().is_some();
-        let paid = record.is_up() || record.body.billing != Billing::Payg;
+        let paid = is_app_up(record) || record.body.billing != Billing::Payg;
         (paid && !leaving).then(|| record.body.billing.charge(record.body.monthly_price()))
     }
 
@@ -226,7 +224,7 @@ impl RecordKind for App {
     }
 
     fn settle(record: &mut TableRecord<Self>, now: Time) {
-        record.update_meters(now);
+        update_app_meters(record, now);
     }
 
     fn next(record: &TableRecord<Self>) -> Option<Time> {
@@ -260,7 +258,7 @@ impl RecordKind for SourceUpload {
     type Index = ChildIndex;
 
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.owner, record, present);
+        index.index_child(record.body.owner, record.age_key(), present);
     }
 }
 

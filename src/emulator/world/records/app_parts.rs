@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::app::StoredArchive;
 use crate::emulator::world::Time;
-use crate::emulator::world::engine::child_index::{ChildIndex, ChildKind};
-use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
+use crate::emulator::world::engine::child_index::ChildIndex;
+use crate::emulator::world::engine::table::{ChildKind, RecordKind, Table, TableRecord};
 
 /// An app's login to a database ("App platform": database links). Its password follows from the id and `rotations`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ impl RecordKind for AppLink {
     type Index = AppLinkIndex;
 
     fn index(index: &mut AppLinkIndex, record: &TableRecord<Self>, present: bool) {
-        index.children.index_record(record.body.service_id, record, present);
+        index.children.index_child(record.body.service_id, record.age_key(), present);
         let key = (record.body.database_id, record.body.service_id, record.id);
         if present {
             index.databases.insert(key);
@@ -77,7 +77,7 @@ impl RecordKind for Deployment {
     type Index = ChildIndex;
 
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
+        index.index_child(record.body.service_id, record.age_key(), present);
     }
 }
 
@@ -108,7 +108,7 @@ impl RecordKind for AppDomain {
     type Index = AppDomainIndex;
 
     fn index(index: &mut AppDomainIndex, record: &TableRecord<Self>, present: bool) {
-        index.children.index_record(record.body.service_id, record, present);
+        index.children.index_child(record.body.service_id, record.age_key(), present);
         let name = record.body.domain.to_ascii_lowercase();
         if present {
             index.names.insert(name, record.id);
@@ -141,7 +141,7 @@ impl RecordKind for AppEvent {
     type Index = ChildIndex;
 
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
+        index.index_child(record.body.service_id, record.age_key(), present);
     }
 }
 
@@ -217,7 +217,7 @@ impl RecordKind for JobRun {
     type Index = ChildIndex;
 
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
+        index.index_child(record.body.service_id, record.age_key(), present);
     }
 }
 
@@ -243,7 +243,7 @@ impl RecordKind for Preview {
     type Index = ChildIndex;
 
     fn index(index: &mut ChildIndex, record: &TableRecord<Self>, present: bool) {
-        index.index_record(record.body.service_id, record, present);
+        index.index_child(record.body.service_id, record.age_key(), present);
     }
 }
 

@@ -59,17 +59,18 @@ impl Cluster {
     }
 }
 
-impl TableRecord<Cluster> {
-    /// Returns the short id, which is part of host names.
-    pub(in crate::emulator::world) fn short_id(&self) -> String {
-        seeded_rng::derive_text(self.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
-    }
+/// Returns the short id, which is part of host names.
+pub(in crate::emulator::world) fn cluster_short_id(record: &TableRecord<Cluster>) -> String {
+    seeded_rng::derive_text(record.id, 3, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+}
 
-    /// Returns the URL of the cluster's API server, once it is available.
-    pub(in crate::emulator::world) fn endpoint(&self, now: Time) -> Option<String> {
-        let up = !matches!(self.status(now), "pending" | "provisioning" | "failed");
-        up.then(|| format!("https://{}.k8s.{HOST_DOMAIN}:6443", self.short_id()))
-    }
+/// Returns the URL of the cluster's API server, once it is available.
+pub(in crate::emulator::world) fn cluster_endpoint(
+    record: &TableRecord<Cluster>,
+    now: Time,
+) -> Option<String> {
+    let up = !matches!(record.status(now), "pending" | "provisioning" | "failed");
+    up.then(|| format!("https://{}.k8s.{HOST_DOMAIN}:6443", cluster_short_id(record)))
 }
 
 /// Index of the clusters by name, short id and network.
@@ -101,7 +102,7 @@ impl RecordKind for Cluster {
         let network = record.body.vpc_id.map(|vpc| (vpc, record.id));
         if present {
             index.names.entry(key).or_default().insert(record.id);
-            index.short.insert(record.short_id(), record.id);
+            index.short.insert(cluster_short_id(record), record.id);
             index.networks.extend(network);
             return;
         }
@@ -111,7 +112,7 @@ impl RecordKind for Cluster {
                 index.names.remove(&key);
             }
         }
-        index.short.remove(&record.short_id());
+        index.short.remove(&cluster_short_id(record));
         network.map(|network| index.networks.remove(&network));
     }
 
@@ -124,7 +125,7 @@ impl RecordKind for Cluster {
         let gone = record.timeline.gone_at();
         gone.or_else(|| {
             let upgraded = record.body.upgrade.as_ref().map(|upgrade| upgrade.done_at);
-            [upgraded, record.claims_due(), record.upgrade_due()].into_iter().flatten().min()
+            [upgraded, claims_due_time(record), next_upgrade_time(record)].into_iter().flatten().min()
         })
     }
 }
@@ -331,19 +332,17 @@ impl Cluster {
     }
 }
 
-impl TableRecord<Cluster> {
-    /// Returns the time of the next automatic upgrade, if the cluster does not change before.
-    pub(in crate::emulator::world) fn upgrade_due(&self) -> Option<Time> {
-        let cluster = &self.body;
-        if cluster.upgrade.is_some() {
-            return None;
-        }
-        cluster.target()?;
-        let times = [Some(self.updated_at), self.timeline.settles_at(), cluster.window_used];
-        let open = times.into_iter().flatten().max().map(|time| cluster.window().open_from(time));
-        // The end of time means that no window follows.
-        open.filter(|time| *time < Time::MAX)
+/// Returns the time of the next automatic upgrade, if the cluster does not change before.
+pub(in crate::emulator::world) fn next_upgrade_time(record: &TableRecord<Cluster>) -> Option<Time> {
+    let cluster = &record.body;
+    if cluster.upgrade.is_some() {
+        return None;
     }
+    cluster.target()?;
+    let times = [Some(record.updated_at), record.timeline.settles_at(), cluster.window_used];
+    let open = times.into_iter().flatten().max().map(|time| cluster.window().open_from(time));
+    // The end of time means that no window follows.
+    open.filter(|time| *time < Time::MAX)
 }
 
 /// Requested size of a claim: 10 GB to 10 TB.
@@ -373,15 +372,13 @@ pub(in crate::emulator::world) struct BoundClaim {
     pub(in crate::emulator::world) size: ClaimSize,
 }
 
-impl TableRecord<Cluster> {
-    /// Returns when the claims are to be bound or resized; `None` if all are up to date.
-    pub(in crate::emulator::world) fn claims_due(&self) -> Option<Time> {
-        let (claims, bound) = (&self.body.claims, &self.body.bound);
-        let has =
-            |(name, size): (&String, &ClaimSize)| bound.get(name).is_some_and(|bound| bound.size == *size);
-        let settled = claims.len() == bound.len() && claims.iter().all(has);
-        (!settled).then(|| self.timeline.settles_at().unwrap_or_default().max(self.updated_at))
-    }
+/// Returns when the claims are to be bound or resized; `None` if all are up to date.
+pub(in crate::emulator::world) fn claims_due_time(record: &TableRecord<Cluster>) -> Option<Time> {
+    let (claims, bound) = (&record.body.claims, &record.body.bound);
+    let has =
+        |(name, size): (&String, &ClaimSize)| bound.get(name).is_some_and(|bound| bound.size == *size);
+    let settled = claims.len() == bound.len() && claims.iter().all(has);
+    (!settled).then(|| record.timeline.settles_at().unwrap_or_default().max(record.updated_at))
 }
 
 #[cfg(test)]

@@ -360,13 +360,11 @@ pub(in crate::emulator::world) fn volume_price(size: i64) -> Decimal {
     from_cents(VOLUME_GB) * Decimal::from(size)
 }
 
-impl TableRecord<Volume> {
-    /// Returns the status to show: `in_use` for an available volume that is attached.
-    pub(in crate::emulator::world) fn shown_status(&self, now: Time) -> &str {
-        match self.status(now) {
-            "available" if self.body.vm_id.is_some() || self.body.cluster_id.is_some() => "in_use",
-            status => status,
-        }
+/// Returns the status to show: `in_use` for an available volume that is attached.
+pub(in crate::emulator::world) fn volume_status(record: &TableRecord<Volume>, now: Time) -> &str {
+    match record.status(now) {
+        "available" if record.body.vm_id.is_some() || record.body.cluster_id.is_some() => "in_use",
+        status => status,
     }
 }
 

@@ -90,29 +90,29 @@ impl Database {
     }
 }
 
-impl TableRecord<Database> {
-    /// Returns the short id, which is part of host names.
-    pub(in crate::emulator::world) fn short_id(&self) -> String {
-        seeded_rng::derive_text(self.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
-    }
+/// Returns the short id, which is part of host names.
+pub(in crate::emulator::world) fn database_short_id(record: &TableRecord<Database>) -> String {
+    seeded_rng::derive_text(record.id, 1, b"abcdefghijklmnopqrstuvwxyz0123456789", 8)
+}
 
-    /// Returns the owner's password.
-    pub(in crate::emulator::world) fn owner_password(&self) -> String {
-        user_password(self.id, "", self.body.rotations)
-    }
+/// Returns the owner's password.
+pub(in crate::emulator::world) fn owner_password(record: &TableRecord<Database>) -> String {
+    user_password(record.id, "", record.body.rotations)
+}
 
-    /// Returns host name and port of the private endpoint, if the database is in a network.
-    pub(in crate::emulator::world) fn private_endpoint(&self) -> Option<(String, u16)> {
-        self.body.vpc_id?;
-        let port = self.body.catalog_engine()?.ports.first()?;
-        Some((format!("{}.db.{HOST_DOMAIN}", self.short_id()), *port))
-    }
+/// Returns host name and port of the private endpoint, if the database is in a network.
+pub(in crate::emulator::world) fn private_endpoint(
+    record: &TableRecord<Database>,
+) -> Option<(String, u16)> {
+    record.body.vpc_id?;
+    let port = record.body.catalog_engine()?.ports.first()?;
+    Some((format!("{}.db.{HOST_DOMAIN}", database_short_id(record)), *port))
+}
 
-    /// Returns host name and port of the public endpoint, if it is enabled.
-    pub(in crate::emulator::world) fn public_endpoint(&self) -> Option<(String, u16)> {
-        let port = self.body.public_port.filter(|_| self.body.public_access)?;
-        Some((format!("{}.public.db.{HOST_DOMAIN}", self.short_id()), port))
-    }
+/// Returns host name and port of the public endpoint, if it is enabled.
+pub(in crate::emulator::world) fn public_endpoint(record: &TableRecord<Database>) -> Option<(String, u16)> {
+    let port = record.body.public_port.filter(|_| record.body.public_access)?;
+    Some((format!("{}.public.db.{HOST_DOMAIN}", database_short_id(record)), port))
 }
 
 /// Index of the databases by name, short id, network and public port.
@@ -163,7 +163,7 @@ impl RecordKind for Database {
         let names = index.names.entry((record.project, database.name.clone())).or_default();
         if present {
             names.insert(record.id);
-            index.short.insert(record.short_id(), record.id);
+            index.short.insert(database_short_id(record), record.id);
             index.networks.extend(database.vpc_id.map(|vpc| (vpc, record.id)));
             index.ports.extend(database.public_port.map(|port| (port, database.port_count())));
             return;
@@ -172,7 +172,7 @@ impl RecordKind for Database {
         if names.is_empty() {
             index.names.remove(&(record.project, database.name.clone()));
         }
-        index.short.remove(&record.short_id());
+        index.short.remove(&database_short_id(record));
         database.vpc_id.map(|vpc| index.networks.remove(&(vpc, record.id)));
         database.public_port.map(|port| index.ports.remove(&port));
     }
