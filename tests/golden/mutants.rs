@@ -59,8 +59,8 @@ impl<'a> Mutator<'a> {
         self.walk(self.root, document, &Location::default(), &mut edits);
         edits.retain(|edit| self.seen.insert(edit.rule.clone()));
         let mutant = |edit: Edit| {
-            let pointer: String =
-                edit.path.iter().map(|key| format!("/{}", key.replace('/', "~1"))).collect();
+            let keys: Vec<String> = edit.path.iter().map(|key| key.replace('/', "~1")).collect();
+            let pointer = if keys.is_empty() { String::new() } else { format!("/{}", keys.join("/")) };
             let mut document = document.clone();
             *document.pointer_mut(&pointer).unwrap() = edit.value;
             Mutant { rule: edit.rule, document }
@@ -157,7 +157,8 @@ fn wrong_values(schema: &Value) -> Vec<Value> {
             ("array", json!([])),
             ("object", json!({})),
         ] {
-            if !types.contains(&of) && !(of == "integer" && types.contains(&"number")) {
+            let is_number = of == "integer" && types.contains(&"number");
+            if !types.contains(&of) && !is_number {
                 wrong.push(value);
             }
         }
