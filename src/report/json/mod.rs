@@ -22,12 +22,12 @@ pub use self::import::{adoption_document, takeover_document};
 pub use self::ledger_check::{check_document, repair_document};
 #[cfg(test)]
 pub(crate) use self::plan::apply_events::ApplyStreamLine;
-pub use self::plan::document::{
-    PlanDocument, PlanDocumentOptions, plan_to, render_plan_document, step_requests,
-};
+pub use self::plan::change_entry::PlanDocumentOptions;
+pub use self::plan::document::{PlanDocument, plan_to, render_plan_document};
 #[cfg(test)]
 pub(crate) use self::plan::events::PlanStreamLine;
 pub use self::plan::events::plan_events;
+pub use self::plan::step_entry::step_requests;
 pub use self::writer::{SCHEMA_VERSION, SchemaVersion, fold_lines, result_document, to_compact, to_pretty};
 pub use crate::report::json_value::JsonValue;
 pub use diagnostics::{DiagnosticsDocument, diagnostics_document};

@@ -10,29 +10,20 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
+use super::change_entry::{ChangeEntry, PlanDocumentOptions};
 use super::run::RunOutcomeEntry;
+use super::step_entry::{CriticalPathEntry, StepEntry};
 use crate::model::address::{Address, Name};
-use crate::model::schema::{Effect, Endpoint, Registry};
+use crate::model::schema::Registry;
 use crate::model::source::SourceLocation;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    Action, AttributeChange, Cause, Change, ChangeCost, Drift, DriftClass, NoteCode, Plan, PlanNote,
-    PolicyResult, PolicyStatus,
+    Action, Change, Drift, DriftClass, NoteCode, Plan, PlanNote, PolicyResult, PolicyStatus,
 };
-use crate::plan::model::step::{Operation, Step};
+use crate::plan::model::step::Step;
 use crate::report::json::writer::{SCHEMA_VERSION, SchemaVersion, pretty_to, to_pretty};
 use crate::report::json_value::{JsonDecimal, JsonValue};
-use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
-
-/// Optional parts of a plan's document.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct PlanDocumentOptions<'a> {
-    /// Whether to include source locations, and facts of this run only.
-    pub details: bool,
-    /// The result of the apply; `None` for a plan that was not applied.
-    pub ran: Option<&'a RunReport<'a>>,
-}
 
 /// Returns the document of a plan.
 #[must_use]
@@ -247,145 +238,6 @@ impl Serialize for ChangeEntries<'_> {
     }
 }
 
-/// The planned change of a resource.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub(in crate::report::json) struct ChangeEntry<'a> {
-    /// Address of the resource.
-    address: &'a Address,
-    /// Kind of the resource.
-    kind: &'a Name,
-    /// Id of the live object; null if there is none.
-    id: Option<&'a Name>,
-    /// The previous address of a resource that moves.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    was: Option<&'a Address>,
-    /// The planned action.
-    action: Action,
-    /// For a replacement, whether the new object is created before the old one is deleted.
-    create_first: Option<bool>,
-    /// Why the resource changes.
-    cause: Cause,
-    /// The reason as a sentence.
-    reason: Option<&'a str>,
-    /// Attributes that change.
-    attributes: Vec<AttributeEntry<'a>>,
-    /// Consequences of the change.
-    effects: Vec<EffectEntry<'a>>,
-    cost: ChangeCostEntry,
-    /// Resources that the change affects.
-    hits: &'a [Address],
-    /// Numbers of its steps in `order`.
-    steps: &'a [usize],
-    /// Usual duration in seconds.
-    seconds: u32,
-    /// Location of its block. Only with details.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a SourceLocation>,
-}
-
-impl<'a> ChangeEntry<'a> {
-    pub(in crate::report::json) fn from_change(
-        change: &'a Change,
-        options: PlanDocumentOptions<'_>,
-    ) -> Self {
-        Self {
-            address: &change.address,
-            kind: &change.kind,
-            id: change.id.as_ref(),
-            was: change.was.as_ref().map(|was| &was.address),
-            action: change.action,
-            create_first: change.create_first,
-            cause: change.cause,
-            reason: change.reason.as_deref(),
-            attributes: change
-                .attributes
-                .iter()
-                .map(|a| AttributeEntry::from_attribute(a, options))
-                .collect(),
-            effects: change.effects.iter().map(|e| EffectEntry { code: e.code, text: &e.text }).collect(),
-            cost: ChangeCostEntry::from_cost(&change.cost),
-            hits: &change.hits,
-            steps: &change.steps,
-            seconds: change.seconds,
-            source: change.source.as_ref().filter(|_| options.details),
-        }
-    }
-}
-
-/// An attribute that changes.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct AttributeEntry<'a> {
-    /// The attribute, or a part of one.
-    path: &'a Name,
-    /// The live value; null if it is not set.
-    before: JsonValue<'a>,
-    /// The planned value; null resets it to the default of the service.
-    after: JsonValue<'a>,
-    /// Resources that the planned value waits for.
-    unknown: Vec<Address>,
-    /// Whether the value is a secret or contains one.
-    secret: bool,
-    /// Whether the object is replaced because of this attribute.
-    forces_replacement: bool,
-    /// Why the attribute changes.
-    cause: Cause,
-    /// The last applied value, if it differs from both.
-    last_applied: Option<JsonValue<'a>>,
-    /// What determined the value besides the place where it is declared.
-    set_by: Option<&'a Name>,
-    /// Location of its declaration. Only with details.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<&'a SourceLocation>,
-}
-
-impl<'a> AttributeEntry<'a> {
-    fn from_attribute(attribute: &'a AttributeChange, options: PlanDocumentOptions<'_>) -> Self {
-        Self {
-            path: &attribute.path,
-            before: JsonValue(&attribute.before),
-            after: JsonValue(&attribute.after),
-            unknown: attribute.after.waits_for(),
-            secret: attribute.before.is_secret() || attribute.after.is_secret(),
-            forces_replacement: attribute.forces_replacement,
-            cause: attribute.cause,
-            last_applied: attribute.last_applied.as_ref().map(JsonValue),
-            set_by: attribute.set_by.as_ref(),
-            source: attribute.source.as_ref().filter(|_| options.details),
-        }
-    }
-}
-
-/// A consequence of a change.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct EffectEntry<'a> {
-    /// Stable code of the consequence.
-    code: Effect,
-    /// The consequence as a sentence.
-    text: &'a str,
-}
-
-/// Monthly cost of a resource.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct ChangeCostEntry {
-    /// Dollars a month before the change; null if no price is known.
-    monthly_before: Option<JsonDecimal>,
-    /// Dollars a month after the change; null if no price is known.
-    monthly_after: Option<JsonDecimal>,
-}
-
-impl ChangeCostEntry {
-    fn from_cost(cost: &ChangeCost) -> Self {
-        Self {
-            monthly_before: cost.monthly_before.map(JsonDecimal),
-            monthly_after: cost.monthly_after.map(JsonDecimal),
-        }
-    }
-}
-
 /// A difference between the last apply and a live object.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
@@ -593,91 +445,6 @@ impl Serialize for StepEntries<'_> {
     }
 }
 
-/// A step of the apply.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub(in crate::report::json) struct StepEntry<'a> {
-    /// Number of the step.
-    step: usize,
-    /// Address of the resource.
-    address: &'a Address,
-    /// What the step does with the object.
-    operation: OperationKind,
-    /// The first request, as `METHOD path`; ids are filled in when it is sent.
-    request: Option<String>,
-    /// Further requests, as `METHOD path`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    then: Vec<String>,
-    /// Numbers of the steps that must succeed before.
-    after: &'a [usize],
-    /// Usual duration in seconds.
-    seconds: u32,
-}
-
-/// What a step does with an object.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-enum OperationKind {
-    /// It creates the object.
-    Create,
-    /// It changes the object in place.
-    Update,
-    /// It deletes the object.
-    Delete,
-}
-
-impl OperationKind {
-    const fn from_operation(operation: &Operation) -> Self {
-        match operation {
-            Operation::Create { .. } => Self::Create,
-            Operation::Update { .. } => Self::Update,
-            Operation::Delete { .. } => Self::Delete,
-        }
-    }
-}
-
-impl<'a> StepEntry<'a> {
-    pub(in crate::report::json) fn from_step(number: usize, step: &'a Step, registry: Registry) -> Self {
-        let mut requests = step_requests(step, registry).into_iter();
-        Self {
-            step: number,
-            address: &step.address,
-            operation: OperationKind::from_operation(&step.operation),
-            request: requests.next(),
-            then: requests.collect(),
-            after: &step.after,
-            seconds: step.seconds,
-        }
-    }
-}
-
-/// Returns the requests that a step sends, such as `POST /api/v1/…`, in order.
-#[must_use]
-pub fn step_requests(step: &Step, registry: Registry) -> Vec<String> {
-    let Some(kind) = registry.kind(&step.kind) else { return Vec::new() };
-    let text = |endpoint: Endpoint| format!("{} {}", endpoint.method, endpoint.path);
-    match &step.operation {
-        Operation::Create { .. } => vec![text(kind.api.create)],
-        Operation::Delete { .. } => vec![text(kind.api.delete)],
-        Operation::Update { calls, .. } => calls
-            .iter()
-            .filter_map(|planned| kind.call(&planned.call))
-            .map(|call| text(call.endpoint))
-            .collect(),
-    }
-}
-
-/// The longest chain of steps.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(in crate::report::json) struct CriticalPathEntry<'a> {
-    /// Numbers of its steps, first to last.
-    steps: &'a [usize],
-    /// Usual duration of all its steps, in seconds.
-    seconds: u32,
-}
-
 /// Requests for reading the live objects.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -686,12 +453,6 @@ pub(in crate::report::json) struct RequestStats {
     sent: u32,
     /// Number of these that read a page of a list.
     pages: u32,
-}
-
-impl<'a> CriticalPathEntry<'a> {
-    pub(in crate::report::json) fn from_critical_path(plan: &'a Plan) -> Self {
-        Self { steps: &plan.critical_path.steps, seconds: plan.critical_path.seconds }
-    }
 }
 
 impl RequestStats {

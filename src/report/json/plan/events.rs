@@ -6,10 +6,12 @@ use std::io;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::change_entry::{ChangeEntry, PlanDocumentOptions};
 use super::document::{
-    BlockerEntry, ChangeEntry, CostEntry, CriticalPathEntry, DriftEntry, NoteEntry, PlanDocumentOptions,
-    PlanHeader, PlanSummary, PolicyResultEntry, RequestStats, StepEntry,
+    BlockerEntry, CostEntry, DriftEntry, NoteEntry, PlanHeader, PlanSummary, PolicyResultEntry,
+    RequestStats,
 };
+use super::step_entry::{CriticalPathEntry, StepEntry};
 use crate::model::schema::Registry;
 use crate::plan::model::change::Plan;
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! JSON of plans and applies: the document, and the event stream.
 
 pub mod apply_events;
+pub(super) mod change_entry;
 pub(super) mod document;
 pub(super) mod events;
 pub(super) mod run;
+pub(super) mod step_entry;
