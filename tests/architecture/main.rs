@@ -51,7 +51,6 @@ const FIGURES: &[(&str, Figures)] = &[
     ("config", figures(0, 0, 1)),
     ("ledger", figures(0, 0, 1)),
     ("model", figures(0, 0, 3)),
-    ("report", figures(0, 0, 1)),
 ];
 
 /// Folders whose modules are one recursion over types that contain each other, with the reason. They do not count as a
