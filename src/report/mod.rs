@@ -4,6 +4,7 @@
 pub mod diagnostics;
 pub mod json;
 mod json_value;
+mod json_writer;
 pub mod live;
 mod move_groups;
 pub mod review;

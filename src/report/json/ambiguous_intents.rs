@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
 /// One ambiguous intent, or one request that is watched for late effects.
 #[derive(Debug, Serialize)]

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Sources, Span};
 use crate::report::diagnostics::sort_by_location;
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
 /// The document of `stead validate --output json`.
 #[derive(Serialize)]

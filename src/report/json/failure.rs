@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::diagnostics::{self, DiagnosticEntry};
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_compact, to_pretty};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_compact, to_pretty};
 
 /// Why a command has no result.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
 #[derive(Serialize)]
 struct FmtDocument<'a> {

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::Name;
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::views::history::{ApplyStatus, IncidentRecord, LockHolder, LockStatus, RunRecord};
 
 /// The document of `stead history --output json`. With `show N`, `runs` contains that run only.

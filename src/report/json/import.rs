@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::import::{ImportResult, PlaintextSecret, ReferenceSuggestion};
 use crate::plan::model::change::Change;
 use crate::report::json_value::JsonValue;
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 
 #[derive(Serialize)]
 struct ImportDocument<'a> {

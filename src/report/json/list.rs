@@ -5,11 +5,11 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::plan::document::DriftEntry;
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::change::NoteCode;
 use crate::report::json_value::JsonValue;
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 use crate::report::views::drift::{self, DriftReport};
 use crate::report::views::list::{self, ObjectSummary};

@@ -14,7 +14,6 @@ mod ledger_check;
 mod list;
 pub mod plan;
 mod recovery;
-mod writer;
 
 pub use self::ambiguous_intents::{AmbiguousIntentEntry, questions_document};
 pub use self::fmt::formatted_document;
@@ -28,8 +27,10 @@ pub use self::plan::document::{PlanDocument, plan_to, render_plan_document};
 pub(crate) use self::plan::events::PlanStreamLine;
 pub use self::plan::events::plan_events;
 pub use self::plan::step_entry::step_requests;
-pub use self::writer::{SCHEMA_VERSION, SchemaVersion, fold_lines, result_document, to_compact, to_pretty};
 pub use crate::report::json_value::JsonValue;
+pub use crate::report::json_writer::{
+    SCHEMA_VERSION, SchemaVersion, fold_lines, result_document, to_compact, to_pretty,
+};
 pub use diagnostics::{DiagnosticsDocument, diagnostics_document};
 pub use doctor::{contract_document, doctor_document};
 pub use edits::edits_document;

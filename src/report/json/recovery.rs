@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::model::address::{Address, Name};
 use crate::plan::import::rebuild_ledger::{MatchCandidate, RebuiltLedger};
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::views::recovery::MatchConfidence;
 
 /// The document of `stead recover --output json`.

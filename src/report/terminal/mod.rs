@@ -2,10 +2,11 @@
 
 mod attribute;
 mod change;
-pub(super) mod notes;
 mod plan;
 mod summary;
 mod verbose_steps;
+
+pub(super) use crate::report::text::notes;
 
 pub use self::verbose_steps::plan_steps_page;
 pub use plan::{PlanContext, plan_page};

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{change, notes, summary};
+use super::{change, summary};
 use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan};
+use crate::report::text::notes;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};

@@ -1,10 +1,10 @@
 //! The end of the plan page: blockers, policy results, cost, time and totals.
 
-use super::notes;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{Operation, Step};
 use crate::report::text::counts::ActionCounts;
+use crate::report::text::notes;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole};

@@ -5,6 +5,7 @@ pub mod counts;
 pub mod escape;
 pub mod junit_xml;
 pub mod line_diff;
+pub(super) mod notes;
 pub mod page;
 pub mod phrases;
 pub mod style;

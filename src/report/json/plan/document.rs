@@ -21,8 +21,8 @@ use crate::plan::model::change::{
     Action, Change, Drift, DriftClass, NoteCode, Plan, PlanNote, PolicyResult, PolicyStatus,
 };
 use crate::plan::model::step::Step;
-use crate::report::json::writer::{SCHEMA_VERSION, SchemaVersion, pretty_to, to_pretty};
 use crate::report::json_value::{JsonDecimal, JsonValue};
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, pretty_to, to_pretty};
 use crate::report::text::counts::ActionCounts;
 
 /// Returns the document of a plan.

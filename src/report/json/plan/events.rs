@@ -16,7 +16,7 @@ use crate::model::schema::Registry;
 use crate::plan::model::change::Plan;
 #[cfg(test)]
 use crate::report::json::failure::FailureEvent;
-use crate::report::json::writer::to_compact;
+use crate::report::json_writer::to_compact;
 
 /// One line of the output of `stead plan --output ndjson` and `stead show --output ndjson`.
 #[derive(Serialize)]

@@ -40,7 +40,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
 }
 
 /// Adds the policy results that are not a plain pass. Denials are omitted: they are shown with the blockers.
-pub(super) fn add_policy_results(page: &mut TextPage, rulings: &[PolicyResult]) {
+pub(in crate::report) fn add_policy_results(page: &mut TextPage, rulings: &[PolicyResult]) {
     for ruling in rulings {
         let (role, word) = match ruling.verdict {
             PolicyStatus::Pass | PolicyStatus::Deny => continue,
