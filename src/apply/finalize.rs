@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::event::StepError;
-use super::protocol::resolve_intent::look_for_late_effect;
 use super::step_parts::StepParts;
+use super::steps::resolve_intent::look_for_late_effect;
 use crate::cloud::http::message::Transport;
 use crate::ledger::journal::intent_candidates::is_watched;
 use crate::ledger::journal::record::ClosedOutcome;

@@ -7,14 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::context::TimingBounds;
 use super::event::{ApplyEvent, StepError};
-use super::protocol::resolve_intent::{
-    IntentMatch, find_created_object, presume_absent, record_ambiguous_intent,
-};
 use super::step::{MutationScope, MutationTarget, StepContext};
 use super::step_parts::StepParts;
 use super::steps::delete::{check_certificate, record_gone};
 use super::steps::perform_call::{LOST_CALL_REASON, completed_call_records};
 use super::steps::planned_call::{CallProgress, call_progress, prepared_from_intent};
+use super::steps::resolve_intent::{
+    IntentMatch, find_created_object, presume_absent, record_ambiguous_intent,
+};
 use super::steps::wait::{self, read_when_stable, wait_until_gone};
 use crate::cloud::http::message::Transport;
 use crate::ledger::journal::record::ClosedOutcome;

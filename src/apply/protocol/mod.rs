@@ -3,5 +3,4 @@
 
 pub(super) mod journal_writer;
 pub(super) mod preexisting;
-pub(super) mod resolve_intent;
 pub(super) mod write_fence;

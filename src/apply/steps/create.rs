@@ -6,16 +6,16 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::resolve_intent::{
+    IntentMatch, LOST_SECRET_REASON, check_late_effects, could_be, find_created_object, lost_secret,
+    owned_from_intent, record_ambiguous_intent,
+};
 use super::rollout::{Rollout, explain_failure, foresee_at_parent, roll_out_parent};
 use super::upload::settle_new;
 use super::verify_written::{VerifiedWrite, WrittenValues, verify};
 use super::wait::needs_come_to_rest;
 use crate::apply::context::DeliveryError;
 use crate::apply::event::StepError;
-use crate::apply::protocol::resolve_intent::{
-    IntentMatch, LOST_SECRET_REASON, check_late_effects, could_be, find_created_object, lost_secret,
-    owned_from_intent, record_ambiguous_intent,
-};
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::step::{MutationScope, MutationTarget, StepContext, read_failed};
 use crate::apply::step_parts::StepParts;

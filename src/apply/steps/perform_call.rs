@@ -5,10 +5,10 @@
 use std::cell::Cell;
 
 use super::planned_call::{CallProgress, PreparedCall, call_progress, is_told};
+use super::resolve_intent::presume_absent;
 use super::upload::{begun_by, rested_before, to_send, wait_until_finished};
 use super::wait::{POLL_INTERVAL, at_rest, needs_come_to_rest, read_when_stable};
 use crate::apply::event::StepError;
-use crate::apply::protocol::resolve_intent::presume_absent;
 use crate::apply::request_encoding::{self, missing_value_error};
 use crate::apply::step::{DurableIntent, MutationScope, MutationTarget, StepContext};
 use crate::apply::step_parts::StepParts;
