@@ -6,7 +6,7 @@ use super::wait::{POLL_INTERVAL, is_leaving, needs_come_to_rest, wait_until_gone
 use crate::apply::event::StepError;
 use crate::apply::step::{DurableIntent, MutationScope, MutationTarget, StepContext};
 use crate::apply::step_parts::StepParts;
-use crate::cloud::error::MutationOutcome;
+use crate::cloud::error::{ApiError, MutationOutcome};
 use crate::cloud::http::message::Transport;
 use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
@@ -51,6 +51,18 @@ fn owns<C: Transport, K: Clock, R: Random, S: Store>(
     ledger.entries.get(address).is_some_and(|entry| entry_owns_object(entry, object))
 }
 
+/// What one request for a deletion showed.
+enum DeleteAttempt {
+    /// The object is gone or about to go; the intent's outcome is decided by watching the object.
+    Leaving(Intent),
+    /// The service refused, for a reason that passes; the intent is closed.
+    Refused(ApiError),
+    /// The request was not sent; the intent is closed.
+    NotSent,
+    /// The outcome is unknown; the intent stays open.
+    Unanswered(DurableIntent, Option<ApiError>),
+}
+
 /// Sends the deletion until it is accepted, or the object is gone already. Returns the intent that the record
 /// of its end closes; `None` if the object was gone before a request was sent.
 async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
@@ -77,38 +89,11 @@ async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
             let action = IntentAction::Delete { object: object.clone() };
             parts.record_intent(job, MutationScope::from_target(target), action).await?
         };
-        let project = target.project.as_ref();
-        let request = async |changes: MutationClient<'_, C, K, R>| {
-            changes.delete(job.kind, &target.key, project).await
-        };
-        match parts.send_mutation(job, &armed, request).await? {
-            MutationOutcome::Done(..) => return Ok(Some(armed.intent)),
-            MutationOutcome::Refused(refusal) if refusal.status == 404 => return Ok(Some(armed.intent)),
-            MutationOutcome::Refused(refusal) => {
-                if is_gone_or_deleting(parts, job, target).await? {
-                    return Ok(Some(armed.intent));
-                }
-                if again {
-                    // The refusal is that of this request: the earlier one may still have its effect, and its
-                    // intent is resolved when the bounds have passed.
-                    return Err(StepError::Refused(refusal));
-                }
-                parts.close(&armed.intent, ClosedOutcome::Refused).await?;
-                if refusal.status != 409 || !needs_come_to_rest(parts, job).await? {
-                    return Err(StepError::Refused(refusal));
-                }
-                refused = Some(refusal);
-            }
-            MutationOutcome::NotSent(reason) if again => {
-                parts.check_may_send()?;
-                return Err(StepError::Unreachable(reason));
-            }
-            MutationOutcome::NotSent(reason) => {
-                parts.not_sent(&armed.intent).await?;
-                parts.emit_progress(job, format!("{reason}; trying again"));
-            }
-            MutationOutcome::Unknown { reason, answer, .. } => {
-                parts.emit_progress(job, format!("{reason}; checking whether it is gone"));
+        match send_delete(parts, job, target, armed, again).await? {
+            DeleteAttempt::Leaving(intent) => return Ok(Some(intent)),
+            DeleteAttempt::Refused(refusal) => refused = Some(refusal),
+            DeleteAttempt::NotSent => {}
+            DeleteAttempt::Unanswered(armed, answer) => {
                 broken = answer;
                 open = Some(armed);
             }
@@ -117,6 +102,53 @@ async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
     let text = format!("the deletion got no answer in {MAX_DELETE_ATTEMPTS} attempts");
     let silent = || StepError::from_unanswered(text, broken);
     Err(refused.filter(|_| open.is_none()).map_or_else(silent, StepError::Refused))
+}
+
+/// Sends one request for a deletion. `again` says that an earlier request of the same intent may still have its effect.
+async fn send_delete<C: Transport, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    armed: DurableIntent,
+    again: bool,
+) -> Result<DeleteAttempt, StepError> {
+    let project = target.project.as_ref();
+    let request =
+        async |changes: MutationClient<'_, C, K, R>| changes.delete(job.kind, &target.key, project).await;
+    match parts.send_mutation(job, &armed, request).await? {
+        MutationOutcome::Done(..) => Ok(DeleteAttempt::Leaving(armed.intent)),
+        MutationOutcome::Refused(refusal) if refusal.status == 404 => {
+            Ok(DeleteAttempt::Leaving(armed.intent))
+        }
+        MutationOutcome::Refused(refusal) => {
+            if is_gone_or_deleting(parts, job, target).await? {
+                return Ok(DeleteAttempt::Leaving(armed.intent));
+            }
+            if again {
+                // The refusal is of this request: the earlier one may still have its effect, and
+                // its intent is resolved when the bounds have passed.
+                return Err(StepError::Refused(refusal));
+            }
+            parts.close(&armed.intent, ClosedOutcome::Refused).await?;
+            if refusal.status != 409 || !needs_come_to_rest(parts, job).await? {
+                return Err(StepError::Refused(refusal));
+            }
+            Ok(DeleteAttempt::Refused(refusal))
+        }
+        MutationOutcome::NotSent(reason) if again => {
+            parts.check_may_send()?;
+            Err(StepError::Unreachable(reason))
+        }
+        MutationOutcome::NotSent(reason) => {
+            parts.not_sent(&armed.intent).await?;
+            parts.emit_progress(job, format!("{reason}; trying again"));
+            Ok(DeleteAttempt::NotSent)
+        }
+        MutationOutcome::Unknown { reason, answer, .. } => {
+            parts.emit_progress(job, format!("{reason}; checking whether it is gone"));
+            Ok(DeleteAttempt::Unanswered(armed, answer))
+        }
+    }
 }
 
 /// Returns whether an object is gone or being deleted.

@@ -21,7 +21,7 @@ use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
-use crate::model::live::snapshot::ObjectKey;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::values::value::Attributes;
 use crate::plan::model::step::{LedgerMetadata, PlannedCall};
 
@@ -45,32 +45,11 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
     if let Some(old) = change.object.and_then(|key| find_deposed(parts, job.address, key)) {
         return let_go(parts, job, &old, change).await;
     }
-    let Some(owned) = parts.current_object(job.address) else {
-        return Err(StepError::ObjectChanged(format!("{} owns no object any more", job.address)));
-    };
-    if let Some(key) = change.object.filter(|key| key.id != owned.id) {
-        let text = format!("{} owns {} now, not {}", job.address, owned.id, key.id);
-        return Err(StepError::ObjectChanged(text));
-    }
+    let owned = find_current_object(parts, job, change)?;
     let target = MutationTarget::from_owned(job.kind, &owned);
     let values = parts.evaluate_stored(job.address, change.desired).await?;
     let rollout = Box::pin(foresee_rollout(parts, job, &target, change.calls)).await?;
-    let mut object = None;
-    let mut reached = Attributes::new();
-    for planned in change.calls {
-        let step = evaluate_call(parts, job, planned).await?;
-        object = match perform_call(parts, job, &target, &step, &values, &reached).await {
-            Ok(object) => Some(object),
-            // The later calls are made nevertheless: values that were not kept are reported at the end.
-            Err(StepError::NotKept(_)) => None,
-            Err(error) => return Err(error),
-        };
-        reached.extend(step.targets());
-    }
-    let object = match object {
-        Some(object) => object,
-        None => wait_until_ready(parts, job, &target, None).await?,
-    };
+    let object = make_calls(parts, job, &target, change.calls, &values).await?;
     // The call that should bring the object back did not.
     if job.kind.revival.is_some() && has_failed(job.kind, &object) {
         let text = format!("{} {} has failed", job.kind.name, target.key.id);
@@ -99,6 +78,48 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
     parts.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
     parts.objects.store_ready_object(job.address, object);
     failure.map_or(Ok(owned.id), Err)
+}
+
+/// Returns the object that an address owns now, which must be the one that the plan changes.
+fn find_current_object<C: Transport, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &StepContext<'_>,
+    change: &PlannedUpdate<'_>,
+) -> Result<OwnedObject, StepError> {
+    let Some(owned) = parts.current_object(job.address) else {
+        return Err(StepError::ObjectChanged(format!("{} owns no object any more", job.address)));
+    };
+    if let Some(key) = change.object.filter(|key| key.id != owned.id) {
+        let text = format!("{} owns {} now, not {}", job.address, owned.id, key.id);
+        return Err(StepError::ObjectChanged(text));
+    }
+    Ok(owned)
+}
+
+/// Makes the calls in order, and returns the object once it is ready after the last one.
+async fn make_calls<C: Transport, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    job: &StepContext<'_>,
+    target: &MutationTarget,
+    calls: &[PlannedCall],
+    values: &Attributes,
+) -> Result<Object, StepError> {
+    let mut object = None;
+    let mut reached = Attributes::new();
+    for planned in calls {
+        let step = evaluate_call(parts, job, planned).await?;
+        object = match perform_call(parts, job, target, &step, values, &reached).await {
+            Ok(object) => Some(object),
+            // The later calls are made all the same: values that were not kept are reported at the end.
+            Err(StepError::NotKept(_)) => None,
+            Err(error) => return Err(error),
+        };
+        reached.extend(step.targets());
+    }
+    match object {
+        Some(object) => Ok(object),
+        None => wait_until_ready(parts, job, target, None).await,
+    }
 }
 
 /// Undoes the links of a deposed object, which prevent its deletion.
