@@ -1,4 +1,5 @@
-//! `stead init`: writes an example stack; needs no account.
+//! `stead init`: writes an example stack; needs no account and no settings. Checks all files before it writes the
+//! first.
 
 use std::io;
 use std::path::PathBuf;
@@ -32,10 +33,10 @@ pub struct InitArgs {
     pub force: bool,
 }
 
-/// Writes an example stack.
+/// Writes an example stack, whose name is derived from the directory's.
 ///
 /// # Errors
-/// When a file exists already, or cannot be written.
+/// When a file exists and `--force` is not given, or a file cannot be written.
 pub(in crate::cli) fn run(session: &CommandContext, args: &InitArgs) -> Result<Exit, CliFailure> {
     let ui = &session.ui;
     let asked = |error: io::Error| CliFailure::from(anyhow::Error::from(error));

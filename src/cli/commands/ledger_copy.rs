@@ -1,4 +1,5 @@
-//! What commands that copy or move a whole ledger share: the comparison of two ledgers, and the record of a copy.
+//! Functions that commands which copy or move a whole ledger share: the comparison of two ledgers, and the record of
+//! a copy.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::CommandJournal;
@@ -16,10 +17,10 @@ pub(super) fn missing_ledger(place: &LedgerLocation) -> CliFailure {
         .help("Check -C, -e and STEAD_BACKEND; the first apply creates one.")
 }
 
-/// Replaces a ledger by a copy.
+/// Replaces the content of an open ledger by a copy. The caller has checked that the copy is of this ledger.
 ///
 /// # Errors
-/// When it is not a copy of this ledger, or the ledger cannot be written.
+/// When the ledger cannot be written.
 pub(super) async fn write_copy(
     session: &CommandContext,
     journal: &CommandJournal,
@@ -29,7 +30,8 @@ pub(super) async fn write_copy(
     Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
 }
 
-/// Returns whether two ledgers of one lineage have the same content, regardless of their backends.
+/// Returns whether two ledgers have the same content. Serial numbers and locations are not compared: a copy has its
+/// own.
 pub(super) fn same_content(one: &Ledger, other: &Ledger) -> bool {
     one.identity == other.identity
         && one.entries == other.entries

@@ -1,4 +1,5 @@
-//! `stead lock`: shows who holds the ledger's lock, and breaks it.
+//! `stead lock`: shows who holds the ledger's lock, and breaks it. A broken lock is safe for the ledger, since the
+//! former holder can write nothing more, but its requests in progress become ambiguous intents.
 
 use std::time::Duration;
 
@@ -52,10 +53,10 @@ pub struct LockBreakArgs {
     pub yes: bool,
 }
 
-/// Shows or breaks the lock.
+/// Shows or breaks the lock. `status` returns `Exit::Locked` if another process holds it.
 ///
 /// # Errors
-/// When the stack has errors, or the backend cannot be used.
+/// When the stack has errors, the backend cannot be used, or the lock to break is that of a local directory.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &LockArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
@@ -81,6 +82,7 @@ async fn show_lock_status(
     Ok(if is_in_the_way(held.as_ref()) { Exit::Locked } else { Exit::Done })
 }
 
+/// Breaks a held lock after a prompt; one that is free or expired is left as it is.
 async fn break_lock(
     session: &CommandContext,
     args: &LockBreakArgs,
@@ -93,6 +95,7 @@ async fn break_lock(
         return Ok(Exit::Done);
     };
     let who = held.holder.in_words();
+    // A lock of a local directory is a lock of the operating system: no other process can take it away.
     if matches!(place, LedgerLocation::Directory(_)) {
         return Err(CliFailure::new(Exit::Locked, format!("the ledger is locked by {who}"))
             .help("The process holds this lock itself: end the process, and the lock is released."));
@@ -110,13 +113,14 @@ async fn break_lock(
     let identity = ledger_io::new_identity(project);
     let terms = LedgerOpenOptions { identity: &identity, effect, force: Some(&args.reason) };
     let key = open::key_as_found(project, place).await?;
+    // Opening the ledger with a reason takes the lock away from its holder and records the incident.
     ledger_io::close_ledger(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;
     session.ui.report_done("The lock is broken; the history keeps the reason.");
     session.next("plan", "shows what is open");
     Ok(Exit::Done)
 }
 
-/// Returns the holder of the lock; `None` if it is free.
+/// Returns the information about the lock; `None` if nobody has taken it. It can still be free: see its status.
 ///
 /// # Errors
 /// When the backend cannot be read.
@@ -135,10 +139,12 @@ pub(super) async fn read_lock(
     Ok(any_store::find_holder(place, &looking).await?)
 }
 
+/// Returns whether a running process may hold the lock, so that an apply would fail.
 fn is_in_the_way(held: Option<&LeaseInfo>) -> bool {
     held.is_some_and(|held| matches!(held.standing, LeaseStatus::Held(_)))
 }
 
+/// Returns the holder for display. `left` is `None` if the lock does not expire by itself.
 fn to_lock_holder(held: &LeaseInfo) -> LockHolder {
     let (standing, left) = match held.standing {
         LeaseStatus::HolderDead => (LockStatus::Dead, None),
@@ -155,6 +161,7 @@ fn to_lock_holder(held: &LeaseInfo) -> LockHolder {
     }
 }
 
+/// Parses the reason for breaking a lock: not blank, at most 500 bytes.
 fn parse_reason(text: &str) -> Result<String, String> {
     match text.trim() {
         "" => Err("give a reason, in a few words".to_owned()),

@@ -1,4 +1,6 @@
-//! `stead login`, `logout` and `whoami`: store and remove an API key, and show what the service reports about it.
+//! `stead login`, `logout` and `whoami`: store and remove an API key, and show what the service reports about it. A
+//! key is stored for one origin and profile, and only after the service has accepted it. It is never printed, and
+//! never taken from the command line, which other processes can read.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -33,13 +35,13 @@ pub struct LoginArgs {
     pub keychain: bool,
 }
 
-/// Maximum size of the text that is read for a key, in bytes.
+/// Maximum number of bytes that are read from standard input for a key; the rest is ignored.
 const MAX_KEY_BYTES: u64 = 8192;
 
 /// Reads a key, verifies it with a request, and stores it for the service's origin.
 ///
 /// # Errors
-/// When there is no key to read, the service refuses it, or it cannot be stored.
+/// When no remote service is configured, there is no key to read, the service refuses it, or it cannot be stored.
 pub(in crate::cli) async fn log_in(session: &CommandContext, args: &LoginArgs) -> Result<Exit, CliFailure> {
     let (url, origin) = service_origin(session)?;
     let directory = require_config_dir(session)?;
@@ -71,6 +73,7 @@ pub(in crate::cli) async fn log_in(session: &CommandContext, args: &LoginArgs) -
             session,
             &format!("{whose} is stored in {}.", escape::escape_line(&stack_files::display_path(&path))),
         );
+        // Only after the file has the new key: a failure before leaves the old key usable.
         if let Some(KeyStorage::Keychain) = before
             && let Err(why) = keychain::forget(place, &session.settings.helper_env)
         {
@@ -86,15 +89,16 @@ pub(in crate::cli) async fn log_in(session: &CommandContext, args: &LoginArgs) -
     Ok(Exit::Done)
 }
 
-/// Removes the stored key.
+/// Removes the stored key; no stored key is no error. The service keeps accepting it until it is revoked.
 ///
 /// # Errors
-/// When the file of API keys cannot be read or written.
+/// When no remote service is configured, or the file of API keys or the keychain cannot be changed.
 pub(in crate::cli) fn log_out(session: &CommandContext) -> Result<Exit, CliFailure> {
     let (_, origin) = service_origin(session)?;
     let place = CredentialScope { origin: &origin, profile: session.settings.profile.as_ref() };
     let directory = require_config_dir(session)?;
     let kept = credentials::find_stored_key(&directory, place)?;
+    // The file first: without its record, a key that stays in the keychain is no longer used.
     credentials::forget_key(&directory, place)?;
     let profile = profile_suffix(session);
     if let Some(KeyStorage::Keychain) = kept
@@ -129,7 +133,7 @@ fn print_done(session: &CommandContext, text: &str) {
 /// Shows what the service reports about the key in use.
 ///
 /// # Errors
-/// When there is no key, or the service refuses it or does not respond.
+/// When no remote service is configured, there is no key, or the service refuses it or does not respond.
 pub(in crate::cli) async fn show_account(session: &CommandContext) -> Result<Exit, CliFailure> {
     let (url, origin) = service_origin(session)?;
     let (key, from) = api_key::find_with_origin(&session.settings, &url)?;
@@ -143,7 +147,7 @@ pub(in crate::cli) async fn show_account(session: &CommandContext) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// Returns the service's address and its origin.
+/// Returns the service's address and its origin; an error without a remote service.
 fn service_origin(session: &CommandContext) -> Result<(String, String), CliFailure> {
     match &session.settings.cloud {
         CloudEndpoint::Remote(url) => {
@@ -184,8 +188,8 @@ fn prompt_key(session: &CommandContext, origin: &str) -> Result<Secret, CliFailu
     Ok(Secret::new(text.trim()))
 }
 
-/// Returns the account and the API key as text, one field per line, followed by a sentence that lists the fields the
-/// service does not report.
+/// Returns the account and the API key as text, one escaped field per line, followed by a sentence that lists the
+/// fields that the service does not report.
 fn as_text(
     session: &CommandContext,
     origin: &str,
@@ -220,7 +224,7 @@ fn as_text(
     }
 }
 
-/// JSON output of `whoami`.
+/// JSON output of `whoami`; a field is null if the service does not report it.
 #[derive(serde::Serialize)]
 struct WhoamiDocument<'a> {
     schema_version: u32,

@@ -1,4 +1,5 @@
-//! `stead ls`: lists managed or unmanaged objects.
+//! `stead ls`: lists managed or unmanaged objects. In: the ledger and the live objects. Out: a table. `drift`,
+//! `cost` and `get` use its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,10 +59,10 @@ pub enum ListColumns {
 /// Maximum number of parents, per kind, whose children are read when their kind was not requested.
 const MAX_PARENTS: usize = 50;
 
-/// Lists objects of the requested kinds, or of all kinds.
+/// Lists the managed objects, or with `--unmanaged` the live objects that no ledger of the backend owns.
 ///
 /// # Errors
-/// When the stack has problems, or the service or the ledger cannot be read.
+/// When a kind does not exist, the stack has problems, or the service or a ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
@@ -122,7 +123,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
     Ok(Exit::Done)
 }
 
-/// Redacts the secrets that this process knows in the live objects; from here on they are only displayed.
+/// Redacts the secrets that this process knows in the live objects; afterwards they can only be displayed, not
+/// compared.
 pub(in crate::cli) fn redact_secrets(connection: &StackConnection, world: &mut RefreshResult) {
     for object in world.snapshot.objects.values_mut() {
         *object = object.to_redacted(&|text| connection.client.redact(text));
@@ -138,8 +140,9 @@ fn check_kinds(kinds: &[Name]) -> Result<(), CliFailure> {
     })
 }
 
-/// Adds the objects of kinds that the stack does not use, with their prices: of all such kinds, or only of kinds inside
-/// projects. Lists that the key may not read are left out with a note.
+/// Adds the objects of kinds that the stack does not use, with their prices: of the kinds in `wanted`, or of all if
+/// it is empty; with `only_in_projects`, without kinds of the account. `reach` narrows the lists to its only
+/// project; `None` reads all projects. Lists that the key may not read are left out with a note.
 pub(in crate::cli) async fn add_unused_kinds(
     session: &CommandContext,
     connection: &StackConnection,
@@ -181,8 +184,8 @@ pub(in crate::cli) async fn add_unused_kinds(
     Ok(())
 }
 
-/// Adds the children of every live object that can have some. Each parent costs a request: if there are very many, only
-/// those of a requested kind are read, with a note.
+/// Adds the children of the live objects that can have some. Each parent costs a request: if a kind has more than
+/// `MAX_PARENTS`, its children are read only if their kind was requested.
 async fn add_children(
     session: &CommandContext,
     connection: &StackConnection,
@@ -225,7 +228,7 @@ async fn add_children(
     Ok(())
 }
 
-/// Returns the catalog tables that determine a kind's price.
+/// Returns the catalog tables that determine a kind's price; empty for a free one.
 fn priced_by(kind: &Kind) -> Vec<&'static str> {
     match kind.price {
         Price::Free => Vec::new(),
@@ -233,7 +236,8 @@ fn priced_by(kind: &Kind) -> Vec<&'static str> {
     }
 }
 
-/// Returns one row for each owned object, deposed ones included.
+/// Returns one row for each owned object, deposed ones included, ordered by address. An object that was not read has
+/// the status `gone`.
 pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &RefreshResult) -> Vec<ObjectSummary> {
     let prices = ObjectPrices::new(&world.catalog);
     let mut rows = Vec::new();
@@ -264,12 +268,12 @@ pub(in crate::cli) struct UnmanagedObjects {
     pub(in crate::cli) account: Vec<ObjectSummary>,
     /// Objects in other projects, with those projects.
     elsewhere: Vec<ObjectSummary>,
-    /// Number of other projects that were read.
+    /// Number of other projects that have unmanaged objects.
     pub(in crate::cli) projects: usize,
 }
 
 impl UnmanagedObjects {
-    /// Removes the API key in use: managing it could lock this program out, so it is never reported as unmanaged.
+    /// Removes the API keys in use from the objects of the account: managing one could lock this program out.
     pub(in crate::cli) fn leave_out_keys_in_use(
         &mut self,
         connection: &StackConnection,
@@ -294,7 +298,7 @@ impl UnmanagedObjects {
         }
     }
 
-    /// Returns the sorted rows: those that this stack may be responsible for, or all.
+    /// Returns the rows sorted by key: those that this stack may be responsible for, or all.
     fn rows(self, all: bool) -> Vec<ObjectSummary> {
         let elsewhere = self.elsewhere.into_iter().filter(|_| all);
         let mut rows: Vec<ObjectSummary> =
@@ -304,7 +308,7 @@ impl UnmanagedObjects {
     }
 }
 
-/// Returns the live objects that this ledger does not own.
+/// Returns the live objects that this ledger does not own, except those that the service provides with an account.
 pub(in crate::cli) fn unmanaged_objects(
     ledger: &Ledger,
     world: &RefreshResult,
@@ -337,7 +341,7 @@ pub(in crate::cli) fn unmanaged_objects(
     found
 }
 
-/// Returns the address of every owned object.
+/// Returns the address of every owned object, deposed ones included.
 fn owner_addresses(ledger: &Ledger) -> BTreeMap<ObjectKey, &Address> {
     let entries = ledger.entries.iter();
     let owned = entries.flat_map(|(address, entry)| {
@@ -347,7 +351,8 @@ fn owner_addresses(ledger: &Ledger) -> BTreeMap<ObjectKey, &Address> {
     owned.collect()
 }
 
-/// Returns the parent of an object, or the object that claimed it; by address if it has one.
+/// Returns the object that claimed an object, else its parent: its address if it is managed, else `KIND:ID`. `None`
+/// if the object has neither.
 fn belongs_to(
     owners: &BTreeMap<ObjectKey, &Address>,
     claimed: &BTreeMap<ObjectKey, ObjectKey>,
@@ -367,7 +372,7 @@ fn belongs_to(
     ))
 }
 
-/// Returns the list row of a live object.
+/// Returns the list row of a live object; `address` is `None` for an unmanaged one. The price is monthly.
 pub(in crate::cli) fn object_row(
     address: Option<&Address>,
     object: &Object,

@@ -1,4 +1,5 @@
-//! `stead lsp`: the language server on standard input and output.
+//! `stead lsp`: the language server on standard input and output. Only this module reads the streams and the disk;
+//! the server itself is pure. It sends no request to the service.
 #![allow(clippy::disallowed_methods, reason = "this module is where an editor is listened to")]
 
 use std::collections::BTreeSet;
@@ -24,19 +25,21 @@ use crate::model::live::catalog::Catalog;
 use crate::model::source::Source;
 use crate::plan::annotate::offline_policy;
 
-/// Maximum size of a message in bytes: twice that of a text, because JSON escapes can double it.
+/// Maximum size of a message in bytes: twice that of a file, because JSON escapes can double it.
 const MAX_MESSAGE_BYTES: u64 = 2 * decode::MAX_BYTES;
 
-/// Pause in typing after which the texts are checked, so that requests that follow a keystroke are answered first.
+/// Pause in typing (5 ms) after which files are checked, so that requests that follow a keystroke are answered
+/// first.
 const INPUT_IDLE_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// Maximum number of repository files among which stacks are searched.
+/// Maximum number of repository files among which stacks are searched; later files are ignored.
 const MAX_FILES: usize = 100_000;
 
-/// Serves one editor until it disconnects.
+/// Serves one editor until it disconnects. Returns `Exit::Failed` if the stream ends without the `exit`
+/// notification.
 ///
 /// # Errors
-/// When a stream fails, or a message has no length.
+/// When a variable file cannot be read, a stream fails, or a message is malformed or too long.
 pub(in crate::cli) fn run(session: &CommandContext) -> Result<Exit, CliFailure> {
     let settings = &session.settings;
     let trust = if settings.untrusted { Trust::None } else { Trust::Full };
@@ -80,7 +83,7 @@ fn has_pending_message(input: &BufReader<Stdin>) -> bool {
     poll(ready, Some(&INPUT_IDLE_TIMEOUT)).is_ok_and(|ready| ready > 0)
 }
 
-/// Reads one message; `None` at the end of the stream.
+/// Reads one message; `None` at the end of the stream, also within a message.
 fn read_message(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
     let mut length: Option<u64> = None;
@@ -107,6 +110,7 @@ fn read_message(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     Ok((read as u64 == length).then_some(message))
 }
 
+/// Writes messages with their headers, and flushes once: an editor waits for complete messages.
 fn send_messages(messages: &[String]) -> io::Result<()> {
     let mut output = io::stdout().lock();
     for message in messages {
@@ -115,11 +119,11 @@ fn send_messages(messages: &[String]) -> io::Result<()> {
     output.flush()
 }
 
-/// Read access to the directories of the editor's texts.
+/// Read access to the directories of the editor's files.
 struct EditorFiles {
     trust: Trust,
     outside: bool,
-    /// Cache file of the catalog tables that were read last.
+    /// Cache file of the catalog tables that were read last; `None` without a directory for the user's state.
     catalog: Option<PathBuf>,
 }
 
@@ -149,11 +153,13 @@ impl WorkspaceDisk for EditorFiles {
         directories.into_iter().collect()
     }
 
+    // The built-in cloud has a lock file of its own; the one of the stack takes precedence.
     fn locked_catalog(&self, directory: &Path) -> Option<Catalog> {
         let own = read_pinned_names(&directory.join("stead.lock")).ok().flatten();
         own.or_else(|| read_pinned_names(&directory.join(".stead/local/stead.lock")).ok().flatten())
     }
 
+    // Pinned names first: an apply uses them even if the catalog has changed since.
     fn known_catalog(&self, directory: &Path) -> Option<Catalog> {
         let own = self.locked_catalog(directory);
         let offered = self.catalog.as_deref().and_then(catalog_cache::read_tables);

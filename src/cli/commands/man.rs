@@ -1,4 +1,4 @@
-//! `stead man`: generates manual pages from the command line's declaration.
+//! `stead man`: generates manual pages from the command line's declaration, so that they always agree with `--help`.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ fn render_page(command: &clap::Command, name: &str) -> Result<Vec<u8>, CliFailur
     Ok(text)
 }
 
-/// Writes the pages of a command and its subcommands; returns their number.
+/// Writes the pages of a command and its subcommands into a directory; returns their number.
 fn write_pages(command: &clap::Command, name: &str, directory: &Path) -> Result<usize, CliFailure> {
     write_files::write_public(&directory.join(format!("{name}.1")), &render_page(command, name)?)?;
     let below =

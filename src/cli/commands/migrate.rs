@@ -1,5 +1,5 @@
 //! `stead state migrate`: moves the ledger to another backend. Every step can be repeated: the old location remains
-//! authoritative until it records the new one.
+//! authoritative until it records the new one, which is the last write.
 
 use clap::Args;
 
@@ -33,10 +33,11 @@ pub struct StateMigrateArgs {
     pub yes: bool,
 }
 
-/// Moves the ledger to another location.
+/// Moves the ledger to another location; returns `Exit::Failed` if the user declines.
 ///
 /// # Errors
-/// When either location cannot be used, or the new one holds something else.
+/// When either location cannot be used, the old one has no ledger or is outdated, or the new one holds something
+/// else.
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateMigrateArgs,
@@ -54,6 +55,7 @@ pub(super) async fn run(
     if to == *from {
         return Err(CliFailure::new(Exit::Usage, format!("the ledger is kept at {to} already")));
     }
+    // A ledger that was moved to `to` by an interrupted run is an error of the read, and the success of this one.
     match ledger_io::find_ledger(project, from).await {
         Ok(Some(_)) => {}
         Err(failure) if failure.moved.as_deref() == Some(to.to_string().as_str()) => {
@@ -85,7 +87,7 @@ pub(super) async fn run(
     Ok(Exit::Done)
 }
 
-/// Completes a migration that an earlier run finished without being able to report it.
+/// Reports a migration that an earlier run completed without being able to report it; checks that the ledger exists.
 async fn confirm_migrated(
     session: &CommandContext,
     project: &LoadedStack,
@@ -109,6 +111,8 @@ fn tell_next(session: &CommandContext, to: &LedgerLocation) {
         .write_message(&format!("Everyone who applies this stack sets STEAD_BACKEND to {to} from now on."));
 }
 
+/// Opens a ledger for writing. A new one gets the identity of `ledger`, so that a copy keeps its lineage and its
+/// key; `None` makes a fresh identity.
 async fn open_ledger_at(
     session: &CommandContext,
     place: &LedgerLocation,
@@ -153,6 +157,9 @@ async fn under_both(
 }
 
 /// Writes the copy, unless an earlier run did.
+///
+/// # Errors
+/// When the new location holds another ledger, or a different copy and `--force` is not given.
 async fn copy_ledger(
     session: &CommandContext,
     args: &StateMigrateArgs,
@@ -175,5 +182,6 @@ async fn copy_ledger(
         )
         .help("If it is left from an interrupted move and was never used: --force overwrites it."));
     }
+    // The journal accepts only a copy that is not marked as moved.
     write_copy(session, new, Ledger { moved_to: None, ..ledger.clone() }).await
 }

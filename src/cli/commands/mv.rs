@@ -1,4 +1,6 @@
-//! `stead mv`: renames a resource or a module: edits its block, the references to it, and adds a `moved` entry.
+//! `stead mv`: renames a resource or a module: edits its block, the references to it, and adds a `moved` entry, so
+//! that the next apply moves the object in the ledger instead of replacing it. Sends no request and writes no
+//! ledger.
 
 pub(super) mod address;
 pub(in crate::cli) mod arguments;
@@ -20,10 +22,10 @@ use crate::config::edit::{ConfigLiteral, Edit, EditPath};
 use crate::config::stack::module_path::module_of;
 use crate::kinds::REGISTRY;
 
-/// Renames a resource or a module.
+/// Renames a resource, an instance or a module; returns `Exit::Failed` if the user declines.
 ///
 /// # Errors
-/// When it does not exist, the new address is taken, or the files cannot be edited.
+/// When it does not exist, the new address is taken or has another parent, or the files cannot be edited.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &MvArgs) -> Result<Exit, CliFailure> {
     let begun = LoadedStack::open_begun(&session.settings)?;
     let (from, to) = (&args.from, &args.to);
@@ -45,6 +47,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &MvArgs) -> Resu
     check_new_address(&begun, from, to, block.file)?;
     let mut own = vec![Edit::Rename(EditPath::from_text(from.as_str()), to.last().into())];
     own.push(redirect_edit(from, to));
+    // The object keeps its name: the default one would change with the block's, and the object would be renamed.
     if let Some(name) = block.name {
         own.push(Edit::Set(EditPath::from_text(to.as_str()).with_key(NAME), ConfigLiteral::text(name)));
     }

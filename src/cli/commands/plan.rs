@@ -1,5 +1,6 @@
-//! `stead plan`: shows all changes that an apply would make. Sends only GET requests, and writes no
-//! file but the requested ones.
+//! `stead plan`: shows all changes that an apply would make. In: the stack, its ledger and the live objects. Out:
+//! the plan, and the requested files. Sends only GET requests, takes no lock, and writes no file but the requested
+//! ones.
 
 use std::io::{BufWriter, stdout};
 use std::path::PathBuf;
@@ -73,10 +74,12 @@ pub struct PlanArgs {
     pub scope: PlanScopeArgs,
 }
 
-/// Plans and shows the plan.
+/// Plans and shows the plan. Returns `Exit::Blocked` for a blocked plan, and `Exit::Changes` only with
+/// `--exit-code`.
 ///
 /// # Errors
-/// When the stack has errors, or the service or the ledger cannot be read.
+/// When the stack has errors, the service or the ledger cannot be read, a name is not pinned with `--locked`, or a
+/// file cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Result<Exit, CliFailure> {
     let project = session.open_or_report(&args.reports.wanted)?;
     let key = match &args.out {
@@ -98,6 +101,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &ledger);
     kept_secrets::warn_unauthenticated(&session.settings, &ledger);
     let pinned = read_pinned_names(&connection.lock_file)?;
+    // `start` times the reading only, so that the duration of a prompt does not count.
     let clock = connection.client.clock();
     let start = clock.elapsed();
     let (plan, world) =
@@ -137,10 +141,11 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     Ok(exit)
 }
 
-/// Checks that the catalog names that a plan uses are pinned.
+/// Checks that the catalog names that a plan uses are pinned. `terms` are whether this is required (`--locked`), and
+/// whether the ledger has resources already.
 ///
 /// # Errors
-/// The errors of `ledger_io::check_lock`.
+/// Those of `ledger_io::check_lock`.
 pub(super) fn check_lock(
     session: &CommandContext,
     connection: &StackConnection,
@@ -153,7 +158,8 @@ pub(super) fn check_lock(
     ledger_io::check_lock(&session.settings, &session.ui, &connection.lock_file, &used, pinned, terms)
 }
 
-/// Returns whether the plan of a destroy includes objects derived from the stack's objects.
+/// Returns whether the plan of a destroy includes objects derived from the stack's objects. A saved plan cannot: it
+/// binds only objects of the ledger.
 fn with_leftovers(args: &PlanArgs) -> Result<bool, CliFailure> {
     let asked = args.leftovers.with_leftovers;
     if asked && (!args.destroy || args.out.is_some()) {
@@ -166,12 +172,13 @@ fn with_leftovers(args: &PlanArgs) -> Result<bool, CliFailure> {
     Ok(asked)
 }
 
-/// Returns the recipients of a stack's stored secrets, as a saved plan binds them.
+/// Returns the recipients of a stack's stored secrets, as a saved plan binds them; empty if the stack names none.
 pub(in crate::cli) fn secret_recipients(stack: &Stack) -> Vec<Name> {
     stack.recipients.iter().flat_map(|recipients| recipients.names.iter().cloned()).collect()
 }
 
-/// Returns the state that a saved plan is bound to.
+/// Returns the state that a saved plan is bound to; `secrets` is the digest of the secrets' values, `None` if none
+/// was computed.
 fn bind_plan(
     args: &PlanArgs,
     (stack, options): (&Stack, &PlanningOptions),
@@ -196,7 +203,7 @@ pub(in crate::cli) fn warn_of_contest(session: &CommandContext, plan: &Plan, led
     }
 }
 
-/// Shows a plan in the requested format; `exit` is the exit code that the output reports.
+/// Shows a plan in the requested format; `exit` is the exit code that the events report.
 pub(in crate::cli) fn show_plan(session: &CommandContext, plan: &Plan, facts: &PlanContext, exit: Exit) {
     let ui = &session.ui;
     if ui.json || ui.ndjson {
@@ -216,7 +223,7 @@ pub(in crate::cli) fn show_plan(session: &CommandContext, plan: &Plan, facts: &P
     }
 }
 
-/// Returns the details for the display of a plan.
+/// Returns the details for the display of a plan; `start` is the clock's elapsed time when the reading began.
 pub(in crate::cli) fn plan_details(
     ledger: &Ledger,
     clock: &impl Clock,
@@ -237,7 +244,7 @@ pub(in crate::cli) fn plan_details(
     }
 }
 
-/// Parses the lifetime of a saved plan, within its limits.
+/// Parses the lifetime of a saved plan, within its limits; `d` (days) is not a unit of durations elsewhere.
 fn parse_lifetime(text: &str) -> Result<SignedDuration, String> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u16>().ok());
     let lifetime = match days {

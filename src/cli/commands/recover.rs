@@ -1,4 +1,6 @@
-//! `stead recover`: rebuilds a lost ledger from the configuration and the live objects.
+//! `stead recover`: rebuilds a lost ledger from the configuration and the live objects. Objects are matched to
+//! resources by their identifying attributes; an ambiguous match is never adopted without the user. Sends only
+//! reads, and commits the ledger at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,10 +33,11 @@ pub struct RecoverArgs {
     pub yes: bool,
 }
 
-/// Rebuilds a lost ledger from live objects.
+/// Rebuilds a lost ledger from live objects. Returns `Exit::Blocked` if a match stays ambiguous, and `Exit::Failed`
+/// if the user declines.
 ///
 /// # Errors
-/// When one exists, or the service cannot be read.
+/// When a ledger with content exists, the service cannot be read, or the ledger cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &RecoverArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
@@ -101,7 +104,8 @@ impl RecoverCommand<'_> {
         Ok(exit)
     }
 
-    /// Reads and matches, and asks about ambiguous matches, until none is left.
+    /// Reads and matches, and asks about ambiguous matches if `asks` is set, until none is left or the user left it
+    /// out.
     async fn match_objects(&self, asks: bool) -> Result<(RebuiltLedger, RefreshResult), CliFailure> {
         let mut chosen: BTreeMap<Address, Name> = BTreeMap::new();
         let mut left: BTreeSet<Address> = BTreeSet::new();
@@ -122,6 +126,7 @@ impl RecoverCommand<'_> {
         }
     }
 
+    /// Asks for the object of an ambiguous match; `None` if the answer is not a number of the list.
     async fn choose(&self, tie: &AmbiguousMatch) -> Result<Option<Name>, CliFailure> {
         let ui = self.session.ui;
         ui.write_message(page::ambiguity_prompt(tie, ui.message_style).trim_end());
@@ -131,7 +136,7 @@ impl RecoverCommand<'_> {
         Ok(number.and_then(|at| tie.candidates.get(at)).map(|candidate| candidate.id.clone()))
     }
 
-    /// Records all objects in one commit, so that no partial ledger exists.
+    /// Records all objects in one commit, so that no partial ledger exists, and advances the high-water mark.
     async fn write(&self, recovery: RebuiltLedger, account: Option<Name>) -> Result<(), CliFailure> {
         let what = IncidentKind::Recovered { objects: recovery.found.len() };
         let (at, who) = (self.connection.client.clock().now(), self.session.who.clone());
@@ -148,8 +153,8 @@ impl RecoverCommand<'_> {
     }
 }
 
-/// Reads and matches until nothing more can be read: children once their parents are matched, and attributes that lists
-/// omit once an object is matched.
+/// Reads and matches until nothing more can be read: children once their parents are matched, and attributes that
+/// lists omit once an object is matched. `chosen` has the ids that the user chose, by address.
 ///
 /// # Errors
 /// When the service cannot be read.

@@ -1,4 +1,5 @@
-//! `stead render`: shows the resolved configuration, and the source of each value.
+//! `stead render`: shows the resolved configuration, and the source of each value. Reads files only: values that the
+//! service computes are shown as expressions, secrets are redacted.
 
 use clap::Args;
 
@@ -53,8 +54,11 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &RenderArgs) -> Result
     Ok(Exit::Done)
 }
 
-/// Returns the values at a path: of a resource or attribute, of all instances of a block, of an entry of a map,
-/// of a variable or local.
+/// Returns the values at a path: of a resource or attribute, of all instances of a block, of an entry of a map, of a
+/// variable, local or output; at least one.
+///
+/// # Errors
+/// When the path has no value.
 fn values_at(stack: &Stack, values: &[ConfigValue], path: &str) -> Result<Vec<ConfigValue>, CliFailure> {
     let within: Vec<ConfigValue> =
         values.iter().filter(|value| is_in(&value.path, path)).cloned().collect();
@@ -98,7 +102,7 @@ fn values_at(stack: &Stack, values: &[ConfigValue], path: &str) -> Result<Vec<Co
     if found.is_empty() { Err(nothing_at(path, values, stack)) } else { Ok(found) }
 }
 
-/// Returns the nested value at the rest of a path, with its own source location.
+/// Returns the nested value at the rest of a path, with its own source location; `None` if there is none.
 fn value_part(
     stack: &Stack,
     whole: ConfigValue,
@@ -120,7 +124,7 @@ fn value_part(
     })
 }
 
-/// Follows the rest of a path, `.a.b`, into maps and lists.
+/// Follows the rest of a path, `.a.b`, into maps and lists; `None` if it leads nowhere.
 fn follow_path<'v>(value: &'v Value, rest: &str) -> Option<&'v Value> {
     if rest.is_empty() {
         return Some(value);
@@ -165,7 +169,7 @@ fn nothing_at(path: &str, values: &[ConfigValue], stack: &Stack) -> CliFailure {
     }
 }
 
-/// Returns all values of a stack, ordered by address.
+/// Returns all values of a stack: those of resources ordered by address, then the outputs.
 fn all_values(stack: &Stack) -> Vec<ConfigValue> {
     let mut found = Vec::new();
     for resource in stack.resources.values() {
@@ -202,7 +206,8 @@ fn resource_value(
     }
 }
 
-/// Returns the module calls that a resource comes from, innermost first.
+/// Returns the module calls that a resource comes from, innermost first, each with its location; empty outside of
+/// modules.
 fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<SourceLocation>)> {
     let mut found = Vec::new();
     if stack.modules.is_empty() {
@@ -219,7 +224,7 @@ fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<SourceL
     found
 }
 
-/// Returns a value, or the text of an unknown expression.
+/// Returns a value for display: an unknown one as its expression, a secret one redacted.
 pub(super) fn display_value(expression: &Expression) -> Value {
     match expression {
         Expression::Value(value) => value.clone(),

@@ -1,4 +1,5 @@
-//! `stead state verify` and `stead state repair`: check the stored ledger, and restore what is intact in a damaged one.
+//! `stead state verify` and `stead state repair`: check the stored ledger, and restore what is intact in a damaged
+//! one. Only a ledger in a directory is repaired, and its damaged files are kept: a backend has backups of its own.
 
 use clap::Args;
 
@@ -29,7 +30,7 @@ pub struct StateRepairArgs {
     pub yes: bool,
 }
 
-/// Verifies all stored records, digests and checkpoints of the ledger.
+/// Verifies all stored records, digests and checkpoints of the ledger. Returns `Exit::Failed` if one is damaged.
 ///
 /// # Errors
 /// When it cannot be read at all.
@@ -58,8 +59,8 @@ pub(super) async fn verify_ledger(
     Ok(Exit::Failed)
 }
 
-/// Returns the problem of an undamaged ledger that lacks the MACs which this machine has seen on it;
-/// `None` if there is none.
+/// Returns the problem of an undamaged ledger that lacks the MACs, or is older, than this machine has seen. `None`
+/// if there is none, or this machine has seen no MACs on it.
 async fn unlike_last_time(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -70,10 +71,11 @@ async fn unlike_last_time(
     ledger_io::detect_rollback(project, place).await
 }
 
-/// Verifies all stored records of a ledger, and returns the findings.
+/// Verifies all stored records of a ledger, and returns the findings. In a directory all damage is found; on a
+/// backend, damage is an error of the read.
 ///
 /// # Errors
-/// When it cannot be read at all.
+/// When it cannot be read at all, or lost its MACs.
 pub(super) async fn read_checked(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -103,7 +105,7 @@ pub(super) async fn read_checked(
     Ok(LedgerReadResult { found, unproven })
 }
 
-/// Returns the findings, and warns if the ledger is not authenticated.
+/// Returns the findings; prints a warning if the ledger is not authenticated.
 fn report_if_unproven(looked: LedgerReadResult<LedgerCheckReport>) -> LedgerCheckReport {
     looked.warn_if_unproven();
     looked.found
@@ -122,10 +124,11 @@ fn checked_report(report: VerificationReport, place: &LedgerLocation) -> LedgerC
     }
 }
 
-/// Shows what cannot be restored, asks for confirmation, and restores the rest.
+/// Shows what cannot be restored, asks for confirmation, and restores the rest; returns `Exit::Failed` if the user
+/// declines.
 ///
 /// # Errors
-/// When the ledger is locked, none of it is authenticated, or it cannot be written.
+/// When the ledger is not in a directory, is locked, none of it is authenticated, or it cannot be written.
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateRepairArgs,

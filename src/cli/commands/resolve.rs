@@ -1,5 +1,6 @@
-//! `stead resolve`: lists ambiguous intents, or resolves one: the user states which live object a
-//! lost request created, if any.
+//! `stead resolve`: lists ambiguous intents and lost secrets, or resolves one: the user states which live object a
+//! lost request created, if any. Each answer is checked against the live objects and becomes one ledger record; no
+//! change is sent to the service.
 
 use clap::Args;
 use uuid::Uuid;
@@ -35,13 +36,15 @@ pub struct ResolveArgs {
     pub answer: Option<ResolveAction>,
 }
 
-/// Status text of a request that is presumed to have had no effect.
+/// Status of a request that is presumed to have had no effect.
 const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late effect";
 
-/// Lists or resolves ambiguous intents.
+/// Lists or resolves ambiguous intents. Without an answer on a terminal, prompts for it; otherwise only shows the
+/// intent.
 ///
 /// # Errors
-/// When there is no such intent, the named object cannot be the result of the request, or the ledger cannot be written.
+/// When there is no such intent, the named object cannot be the result of the request, or the ledger cannot be
+/// written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ResolveArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
@@ -91,7 +94,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ResolveArgs) ->
     Ok(tell_recorded(session, (&op.to_string(), &address), &answer))
 }
 
-/// Tells that an answer is recorded.
+/// Prints that an answer is recorded.
 fn tell_recorded(
     session: &CommandContext,
     (operation, address): (&str, &Address),
@@ -122,7 +125,10 @@ const fn answer_keyword(answer: &ResolveAction) -> &'static str {
     }
 }
 
-/// Records a resolution; returns the address of the intent.
+/// Records a resolution under the ledger's lock; returns the address of the intent.
+///
+/// # Errors
+/// When another user resolved it meanwhile, the answer does not fit, or the ledger cannot be written.
 async fn record_answer(
     connection: &StackConnection,
     journal: &CommandJournal,
@@ -140,7 +146,7 @@ async fn record_answer(
 }
 
 /// Returns the record that keeps an object without its secret: the response that contained the secret is lost, and a
-/// user who keeps the object accepts that it is never delivered.
+/// user who keeps the object accepts that it is never delivered. `None` if no secret was lost.
 fn without_secret(connection: &StackConnection, intent: &Intent, answer: &Said) -> Option<Record> {
     let (IntentAction::Create { entry, .. }, Said::Made { .. }) = (&intent.action, answer) else {
         return None;
@@ -151,7 +157,7 @@ fn without_secret(connection: &StackConnection, intent: &Intent, answer: &Said) 
     lost.then(|| Record::Applied { address: intent.address.clone(), entry })
 }
 
-/// Finds the only ambiguous intent of a resource.
+/// Returns the only ambiguous or watched intent of a resource; none or several are an error.
 fn of_resource(project: &LoadedStack, ledger: &Ledger, asked: &str) -> Result<Uuid, CliFailure> {
     let questions = ledger.questions.iter().map(|(op, question)| (op, &question.intent));
     let all = questions.chain(ledger.watched.iter());
@@ -185,7 +191,8 @@ fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, CliFailure> {
     })
 }
 
-/// Returns the resolution from the command line, or prompts for it.
+/// Returns the resolution from the command line, or prompts for it. `None` if there is no terminal, or the user
+/// postpones it.
 fn choose_answer(
     session: &CommandContext,
     ledger: &Ledger,
@@ -209,7 +216,7 @@ fn choose_answer(
     })
 }
 
-/// Returns the records for a resolution, after checking that the named object fits the request.
+/// Returns the record's form of a resolution, after checking that the named object fits the request.
 async fn resolve_answer(
     connection: &StackConnection,
     ledger: &Ledger,
@@ -237,7 +244,8 @@ async fn resolve_answer(
     })
 }
 
-/// Returns the ledger's record of a live object, after checking that the request can have created it.
+/// Returns the ledger's record of a live object, after checking that the request can have created it: it is not
+/// owned, did not exist before, and is in the project of the request.
 async fn read_candidate(
     connection: &StackConnection,
     ledger: &Ledger,
@@ -271,6 +279,7 @@ async fn read_candidate(
     })
 }
 
+/// Returns the arguments of each possible resolution; `ID` stands for an id that is not known.
 fn possible_answers(ledger: &Ledger, op: Uuid) -> Vec<String> {
     match (ledger.questions.get(&op), ledger.watched.get(&op)) {
         (Some(question), _) => {
@@ -290,7 +299,7 @@ fn render_open_intents(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     requests.chain(lost.iter().map(told_lost)).collect()
 }
 
-/// Returns the description of a lost secret, with one command line for each possible resolution.
+/// Returns the description of a lost secret, escaped, with one command line for each possible resolution.
 fn told_lost(lost: &LostSecret<'_>) -> String {
     let line =
         |words: &String| format!("  stead resolve {} {}\n", lost.address, escape::escape_line(words));
@@ -298,8 +307,8 @@ fn told_lost(lost: &LostSecret<'_>) -> String {
     format!("{}\n{lines}", escape::escape_line(&lost.text()))
 }
 
-/// Returns the description of an ambiguous intent or a watched request, with one command
-/// line for each possible resolution.
+/// Returns the description of an ambiguous intent or a watched request, escaped, with one command line for each
+/// possible resolution; empty if it is neither.
 fn render_intent(ledger: &Ledger, op: Uuid) -> String {
     let text = match (ledger.questions.get(&op), ledger.watched.get(&op)) {
         (Some(question), _) => question.text.clone(),

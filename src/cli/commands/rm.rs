@@ -1,4 +1,5 @@
-//! `stead rm`: removes a block, and records whether its object is deleted or forgotten.
+//! `stead rm`: removes a block, and records whether its object is deleted or forgotten. Edits files only: the next
+//! apply carries it out. The edited stack is loaded before it is written, and no other resource may change.
 
 use std::collections::{BTreeSet, HashSet};
 use std::slice;
@@ -43,10 +44,10 @@ pub struct RmArgs {
     pub yes: bool,
 }
 
-/// Maximum number of source locations in a message.
+/// Maximum number of references that a message lists.
 const MAX_LISTED_LOCATIONS: usize = 20;
 
-/// Addresses to remove, including everything inside them.
+/// Addresses to remove; an address within one of them counts, too.
 struct RemovedAddresses<'a>(HashSet<&'a str>);
 
 impl<'a> RemovedAddresses<'a> {
@@ -59,7 +60,8 @@ impl<'a> RemovedAddresses<'a> {
     }
 }
 
-/// Returns the remaining references to the removed addresses, with their source locations.
+/// Returns the remaining references to the removed addresses, each with its source location; empty if there are
+/// none.
 fn remaining_references(stack: &Stack, gone: &RemovedAddresses<'_>) -> Vec<String> {
     let graph = DependencyGraph::from_stack(stack);
     let within = |other: &Address| gone.contains_address(other);
@@ -86,7 +88,7 @@ fn remaining_references(stack: &Stack, gone: &RemovedAddresses<'_>) -> Vec<Strin
     found
 }
 
-/// Returns the location of a resource that is written as an entry of a list.
+/// Returns the path of a resource that is a shorthand entry of a list; `None` for a block.
 fn listed_at(begun: &StackSources, address: &Address, file: SourceId) -> Option<EditPath> {
     let stack = &begun.project.stack;
     let span =
@@ -95,7 +97,7 @@ fn listed_at(begun: &StackSources, address: &Address, file: SourceId) -> Option<
     entry_at(&EditableFile { source, registry: &REGISTRY }, span)
 }
 
-/// Removes a resource or a module from the configuration.
+/// Removes a resource or a module from the configuration; returns `Exit::Failed` if the user declines.
 ///
 /// # Errors
 /// When there is no such resource, it is still referenced, or the files cannot be edited.
@@ -151,7 +153,7 @@ fn is_value(address: &Address) -> bool {
     VALUE_SECTIONS.contains(&address.root())
 }
 
-/// Returns the edit that adds the `removed` entry with the action for the objects.
+/// Returns the edit that adds the `removed` entry; `action` is `forget` or `delete`.
 fn removed_edit(from: &Address, action: &str) -> Edit {
     let entry = [("from", ConfigLiteral::text(from.as_str())), ("action", ConfigLiteral::text(action))];
     Edit::Append(EditPath::from_text("removed"), ConfigLiteral::map(entry))

@@ -1,4 +1,5 @@
-//! `stead schema`: prints schemas for other tools.
+//! `stead schema`: prints schemas for other tools. Those of files and of the API derive from the tables of the
+//! kinds; those of the output are files of the repository.
 
 use clap::{Args, ValueEnum};
 

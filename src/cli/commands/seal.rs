@@ -1,6 +1,6 @@
 //! `stead state seal`: adds MACs to a ledger without them, or replaces their key. In: the present ledger, shown and
-//! confirmed. Out: the same ledger with MACs under the key. If the process is killed, the ledger is in either the old
-//! or the new state.
+//! confirmed. Out: the same ledger with MACs under the key. If the process is killed, the ledger is in either the
+//! old or the new state.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub struct StateSealArgs {
 /// Maximum number of objects that the summary names.
 const MAX_LISTED_OBJECTS: usize = 20;
 
-/// State of one run: the stack, the locations and the new key.
+/// State of one run: the stack, the location and the new key.
 struct SealCommand<'a> {
     session: &'a CommandContext,
     args: &'a StateSealArgs,
@@ -49,10 +49,11 @@ struct SealCommand<'a> {
     key: MacKey,
 }
 
-/// Adds MACs, or replaces their key.
+/// Adds MACs, or replaces their key; returns `Exit::Failed` if the user declines.
 ///
 /// # Errors
-/// When there is no key or no ledger, the ledger lost MACs that this machine has seen, or it cannot be written.
+/// When there is no key or no ledger, the ledger lost MACs that this machine has seen, the previous key is wrong, or
+/// the ledger cannot be written.
 pub(super) async fn run(
     session: &CommandContext,
     args: &StateSealArgs,
@@ -87,6 +88,7 @@ impl SealCommand<'_> {
         }
     }
 
+    /// Reads the ledger with a key; `None` if it does not exist.
     async fn read(&self, key: &MacKey) -> Result<Option<Ledger>, StoreError> {
         let stack = &self.project.stack;
         CommandStore::read(self.place, &stack.name, &stack.environment.name, Some(key)).await
@@ -100,7 +102,7 @@ impl SealCommand<'_> {
         Exit::Done
     }
 
-    /// Adds MACs to a ledger without them.
+    /// Adds MACs to a ledger without them, unless this machine has seen some: then someone removed them.
     async fn add_macs(&self) -> Result<Exit, CliFailure> {
         let lenient = self.key.accepting_unsealed();
         let found = self.read(&lenient).await?.ok_or_else(|| missing_ledger(self.place))?;
@@ -118,7 +120,7 @@ impl SealCommand<'_> {
         ledger_io::close_after(journal, done).await
     }
 
-    /// Replaces the key of the MACs.
+    /// Replaces the key of the MACs; the ledger is verified with the previous one.
     async fn replace_key(&self, previous: &MacKey) -> Result<Exit, CliFailure> {
         let journal = self.open(Some(previous)).await?;
         let rolled_back =
@@ -141,6 +143,7 @@ impl SealCommand<'_> {
         ledger_io::open_with(key, &self.session.who, self.place, &terms).await
     }
 
+    /// Returns the high-water marks of the ledger, as records with MACs under the key have them.
     fn marks(&self, key: MacKey) -> HighWaterMarkStore {
         let stack = &self.project.stack;
         HighWaterMarkStore::new(
@@ -151,7 +154,7 @@ impl SealCommand<'_> {
         )
     }
 
-    /// Shows the ledger, asks for confirmation, and writes it.
+    /// Shows the ledger, asks for confirmation, and writes it; `was` describes its present state.
     async fn write_macs(&self, journal: &CommandJournal, was: &str) -> Result<Exit, CliFailure> {
         let ui = self.session.ui;
         ui.write_message(&self.summary(&journal.ledger(), was));
@@ -169,7 +172,7 @@ impl SealCommand<'_> {
         Ok(Exit::Done)
     }
 
-    /// Returns the summary by which a user can recognize a ledger that stead did not write.
+    /// Returns the summary, escaped, by which a user can recognize a ledger that stead did not write.
     fn summary(&self, ledger: &Ledger, was: &str) -> String {
         let stack = &self.project.stack;
         let mut lines = vec![format!(

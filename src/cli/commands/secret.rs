@@ -1,4 +1,6 @@
-//! `stead secret`: generates identities, and shows, sets, rotates and re-encrypts the stored secrets.
+//! `stead secret`: generates identities, and shows, sets, rotates and re-encrypts the stored secrets. A value leaves
+//! the ledger only with the user's identity, and only to a terminal, a document or a private file that the user asks
+//! for.
 
 mod lookup;
 mod rekey;
@@ -105,7 +107,7 @@ pub struct SecretSetArgs {
 /// Runs a subcommand of `stead secret`.
 ///
 /// # Errors
-/// When the stack has errors, there is no such secret, or the ledger cannot be read or written.
+/// When the stack has errors, there is no such secret or no identity, or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &SecretArgs) -> Result<Exit, CliFailure> {
     match &args.action {
         SecretAction::Keygen(args) => generate_identity(session, args),
@@ -117,7 +119,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &SecretArgs) -> 
     }
 }
 
-/// Generates an identity. Its private text is written only to the file.
+/// Generates an identity. The private key is written only to the file, which must not exist.
 fn generate_identity(session: &CommandContext, args: &SecretKeygenArgs) -> Result<Exit, CliFailure> {
     let shown = stack_files::display_path(&args.out);
     let identity = AgeIdentity::generate();
@@ -223,7 +225,7 @@ impl SecretRow {
     }
 }
 
-/// Returns the addresses of a stack's secrets, stored or not.
+/// Returns the addresses of a stack's secrets, stored or not, sorted.
 fn secret_addresses(project: &LoadedStack, ledger: &Ledger) -> Vec<Name> {
     let generated = ledger.generated.keys().map(|name| Name::new(format!("{VARIABLE_PREFIX}{name}")));
     let owned = |address: &&Address| {
@@ -236,6 +238,7 @@ fn secret_addresses(project: &LoadedStack, ledger: &Ledger) -> Vec<Name> {
     all
 }
 
+/// Shows one secret or all; decrypts a value only with `--show` or `--to`.
 async fn show_secret(session: &CommandContext, args: &SecretGetArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
@@ -276,7 +279,7 @@ async fn show_secret(session: &CommandContext, args: &SecretGetArgs) -> Result<E
     Ok(Exit::Done)
 }
 
-/// Decrypts the value of a secret that is or will be in use.
+/// Decrypts the value of a secret: the pending one if there is one, else the current one.
 fn decrypt_value(session: &CommandContext, ledger: &Ledger, address: &Name) -> Result<Secret, CliFailure> {
     let Some(kept) = ledger.secrets.values.get(address) else {
         return Err(CliFailure::new(
@@ -303,6 +306,7 @@ fn list_secrets(session: &CommandContext, ledger: &Ledger, rows: &[SecretRow]) {
     }
 }
 
+/// Stores the value that standard input holds, without the line break at its end.
 async fn set_secret(session: &CommandContext, args: &SecretSetArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
@@ -320,6 +324,8 @@ async fn set_secret(session: &CommandContext, args: &SecretSetArgs) -> Result<Ex
     ledger_io::close_after(journal, done).await
 }
 
+/// Stores a value in the ledger if the stack has recipients, else in the secret's sink; a value with another
+/// fingerprint than the recorded one is refused.
 async fn write_secret(
     session: &CommandContext,
     (project, journal, overwrite): (&LoadedStack, &CommandJournal, &BTreeSet<Name>),
@@ -356,6 +362,7 @@ async fn write_secret(
             .help("Add `secrets: { recipients: [age1…] }` to the stack, or a `deliver_secret`."));
         };
         let named =
+            // The intent first: a sink that has a value which no record mentions counts as foreign.
             Address::parse(address).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
         if let Some(record) = secret_sinks::delivery_record(&named, sink, secret, &SystemRandom) {
             journal.commit(&[record]).await?;
@@ -370,7 +377,7 @@ async fn write_secret(
     Ok(Exit::Done)
 }
 
-/// Records that the secret of an object is available again.
+/// Records that the secret of an object is available again; does nothing for a secret that was not lost.
 async fn clear_lost_mark(
     journal: &CommandJournal,
     owner: Option<(&Address, &Entry)>,
@@ -380,7 +387,7 @@ async fn clear_lost_mark(
     Ok(journal.commit(&[Record::Applied { address: address.clone(), entry }]).await?)
 }
 
-/// Returns the sink of a secret.
+/// Returns the sink of a secret; `None` if the secret does not exist or names none.
 fn secret_sink<'p>(project: &'p LoadedStack, address: &str) -> Option<&'p SecretSink> {
     match address.strip_prefix(VARIABLE_PREFIX) {
         Some(name) => match &project.stack.awaited.get(name)?.origin {

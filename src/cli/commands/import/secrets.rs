@@ -17,7 +17,7 @@ pub(super) enum ImportedSecrets {
     None,
     /// The user gives the values of the variables.
     External,
-    /// The values are written to a file of variables, with this text.
+    /// The values are written to a file of variables: its path, and its content with the secrets in plain text.
     VarFile(PathBuf, String),
 }
 

@@ -1,4 +1,4 @@
-//! The block that an address stands for, and whether it can have another address: the same prefix, and not taken.
+//! Finds the block that an address stands for, and checks a new address: the same prefix, and not taken.
 
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -14,27 +14,28 @@ use crate::model::source::SourceId;
 /// The attribute that defaults to the block's own name.
 pub(super) const NAME: &str = "name";
 
-/// Top-level keywords whose entries have a name and no object.
+/// Top-level keywords whose entries have a name but no object, so that no `moved` entry is needed.
 pub(in crate::cli::commands) const VALUE_SECTIONS: [&str; 2] = ["vars", "locals"];
 
-/// Returns a hint in the syntax of a file.
+/// Returns a hint, given in YAML, in the syntax of a file.
 pub(in crate::cli::commands) fn help_in_syntax(begun: &StackSources, file: SourceId, help: &str) -> String {
     let path = begun.files.get(file).map(|source| source.path.as_str()).unwrap_or_default();
     suggestions::hint_in_syntax(&REGISTRY, path, help)
 }
 
-/// The block to edit.
+/// The block to edit: its file, and what must be written to keep its objects.
 pub(in crate::cli::commands) struct MovedBlock {
     /// The file that contains it.
     pub(in crate::cli::commands) file: SourceId,
-    /// Name of its objects if it defaults to the block's own name.
+    /// Default name of its objects, which a rename of the block would change; `None` if the block sets `name`
+    /// itself, or its kind has no name.
     pub(super) name: Option<Name>,
 }
 
 /// Finds the block of a resource, or of all its instances.
 ///
 /// # Errors
-/// When there is none, or it is not in a file of this stack.
+/// When there is none, it is a variable or a local, or it is not in a file of this stack.
 pub(in crate::cli::commands) fn find_block(
     begun: &StackSources,
     address: &Address,
@@ -67,7 +68,8 @@ pub(in crate::cli::commands) fn find_block(
     Ok(MovedBlock { file: resource.span.source, name })
 }
 
-/// Refuses a resource that is declared outside of the stack's own files.
+/// Checks that a resource is declared in one of the stack's own files: an edit of a shared file would change other
+/// stacks.
 pub(super) fn in_a_file(
     begun: &StackSources,
     resource: &Resource,
@@ -83,7 +85,8 @@ pub(super) fn in_a_file(
         .help("Change it there by hand, and write the `moved` or `removed` entry in a file of this stack."))
 }
 
-/// Returns the collection and the attribute of a resource that is a shorthand entry of a list.
+/// Returns the collection and the attribute of a resource that is a shorthand entry of a list; `None` for another
+/// one. Such an entry has its value as its name, so it cannot be renamed.
 pub(in crate::cli::commands) fn list_entry_attribute(
     stack: &Stack,
     address: &Address,
@@ -94,6 +97,7 @@ pub(in crate::cli::commands) fn list_entry_attribute(
     is_plain.then_some((collection, attribute))
 }
 
+/// Checks that only the name differs, and that the new address is not taken.
 pub(super) fn check_new_address(
     begun: &StackSources,
     from: &Address,
@@ -107,11 +111,12 @@ pub(super) fn check_new_address(
     }
 }
 
-/// Returns an address without its last segment.
+/// Returns an address without its last segment; `None` if it has only one.
 pub(super) fn address_prefix(address: &Address) -> Option<&str> {
     address.as_str().rsplit_once('.').map(|(place, _)| place)
 }
 
+/// Returns the failure for a new address with another kind or parent.
 pub(super) fn wrong_prefix_failure(
     begun: &StackSources,
     from: &Address,
@@ -132,7 +137,7 @@ pub(super) fn wrong_prefix_failure(
         .help(help_in_syntax(begun, file, &help))
 }
 
-/// Refuses an address that is taken.
+/// Refuses an address that is taken, or that contains a declared resource.
 pub(super) fn reject_taken_address(begun: &StackSources, to: &Address) -> Result<(), CliFailure> {
     match begun.project.stack.resources.keys().find(|known| known.is_within(to)) {
         Some(known) => Err(CliFailure::new(Exit::Usage, format!("{known} is declared already"))

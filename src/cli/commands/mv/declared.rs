@@ -1,4 +1,5 @@
-//! Finds the declaration of a module, or of a resource in one: its file, and every address that it produces.
+//! Finds the declaration of a module, or of a resource in one: its file, and every address that it produces. An edit
+//! of a module's file changes all of these addresses, in each use of the module.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ use crate::model::source::{Source, SourceId};
 /// A module, or a resource in a module, as a file declares it; one declaration can produce several addresses.
 pub(in crate::cli::commands) struct MovableDeclaration<'b> {
     pub(in crate::cli::commands) begun: &'b StackSources,
-    /// The file that contains the declaration.
+    /// The file that contains the declaration; a file of the stack, or of a module.
     pub(in crate::cli::commands) file: SourceId,
     /// Address prefixes of the instances: empty in the stack's own files, else one for each instance of the module.
     pub(in crate::cli::commands) prefixes: BTreeSet<Name>,
@@ -26,13 +27,13 @@ pub(in crate::cli::commands) struct MovableDeclaration<'b> {
     pub(in crate::cli::commands) from: Address,
     /// Path of the block in the file.
     pub(in crate::cli::commands) path: EditPath,
-    /// Whether the block has `for_each`.
+    /// Whether the block has `for_each`, so that its instances are one segment below the address.
     pub(in crate::cli::commands) keyed: bool,
 }
 
 impl<'b> MovableDeclaration<'b> {
-    /// Finds the `use` block of a module, or the block of a resource that a module declares. For a single instance of a
-    /// block with `for_each`, the error shows the advice that `by_hand` returns for the address in the file.
+    /// Finds the `use` block of a module, or the block of a resource that a module declares. `by_hand` returns the
+    /// advice for a single instance, which the error shows; it gets the address relative to the declaring file.
     ///
     /// # Errors
     /// When nothing has the address, or it is a single instance of a block with `for_each`.
@@ -138,8 +139,8 @@ impl<'b> MovableDeclaration<'b> {
         self.from.clone().in_module(prefix)
     }
 
-    /// Returns the files that can refer to the declaration by name, those in the same directory,
-    /// and permits edits of them.
+    /// Returns the files that can refer to the declaration by name, those in the same directory, and permits edits
+    /// of them. Files of the stack need no permission.
     ///
     /// # Errors
     /// When it is declared outside of the stack and its modules.
@@ -181,7 +182,7 @@ impl<'b> MovableDeclaration<'b> {
     }
 }
 
-/// Returns a file's directory, as displayed.
+/// Returns the directory of a file's path; empty without one.
 fn source_directory(source: &Source) -> &str {
     source.path.rsplit_once('/').map_or("", |(directory, _)| directory)
 }

@@ -1,4 +1,5 @@
-//! Edits of one instance of a block with `for_each`: changes its key, or moves it to a separate block.
+//! Edits of one instance of a block with `for_each`: changes its key, moves it to a separate block, or removes it. A
+//! key that an expression computes cannot be edited.
 
 use super::address::{
     NAME, address_prefix, help_in_syntax, in_a_file, reject_taken_address, wrong_prefix_failure,
@@ -15,7 +16,7 @@ use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
 use crate::model::source::{SourceId, Span};
 
-/// The instance to edit.
+/// The instance to edit, and how its block writes its key and its body.
 pub(in crate::cli::commands) struct MovedInstance<'b> {
     /// The file that contains its block.
     pub(in crate::cli::commands) file: SourceId,
@@ -50,10 +51,10 @@ pub(in crate::cli::commands) fn find_instance<'b>(
 }
 
 impl MovedInstance<'_> {
-    /// Returns the location of the instance's key.
+    /// Returns the path of the instance's key in its file.
     ///
     /// # Errors
-    /// When the key is computed; `help` is the advice for that case.
+    /// When the key is computed; `help` is the advice for that case, in YAML.
     pub(in crate::cli::commands) fn key(
         &self,
         begun: &StackSources,
@@ -67,7 +68,7 @@ impl MovedInstance<'_> {
         })
     }
 
-    /// Returns the edit that removes the instance.
+    /// Returns the edit that removes the instance; `action` is that of the `removed` entry, for the advice.
     ///
     /// # Errors
     /// When its key is computed, or it is the only instance.
@@ -89,6 +90,7 @@ impl MovedInstance<'_> {
         Ok(Edit::Remove(key.path().clone()))
     }
 
+    /// Returns the source text of a range without quotes, and its location as `FILE:LINE:COLUMN`.
     fn text_and_location(&self, begun: &StackSources, span: Span) -> (String, String) {
         let span = Span { source: self.file, ..span };
         let text = begun.files.get(self.file).map(|source| &*source.text).unwrap_or_default();
@@ -98,7 +100,10 @@ impl MovedInstance<'_> {
         (text.trim_matches('"').to_owned(), place.unwrap_or_default())
     }
 
-    /// Returns the body for a separate block of the instance.
+    /// Returns the body for a separate block of the instance, with the name that the object has now.
+    ///
+    /// # Errors
+    /// When an expression of the block cannot be written out for one instance.
     fn body(&self, begun: &StackSources) -> Result<ConfigLiteral, CliFailure> {
         let mut body = self.written.body.clone().map_err(|span| {
             let (text, place) = self.text_and_location(begun, span);
@@ -120,7 +125,7 @@ impl MovedInstance<'_> {
 /// Changes the key of an instance, or moves it to a separate block.
 ///
 /// # Errors
-/// When the new address is neither, the key is computed, or another resource would change.
+/// When the new address is neither or is taken, the key is computed, or another resource would change.
 pub(super) async fn move_instance(
     session: &CommandContext,
     begun: &StackSources,
@@ -144,6 +149,7 @@ pub(super) async fn move_instance(
         InstanceKeyPath::Entry(path) if is_key => edits.push(Edit::Rename(path.clone(), to.last().into())),
         key => {
             edits.push(Edit::Set(EditPath::from_text(to.as_str()), one.body(begun)?));
+            // A block whose `for_each` is empty would be left over.
             let whole = one.written.is_only;
             edits.push(Edit::Remove(if whole {
                 EditPath::from_text(one.block.as_str())

@@ -1,5 +1,6 @@
-//! `stead mv` of a module, and of a resource in one: edits the declaring file and adds the `moved` entry there, so that
-//! it takes effect for every user of the module.
+//! `stead mv` of a module, and of a resource in one: edits the declaring file and adds the `moved` entry there, so
+//! that it takes effect for every user of the module. The edited stack is loaded before it is written: no resource
+//! may be lost, and no object renamed.
 
 use std::collections::BTreeSet;
 
@@ -24,19 +25,19 @@ use crate::model::address::{Address, Name};
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::SourceId;
 
-/// The rename, in terms of the declaring files.
+/// The declaration, and what it becomes.
 struct DeclarationRename<'b> {
     declared: MovableDeclaration<'b>,
     /// New address relative to the file.
     to: Address,
-    /// Value of `name` that keeps the names of the objects.
+    /// Value of `name` that keeps the names of the objects, an expression over the module and the key.
     name: ConfigLiteral,
 }
 
 /// Renames a module, or a resource in one.
 ///
 /// # Errors
-/// When it does not exist, the new address is taken, or another resource would change.
+/// When it does not exist, the new address is taken, another resource would change, or objects would be renamed.
 pub(super) async fn run(
     session: &CommandContext,
     begun: &StackSources,
@@ -113,7 +114,7 @@ fn find_change<'b>(
     Ok(DeclarationRename { declared, to, name })
 }
 
-/// Refuses a new address outside of the present parent, and one that is taken.
+/// Refuses a new address with another parent, and one that is taken by a resource or a module.
 fn check_new_name(
     begun: &StackSources,
     from: &Address,
@@ -133,7 +134,7 @@ fn check_new_name(
 }
 
 impl DeclarationRename<'_> {
-    /// Returns the edits; with `named`, also those that keep the names of objects.
+    /// Returns the edits; with `named`, also the one that writes `name` into the block.
     fn edits(&self, pairs: &AddressMoves, named: bool) -> Result<SourceEdits<'_>, CliFailure> {
         let mut edits = SourceEdits::new(self.declared.begun);
         let refers = self.reference_edit();
@@ -190,8 +191,8 @@ impl DeclarationRename<'_> {
         known.any(|address| is_in(address) && may_have_name(address))
     }
 
-    /// Returns the new form of a path that an environment overrides: `use.shop.vm.web.plan`, or in
-    /// the form of an address.
+    /// Returns the new form of a path that an environment overrides: `use.shop.vm.web.plan`, or in the form of an
+    /// address. `None` if the path does not change, or another edit changes it.
     fn renamed_path(&self, key: &str, pairs: &AddressMoves) -> Option<String> {
         let (front, address) = key.strip_prefix("use.").map_or(("", key), |rest| ("use.", rest));
         // In the stack's own files the edit of the references changes such a path, too.
@@ -214,7 +215,7 @@ impl DeclarationRename<'_> {
         }
     }
 
-    /// Returns the `moved` entries for further addresses that change, as relative addresses of the files.
+    /// Returns the `moved` entries for further addresses that change, relative to the declaring file, each once.
     fn moved_edits(&self, also: &AddressMoves) -> Vec<Edit> {
         let below = |address: &Address, prefix: &str| {
             address.strip_module(prefix).and_then(|rest| Address::parse(rest).ok())
@@ -230,7 +231,7 @@ impl DeclarationRename<'_> {
     }
 }
 
-/// Returns whether every resource keeps its name.
+/// Returns whether the value of `name` stays the same for every resource; one that no longer exists does not count.
 fn keeps_names(before: &Stack, after: &Stack, pairs: &AddressMoves) -> bool {
     let name = |one: &Resource| one.attributes.get(NAME).map(|setting| setting.expression.clone());
     before.resources.values().all(|one| {

@@ -1,5 +1,5 @@
-//! The edits of a renaming: the references, the `moved` entries, and the other addresses that change with it. Nothing
-//! is written when a resource would be lost.
+//! The edits of a rename: the references, the `moved` entries, and the other addresses that change with it. The
+//! edited files are loaded before they are written, and nothing is written when a resource would be lost.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::config::stack::model::{Resource, Stack};
 use crate::model::address::Address;
 use crate::model::source::SourceId;
 
-/// Maximum number of addresses in one message.
+/// Maximum number of addresses that a message lists in one sentence.
 const MAX_LISTED_ADDRESSES: usize = 10;
 
 /// Returns the edit that redirects every reference to the new address.
@@ -22,13 +22,17 @@ pub(super) fn redirect_edit(from: &Address, to: &Address) -> Edit {
     Edit::Redirect(vec![(from.as_str().into(), to.as_str().into())])
 }
 
-/// Returns the edit that adds the `moved` entry.
+/// Returns the edit that adds a `moved` entry.
 pub(super) fn moved_edit(from: &Address, to: &Address) -> Edit {
     let entry = [("from", ConfigLiteral::text(from.as_str())), ("to", ConfigLiteral::text(to.as_str()))];
     Edit::Append(EditPath::from_text("moved"), ConfigLiteral::map(entry))
 }
 
-/// Applies the edits to one file, redirects the references in all files, and adds the `moved` entries.
+/// Applies the edits to one file, redirects the references in all files, and adds the `moved` entries; returns
+/// `Exit::Failed` if the user declines.
+///
+/// # Errors
+/// When a file cannot be edited, or another resource would change.
 pub(super) async fn write_rename(
     session: &CommandContext,
     begun: &StackSources,
@@ -83,7 +87,8 @@ pub(super) fn lost_resources_failure(
 /// Old and new addresses, of resources or of whole modules.
 pub(super) type AddressMoves = [(Address, Address)];
 
-/// Returns the new address of a resource after the moves.
+/// Returns the address of a resource after the moves: that of the first pair that it is equal to or within, else
+/// unchanged.
 pub(super) fn carried_to(address: &Address, pairs: &AddressMoves) -> Address {
     let moved = |(from, to): &(Address, Address)| match address.as_str().strip_prefix(from.as_str())? {
         "" => Some(to.clone()),
@@ -93,7 +98,7 @@ pub(super) fn carried_to(address: &Address, pairs: &AddressMoves) -> Address {
 }
 
 /// Returns the further addresses that change because they are derived from a reference: shorthand entries of lists.
-/// `None` if a resource would be lost.
+/// `None` if a resource would be lost, or the new address of one is ambiguous.
 pub(super) fn implied_moves(
     before: &Stack,
     after: &Stack,

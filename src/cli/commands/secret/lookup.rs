@@ -1,4 +1,4 @@
-//! The ledger that holds the secrets, and the failure of an address that has none. No ledger is created here.
+//! Reads and opens the ledger that holds the secrets; a missing one is an error, since opening would create it.
 
 use crate::apply::context::TimingBounds;
 use crate::cli::command_context::CommandContext;
@@ -9,6 +9,7 @@ use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 
+/// Returns the failure for an address without a secret.
 pub(super) fn no_such_secret(address: &str) -> CliFailure {
     CliFailure::new(Exit::Failed, format!("{address} is not a secret of this stack"))
         .help("stead secret get lists them: vars.NAME of a generated variable, or a resource whose secret is shown once.")

@@ -1,7 +1,7 @@
 //! `stead secret rekey`: encrypts all stored secrets to the stack's current recipients.
 //!
-//! The new set is pinned first; what is still encrypted to the set before is found by its generation, so that a run
-//! that was killed is finished by another one.
+//! The new set is pinned first. Values that are still encrypted to the previous set have an older generation, so
+//! that another run completes one that was killed.
 
 use std::collections::BTreeSet;
 
@@ -29,10 +29,10 @@ pub struct SecretRekeyArgs {
     pub yes: bool,
 }
 
-/// Maximum number of values in one commit.
+/// Maximum number of values in one commit, which bounds the size of a journal write.
 const BATCH: usize = 256;
 
-/// A decrypted value that will be encrypted again.
+/// A decrypted value that will be encrypted again, under the same version.
 struct DecryptedSecret {
     address: Name,
     version: u64,
@@ -40,10 +40,11 @@ struct DecryptedSecret {
     secret: Secret,
 }
 
-/// Encrypts all stored secrets to the current recipients.
+/// Encrypts all stored secrets to the current recipients; returns `Exit::Failed` if the user declines.
 ///
 /// # Errors
-/// When the stack names none, the identity is not a pinned recipient, or the ledger cannot be written.
+/// When the stack names none, the settings do not allow one of them, the identity is not a pinned recipient, or the
+/// ledger cannot be written.
 pub(super) async fn run(session: &CommandContext, args: &SecretRekeyArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
@@ -104,7 +105,8 @@ async fn under_lock(
     Ok(Exit::Done)
 }
 
-/// Decrypts every value before anything is written. The user's identity must belong to a pinned recipient.
+/// Decrypts every value before anything is written, so that a missing identity changes nothing. The user's identity
+/// must belong to a pinned recipient, unless an interrupted run is resumed.
 fn open_all(
     ledger: &Ledger,
     identities: &[AgeIdentity],
