@@ -1,4 +1,4 @@
-//! `stead show`: shows a saved plan, without any request.
+//! `stead show`: shows a saved plan again, without any request. Needs no stack: everything is in the file.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,8 @@ pub struct ShowArgs {
 /// Shows the plan in a file.
 ///
 /// # Errors
-/// When the file is not a plan, or was modified.
+/// When the file is not a plan, was modified, lacks a signature by a trusted key, or a report cannot be written. An
+/// expired plan is shown.
 pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
     let vouched = plan_file::read_verified(&session.settings, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;

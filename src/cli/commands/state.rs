@@ -1,4 +1,5 @@
-//! `stead state`: lists, copies, moves, verifies and repairs the ledger itself.
+//! `stead state`: lists, copies, moves, verifies and repairs the ledger itself. Sends no request to the service. A
+//! subcommand that writes takes the lock, and never replaces a ledger by one of another lineage.
 
 use std::path::PathBuf;
 
@@ -91,7 +92,7 @@ pub struct StatePushArgs {
 /// Runs a subcommand of `stead state`.
 ///
 /// # Errors
-/// When the stack has problems, or the ledger cannot be read or written.
+/// When the stack has problems, the ledger cannot be read or written, or a copy is older than the ledger.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &StateArgs) -> Result<Exit, CliFailure> {
     if let StateAction::AdoptDirectory(args) = &args.action {
         // The root of a repository does not need a stack of its own.
@@ -111,6 +112,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &StateArgs) -> R
     }
 }
 
+/// Lists the owned objects, deposed ones included, as the ledger records them; no ledger is an empty list.
 async fn list_entries(
     session: &CommandContext,
     project: &LoadedStack,
@@ -141,6 +143,7 @@ async fn list_entries(
     Ok(Exit::Done)
 }
 
+/// Writes the ledger as one document, with a MAC if a key is configured.
 async fn pull_ledger(
     session: &CommandContext,
     args: &StatePullArgs,
@@ -177,6 +180,7 @@ async fn pull_ledger(
     Ok(Exit::Done)
 }
 
+/// Replaces the ledger by a copy, or creates a missing one from it.
 async fn push_ledger(
     session: &CommandContext,
     args: &StatePushArgs,
@@ -192,6 +196,8 @@ async fn push_ledger(
     if key.is_some() && copy.sealed.is_none() {
         if !args.force {
             return Err(CliFailure::new(
+                // A copy of another environment has the same resources, and would make this one delete or replace
+                // them.
                 Exit::Failed,
                 format!("{shown} has no MAC, so a change to it cannot be detected, and `STEAD_LEDGER_KEY` is set"),
             )
@@ -211,6 +217,7 @@ async fn push_ledger(
     ledger_io::close_after(journal, done).await
 }
 
+/// Replaces an open ledger by a copy, after a prompt unless the ledger is new.
 async fn replace_ledger(
     session: &CommandContext,
     args: &StatePushArgs,

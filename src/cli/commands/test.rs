@@ -1,4 +1,6 @@
-//! `stead test`: runs the stack's own tests, on the built-in cloud in memory.
+//! `stead test`: runs the stack's own tests, on the built-in cloud in memory. In: test files. Out: the failed
+//! expectations of each test. Reads no variable of the environment, so a test gives the same result on every
+//! machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -58,10 +60,10 @@ pub struct TestArgs {
 /// Escape sequence that clears the terminal.
 const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 
-/// Runs tests and reports failed expectations.
+/// Runs tests and reports failed expectations. Returns `Exit::Failed` if one failed, or there are none in the files.
 ///
 /// # Errors
-/// When there are no tests, a test file cannot be read, or the report cannot be written.
+/// When there are no test files, one cannot be read or has errors, or the report cannot be written.
 pub(in crate::cli) fn run(session: &CommandContext, args: &TestArgs) -> Result<Exit, CliFailure> {
     let mut tested = Vec::new();
     for path in test_paths(session, args)? {
@@ -111,7 +113,8 @@ pub(in crate::cli) async fn watch_tests(
     }
 }
 
-/// Returns the directories of the test files, of the stack, and of its includes and modules.
+/// Returns the directories of the test files, of the stack, and of its includes and modules, also of an invalid
+/// stack.
 fn watched_directories(session: &CommandContext, args: &TestArgs) -> BTreeSet<PathBuf> {
     let settings = &session.settings;
     let parent = |path: &Path| match path.parent() {
@@ -133,6 +136,7 @@ fn watched_directories(session: &CommandContext, args: &TestArgs) -> BTreeSet<Pa
     found
 }
 
+/// Returns the given test files, else those of the stack's directory, sorted by name; none is an error.
 fn test_paths(session: &CommandContext, args: &TestArgs) -> Result<Vec<PathBuf>, CliFailure> {
     if !args.files.is_empty() {
         return Ok(args.files.clone());
@@ -151,7 +155,7 @@ fn test_paths(session: &CommandContext, args: &TestArgs) -> Result<Vec<PathBuf>,
     Ok(names.into_iter().map(|name| directory.join(name)).collect())
 }
 
-/// Runs one test on the stack in the directory of its file.
+/// Runs one test on the stack in the directory of its file. A test that cannot be run counts as failed.
 fn run_test(session: &CommandContext, path: &Path, source: &Source, test: &StackTest) -> TestResult {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -176,7 +180,7 @@ fn run_test(session: &CommandContext, path: &Path, source: &Source, test: &Stack
     }
 }
 
-/// Returns on one line why a test could not be run.
+/// Returns on one line why a test could not be run, with the first diagnostic of an invalid stack.
 fn one_line_reason(failure: &CliFailure) -> String {
     let problem = failure.rejected.as_ref().and_then(|rejected| {
         let problem = rejected.diagnostics.first()?;
@@ -187,6 +191,7 @@ fn one_line_reason(failure: &CliFailure) -> String {
     format!("{}{}", failure.message, problem.unwrap_or_default())
 }
 
+/// Parses `junit=PATH`, the only report of tests.
 fn parse_junit_path(text: &str) -> Result<PathBuf, String> {
     match text.split_once('=') {
         Some(("junit", path)) if !path.is_empty() => Ok(PathBuf::from(path)),

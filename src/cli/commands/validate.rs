@@ -1,4 +1,5 @@
-//! `stead validate`: runs all checks that need no network, and applies safe fixes.
+//! `stead validate`: runs all checks that need no network, and applies safe fixes. Without `-e` it checks every
+//! environment, since each can use other blocks.
 
 use std::path::PathBuf;
 
@@ -44,16 +45,17 @@ pub struct ValidateArgs {
     pub reports: ProblemReportArgs,
 }
 
-/// Errors of the other environments, by name.
+/// Diagnostics of the other environments, by name.
 type EnvironmentDiagnostics = Vec<(Name, Vec<Diagnostic>)>;
 
-/// Maximum number of fix rounds, because one fix can reveal the next error.
+/// Maximum number of fix rounds. One fix can reveal the next error, and two fixes could undo each other.
 const MAX_ROUNDS: usize = 100;
 
-/// Checks the stack; with `--fix`, after applying the fixes.
+/// Checks the stack; with `--fix`, after applying the fixes. Returns `Exit::Failed` if it has errors.
 ///
 /// # Errors
-/// When it has errors, or cannot be read.
+/// When the stack cannot be read, `stead.lock` is missing with `--locked`, a report cannot be written, or errors
+/// remain with `--fix`.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -> Result<Exit, CliFailure> {
     if args.fix {
         apply_fixes(session, args).await?;
@@ -102,7 +104,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
     Ok(Exit::Done)
 }
 
-/// Returns the diagnostics and their sources; `None` if the files could not be read.
+/// Returns the diagnostics and their sources; `None` if the files could not be read. A valid stack has its warnings.
 fn found_diagnostics(opened: &Result<LoadedStack, CliFailure>) -> Option<(&[Diagnostic], &Sources)> {
     match opened {
         Ok(project) => Some((&project.warnings, &project.stack.sources)),
@@ -112,8 +114,8 @@ fn found_diagnostics(opened: &Result<LoadedStack, CliFailure>) -> Option<(&[Diag
     }
 }
 
-/// Adds the diagnostics of the other environments, since each can use other blocks, and those of policies
-/// that need no live state.
+/// Adds the diagnostics of the other environments, and those of policies that need no live state; the result is a
+/// failure if one of them is an error.
 fn add_other_environments(
     session: &CommandContext,
     opened: Result<LoadedStack, CliFailure>,
@@ -146,8 +148,8 @@ fn add_other_environments(
     }
 }
 
-/// Returns the chosen environment and the diagnostics of the others. Denials of policies are reported
-/// only for the chosen one.
+/// Returns the chosen environment and the diagnostics of the others, none if the user chose one. Denials of policies
+/// are reported only for the chosen one.
 fn check_environments(
     session: &CommandContext,
     begun: &InitialEnvironment,
@@ -171,7 +173,7 @@ fn check_environments(
     Ok((chosen, others))
 }
 
-/// Prints the diagnostics, their number, and the possible fixes.
+/// Prints the diagnostics, and a hint if some have a safe fix; returns the exit code.
 fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
     let mends = rejected.diagnostics.iter().any(|problem| problem.fix.as_ref().is_some_and(|fix| fix.sure));
     let exit = session.report_failure(&CliFailure::from(Box::new(rejected)));
@@ -181,7 +183,8 @@ fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
     exit
 }
 
-/// Applies safe edits, round after round, and writes them after confirmation.
+/// Applies safe edits, round after round, and writes them after confirmation. Does nothing if a file cannot be
+/// decoded.
 async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<(), CliFailure> {
     let before = stack_files::read_stack(&session.settings.dir)?;
     if !before.diagnostics.is_empty() {
@@ -195,6 +198,7 @@ async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<()
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error).count();
         let fixes: Vec<&SuggestedEdit> =
             problems.iter().filter_map(|problem| problem.fix.as_ref()).filter(|fix| fix.sure).collect();
+        // Without progress in the last round, one fix at a time: of several, one may make the others wrong.
         let Some(new) = fix_texts(&texts, &fixes, known <= errors) else { break };
         known = errors;
         texts = new;
@@ -213,7 +217,7 @@ async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<()
     rewrite_files::write_rewrites(&session.ui, &rewrites, args.yes).await.map(drop)
 }
 
-/// Returns the diagnostics of a stack with these texts.
+/// Returns the diagnostics of a stack with these file contents; empty for a valid one without warnings.
 fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnostic>, CliFailure> {
     let mut sources = Sources::default();
     for source in texts {
@@ -226,7 +230,8 @@ fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnosti
     }
 }
 
-/// Returns the texts after applying the fixes that do not overlap; with `one`, only the first. `None` if there is none.
+/// Returns the file contents after the fixes that do not overlap; with `one`, only the first. `None` if none
+/// applies.
 fn fix_texts(texts: &[Source], fixes: &[&SuggestedEdit], one: bool) -> Option<Vec<Source>> {
     let mut fixes: Vec<&SuggestedEdit> = fixes.to_vec();
     fixes.sort_by_key(|fix| fix.span);

@@ -1,4 +1,4 @@
-//! `stead version`: prints version, commit and schema number.
+//! `stead version`: prints version, commit, and the versions of the language and the formats.
 
 use serde::Serialize;
 
@@ -14,9 +14,9 @@ const FORMAT_VERSION: u32 = 1;
 struct VersionDocument {
     schema_version: json::SchemaVersion,
     version: &'static str,
-    /// Commit that the binary was built from; `None` unless it is a release.
+    /// Commit that the binary was built from; `None` unless the build set it, as for a release.
     commit: Option<&'static str>,
-    /// Date of that commit.
+    /// Date of that commit; `None` without a commit.
     date: Option<&'static str>,
     language: u32,
     plan_format: u32,

@@ -1,5 +1,5 @@
-//! `stead why ADDRESS`: explains why a resource exists, its dependencies and its dependents; with a
-//! saved plan, why it changes.
+//! `stead why ADDRESS`: explains why a resource exists, its dependencies and its dependents; with a saved plan, why
+//! it changes. Reads files only. The plan's signature is not verified: nothing is applied.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ pub struct WhyArgs {
     pub plan: Option<PathBuf>,
 }
 
-/// Maximum number of instances of one block in the output.
+/// Maximum number of instances of one block in the output; a note states that there are more.
 const MAX_LISTED_INSTANCES: usize = 20;
 
 /// JSON output of `why`.
@@ -48,9 +48,10 @@ struct WhyDocument {
 #[derive(Serialize)]
 struct WhyResource {
     address: Address,
-    /// Location of its block.
+    /// Location of its block, as `FILE:LINE`; `None` if it has none.
     source: Option<String>,
-    /// Origin of the resource: the block, an instance of `for_each`, a module.
+    /// Origin of the resource, from the block outward: the block or an instance of `for_each`, its parent, its
+    /// modules.
     because: Vec<String>,
     /// Direct dependencies of the resource.
     waits_for: Vec<WhyDependency>,
@@ -60,22 +61,22 @@ struct WhyResource {
     waits_for_indirectly: usize,
     /// Number of indirect dependents.
     waited_for_by_indirectly: usize,
-    /// Reasons of its change in the given plan.
+    /// Reasons of its change in the given plan; `None` without a plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<Vec<String>>,
 }
 
-/// A dependency or a dependent.
+/// A direct dependency or dependent.
 #[derive(Serialize)]
 struct WhyDependency {
     address: Address,
     /// Cause of the dependency: an attribute, `depends_on`, `project`, `inside`.
     by: Vec<String>,
-    /// Location of the cause.
+    /// Location of the first cause that has one, as `FILE:LINE`; `None` if none has.
     source: Option<String>,
 }
 
-/// Prints why a resource exists, and its dependencies.
+/// Prints why a resource exists, and its dependencies; for a block with instances, for each of them.
 ///
 /// # Errors
 /// When the stack has errors, no resource is at the address, or the plan cannot be read.
@@ -109,6 +110,7 @@ fn saved_changes(file: &Path) -> Result<Vec<Change>, CliFailure> {
     Ok(plan_file::read_unverified(file)?.plan.changes)
 }
 
+/// Returns the explanation of the node with index `n`; `changes` is `None` without a plan.
 fn resource_reasons(
     stack: &Stack,
     graph: &DependencyGraph,
@@ -178,7 +180,7 @@ fn block_origins(stack: &Stack, resource: &Resource) -> Vec<String> {
     found
 }
 
-/// Returns the reasons why a plan changes a resource.
+/// Returns the reasons why a plan changes a resource, or that it does not.
 fn change_reasons(changes: &[Change], address: &Address) -> Vec<String> {
     let Some(change) = changes.iter().find(|change| change.address == *address) else {
         return vec!["the plan does not change it".to_owned()];
@@ -222,6 +224,7 @@ fn render_reasons(all: &[WhyResource], style: TextStyle) -> String {
     page.finish()
 }
 
+/// Adds the direct neighbors under a title, and the number of indirect ones.
 fn push_neighbors(page: &mut TextPage, title: &str, all: &[WhyDependency], more: usize) {
     if all.is_empty() {
         page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, title).push_text(" nothing"));

@@ -1,8 +1,8 @@
 //! `stead secret rotate`: replaces a secret by a new value, with a plan that is reviewed and applied.
 //!
-//! The rotation is recorded first, the new value before any sink or request has it, and the one before is dropped once
-//! the apply is complete. Whatever kills it, the next apply or `rotate` goes on. If nothing was applied,
-//! the record is taken back.
+//! The rotation is recorded first, the new value before any sink or request has it, and the previous value is
+//! dropped once the apply is complete. After a crash at any point, the next apply or `rotate` continues. If nothing
+//! was applied, the record is withdrawn.
 
 use clap::Args;
 
@@ -40,10 +40,10 @@ pub struct SecretRotateArgs {
     pub running: ExecutionArgs,
 }
 
-/// Rotates one secret of the stack, and applies the change.
+/// Rotates one secret of the stack, and applies the change; returns the exit code of the apply.
 ///
 /// # Errors
-/// When it is no secret of the stack; else as `apply`.
+/// When it is not a secret of the stack, or there is neither `--yes` nor a terminal; else as `apply`.
 pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Result<Exit, CliFailure> {
     if args.yes.is_none() && !session.ui.interactive {
         return Err(CliFailure::new(Exit::Usage, "Confirmation is required, but this is not a terminal.")
@@ -69,6 +69,7 @@ pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Re
         with_leftovers: false,
     };
     let done = Box::pin(apply::plan_and_apply(session, &order)).await;
+    // A plan that was declined or blocked sent nothing; a failure with one of these three exit codes may have.
     let untouched = match &done {
         Ok(exit) => matches!(exit, Exit::Failed | Exit::Blocked),
         Err(failure) => !matches!(failure.exit, Exit::Interrupted | Exit::Partly | Exit::Locked),
@@ -84,6 +85,7 @@ pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Re
     done
 }
 
+/// Returns whether a new value can be made: by the program that generates a variable, or by a new object.
 fn can_rotate(project: &LoadedStack, address: &Name) -> bool {
     if let Some(name) = address.strip_prefix(VARIABLE_PREFIX) {
         let origin = project.stack.awaited.get(name).map(|awaited| &awaited.origin);
@@ -93,7 +95,8 @@ fn can_rotate(project: &LoadedStack, address: &Name) -> bool {
     resource.is_some_and(|resource| resource.kind.shown_once.is_some())
 }
 
-/// Records a step of the rotation, if it is the next one.
+/// Records a step of the rotation, if `is_due` says so for the secrets under the ledger's lock: another process may
+/// have recorded it already.
 async fn record_step(
     session: &CommandContext,
     project: &LoadedStack,

@@ -32,10 +32,11 @@ pub struct SecretSameArgs {
     pub attribute: (Address, Name),
 }
 
-/// Compares the value and records the expression.
+/// Compares the value with the last applied one, and records the expression.
 ///
 /// # Errors
-/// When the value is not proven equal to the last applied one; else as `plan`.
+/// When the attribute is not in the stack, its value is not proven equal to the last applied one, or the service or
+/// the ledger cannot be read or written.
 pub(super) async fn run(session: &CommandContext, args: &SecretSameArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     check_written(&project, args)?;
@@ -75,7 +76,7 @@ async fn record_expression(
     Ok(Exit::Done)
 }
 
-/// Refuses an address or an attribute that is not in the stack.
+/// Checks that the stack declares the address and sets the attribute.
 fn check_written(project: &LoadedStack, args: &SecretSameArgs) -> Result<(), CliFailure> {
     let (address, attribute) = &args.attribute;
     let Some(resource) = project.stack.resources.get(address) else {
@@ -95,6 +96,7 @@ fn check_written(project: &LoadedStack, args: &SecretSameArgs) -> Result<(), Cli
     })
 }
 
+/// Returns the failure for an expression that was not recorded, with what the user can do.
 fn not_same_failure(session: &CommandContext, args: &SecretSameArgs, why: RestateError) -> CliFailure {
     let (address, attribute) = &args.attribute;
     let failure = CliFailure::new(Exit::Failed, format!("{address}.{attribute} was not recorded: {why}"));
@@ -110,6 +112,7 @@ fn not_same_failure(session: &CommandContext, args: &SecretSameArgs, why: Restat
     }
 }
 
+/// Parses `ADDRESS.ATTRIBUTE`: the last segment is the attribute.
 fn parse_attribute(text: &str) -> Result<(Address, Name), String> {
     let (address, attribute) = text
         .rsplit_once('.')
