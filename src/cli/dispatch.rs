@@ -1,4 +1,6 @@
-//! Entry point of the program: parses arguments, merges settings, runs one command, and returns the exit code.
+//! Entry point of the program: parses arguments, merges settings, runs one command, and returns the exit code. Every
+//! failure is printed here or by `CommandContext::report_failure`, also as a document for a program that asked for
+//! one.
 
 pub mod command_line;
 
@@ -27,13 +29,14 @@ use crate::model::clock::Clock;
 use crate::report::json;
 use crate::report::text::escape;
 
-/// Runs the command line of this process.
+/// Runs the command line of this process, and returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
     panic_hook::install_panic_hook();
     run().into()
 }
 
+/// Runs the command line; prints the failure of a command that returns one.
 fn run() -> Exit {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -56,6 +59,7 @@ fn run() -> Exit {
         }
     };
     settings.needs_secrets = cli.command.as_ref().is_none_or(|command| command.properties().needs_secrets);
+    // Set before any file of the stack is read: the flag decides which of them may be read.
     match &cli.command {
         Some(Command::Plan(args)) => settings.set_trust(!args.untrusted),
         Some(Command::Validate(args)) => settings.set_trust(!args.untrusted),
@@ -68,6 +72,7 @@ fn run() -> Exit {
         Ui::write_error("error: this command has only one output format, and takes no --output");
         Ui::write_error("  Leave it out. This command ignores STEAD_OUTPUT.");
         return Exit::Usage;
+        // Only the flag is an error: the variable is set for all commands of a session.
     }
     let lines = settings.output == OutputFormat::Ndjson && tells != OutputSupport::Text;
     let ui = Ui {
@@ -96,8 +101,8 @@ fn run() -> Exit {
     }
 }
 
-/// Prints why there is no result as JSON, for programs that read only standard output. The command line or the settings
-/// are invalid, so the output format is determined without them.
+/// Prints why there is no result as JSON, for programs that read only standard output. The command line or the
+/// settings are invalid, so the output format is determined without them: the last `--output`, else `STEAD_OUTPUT`.
 fn for_programs(message: &str, variables: &EnvVariables) {
     let mut form = variables.get("STEAD_OUTPUT").cloned();
     let mut words = std::env::args().skip(1);
@@ -117,8 +122,11 @@ fn for_programs(message: &str, variables: &EnvVariables) {
     };
 }
 
-/// Merges flags, variables and profile. For a command that reports errors of the settings file, an invalid file is
-/// ignored, and its error is returned, too.
+/// Merges flags, variables and profile. For `doctor`, which reports errors of the settings file, an invalid file is
+/// ignored and its error is returned, too; `None` if there is none.
+///
+/// # Errors
+/// When the file, a variable or a flag is invalid.
 fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Settings, Option<String>)> {
     let global = cli.global.clone();
     let mut read = stack_files::read_profiles(variables);
@@ -142,14 +150,15 @@ fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Setting
     }
 }
 
-/// A started command.
+/// A command that was started: its result, or the future that computes it.
 enum Execution<'a> {
-    /// The command needed no request, and has ended.
+    /// The command needed no runtime, and has ended.
     Ended(Result<Exit, CliFailure>),
-    /// The command waits for requests or child processes, and runs on the runtime.
+    /// The command waits for requests, child processes or prompts, and runs on the runtime.
     Async(Pin<Box<dyn Future<Output = Result<Exit, CliFailure>> + 'a>>),
 }
 
+/// Calls the function of the command; the table has one row for each command.
 fn start_command<'a>(session: &'a CommandContext, command: &'a Command) -> Execution<'a> {
     use Execution::{Async, Ended};
 
@@ -199,6 +208,8 @@ fn start_command<'a>(session: &'a CommandContext, command: &'a Command) -> Execu
     }
 }
 
+/// Runs a command, on a runtime of one thread if it needs one: the program waits for the service, and computes
+/// little.
 fn run_command(session: &CommandContext, command: &Command) -> Result<Exit, CliFailure> {
     let pending = match start_command(session, command) {
         Execution::Ended(ended) => return ended,
@@ -212,8 +223,8 @@ fn run_command(session: &CommandContext, command: &Command) -> Result<Exit, CliF
     ended
 }
 
-/// Prints help and version to standard output, and other messages as usage errors, with exit code
-/// 64 instead of clap's 2.
+/// Prints help and version to standard output, and other messages as usage errors with exit code 64: clap's own, 2,
+/// means `Exit::Changes` here.
 fn print_usage(error: &clap::Error) -> Exit {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let text = error.render().to_string();

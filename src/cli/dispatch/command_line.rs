@@ -23,7 +23,7 @@ First steps:
 stead --help lists every command; stead COMMAND --help explains one.
 ";
 
-/// List of exit codes, for the end of the long help.
+/// Examples and exit codes, for the end of the help.
 const AFTER_HELP: &str = "\
 Examples:
   stead init --template shop my-shop
@@ -154,7 +154,7 @@ pub enum Command {
     Version,
 }
 
-/// Machine-readable output of a command.
+/// Machine-readable output of a command, which `--output` selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputSupport {
     /// One document; with `ndjson`, on a single line.
@@ -165,7 +165,7 @@ pub enum OutputSupport {
     Text,
 }
 
-/// What holds of a command as a whole.
+/// Properties of a command that the dispatch needs before it runs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandProperties {
     /// Machine-readable output formats of the command.
@@ -176,7 +176,7 @@ pub struct CommandProperties {
 }
 
 impl Command {
-    /// Returns the properties of the command; the table has one row for each command.
+    /// Returns the properties of the command with these arguments; the table has one row for each command.
     #[must_use]
     #[expect(clippy::match_same_arms, reason = "a table with one row for each command")]
     pub const fn properties(&self) -> CommandProperties {
