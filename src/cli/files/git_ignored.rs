@@ -11,26 +11,26 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::address::Name;
 
-/// Maximum size of an ignore file, in bytes.
+/// Maximum number of bytes of an ignore file that are read; the rest is ignored.
 const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
-/// Ignore file that is local to a clone.
+/// Ignore file that is local to a clone, relative to the repository's root.
 const EXCLUDE_FILE: &str = ".git/info/exclude";
 
 /// The ignore files of a repository; each is read at most once.
 pub(in crate::cli) struct IgnoreFiles {
     root: DirHandle,
-    /// Ignore files of the user and of the clone.
+    /// Ignore files of the user and of the clone, in order of precedence; the last one takes precedence.
     general: Vec<Gitignore>,
-    /// Ignore files by directory; `None` if the directory has none.
+    /// Ignore files by directory, relative to the root; `None` if the directory has none.
     known: BTreeMap<PathBuf, Option<Rc<Gitignore>>>,
 }
 
 impl IgnoreFiles {
-    /// Opens the repository at a root directory.
+    /// Opens the repository at a root directory, and reads the ignore files of the user and of the clone.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the directory or the clone's ignore file cannot be read.
     pub(in crate::cli) fn open(root: &Path) -> io::Result<Self> {
         let root = DirHandle::open_user_dir(root)?;
         let mut general = vec![Gitignore::global().0];
@@ -38,7 +38,8 @@ impl IgnoreFiles {
         Ok(Self { root, general, known: BTreeMap::new() })
     }
 
-    /// Returns whether Git ignores a file, given by its path relative to the repository's root.
+    /// Returns whether Git ignores a file, given by its path relative to the repository's root. The file need not
+    /// exist; that it is tracked is not considered.
     ///
     /// # Errors
     /// When an ignore file cannot be read.
@@ -66,6 +67,7 @@ impl IgnoreFiles {
         Ok(false)
     }
 
+    /// Returns the ignore file of a directory; `None` if it has none.
     fn of_directory(&mut self, directory: &Path) -> io::Result<Option<Rc<Gitignore>>> {
         if let Some(known) = self.known.get(directory) {
             return Ok(known.clone());
@@ -76,7 +78,8 @@ impl IgnoreFiles {
     }
 }
 
-/// Returns the line for an ignore file that matches exactly this file.
+/// Returns the line for the ignore file at the repository's root that matches exactly this file; `place` is the
+/// directory that `path` is relative to.
 pub(in crate::cli) fn line_for(place: &[Name], path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
     let escaped = |part: &str| {
@@ -93,6 +96,7 @@ pub(in crate::cli) fn line_for(place: &[Name], path: &str) -> String {
     format!("/{}", all.join("/"))
 }
 
+/// Parses an ignore file below a directory; `None` if there is none.
 fn read_patterns(folder: &DirHandle, path: &Path) -> io::Result<Option<Gitignore>> {
     let file = match folder.open_below(path) {
         Ok(file) => file,

@@ -1,5 +1,6 @@
-//! Origin of a plan for the history: the commit of the stack's directory (read from `.git` without running Git), the
-//! plan's fingerprint, and the digest of the configuration.
+//! Origin of a plan for the history: the commit of the stack's directory (read from `.git` without running Git,
+//! because a repository's configuration can make Git run programs), the plan's fingerprint, and the digest of the
+//! configuration.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,10 +11,11 @@ use crate::model::address::Name;
 use crate::plan::decide::conflicts::competing_writers;
 use crate::plan::model::change::Plan;
 
-/// Maximum number of symbolic references to follow.
+/// Maximum number of symbolic references to follow, since they can form a cycle.
 const MAX_REF_DEPTH: usize = 5;
 
-/// Returns the origin of a plan. The commit of the directory takes precedence over the one that the CI job states.
+/// Returns the origin of a plan. The commit of the directory takes precedence over `said`, the one that the CI job
+/// states.
 pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&Name>) -> RunOrigin {
     RunOrigin {
         commit: checked_out_commit(directory).or_else(|| said.cloned()),
@@ -24,7 +26,8 @@ pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&N
     }
 }
 
-/// Returns the commit that is checked out in the directory; `None` if `.git` has an unexpected form.
+/// Returns the commit that is checked out in the directory's repository; `None` outside of a repository, before the
+/// first commit, or if `.git` has an unexpected form.
 pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(git_directory)?;
@@ -45,7 +48,8 @@ pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     None
 }
 
-/// Returns the directory of Git hooks for a directory of a repository; `None` if Git uses another one.
+/// Returns the directory of Git hooks for a directory of a repository; `None` outside of a repository, or if Git
+/// uses another directory.
 pub(in crate::cli) fn hooks_directory(directory: &Path) -> Option<PathBuf> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(git_directory)?;
@@ -56,12 +60,13 @@ pub(in crate::cli) fn hooks_directory(directory: &Path) -> Option<PathBuf> {
     (!elsewhere).then(|| shared.join("hooks"))
 }
 
-/// Returns the Git directory that all worktrees of a repository share.
+/// Returns the Git directory that all worktrees of a repository share; `git` itself without worktrees.
 pub(in crate::cli) fn common_directory(git: &Path) -> PathBuf {
     read_git_file(&git.join("commondir")).map_or_else(|| git.to_owned(), |at| git.join(at.trim()))
 }
 
-/// Returns the Git directory: `.git`, or the directory that a file of that name refers to.
+/// Returns the Git directory of a working tree: `.git`, or the directory that a file of that name refers to. `None`
+/// if the directory is not the root of a working tree.
 pub(in crate::cli) fn git_directory(directory: &Path) -> Option<PathBuf> {
     let git = directory.join(".git");
     if stack_files::path_exists(&git.join("HEAD")) {
@@ -71,17 +76,19 @@ pub(in crate::cli) fn git_directory(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(pointer.strip_prefix("gitdir:")?.trim()))
 }
 
-/// Returns the text of a file in the Git directory; `None` if it is missing or cannot be read.
+/// Returns the content of a file in the Git directory; `None` if it is missing, is not text or cannot be read.
 pub(in crate::cli) fn read_git_file(path: &Path) -> Option<String> {
     stack_files::read_optional(path).ok()?
 }
 
-/// Returns whether the name of a reference stays inside the Git directory.
+/// Returns whether the name of a reference stays inside the Git directory: `HEAD` of a hostile repository could name
+/// any file.
 fn is_reference(name: &str) -> bool {
     name.starts_with("refs/")
         && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
+/// Returns the commit of a reference in the list of packed references.
 fn packed_ref(list: &str, name: &str) -> Option<String> {
     let mut lines = list.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(_, at)| *at == name).map(|(commit, _)| commit.to_owned())

@@ -1,4 +1,6 @@
-//! File access: stack files, atomic writes, watching, Git metadata, and an overlay for edited files.
+//! File access: stack files, atomic writes, watching, Git metadata, and an overlay for edited files. Reads of
+//! configuration are confined below a root and never follow links, because the files of a stack may be untrusted;
+//! the user's own files may be links. Only these modules call the file system.
 
 pub(super) mod file_watcher;
 pub(super) mod git_ignored;

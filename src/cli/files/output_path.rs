@@ -1,5 +1,5 @@
-//! Opens the output file that the user named, in such a way that content of the repository (a committed
-//! link) cannot redirect the write.
+//! Opens the output file that the user named, in such a way that content of the repository (a committed link) cannot
+//! redirect the write.
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands find where they write")]
 
 use std::fs;
@@ -19,9 +19,9 @@ pub(in crate::cli) enum MissingDirectories {
     Fail,
 }
 
-/// Returns the directory of an output file as an open handle, and the file's name. An attacker with commit access can
-/// put a link at the path of a report. So no component below the repository (or, without one, below the working
-/// directory) may be a link; links elsewhere are the user's own. The path itself must be a regular file or missing.
+/// Returns the directory of an output file as an open handle, and the file's name. An attacker with commit access
+/// can put a link at the path of a report. So no component below the repository (or, without one, below the working
+/// directory) may be a link; links elsewhere are the user's own. The file itself must be a regular one or missing.
 ///
 /// # Errors
 /// When the path is not a regular file, a component is a link, or a directory cannot be opened or created.
@@ -67,7 +67,7 @@ pub(in crate::cli) fn open_parent(
     }
 }
 
-/// Returns an absolute path without `.` and `..`.
+/// Returns an absolute path without `.` and `..`, removed textually: a link before a `..` is not followed.
 fn normalize_path(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

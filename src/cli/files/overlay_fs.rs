@@ -1,4 +1,5 @@
-//! File access for a configuration in which edited files replace those on disk.
+//! File access for a configuration in which edited files replace those on disk, so that an edit is checked before it
+//! is written. Only shared files are overlaid: the stack's own are given to the loader directly.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -9,11 +10,11 @@ use super::stack_files::ConfinedFiles;
 use crate::config::input::files::{DirectoryEntry, Files};
 use crate::model::address::Name;
 
-/// Files on disk, overlaid by edited texts.
+/// Files on disk, overlaid by edited contents.
 pub(in crate::cli) struct OverlayFiles {
     /// Access to the files on disk.
     pub(in crate::cli) disk: ConfinedFiles,
-    /// Texts of the edited files, by path from the root.
+    /// Contents of the edited files, by path from the root for shared configuration.
     pub(in crate::cli) edited: BTreeMap<PathBuf, String>,
 }
 

@@ -1,4 +1,5 @@
-//! File access of the CLI: reads the stack's directory, confines reads below a root, and writes files atomically.
+//! File access of the CLI: reads the stack's directory, confines reads below a root, and reads and changes the
+//! user's own files. A read has a size limit; a file of a stack is opened without following links, in any component.
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands touch files")]
 
 use std::fs;
@@ -26,7 +27,7 @@ const MAX_SIDE_FILE: u64 = 4 * 1024 * 1024;
 /// Maximum size of a ledger document in bytes; 100,000 resources need far less.
 const MAX_LEDGER: u64 = 4 * 1024 * 1024 * 1024;
 
-/// The stack files of a directory, with the diagnostics of unreadable ones.
+/// The stack files of a directory, with the diagnostics of undecodable ones.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct StackFiles {
     /// The files, sorted by name.
@@ -35,18 +36,19 @@ pub(in crate::cli) struct StackFiles {
     pub(in crate::cli) diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads every stack file of a directory. None may be a link: an untrusted stack could reveal the link's target.
+/// Reads every stack file of a directory, none of which may be a link: an untrusted stack could reveal the link's
+/// target. A directory without stack files yields an empty list.
 ///
 /// # Errors
-/// When the directory or a file cannot be read.
+/// When the directory or a file cannot be read, or a file is too large.
 pub(in crate::cli) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles> {
     read_stack_but(directory, &|_| false)
 }
 
-/// Reads a stack's files, except those with the given names.
+/// Reads a stack's files, except those whose name `but` selects.
 ///
 /// # Errors
-/// The errors of `read_stack`.
+/// Those of `read_stack`.
 pub(in crate::cli) fn read_stack_but(
     directory: &Path,
     but: &dyn Fn(&str) -> bool,
@@ -78,7 +80,7 @@ pub(in crate::cli) fn read_stack_but(
     Ok(files)
 }
 
-/// Returns the sorted names of the directory entries that a predicate selects.
+/// Returns the sorted names of the directory entries that a predicate selects; empty if there are none.
 ///
 /// # Errors
 /// When the directory cannot be read.
@@ -93,11 +95,11 @@ pub(in crate::cli) fn entry_names(
     Ok(names)
 }
 
-/// Reads a variable file as `(shown path, text)`. It is named on the command line, so it may be at any path and may be
-/// a pipe. For an untrusted stack it must not be a link, because the stack could have put it there.
+/// Reads a variable file as (displayed path, content). It is named on the command line, so it may be at any path and
+/// may be a pipe. For an untrusted stack it must not be a link, because the stack could have put it there.
 ///
 /// # Errors
-/// When it cannot be read or is not text.
+/// When it cannot be read, is too large or is not UTF-8. The error quotes none of its content.
 pub(in crate::cli) fn read_var_file(path: &Path, trust: Trust) -> anyhow::Result<(String, String)> {
     let read = match trust {
         Trust::Full => read_named(path, MAX_SIDE_FILE),
@@ -135,11 +137,13 @@ pub(in crate::cli) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec
     read_bounded(DirHandle::open_user_dir(root)?.open_below(relative)?, MAX_SIDE_FILE)
 }
 
-/// Confined read access for a configuration, below the stack's directory.
+/// Read access for a configuration, confined below the stack's directory and the root for shared configuration.
 #[derive(Debug, Clone)]
+/// Directory of the stack.
 pub(in crate::cli) struct ConfinedFiles {
     pub(in crate::cli) root: PathBuf,
-    /// Whether the stack is trusted. An untrusted one reads no text, but its source directories may be compared.
+    /// Whether the stack is trusted. `file(…)` reads nothing for an untrusted one, but its source directories may be
+    /// compared.
     pub(in crate::cli) trust: Trust,
     /// Root for shared configuration: no shared file may be outside of it.
     pub(in crate::cli) shared: SharedRoot,
@@ -148,14 +152,15 @@ pub(in crate::cli) struct ConfinedFiles {
 /// The root for shared configuration, and the position of the stack below it.
 #[derive(Debug, Clone, Default)]
 pub(in crate::cli) struct SharedRoot {
+    /// Directory that no shared file may be outside of.
     pub(in crate::cli) root: PathBuf,
-    /// Directory names from the root to the stack's directory.
+    /// Directory names from the root to the stack's directory; empty if they are the same.
     pub(in crate::cli) place: Vec<Name>,
 }
 
 impl SharedRoot {
-    /// Finds the root for a stack's directory: the directory with `.git`, else the stack's directory itself. With
-    /// `outside` it is the root of the file system.
+    /// Finds the root for a stack's directory: the nearest directory with `.git`, else the stack's directory itself.
+    /// With `outside` it is the root of the file system.
     pub(in crate::cli) fn find_root(directory: &Path, outside: bool) -> Self {
         let own = || Self { root: directory.to_owned(), place: Vec::new() };
         let Ok(full) = fs::canonicalize(directory) else { return own() };
@@ -222,7 +227,7 @@ impl Files for ConfinedFiles {
 /// Reads a text file below `root`, like `read_below`; `None` if it does not exist.
 ///
 /// # Errors
-/// As `read_below`, or when it is not text.
+/// Those of `read_below`, or when it is not UTF-8.
 pub(in crate::cli) fn read_optional_below(root: &Path, relative: &Path) -> io::Result<Option<String>> {
     match read_below(root, relative) {
         Ok(bytes) => String::from_utf8(bytes)
@@ -233,13 +238,14 @@ pub(in crate::cli) fn read_optional_below(root: &Path, relative: &Path) -> io::R
     }
 }
 
-/// Changes a text file below `root` atomically, readable only by its owner; durable on return. Other processes that
-/// change a file of the same directory with this function wait meanwhile. The path must not contain `..` or a link, not
-/// even one that is created during the write.
+/// Changes a text file below `root` atomically, readable only by its owner; durable on return. `change` gets the
+/// present content, `None` if there is no file, and returns the new one. Other processes that change a file of the
+/// same directory with this function wait meanwhile. The path must not contain `..` or a link, not even one that is
+/// created during the write.
 ///
 /// # Errors
-/// When the path leaves the root or contains a link, the file is not text or cannot be written, or
-/// `change` refuses the present text.
+/// When the path leaves the root or contains a link, the file is not text or cannot be written, or `change` refuses
+/// the present content.
 pub(in crate::cli) fn change_private_below(
     root: &Path,
     relative: &Path,
@@ -273,10 +279,11 @@ pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
     attempt().map_err(|error| add_context(&error, "remove", path))
 }
 
-/// Reads a text file that an earlier command wrote to a path given by the user.
+/// Reads a file that an earlier command wrote to a path given by the user.
 ///
 /// # Errors
-/// When it is not a regular file, its path contains a link of the repository, it cannot be read, or it is too large.
+/// When it is missing or not a regular file, its path contains a link of the repository, it cannot be read, or it is
+/// too large.
 pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     let attempt = || {
         let (folder, name) = output_path::open_parent(path, MissingDirectories::Fail)?;
@@ -286,7 +293,7 @@ pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     attempt().map_err(|error| add_context(&error, "read", path))
 }
 
-/// Reads a text file that the user named, or a file of a stack.
+/// Reads a configuration file that the user named; a link or a pipe is accepted.
 ///
 /// # Errors
 /// When it cannot be read, or is too large.
@@ -300,6 +307,7 @@ pub(in crate::cli) fn read_text(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// When it cannot be read, or is too large.
 pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // One byte more than the limit, so that a larger input is noticed.
     let read = io::stdin().lock().take(decode::MAX_BYTES + 1).read_to_end(&mut bytes);
     match read {
         Ok(n) if n as u64 <= decode::MAX_BYTES => Ok(bytes),
@@ -309,6 +317,9 @@ pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
 }
 
 /// Returns the parent directory of a path as an open handle, and the file's name.
+///
+/// # Errors
+/// When the directory cannot be opened, or the path ends in no UTF-8 file name.
 pub(super) fn parent_of(path: &Path) -> io::Result<(DirHandle, String)> {
     Ok((DirHandle::open_user_dir(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
 }
@@ -318,10 +329,10 @@ fn file_name(path: &Path) -> io::Result<String> {
     name.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "it is not a file name"))
 }
 
-/// Reads a text file that stead wrote; `None` if it does not exist.
+/// Reads a text file that stead or Git wrote; `None` if it does not exist.
 ///
 /// # Errors
-/// When it exists but cannot be read.
+/// When it exists but cannot be read, is too large or is not UTF-8.
 pub(in crate::cli) fn read_optional(path: &Path) -> anyhow::Result<Option<String>> {
     match read_named(path, decode::MAX_BYTES) {
         Ok(bytes) => String::from_utf8(bytes)
@@ -332,7 +343,7 @@ pub(in crate::cli) fn read_optional(path: &Path) -> anyhow::Result<Option<String
     }
 }
 
-/// Reads a file that the user named.
+/// Reads a file that the user named, of at most 4 MiB; a link or a pipe is accepted.
 ///
 /// # Errors
 /// When it cannot be read, or is too large.
@@ -344,9 +355,10 @@ pub(in crate::cli) fn read_bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// accepted, because it is the user's own.
 ///
 /// # Errors
-/// When it cannot be read or is too large, or other users can read or write it.
+/// When it cannot be read or is too large, belongs to another user, or other users can read or write it.
 pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
     let fail = |error: io::Error| add_context(&error, "read", path);
+    // The metadata is that of the open file: between a check by path and the read, the file could be replaced.
     let (file, place) = (fs::File::open(path).map_err(fail)?, display_path(path));
     let data = file.metadata().map_err(fail)?;
     anyhow::ensure!(!data.is_dir(), "{place} is not used: it is a directory");
@@ -362,11 +374,11 @@ pub(in crate::cli) fn read_own_secret(path: &Path) -> anyhow::Result<Vec<u8>> {
     read_bounded(file, decode::MAX_BYTES).map_err(fail)
 }
 
-/// Reads the user's `settings.toml`, if it exists. It names hosts and programs, so other users must not be able to
-/// write it; links are accepted.
+/// Reads the user's `settings.toml`; a missing one has no profiles. It names hosts and programs, so other users must
+/// not be able to write it; links are accepted.
 ///
 /// # Errors
-/// When it cannot be read, other users can write it, or it has an invalid key.
+/// When it cannot be read, belongs to another user, other users can write it, or it has an invalid key.
 pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<Profiles> {
     let Some(path) = user_config_dir(variables).map(|folder| folder.join("settings.toml")) else {
         return Ok(Profiles::none("settings.toml"));
@@ -393,7 +405,8 @@ pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<
     Ok(Profiles::parse(&place, &text)?)
 }
 
-/// Returns which of the forbidden permission bits a file has; `None` if it does not exist. A link is not followed.
+/// Returns which of the forbidden permission bits a file has, 0 if none; `None` if it does not exist or is not a
+/// regular file. A link is not followed.
 pub(in crate::cli) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
     let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(data.mode() & forbidden)
@@ -418,10 +431,10 @@ pub(in crate::cli) fn restrict_permissions(path: &Path, forbidden: u32) -> anyho
     attempt().map_err(|error| add_context(&error, "change the mode of", path))
 }
 
-/// Reads a file that stead wrote, without a size limit; `None` if it does not exist.
+/// Reads a ledger document, of at most 4 GiB; `None` if it does not exist.
 ///
 /// # Errors
-/// When it exists but cannot be read.
+/// When it exists but cannot be read, or is too large.
 pub(in crate::cli) fn read_whole(path: &Path) -> anyhow::Result<Option<Vec<u8>>> {
     match read_named(path, MAX_LEDGER) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -445,13 +458,15 @@ pub(in crate::cli) fn real_path(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
-/// Returns a file's path relative to a root; `None` if it is not below the root.
+/// Returns a file's path relative to a root, both with all links resolved; `None` if it is not below the root, or
+/// one of them does not exist.
 pub(in crate::cli) fn path_from(root: &Path, file: &Path) -> Option<PathBuf> {
     let (root, file) = (fs::canonicalize(root).ok()?, fs::canonicalize(file).ok()?);
     file.strip_prefix(root).ok().map(Path::to_owned)
 }
 
-/// Returns the canonical form of a path; components that do not exist are kept as they are.
+/// Returns the absolute path with the links of its existing components resolved; missing components are kept as they
+/// are.
 pub(in crate::cli) fn full_path(path: &Path) -> PathBuf {
     let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let resolved = |part: &Path| Some(fs::canonicalize(part).ok()?.join(full.strip_prefix(part).ok()?));
@@ -459,7 +474,7 @@ pub(in crate::cli) fn full_path(path: &Path) -> PathBuf {
     found.components().collect()
 }
 
-/// Returns the last component of a directory's full path; empty for the root.
+/// Returns the last component of a directory's absolute path; empty for the root. Links are not resolved.
 pub(in crate::cli) fn directory_name(path: &Path) -> String {
     let full = std::path::absolute(path).unwrap_or_default();
     let parts: PathBuf = full.components().filter(|part| *part != Component::CurDir).collect();
@@ -471,17 +486,18 @@ pub(in crate::cli) fn remove_file(path: &Path) {
     remove_named(path);
 }
 
-/// Returns whether a path exists.
+/// Returns whether a path exists; a dangling link does.
 pub(in crate::cli) fn path_exists(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// Returns a path in the form that the user would type.
+/// Returns a path as the user would type it, without a leading `./`. It is not escaped for a terminal.
 pub(in crate::cli) fn display_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     text.strip_prefix("./").unwrap_or(&text).to_owned()
 }
 
+/// Returns an I/O error with what was attempted, and on which path.
 pub(super) fn add_context(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
     anyhow::anyhow!("cannot {action} {}: {error}", display_path(path))
 }

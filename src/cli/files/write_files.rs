@@ -1,4 +1,5 @@
-//! Writing of files: atomically, with stated permissions, and never through a symbolic link.
+//! Writing of files: atomically, with stated permissions, and never through a link that a repository contains. A
+//! crash leaves the old or the new file, never a part of one.
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands write files")]
 
 use std::fs;
@@ -28,19 +29,19 @@ pub(in crate::cli) fn write_state(path: &Path, bytes: &[u8]) -> anyhow::Result<(
     attempt().map_err(|error| add_context(&error, "write", path))
 }
 
-/// Writes a file atomically, readable only by its owner; durable on return.
+/// Writes an output file atomically, readable only by its owner, and creates missing directories; durable on return.
 ///
 /// # Errors
-/// When a directory or the file cannot be written.
+/// When a directory or the file cannot be written, or a link of the repository is in the path.
 pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with_mode(path, bytes, 0o600)
 }
 
-/// Writes a new file, readable only by its owner; durable on return. Returns `false`, and writes
-/// nothing, if the path exists.
+/// Writes a new file, readable only by its owner; durable on return. Returns `false`, and writes nothing, if the
+/// path exists. A crash during the write leaves an incomplete file.
 ///
 /// # Errors
-/// When a directory or the file cannot be written.
+/// When the directory does not exist, or the file cannot be written.
 pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     let attempt = || {
         let (folder, name) = parent_of(path)?;
@@ -56,18 +57,19 @@ pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Re
     }
 }
 
-/// Writes a file atomically, with the default permissions; durable on return.
+/// Writes an output file atomically, readable by all users as far as the umask allows, and creates missing
+/// directories; durable on return.
 ///
 /// # Errors
-/// When a directory or the file cannot be written.
+/// When a directory or the file cannot be written, or a link of the repository is in the path.
 pub(in crate::cli) fn write_public(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with_mode(path, bytes, 0o644)
 }
 
-/// Writes an executable file atomically; durable on return.
+/// Writes an executable file atomically, and creates missing directories; durable on return.
 ///
 /// # Errors
-/// When a directory or the file cannot be written.
+/// When a directory or the file cannot be written, or a link of the repository is in the path.
 pub(in crate::cli) fn write_program(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     write_with_mode(path, bytes, 0o755)
 }
@@ -84,15 +86,15 @@ fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
 /// write would replace the link itself.
 ///
 /// # Errors
-/// When it is not a regular file, or cannot be written.
+/// When it does not exist, is not a regular file, or cannot be written.
 pub(in crate::cli) fn rewrite_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     rewrite_with(path, bytes, 0o777)
 }
 
-/// Rewrites a file that contains a secret from now on, and removes the permissions of other users.
+/// Rewrites an existing file that contains a secret from now on, and removes the permissions of other users.
 ///
 /// # Errors
-/// The errors of `rewrite_file`.
+/// Those of `rewrite_file`.
 pub(in crate::cli) fn rewrite_private(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     rewrite_with(path, bytes, 0o700)
 }
