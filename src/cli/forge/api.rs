@@ -1,4 +1,5 @@
-//! Requests to the APIs of GitHub and GitLab, and parsers of their responses. Pure: requests are data.
+//! Requests to the APIs of GitHub and GitLab, and parsers of their responses. Pure: requests are data, responses are
+//! bytes. Strings of a response are neither escaped nor trusted.
 
 use reqwest::Method;
 use serde::Deserialize;
@@ -38,35 +39,36 @@ pub(in crate::cli) enum CommentThread {
 /// Desired content of a comment or an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct CommentContent<'a> {
-    /// Title of an issue.
+    /// Title of an issue; not used for a comment.
     pub(in crate::cli) title: &'a str,
+    /// Body as Markdown; its first line is the marker by which it is found again.
     pub(in crate::cli) body: &'a str,
-    /// Whether an issue stays open.
+    /// Whether an issue stays open; not used for a comment.
     pub(in crate::cli) open: bool,
 }
 
 /// A comment or an issue, as the API returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct ForgeComment {
-    /// Number of the comment or issue.
+    /// Number by which the API addresses it: an issue's within the project, a comment's own.
     pub(in crate::cli) id: u64,
     pub(in crate::cli) body: String,
-    /// Account that wrote it.
+    /// Account that wrote it, as the response states it.
     pub(in crate::cli) author: CommentAuthor,
-    /// URL for a browser, if the response contains it.
+    /// URL for a browser; `None` if the response does not contain it.
     pub(in crate::cli) url: Option<String>,
 }
 
 /// Author of a comment or an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct CommentAuthor {
-    /// Number of the account; unlike a name, it is never reused.
+    /// Number of the account; unlike a name, it is never reused. `None` if the response does not contain it.
     pub(in crate::cli) id: Option<u64>,
-    /// Name of the account; another account can have it later.
+    /// Name of the account, possibly empty; another account can have it later.
     pub(in crate::cli) name: String,
 }
 
-/// One row of either API; fields with different names in the two APIs are both read.
+/// One row of either API; fields with different names in the two APIs are both parsed.
 #[derive(Debug, Deserialize)]
 struct CommentResponse {
     id: u64,
@@ -95,7 +97,8 @@ struct AccountResponse {
 /// A pull request or merge request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct PullRequest {
-    /// Newest commit of its branch; if it is merged, the last commit that was merged.
+    /// Newest commit of its branch; if it is merged, the last commit that was merged. `None` if the response has
+    /// none.
     pub(in crate::cli) head: Option<String>,
     pub(in crate::cli) is_merged: bool,
 }
@@ -144,7 +147,7 @@ impl Forge {
         }
     }
 
-    /// Returns the request for a page of a thread's notes; pages begin at 1.
+    /// Returns the request for a page of a thread's notes; pages begin at 1. Closed issues are not listed.
     pub(in crate::cli) fn list_notes(
         self,
         project: &str,
@@ -160,7 +163,7 @@ impl Forge {
         get_request(format!("{path}?per_page={PAGE}&page={page}{open}"))
     }
 
-    /// Returns the request that creates a note on a thread, or updates the one with this number.
+    /// Returns the request that creates a note on a thread (`id` is `None`), or updates the one with this number.
     pub(in crate::cli) fn write(
         self,
         project: &str,
@@ -199,7 +202,8 @@ impl Forge {
         ForgeRequest { method, path, body: Some(body) }
     }
 
-    /// Returns the request for the pull or merge requests that contain a commit.
+    /// Returns the request for the pull or merge requests that contain a commit; the caller has checked that it is a
+    /// hash.
     pub(in crate::cli) fn reviews_of(self, project: &str, commit: &str) -> ForgeRequest {
         get_request(match self {
             Self::GitHub => format!("/repos/{project}/commits/{commit}/pulls"),
@@ -229,12 +233,13 @@ impl Forge {
     }
 }
 
-/// Returns the request for the account of the token.
+/// Returns the request for the account of the token, the same for both forges.
 pub(in crate::cli) fn whoami_request() -> ForgeRequest {
     get_request("/user".to_owned())
 }
 
-/// Parses a page of notes; returns them and the number of rows.
+/// Parses a page of notes; returns them and the number of rows. Rows that are not notes (pull requests in a list of
+/// issues, messages of GitLab itself) count only as rows, so that a full page is recognized.
 ///
 /// # Errors
 /// When the response has another form.
@@ -259,7 +264,7 @@ pub(in crate::cli) fn read_note(
     serde_json::from_slice(answer).map(|row| note_from_row(row, thread))
 }
 
-/// Parses the account number of a token.
+/// Parses the account number of a token; `None` if the response has none.
 ///
 /// # Errors
 /// When the response has another form.
@@ -277,8 +282,8 @@ pub(in crate::cli) fn read_one_review(answer: &[u8]) -> Result<PullRequest, serd
     Ok(PullRequest { head: change.head.map(|head| head.sha).or(change.sha), is_merged })
 }
 
-/// Parses the number of the merged pull or merge request that produced a commit: the one with this merge
-/// commit, else the only one.
+/// Parses the number of the merged pull or merge request that produced a commit: the one with this merge commit,
+/// else the only one. `None` if there is none, or several contain the commit.
 ///
 /// # Errors
 /// When the response is not a list of them.

@@ -1,4 +1,5 @@
-//! Determines the forge of a CI job, and its pull or merge request, from the variables that the forge sets. Pure.
+//! Determines the forge of a CI job, and its pull or merge request, from the variables that the forge sets. Pure:
+//! the payload of an event is a file that the caller reads.
 
 use super::api::Forge;
 use crate::cli::process::env::EnvVariables;
@@ -8,21 +9,21 @@ use crate::model::values::secret::Secret;
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::cli) struct CiJob {
     pub(in crate::cli) forge: Forge,
-    /// Base URL of the API.
+    /// Base URL of the API, not yet checked.
     pub(in crate::cli) api: String,
-    /// The project, as it appears in paths of the API.
+    /// The project, as it appears in paths of the API; has only characters that cannot change the path.
     pub(in crate::cli) project: String,
-    /// URL of the project for a browser.
+    /// URL of the project for a browser; `None` if its variable is not set.
     pub(in crate::cli) home: Option<String>,
-    /// Number of the pull or merge request that the job runs for.
+    /// Number of the pull or merge request that the job runs for; `None` for a job of a branch.
     pub(in crate::cli) review: Option<u64>,
-    /// Path of the file with GitHub's event payload.
+    /// Path of the file with GitHub's event payload; `None` on GitLab.
     pub(in crate::cli) event: Option<String>,
-    /// Commit that the job runs for.
+    /// Commit that the job runs for; not checked to be a hash.
     pub(in crate::cli) commit: Option<String>,
-    /// Newest commit of the pull or merge request, if the forge states it separately.
+    /// Newest commit of the pull or merge request, if the forge states it in a variable; `None` on GitHub.
     pub(in crate::cli) head: Option<String>,
-    /// Token that authorizes writes.
+    /// Token that authorizes requests; secret.
     pub(in crate::cli) token: Secret,
 }
 
@@ -61,10 +62,10 @@ impl CiJobError {
 }
 
 impl CiJob {
-    /// Returns the job that the variables describe.
+    /// Returns the job that the variables describe; an empty variable counts as not set.
     ///
     /// # Errors
-    /// When they describe none.
+    /// When they describe no job of a supported forge, or a required one is missing or invalid.
     pub(in crate::cli) fn from_env(variables: &EnvVariables) -> Result<Self, CiJobError> {
         let set = |name: &str| variables.get(name).filter(|value| !value.is_empty()).cloned();
         let token = |name| set(name).map(Secret::new).ok_or(CiJobError::MissingVariable(name));
@@ -106,7 +107,8 @@ impl CiJob {
         })
     }
 
-    /// Returns the browser URL of a comment if the API returns only its number.
+    /// Returns the browser URL of a comment, for an API that returns only its number; `None` if the project's URL is
+    /// not known.
     pub(in crate::cli) fn comment_url(&self, review: u64, comment: u64) -> Option<String> {
         let home = self.home.as_ref()?;
         Some(match self.forge {
@@ -116,22 +118,24 @@ impl CiJob {
     }
 }
 
+/// Returns whether a byte can be part of an owner's or repository's name.
 const fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
-/// Parses the number in `refs/pull/7/merge`.
+/// Parses the number in `refs/pull/7/merge`; `None` for another reference.
 fn pull_request(reference: &str) -> Option<u64> {
     reference.strip_prefix("refs/pull/")?.split('/').next()?.parse().ok()
 }
 
-/// Parses the number of the pull request from GitHub's event payload.
+/// Parses the number of the pull request from GitHub's event payload; `None` if the event is not about one.
 pub(in crate::cli) fn of_event(text: &str) -> Option<u64> {
     let event: serde_json::Value = serde_json::from_str(text).ok()?;
     event.pointer("/pull_request/number").or_else(|| event.pointer("/issue/number"))?.as_u64()
 }
 
-/// Parses the newest commit of the pull request from GitHub's event payload.
+/// Parses the newest commit of the pull request from GitHub's event payload; `None` if the event does not contain
+/// it.
 pub(in crate::cli) fn head_of_event(text: &str) -> Option<String> {
     let event: serde_json::Value = serde_json::from_str(text).ok()?;
     event.pointer("/pull_request/head/sha")?.as_str().map(str::to_owned)

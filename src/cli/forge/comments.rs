@@ -1,5 +1,5 @@
-//! Creates or updates stead's notes on a forge. No note is created twice: after a lost response the notes are listed
-//! before anything else is sent.
+//! Creates or updates stead's notes on a forge. A note is found by its marker and its author, since anyone can post
+//! the marker. No note is created twice: after a lost response the notes are listed before anything else is sent.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -23,16 +23,16 @@ use crate::ledger::stores::https::{
 use crate::model::clock::Clock as _;
 use crate::model::redact::{SentSecrets, redact_address};
 
-/// Maximum number of pages to read: 10,000 notes.
+/// Maximum number of pages to read: 10,000 notes; later ones are not found.
 const MAX_PAGES: usize = 100;
 
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
-/// Maximum number of attempts of a read.
+/// Maximum number of attempts of a read; a write is attempted once.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// Longest retry delay that a response can request.
+/// Longest delay before a retry, whatever the response requests.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// Account number of `github-actions[bot]` on github.com. A job's token writes as this account, but may not look it up.
@@ -41,7 +41,7 @@ const ACTIONS_BOT: u64 = 41_898_282;
 /// Writer of comments and issues for one CI job.
 pub(in crate::cli) struct CommentWriter {
     job: CiJob,
-    /// Account whose notes are trusted, if the user named one.
+    /// Account whose notes are trusted; `None` for the token's own.
     author: Option<u64>,
     base: Url,
     client: Client,
@@ -53,7 +53,7 @@ pub(in crate::cli) struct CommentWriter {
 pub(in crate::cli) struct CommentResult {
     /// What the writer did.
     pub(in crate::cli) how: CommentChange,
-    /// URL of the note for a browser.
+    /// URL of the note for a browser, as the server sent it; `None` if it is not known.
     pub(in crate::cli) url: Option<String>,
 }
 
@@ -64,7 +64,7 @@ pub(in crate::cli) enum CommentChange {
     Created,
     /// It updated the existing note.
     Changed,
-    /// It left the note as it is, because the text is the same.
+    /// It left the note as it is: the content is the same, or a missing note was to be closed.
     Unchanged,
 }
 
@@ -81,14 +81,14 @@ impl CommentChange {
 
 /// Reason why a request has no usable response.
 enum ForgeError {
-    /// No response; whether the request arrived is unknown.
+    /// No complete response; whether the request took effect is unknown.
     NoResponse(String),
-    /// An error status, with the body's message.
+    /// An error status, with the body's message, sanitized and without the token; possibly empty.
     ErrorStatus(StatusCode, String),
 }
 
 impl CommentWriter {
-    /// Returns the writer for a job.
+    /// Returns the writer for a job; `author` is the account whose notes are trusted, `None` for the token's own.
     ///
     /// # Errors
     /// When the API's URL is unsafe, the token is not valid in a header, or TLS cannot be initialized.
@@ -114,11 +114,11 @@ impl CommentWriter {
         Ok(Self { job, author, base, client, headers })
     }
 
-    /// Returns the number of the job's pull or merge request: from the job's variables, or the one
-    /// that its commit came from.
+    /// Returns the number of the job's pull or merge request: from the job's variables, or the merged one that its
+    /// commit came from.
     ///
     /// # Errors
-    /// When there is none, or the API refuses.
+    /// When there is none or several, the API refuses, or its response cannot be parsed.
     pub(in crate::cli) async fn review_number(&self) -> Result<u64, CliFailure> {
         let told = || {
             let event = self.job.event.as_ref()?;
@@ -147,7 +147,7 @@ impl CommentWriter {
     /// Returns a pull or merge request.
     ///
     /// # Errors
-    /// When the API refuses.
+    /// When the API refuses, does not respond, or its response cannot be parsed.
     pub(in crate::cli) async fn read_request(&self, number: u64) -> Result<PullRequest, CliFailure> {
         let answer = self.send(&self.job.forge.one_review(&self.job.project, number)).await;
         let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
@@ -155,10 +155,11 @@ impl CommentWriter {
     }
 
     /// Returns the commit that this job's report describes: the newest one of its pull or merge request, or of the
-    /// merged one that its commit came from.
+    /// merged one that its commit came from. `None` if it is not known: the request is not merged, and the job does
+    /// not state it.
     ///
     /// # Errors
-    /// When the API refuses.
+    /// When the API refuses, does not respond, or its response cannot be parsed.
     pub(in crate::cli) async fn head_commit(&self, number: u64) -> Result<Option<String>, CliFailure> {
         let told = || head_of_event(&stack_files::read_optional(self.job.event.as_ref()?.as_ref()).ok()??);
         if let Some(head) = self.job.head.clone().or_else(told) {
@@ -169,7 +170,8 @@ impl CommentWriter {
         Ok(request.head.filter(|_| request.is_merged))
     }
 
-    /// Returns the note of a thread that begins with a marker and was written by the trusted account.
+    /// Returns the note of a thread whose first line is the marker and that the trusted account wrote; `None` if
+    /// there is none.
     ///
     /// # Errors
     /// When the API refuses, or there are several such notes, since it is unknown which one was reviewed.
@@ -178,8 +180,8 @@ impl CommentWriter {
         thread: CommentThread,
         marker: &str,
     ) -> Result<Option<ForgeComment>, CliFailure> {
-        // Anyone who may comment could post a text with our marker, so the author is checked. Other apps are different
-        // accounts; a name can be reused after its account is deleted, a number cannot.
+        // Anyone who may comment could post a note with this marker, so the author is checked. Other apps are
+        // different accounts; a name can be reused after its account is deleted, a number cannot.
         let me = self.note_author().await?;
         let is_own = |note: &ForgeComment| note.author.id == Some(me);
         let mut found: Vec<ForgeComment> = Vec::new();
@@ -202,11 +204,12 @@ impl CommentWriter {
         Ok(found.pop())
     }
 
-    /// Writes a note that begins with a marker: updates the existing one, or creates it. A missing note that would be
-    /// closed is not created.
+    /// Writes a note whose first line is its marker: updates the existing one, or creates it. A missing note that
+    /// would be closed is not created.
     ///
     /// # Errors
-    /// When the API refuses, or it is unknown whether the note was written.
+    /// When the API refuses, it is unknown whether the note was written, or another account than the trusted one
+    /// wrote it.
     pub(in crate::cli) async fn write_note(
         &self,
         thread: CommentThread,
@@ -238,8 +241,7 @@ impl CommentWriter {
         }
     }
 
-    /// Refuses to continue if a new note has another author than the trusted account, because the next
-    /// run would not find it.
+    /// Checks that the trusted account wrote a note, because the next run would not find it otherwise.
     async fn check_author(&self, note: &ForgeComment) -> Result<(), CliFailure> {
         match note.author.id {
             Some(id) if id != self.note_author().await? => {
@@ -253,6 +255,7 @@ impl CommentWriter {
         }
     }
 
+    /// Returns the result for a note that exists.
     fn written_note(
         &self,
         how: CommentChange,
@@ -266,7 +269,8 @@ impl CommentWriter {
         CommentResult { how, url }
     }
 
-    /// Returns the trusted account: the one that the user named, or that of the token.
+    /// Returns the trusted account: the one that the user named, or that of the token; the bot of GitHub Actions for
+    /// a token that may not ask.
     async fn note_author(&self) -> Result<u64, CliFailure> {
         if let Some(author) = self.author {
             return Ok(author);
@@ -283,7 +287,8 @@ impl CommentWriter {
         }
     }
 
-    /// Sends a request. A read is retried after a delay if the error is temporary.
+    /// Sends a request. A read is retried after a delay if the error is temporary; a write is not, since it may have
+    /// arrived.
     async fn send(&self, ask: &ForgeRequest) -> Result<Vec<u8>, ForgeError> {
         let mut tries = 0;
         loop {
@@ -307,6 +312,8 @@ impl CommentWriter {
         }
     }
 
+    /// Sends a request once; with an error, also returns the delay that the response requests, `None` if it requests
+    /// none.
     async fn send_once(&self, ask: &ForgeRequest) -> Result<Vec<u8>, (ForgeError, Option<Duration>)> {
         let silence = |error: &reqwest::Error| (ForgeError::NoResponse(root_cause_text(error)), None);
         let url = format!("{}{}", self.base.as_str().trim_end_matches('/'), ask.path);
@@ -350,6 +357,7 @@ impl CommentWriter {
         self.base.host_str().unwrap_or_default().to_owned()
     }
 
+    /// Returns the failure for the user, with the permission that is probably missing.
     fn to_failure(&self, trouble: ForgeError) -> CliFailure {
         let (kind, host) = (self.job.forge.review_term(), self.host());
         let (status, words) = match trouble {
@@ -384,17 +392,17 @@ impl CommentWriter {
     }
 }
 
-/// Returns the first line of a text.
+/// Returns the first line of a note, its marker, without trailing blanks.
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default().trim_end()
 }
 
-/// Returns whether two texts look the same: forges change line ends and trailing blanks.
+/// Returns whether two notes have the same content: forges change line ends and trailing blanks.
 fn is_same_text(left: &str, right: &str) -> bool {
     left.trim_end().lines().map(str::trim_end).eq(right.trim_end().lines().map(str::trim_end))
 }
 
-/// Returns the message in the body of an error response.
+/// Returns the message in the body of an error response, sanitized; empty if there is none.
 fn refusal_text(body: &[u8]) -> String {
     let answer: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let words = ["message", "error", "error_description"].iter().find_map(|key| answer.get(key)?.as_str());
