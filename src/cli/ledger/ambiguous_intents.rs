@@ -1,4 +1,4 @@
-//! Warns of ambiguous intents, in every command that reads the ledger.
+//! Warns of ambiguous intents, in the commands that plan or list from the ledger; and the ways to resolve one.
 
 use clap::Subcommand;
 

@@ -1,5 +1,7 @@
 //! The high-water mark: the newest version of a ledger that this machine has seen. With an older copy, or a fork, an
-//! apply would repeat every change since then.
+//! apply would repeat every change since then. In: a ledger and the digests of its records. Out: the problem, if the
+//! ledger is not the one of the mark or a continuation of it. A mark has a MAC if the ledger has, so that whoever
+//! can write the state directory cannot lower it.
 
 use std::path::{Path, PathBuf};
 
@@ -22,36 +24,38 @@ use crate::model::crypto::hex::encode_hex;
 /// State of a ledger when this machine last saw it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::cli) struct HighWaterMark {
+    /// Number of its last record.
     serial: u64,
-    /// Id and start time of its last run.
+    /// Id and start time of its last run; `None` if nothing was applied.
     run: Option<(Uuid, Timestamp)>,
     /// End time of that run; `None` while it was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<Timestamp>,
-    /// Number of the first record with a MAC.
+    /// Number of the first record with a MAC; `None` for a ledger without MACs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sealed: Option<u64>,
+    /// `None` in a mark of an earlier version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     lineage: Option<Uuid>,
-    /// Digest of its records.
+    /// Digest of its last record, which covers all before it; `None` in the mark under the lineage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     head: Option<String>,
-    /// Id of the MAC key.
+    /// Id of the MAC key; `None` for a mark without a MAC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<Name>,
-    /// MAC over the mark and the identity of the ledger.
+    /// MAC over the mark and the identity of the ledger; `None` for a ledger without MACs, or without the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     mac: Option<String>,
 }
 
-/// Problem of a ledger that is older than its high-water mark, or another one.
+/// Problem of a ledger that is older than its high-water mark, has lost its MACs or is another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) struct RollbackDetected {
-    /// How the ledger differs from its high-water mark.
+    /// How the ledger differs from its high-water mark, as a clause.
     pub(in crate::cli) what: &'static str,
-    /// Consequence of applying with this ledger.
+    /// Consequence of applying with this ledger, as a clause.
     pub(in crate::cli) means: &'static str,
-    /// Advice for the user.
+    /// Advice for the user, as sentences.
     pub(in crate::cli) remedy: &'static str,
 }
 
@@ -84,7 +88,7 @@ impl RollbackDetected {
 }
 
 impl HighWaterMark {
-    /// Returns the mark of a ledger.
+    /// Returns the mark of a ledger, without a MAC.
     fn from_ledger(ledger: &Ledger, trail: &HeadHistory) -> Self {
         Self {
             serial: ledger.serial,
@@ -98,7 +102,8 @@ impl HighWaterMark {
         }
     }
 
-    /// Returns the problem of a ledger that should be at this mark or newer; `None` if there is none.
+    /// Returns the problem of a ledger that should be at this mark or newer; `None` if there is none. A deleted or
+    /// replaced ledger is a problem only if the mark has MACs.
     fn detect_ledger_rollback(&self, ledger: &Ledger, trail: &HeadHistory) -> Option<RollbackDetected> {
         if self.lineage.is_some_and(|lineage| lineage != ledger.identity.lineage) {
             // Without MACs the mark is not authenticated, either: the next apply replaces it.
@@ -135,7 +140,7 @@ impl HighWaterMark {
         (reaches_back && !knows).then_some(RollbackDetected::older_version(unknown))
     }
 
-    /// Returns whether a ledger has the MACs of the mark, or those of a later key.
+    /// Returns whether a ledger has the MACs of the mark, or those of a later key; true for a mark without MACs.
     fn is_sealed_as(&self, ledger: &Ledger) -> bool {
         let Some(since) = self.sealed else { return true };
         let Some(now) = &ledger.sealed else { return false };
@@ -143,7 +148,7 @@ impl HighWaterMark {
         seen(&now.key, now.since) || now.previous.iter().any(|former| seen(&former.key, former.since))
     }
 
-    /// Returns the text that the MAC covers.
+    /// Returns the bytes that the MAC covers: the mark, and the location, stack and environment that it belongs to.
     fn mac_input(&self, whose: &str) -> anyhow::Result<Vec<u8>> {
         let mut text = serde_json::to_vec(&Self { mac: None, ..self.clone() })?;
         text.extend_from_slice(whose.as_bytes());
@@ -155,7 +160,7 @@ impl HighWaterMark {
 /// which stays the same when the ledger is moved by hand.
 #[derive(Debug)]
 pub(in crate::cli) struct HighWaterMarkStore {
-    /// State directory; `None` if this machine stores no marks.
+    /// State directory; `None` if this machine stores no marks, and detects nothing.
     state: Option<PathBuf>,
     key: Option<MacKey>,
     /// Location, stack and environment; `None` for the built-in cloud, whose ledger is deleted together with it.
@@ -163,7 +168,8 @@ pub(in crate::cli) struct HighWaterMarkStore {
 }
 
 impl HighWaterMarkStore {
-    /// Returns the marks of a ledger; the key creates and verifies their MACs.
+    /// Returns the marks of a ledger; `key` creates and verifies their MACs, `None` for a ledger without them.
+    /// `owner` is stack and environment.
     pub(in crate::cli) fn new(
         settings: &Settings,
         key: Option<MacKey>,
@@ -181,10 +187,11 @@ impl HighWaterMarkStore {
         Self { state: settings.state.clone(), key, whose }
     }
 
-    /// Returns the problem of a present or missing ledger that this machine has seen before; `None` if there is none.
+    /// Returns the problem of a present ledger, or of a missing one (`None`), that this machine has seen before;
+    /// `None` if there is none.
     ///
     /// # Errors
-    /// When a mark exists but cannot be read, or was not written with the key.
+    /// When a mark exists but cannot be read, or its MAC does not match.
     pub(in crate::cli) fn detect_rollback(
         &self,
         found: Option<(&Ledger, &HeadHistory)>,
@@ -200,25 +207,26 @@ impl HighWaterMarkStore {
         Ok(moved.and_then(|mark| mark.detect_ledger_rollback(ledger, trail)))
     }
 
-    /// Returns whether this machine has seen MACs in this ledger.
+    /// Returns whether this machine has seen MACs in this ledger; without the ledger, whether it has seen them at
+    /// its location.
     ///
     /// # Errors
-    /// The errors of `detect_rollback`.
+    /// Those of `detect_rollback`.
     pub(in crate::cli) fn saw_macs(&self, ledger: Option<&Ledger>) -> anyhow::Result<bool> {
         let moved = ledger.map(|ledger| self.read_lineage(ledger)).transpose()?.flatten();
         Ok(self.read_filed()?.into_iter().chain(moved).any(|mark| mark.sealed.is_some()))
     }
 
-    /// Returns whether this machine could detect an older version: it has a mark, or the ledger
-    /// belongs to this machine alone.
+    /// Returns whether this machine could detect an older version: it has a mark, or the ledger belongs to the
+    /// built-in cloud.
     ///
     /// # Errors
-    /// The errors of `detect_rollback`.
+    /// Those of `detect_rollback`.
     pub(in crate::cli) fn can_notice(&self, ledger: &Ledger) -> anyhow::Result<bool> {
         Ok(self.whose.is_none() || self.read_filed()?.is_some() || self.read_lineage(ledger)?.is_some())
     }
 
-    /// Advances the marks to a ledger's last record.
+    /// Sets the marks to a ledger's last record; the caller has checked that it is not older.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -236,6 +244,7 @@ impl HighWaterMarkStore {
         write_mark(&of_place(state, whose), &filed)
     }
 
+    /// Reads the mark under the location, and verifies its MAC; `None` if there is none.
     fn read_filed(&self) -> anyhow::Result<Option<HighWaterMark>> {
         let (Some(state), Some(whose)) = (&self.state, &self.whose) else { return Ok(None) };
         let path = of_place(state, whose);
@@ -253,6 +262,7 @@ impl HighWaterMarkStore {
         )
     }
 
+    /// Reads the mark under the lineage, which has no MAC; `None` if there is none.
     fn read_lineage(&self, ledger: &Ledger) -> anyhow::Result<Option<HighWaterMark>> {
         self.state.as_ref().map_or(Ok(None), |state| read_mark(&of_lineage(state, ledger)))
     }
@@ -262,6 +272,7 @@ fn of_lineage(state: &Path, ledger: &Ledger) -> PathBuf {
     state.join("ledgers").join(format!("{}.json", ledger.identity.lineage))
 }
 
+/// The name is a digest, because a location can contain any character and be longer than a file name.
 fn of_place(state: &Path, whose: &str) -> PathBuf {
     let name = encode_hex(&Sha256::digest(whose.as_bytes()));
     state.join("ledgers").join("places").join(format!("{name}.json"))

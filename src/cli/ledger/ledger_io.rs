@@ -1,4 +1,6 @@
-//! Reads and opens the ledger of a stack, with its high-water mark, and pins its catalog names.
+//! Reads and opens the ledger of a stack, checks it against its high-water mark, and checks that catalog names are
+//! pinned. A read needs no lock. A writer holds the lock from `open_journal` to `close_after`, which every command
+//! calls also after an error.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -38,18 +40,18 @@ pub(in crate::cli) type CommandJournal = Journal<CommandStore>;
 /// How to open a ledger for writing.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct LedgerOpenOptions<'a> {
-    /// Identity for a ledger that does not exist yet.
+    /// Identity for a ledger that does not exist yet; an existing one keeps its own.
     pub(in crate::cli) identity: &'a LedgerIdentity,
     /// Time after which a request of a displaced lock holder can no longer take effect.
     pub(in crate::cli) effect: Duration,
-    /// Reason for breaking a held lock; `None` does not break it.
+    /// Reason for breaking a held lock, which the history records; `None` does not break it.
     pub(in crate::cli) force: Option<&'a str>,
 }
 
-/// Reads the ledger without its lock; `None` if it does not exist.
+/// Reads the ledger without its lock, and warns if it is not authenticated; `None` if it does not exist.
 ///
 /// # Errors
-/// When it cannot be read or is damaged.
+/// When it cannot be read, is damaged, or has no MACs although a key is configured.
 pub(in crate::cli) async fn find_ledger(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -82,7 +84,7 @@ pub(in crate::cli) struct LedgerReadResult<T> {
 }
 
 impl<T> LedgerReadResult<T> {
-    /// Warns if the ledger is not authenticated.
+    /// Prints a warning if the ledger is not authenticated.
     pub(in crate::cli) fn warn_if_unproven(&self) {
         if self.unproven {
             Ui::write_error(&format!("warning: {UNPROVEN}"));
@@ -93,10 +95,10 @@ impl<T> LedgerReadResult<T> {
 /// Warning for a ledger that is not authenticated.
 pub(in crate::cli) const UNPROVEN: &str = "ledger not authenticated: `STEAD_LEDGER_KEY` is not set";
 
-/// Reads the ledger without its lock and without warnings; `None` if it does not exist.
+/// Reads the ledger without its lock and without warnings; `found` is `None` if it does not exist.
 ///
 /// # Errors
-/// When it cannot be read or is damaged.
+/// When it cannot be read, is damaged, or has no MACs although a key is configured.
 pub(in crate::cli) async fn inspect_ledger(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -111,7 +113,7 @@ pub(in crate::cli) async fn inspect_ledger(
 /// Reads the ledger for a plan, without its lock; an empty one if it does not exist.
 ///
 /// # Errors
-/// When it cannot be read or is damaged.
+/// When it cannot be read or is damaged, or is missing although it is required.
 pub(in crate::cli) async fn read_ledger(
     project: &LoadedStack,
     connection: &StackConnection,
@@ -124,7 +126,8 @@ pub(in crate::cli) async fn read_ledger(
 }
 
 /// Checks that the catalog names of a stack are pinned; otherwise their ids come from the catalog at the time of the
-/// run, and can differ later.
+/// run, and can differ later. The flags are whether this is required (`--locked`), and whether the stack was applied
+/// before. An unpinned name that is not required is at most a warning.
 ///
 /// # Errors
 /// When a name is not pinned, and `locked` forbids that.
@@ -164,7 +167,8 @@ pub(in crate::cli) fn check_lock(
     Ok(())
 }
 
-/// Reads the ledger for a plan, and warns if it is older than this machine's high-water mark.
+/// Reads the ledger for a plan, without its lock; an empty one if it does not exist. Also returns the problem of one
+/// that is older than this machine's high-water mark, `None` if there is none.
 ///
 /// # Errors
 /// When it cannot be read or is damaged, or is missing although it is required.
@@ -201,10 +205,10 @@ pub(in crate::cli) fn high_water_marks(
     ))
 }
 
-/// Returns the problem of a ledger that is older than this machine's high-water mark.
+/// Returns the problem of a ledger that is older than this machine's high-water mark; `None` if there is none.
 ///
 /// # Errors
-/// When it cannot be read or is damaged.
+/// When it cannot be read or is damaged, or a mark cannot be read.
 pub(in crate::cli) async fn detect_rollback(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -216,7 +220,8 @@ pub(in crate::cli) async fn detect_rollback(
         .detect_rollback(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
 }
 
-/// Fails if a required ledger is missing: a deleted ledger looks like one that never existed.
+/// Fails if a ledger is missing or empty and `STEAD_REQUIRE_LEDGER` is set: a deleted ledger looks like one that
+/// never existed.
 fn check_required(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -235,7 +240,7 @@ fn check_required(
         .help("If the stack was never applied there, apply it once without STEAD_REQUIRE_LEDGER."))
 }
 
-/// Returns whether a ledger records nothing yet.
+/// Returns whether a ledger records no resource, no request and no run. Its identity may exist already.
 pub(in crate::cli) fn is_empty(ledger: &Ledger) -> bool {
     ledger.entries.is_empty()
         && ledger.intents.is_empty()
@@ -244,10 +249,11 @@ pub(in crate::cli) fn is_empty(ledger: &Ledger) -> bool {
         && ledger.history.is_empty()
 }
 
-/// Opens the ledger for writing.
+/// Opens the ledger of a stack for writing; creates one that does not exist.
 ///
 /// # Errors
-/// When it is locked, damaged, or cannot be written.
+/// When it is locked, damaged, cannot be written, is missing although it is required, or is older than `expected`
+/// allows.
 pub(in crate::cli) async fn open_journal(
     project: &LoadedStack,
     connection: &StackConnection,
@@ -270,7 +276,8 @@ pub(in crate::cli) async fn open_journal(
     }
 }
 
-/// Checks, before a new ledger is created, whether one must exist already.
+/// Checks, before a new ledger is created, whether one must exist already: opening it would create an empty one in
+/// its place.
 async fn check_found(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -292,7 +299,8 @@ async fn check_found(
     check_required(project, place, found.as_ref())
 }
 
-/// Refuses a ledger that is older than the high-water mark or a different one; otherwise advances the mark.
+/// Refuses a ledger that is older than the high-water mark or a different one; otherwise advances the mark of a
+/// ledger with MACs.
 fn check_newest(
     journal: &CommandJournal,
     marks: &HighWaterMarkStore,
@@ -320,10 +328,11 @@ fn check_newest(
     Ok(())
 }
 
-/// Refuses an open ledger with MACs that is older than the high-water mark, or a different one.
+/// Checks that an open ledger with MACs is not older than the high-water mark, or a different one; one without MACs
+/// passes.
 ///
 /// # Errors
-/// When it is refused.
+/// When it is refused, or a mark cannot be read.
 pub(in crate::cli) fn check_unrolled(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -338,7 +347,7 @@ pub(in crate::cli) fn check_unrolled(
         .map_or(Ok(()), |objection| Err(objection.into()))
 }
 
-/// Advances the high-water marks to a ledger's last record; warns if they cannot be written.
+/// Sets the high-water marks to a ledger's last record; prints a warning if they cannot be written.
 pub(in crate::cli) fn advance_marks(marks: &HighWaterMarkStore, journal: &CommandJournal) {
     if let Err(error) = marks.advance_marks(&journal.ledger(), &journal.trail()) {
         Ui::write_error(&format!("This machine cannot notice an older ledger: {error:#}"));
@@ -352,21 +361,21 @@ impl From<RollbackDetected> for CliFailure {
     }
 }
 
-/// Returns a new identity for a stack's ledger.
+/// Returns a new identity for a stack's ledger, with a random lineage and fingerprint key.
 pub(in crate::cli) fn new_identity(project: &LoadedStack) -> LedgerIdentity {
     LedgerIdentity::new_random(&project.stack.name, &project.stack.environment.name, &SystemRandom)
 }
 
-/// Returns this process as a lock holder.
+/// Returns this process as a lock holder; `who` is its actor. Each call is another holder.
 pub(in crate::cli) fn lock_holder(who: &str) -> LeaseHolder {
     let (session, since) = (SystemRandom.uuid(), SystemClock.now());
     LeaseHolder { session, who: who.to_owned(), process: process::current_process(), since }
 }
 
-/// Opens a ledger at any location for writing.
+/// Opens a ledger at any location for writing, with the MAC key of the settings; creates one that does not exist.
 ///
 /// # Errors
-/// When it is locked, damaged, or cannot be written.
+/// When the key cannot be read, or the ledger is locked, damaged, or cannot be written.
 pub(in crate::cli) async fn open_at(
     settings: &Settings,
     who: &str,
@@ -376,10 +385,11 @@ pub(in crate::cli) async fn open_at(
     open_with(seal_key(settings)?.as_ref(), who, place, terms).await
 }
 
-/// Opens a ledger at any location for writing, with a MAC key.
+/// Opens a ledger at any location for writing; creates one that does not exist. `key` is `None` for a ledger without
+/// MACs.
 ///
 /// # Errors
-/// When it is locked, damaged, or cannot be written.
+/// When it is locked, damaged, has other MACs than those of the key, or cannot be written.
 pub(in crate::cli) async fn open_with(
     key: Option<&MacKey>,
     who: &str,
@@ -403,7 +413,8 @@ pub(in crate::cli) async fn open_with(
     Ok(journal)
 }
 
-/// Runs work while the ledger is open and no request is sent: renews the lock, and aborts the work on a stop signal.
+/// Runs work while the ledger is open and no change is sent: renews the lock, and aborts the work on the first stop
+/// signal.
 ///
 /// # Errors
 /// When the lock is lost, a signal arrived, or the work fails.
@@ -426,11 +437,10 @@ pub(in crate::cli) async fn while_kept<T>(
     }
 }
 
-/// Ends the work on an open ledger: writes the checkpoint and releases the lock, whatever the result. The first error
-/// is the one that is returned.
+/// Ends the work on an open ledger: writes the checkpoint and releases the lock, whatever the result.
 ///
 /// # Errors
-/// The error of the work, else of closing.
+/// The error of the work, else that of closing.
 pub(in crate::cli) async fn close_after<T>(
     journal: CommandJournal,
     done: Result<T, CliFailure>,

@@ -1,4 +1,4 @@
-//! The ledger store of the commands, and the key of the MACs.
+//! The ledger store of the commands, and the key of its MACs, which only the user's settings name.
 
 use std::path::Path;
 
@@ -18,15 +18,16 @@ pub(in crate::cli) type CommandStore = AnyStore<CommandClock>;
 /// Returns the MAC key for ledgers; `None` if none is configured.
 ///
 /// # Errors
-/// When its file cannot be read, other users can read it, or it is too short.
+/// When its file cannot be read, other users can read it, or the key is too short.
 pub(in crate::cli) fn seal_key(settings: &Settings) -> Result<Option<MacKey>, CliFailure> {
     settings.ledger_key.as_deref().map(key_of_file).transpose()
 }
 
-/// Returns the key for a command that makes no decision based on the ledger: `None` for a ledger without MACs.
+/// Returns the key for a command that makes no decision based on the ledger, such as breaking its lock: `None` for a
+/// ledger without MACs, or if none is configured.
 ///
 /// # Errors
-/// When the ledger cannot be read or is damaged.
+/// When the key or the ledger cannot be read, or the ledger is damaged.
 pub(in crate::cli) async fn key_as_found(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -40,7 +41,7 @@ pub(in crate::cli) async fn key_as_found(
 /// Reads a MAC key from a file.
 ///
 /// # Errors
-/// When the file cannot be read, other users can read it, or it is too short.
+/// When the file cannot be read, other users can read it, or the key is too short.
 pub(in crate::cli) fn key_of_file(path: &Path) -> Result<MacKey, CliFailure> {
     let bytes = stack_files::read_own_secret(path)?;
     MacKey::new(&bytes).map_err(|error| {
