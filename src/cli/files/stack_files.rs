@@ -30,9 +30,9 @@ const MAX_LEDGER: u64 = 4 * 1024 * 1024 * 1024;
 /// The stack files of a directory, with the diagnostics of undecodable ones.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct StackFiles {
-    /// The files, sorted by name.
+    /// The files, sorted by name; an undecodable one has a placeholder for its content.
     pub(in crate::cli) sources: Sources,
-    /// Problems of individual files, such as invalid UTF-8.
+    /// Problems of individual files, such as invalid UTF-8; empty if all were decoded.
     pub(in crate::cli) diagnostics: Vec<Diagnostic>,
 }
 
