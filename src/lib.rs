@@ -1,12 +1,12 @@
 //! stead: declarative infrastructure for one cloud.
 //!
-//! One direction, no way back: files become a `Stack`, the API a `Snapshot`, the store a `Ledger`;
-//! the three become a `Plan`, the plan an `Outcome`, and reports show them. Each module may name only
-//! those that `tests/architecture` lists for it.
+//! Data flows in one direction: files become a `Stack`, the API a `Snapshot`, the store a `Ledger`; the three become
+//! a `Plan`, the plan an `Outcome`, and reports show them. A module imports only those that `tests/architecture`
+//! lists for it.
 
 #![forbid(unsafe_code)]
 
-// In flow order, bottom floor first; blank lines keep the formatter from sorting them.
+// In flow order: a module imports only from those above it. Blank lines keep the formatter from sorting them.
 
 pub mod model;
 

@@ -1,4 +1,6 @@
-//! The commands, with the access to files, ledgers, secrets, the service and the process that they share.
+//! The commands, with the access to files, ledgers, secrets, the service and the process that they share. `dispatch`
+//! runs a command of `commands`; the other folders serve these. Only this module of the program reads files, the
+//! environment and the terminal of the user.
 
 mod actions;
 pub mod args;
