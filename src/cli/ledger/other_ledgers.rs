@@ -1,4 +1,5 @@
-//! Objects that other ledgers of the repository or of the built-in cloud own, so that no stack takes them over.
+//! Objects that other ledgers of the repository, the backend or the built-in cloud own, so that no stack adopts or
+//! deletes them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +24,8 @@ use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::live::snapshot::ObjectKey;
 
 /// Returns the objects of other ledgers, each with its owner: those of the stack's other environments, of the stacks
-/// that it reads, and of all ledgers in the same directory, database or bucket.
+/// that it reads, and of all ledgers in the same directory, database or bucket. For an untrusted stack, the ledgers
+/// of a shared backend and of the stacks that it reads are left out.
 ///
 /// # Errors
 /// When one cannot be read or is damaged.
@@ -61,8 +63,8 @@ pub(in crate::cli) async fn objects_of_other_ledgers(
     Ok(owned)
 }
 
-/// Reads the owned objects from the ledger of another environment. One without MACs is accepted with a warning, since
-/// each environment gets MACs separately; but not if this machine has seen MACs in it.
+/// Reads the ledger of another environment; `None` if it does not exist. One without MACs is accepted with a
+/// warning, since each environment gets MACs separately; but not if this machine has seen MACs in it.
 async fn read_other_environment(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -87,12 +89,13 @@ async fn read_other_environment(
     Ok(ledger)
 }
 
+/// Returns the failure for the ledger of another environment, which its message names.
 fn about_environment(environment: &Name, error: StoreError) -> CliFailure {
     let failure = CliFailure::from(error);
     CliFailure { message: format!("environment `{environment}`: {}", failure.message), ..failure }
 }
 
-/// Returns the objects that a ledger owns, with their addresses.
+/// Returns the objects that a ledger owns, deposed ones included, each with `ADDRESS of STACK/ENVIRONMENT`.
 fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     let LedgerIdentity { stack, environment, .. } = &ledger.identity;
     let of = |(address, entry): (&Address, &Entry)| {
@@ -103,8 +106,8 @@ fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     ledger.entries.iter().flat_map(of).collect()
 }
 
-/// Returns the ledgers of other stacks in the same configured directory, or of the other stacks that
-/// use the repository's built-in cloud.
+/// Returns location, stack and environment of the ledgers of other stacks in the same configured directory, or of
+/// the other stacks that use the repository's built-in cloud; empty for a backend that is not a directory.
 fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
     let settings = &project.settings;
     if settings.cloud == CloudEndpoint::Local {
@@ -127,6 +130,7 @@ fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> 
     found
 }
 
+/// Returns the ledgers of the other stacks of the repository whose built-in cloud has the same data.
 fn neighbours_in_local_cloud(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
     let cloud = embedded_cloud::data_directory(&project.directory);
     let root = SharedRoot::find_root(&project.directory, false).root;

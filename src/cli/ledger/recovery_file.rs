@@ -1,5 +1,6 @@
-//! The recovery file: stores facts that the ledger did not take, and secrets that their sinks did not take. The files
-//! are in the user's own state directory, readable only by the user.
+//! The recovery file: stores records that the ledger did not take, and secrets that their sinks did not take. The
+//! files are in the user's own state directory, readable only by the user; secrets are in plain text. The next apply
+//! replays the records.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +13,14 @@ use crate::ledger::journal::record::Record;
 use crate::model::address::Address;
 use crate::model::values::secret::Secret;
 
-/// Location of the recovery files of one ledger.
+/// Location of the recovery files of one ledger; without a state directory nothing is stored.
 #[derive(Debug, Clone)]
 pub(in crate::cli) struct RecoveryFile {
     directory: Option<PathBuf>,
     lineage: Uuid,
 }
 
-/// One line of the file with facts.
+/// One line of the file with records: those of one failed commit.
 #[derive(Debug, Serialize, Deserialize)]
 struct RecoveryLine {
     records: Vec<Record>,
@@ -31,8 +32,8 @@ impl RecoveryFile {
         Self { directory: state.map(|state| state.join("rescue")), lineage }
     }
 
-    /// Stores facts and reports them; without a state directory it only reports them. `address` returns
-    /// the resource of a request.
+    /// Stores records and reports where they are; without a state directory, or after an error, it only reports
+    /// that. `address` returns the resource of a request, `None` if it is not known.
     pub(in crate::cli) fn save_records(
         &self,
         records: &[Record],
@@ -67,10 +68,10 @@ impl RecoveryFile {
         Ok(path)
     }
 
-    /// Returns the stored facts, oldest first.
+    /// Returns the stored records, oldest first; empty if there is no file or no state directory.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// When the file cannot be read or is damaged.
     pub(in crate::cli) fn saved_records(&self) -> anyhow::Result<Vec<Record>> {
         let Ok(path) = self.prepare_path("facts") else { return Ok(Vec::new()) };
         let Some(text) = stack_files::read_optional(&path)? else { return Ok(Vec::new()) };
@@ -84,36 +85,37 @@ impl RecoveryFile {
         Ok(records)
     }
 
-    /// Deletes the stored facts after the ledger has taken them.
+    /// Deletes the stored records after the ledger has taken them.
     pub(in crate::cli) fn clear(&self) {
         if let Ok(path) = self.prepare_path("facts") {
             stack_files::remove_file(&path);
         }
     }
 
-    /// Stores the secret of an object; returns the file's path.
+    /// Stores the secret of an object in plain text; returns the file's path. `of` is its address and its id.
     ///
     /// # Errors
-    /// When there is no state directory.
+    /// When there is no state directory, or the file cannot be written.
     pub(in crate::cli) fn keep_secret(&self, of: (&Address, &str), text: &str) -> anyhow::Result<PathBuf> {
         let path = self.prepare_path(&secret_of(of))?;
         write_files::write_state(&path, format!("{text}\n").as_bytes())?;
         Ok(path)
     }
 
-    /// Returns the stored secret of an object; `None` if it cannot be read.
+    /// Returns the stored secret of an object; `None` if there is none, or it cannot be read.
     pub(in crate::cli) fn kept_secret(&self, of: (&Address, &str)) -> Option<Secret> {
         let text = stack_files::read_optional(&self.existing_path(&secret_of(of))?).ok()??;
         Some(Secret::new(text.trim_end_matches(['\r', '\n'])))
     }
 
-    /// Deletes a stored secret after its sink has taken it.
+    /// Deletes a stored secret after its sink has taken it; does nothing if there is none.
     pub(in crate::cli) fn drop_secret(&self, of: (&Address, &str)) {
         if let Some(path) = self.existing_path(&secret_of(of)) {
             stack_files::remove_file(&path);
         }
     }
 
+    /// Creates the directory, and returns the path of a file in it.
     fn prepare_path(&self, what: &str) -> anyhow::Result<PathBuf> {
         let directory = self
             .directory
@@ -123,14 +125,14 @@ impl RecoveryFile {
         Ok(directory.join(format!("{}-{what}", self.lineage)))
     }
 
-    /// Returns the path of an existing file; creates nothing.
+    /// Returns the path of a file, which need not exist; creates nothing. `None` without a state directory.
     fn existing_path(&self, what: &str) -> Option<PathBuf> {
         Some(self.directory.as_ref()?.join(format!("{}-{what}", self.lineage)))
     }
 }
 
-/// Returns the file name for the secret of an object. The id comes from the service, so characters that are
-/// special in paths are removed.
+/// Returns the file name for the secret of an object. The id comes from the service, so characters that are special
+/// in paths are removed.
 fn secret_of((address, id): (&Address, &str)) -> String {
     let safe = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     format!("secret-{address}-{}", id.chars().filter(safe).take(64).collect::<String>())

@@ -1,4 +1,5 @@
-//! Resolves what a stack reads without managing it: looked-up objects, and remote stack outputs from other ledgers.
+//! Resolves values that a stack reads without managing them: looked-up objects, and remote stack outputs from other
+//! ledgers. Another stack is located relative to the repository; its ledger is only read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::Attributes;
 
-/// Replaces lookups and remote stack outputs by their values.
+/// Returns the stack with lookups and remote stack outputs replaced by their values; the same stack if it has none.
 ///
 /// # Errors
 /// When another stack or its ledger cannot be read, or a value does not exist.
@@ -49,7 +50,7 @@ pub(in crate::cli) async fn resolve_remote_outputs<'p>(
         .map_err(|diagnostics| Box::new(LoadFailure { sources: stack.sources.clone(), diagnostics }).into())
 }
 
-/// Returns the outputs of another stack; `None` if it was never applied.
+/// Returns the outputs of another stack; `None` if it was never applied. An untrusted stack may not read any.
 async fn read_remote_outputs(
     project: &LoadedStack,
     name: &Name,
@@ -68,7 +69,7 @@ async fn read_remote_outputs(
 /// Reads the ledger of another stack; `None` if it was never applied.
 ///
 /// # Errors
-/// When there is no such stack, or its ledger cannot be read.
+/// When there is no such stack or environment, or its ledger cannot be read.
 pub(in crate::cli) async fn read_remote_ledger(
     project: &LoadedStack,
     name: &Name,
@@ -103,7 +104,8 @@ fn read_remote_header(
     })
 }
 
-/// Returns the failure for a directory without a readable stack, with the location that names it.
+/// Returns the failure for a directory without a readable stack, with the location in the configuration that names
+/// it.
 fn unreadable_stack_failure(
     project: &LoadedStack,
     other: &OtherStack,
@@ -116,8 +118,11 @@ fn unreadable_stack_failure(
     Box::new(LoadFailure { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
 }
 
-/// Returns the environment whose outputs are read: the configured one, else the one of the same
-/// name, else the only one.
+/// Returns the environment whose outputs are read: the configured one, else the one of the same name, else the only
+/// one or, without environments, the default.
+///
+/// # Errors
+/// When the configured one does not exist, or none is configured and several differ in name.
 fn remote_environment(
     project: &LoadedStack,
     name: &Name,

@@ -1,5 +1,6 @@
-//! The origin of a stack: its repository, read from `.git` without running Git, and its directory relative to the root.
-//! In: a directory and the origins in its ledger; out: the origin's status, for plans of shared ledgers.
+//! The origin of a stack: its repository, read from `.git` without running Git, and its directory relative to the
+//! root. In: a directory and the origins in its ledger; out: the origin's status, for plans of shared ledgers. A
+//! copied directory has the ledger of its original only if the backend is shared, so other ledgers need no origin.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -32,7 +33,8 @@ pub(in crate::cli) fn current_origin(
     find_origin(settings, &project.directory, &project.stack.name, &ledger.origins).map(Some)
 }
 
-/// Compares the origin of a stack in a directory with the origins in its ledger.
+/// Returns the origin of a stack in a directory, and what is needed to compare it with the known origins of its
+/// ledger. The origin is `None` outside of a repository with a remote.
 ///
 /// # Errors
 /// When `STEAD_ORIGIN` is invalid.
@@ -68,7 +70,8 @@ pub(in crate::cli) fn find_origin(
     Ok(CurrentOrigin { vacated: vacated.cloned().collect(), origin: here, sparse })
 }
 
-/// Returns whether another directory of the repository can contain a stack of this name. An unreadable directory can.
+/// Returns whether another directory of the repository can contain a stack of this name: only if it cannot, the
+/// stack was moved from there. An unreadable directory can.
 fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path, &str)) -> bool {
     let relative = PathBuf::from(old);
     if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
@@ -91,7 +94,7 @@ fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path,
     load::read_header(REGISTRY, &found.sources, &below).is_none_or(|peek| peek.name == stack)
 }
 
-/// Returns the URL of the remote `origin` in the text of a Git configuration.
+/// Returns the URL of the remote `origin` in a Git configuration; `None` if it has none.
 fn remote_url(config: &str) -> Option<String> {
     settings_of(config).find_map(|(section, key, value)| {
         let name = section.strip_suffix('"').and_then(|section| section.split_once('"'));
@@ -101,7 +104,7 @@ fn remote_url(config: &str) -> Option<String> {
     })
 }
 
-/// Returns whether a Git configuration enables sparse checkout.
+/// Returns whether a Git configuration enables sparse checkout, in which a missing directory proves nothing.
 fn is_sparse(config: &str) -> bool {
     settings_of(config).any(|(section, key, value)| {
         section.eq_ignore_ascii_case("core")
@@ -111,7 +114,7 @@ fn is_sparse(config: &str) -> bool {
     })
 }
 
-/// Parses the text of a Git configuration into section, key and value; resolves comments and quotes.
+/// Parses a Git configuration into section, key and value; resolves comments and quotes. Includes are not followed.
 fn settings_of(config: &str) -> impl Iterator<Item = (&str, &str, String)> {
     let mut section = "";
     config.lines().filter_map(move |line| {
@@ -136,6 +139,7 @@ fn settings_of(config: &str) -> impl Iterator<Item = (&str, &str, String)> {
     })
 }
 
+/// Returns a value without its quotes, its escapes and a comment after it.
 fn unquote_value(text: &str) -> String {
     let (mut value, mut quoted, mut escaped) = (String::new(), false, false);
     for c in text.chars() {
