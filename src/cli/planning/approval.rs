@@ -1,4 +1,4 @@
-//! Decides which changes of a plan `--yes` approves. Pure.
+//! Decides which changes of a plan `--yes` approves, and whether it is the plan that the user expects. Pure.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,17 @@ use crate::model::diagnostic::nearest_name;
 use crate::plan::artifact::saved_plan::StalePlan;
 use crate::plan::model::change::{Action, Change, Plan};
 
-/// Returns the changes of a plan that an approval does not cover.
+/// Returns the changes of a plan that an approval does not cover, in the plan's order; empty if it covers all.
 ///
-/// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating.
+/// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating. Reading needs no
+/// approval.
 pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<&'a Change> {
     let AutoApproval::Only(kinds) = consent else { return Vec::new() };
     let covered = |change: &&Change| change_kind(change.action).is_none_or(|kind| kinds.contains(&kind));
     plan.changes.iter().filter(|change| !covered(change)).collect()
 }
 
-/// Returns the kind of change for `--yes` that covers an action.
+/// Returns the kind of change for `--yes` that covers an action; a read is always covered.
 #[must_use]
 pub const fn approval_keyword(action: Action) -> &'static str {
     match action {
@@ -32,6 +33,7 @@ pub const fn approval_keyword(action: Action) -> &'static str {
     }
 }
 
+/// Returns the kind of change of an action; `None` for a read, which changes nothing.
 const fn change_kind(action: Action) -> Option<ChangeKind> {
     match action {
         Action::Create | Action::Adopt => Some(ChangeKind::Create),
@@ -42,7 +44,7 @@ const fn change_kind(action: Action) -> Option<ChangeKind> {
     }
 }
 
-/// Overridden policies, and the reason.
+/// Policies that the command line overrides, and the reason, which the ledger records.
 #[derive(Debug, Clone, Default)]
 pub(in crate::cli) struct PolicyOverrides {
     pub(in crate::cli) policies: Vec<Name>,
@@ -54,7 +56,7 @@ impl PolicyOverrides {
         self.policies.iter().cloned().collect()
     }
 
-    /// Refuses the name of a policy that the stack does not have.
+    /// Checks that the stack has each overridden policy: a misspelled name would override nothing.
     pub(in crate::cli) fn reject_unknown_policies(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
         let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))
@@ -70,10 +72,12 @@ impl PolicyOverrides {
     }
 }
 
+/// Returns the failure for a saved plan that can no longer be applied.
 pub(in crate::cli) fn plan_again(stale: &StalePlan) -> CliFailure {
     CliFailure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
 }
 
+/// Checks that the plan has the expected fingerprint; `None` expects none.
 pub(in crate::cli) fn check_fingerprint(expected: Option<&Name>, plan: &Plan) -> Result<(), CliFailure> {
     match expected {
         Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(CliFailure::new(

@@ -1,5 +1,5 @@
-//! Objects that what runs in other objects has made, such as the volumes of claims. They belong to these: no plan and no
-//! import takes one over.
+//! Objects that workloads inside other objects created, such as the volumes of claims in a cluster. They belong to
+//! their owners: no plan and no import adopts one.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::schema::Method;
 use crate::model::values::value::Value;
 
-/// Returns the objects that workloads inside other objects created, each with its owner. A list that the key
-/// may not read is skipped.
+/// Returns the objects that workloads inside other objects created, each with its owner. The list of an owner that
+/// the key may not read is skipped.
 ///
 /// # Errors
 /// When the service does not respond.
@@ -47,7 +47,7 @@ pub(in crate::cli) async fn claimed_objects(
     Ok(found)
 }
 
-/// Returns the reason why a claimed object is left unmanaged.
+/// Returns the reason, as a sentence, why a claimed object is left unmanaged.
 pub(in crate::cli) fn left_to_its_owner(snapshot: &Snapshot, owner: &ObjectKey) -> String {
     let name = snapshot.objects.get(owner).and_then(|object| object.attributes.get("name"));
     let name = name.and_then(Value::as_text).unwrap_or(&owner.id);

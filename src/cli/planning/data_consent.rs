@@ -12,14 +12,14 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::text::escape;
 
-/// Maximum number of addresses in a message.
+/// Maximum number of addresses that a message lists.
 const MAX_LISTED_ADDRESSES: usize = 20;
 
-/// Code of the blocker for objects that hold data.
+/// Code of the blocker for objects that hold data; the test of the plan's codes keeps it the same.
 const HOLDS_DATA_CODE: &str = "holds_data";
 
-/// Asks for the addresses of the objects whose data the plan would delete without approval. Returns them after each was
-/// typed; `None` if the plan has another blocker, or there is no terminal to ask on.
+/// Asks for the addresses of the objects whose data the plan would delete without approval. Returns them after each
+/// was typed; `None` if one was not, the plan has another blocker, or there is no terminal to ask on.
 ///
 /// # Errors
 /// When the terminal cannot be read.
@@ -57,7 +57,7 @@ pub(in crate::cli) async fn confirm_data_loss(
     Ok(Some(agreed))
 }
 
-/// Returns the changes that delete an object together with its data.
+/// Returns the changes that delete an object together with its data; a replacement is not among them.
 fn data_losing_changes(plan: &Plan) -> impl Iterator<Item = &Change> {
     let holds = |change: &&Change| {
         let kind = REGISTRY.kind(&change.kind);
@@ -74,7 +74,7 @@ fn summarize_addresses(addresses: &[&Address]) -> String {
     format!("{}{more}", first.join(", "))
 }
 
-/// Lists the objects with data that will be deleted, before the approval prompt.
+/// Lists the objects with data that will be deleted, before the approval prompt; prints nothing if there are none.
 pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
     let all: Vec<&Address> = data_losing_changes(plan).map(|change| &change.address).collect();
     if !all.is_empty() {
@@ -85,7 +85,7 @@ pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
     }
 }
 
-/// Lists the objects that were deleted together with their data.
+/// Lists the objects that were deleted together with their data; prints nothing if there are none.
 pub(in crate::cli) fn report_data_loss(ui: &Ui, plan: &Plan, outcome: &Outcome) {
     let is_done = |change: &&Change| outcome.done.contains(&change.address);
     let all: Vec<&Address> =

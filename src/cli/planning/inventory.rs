@@ -1,4 +1,5 @@
-//! Reads a whole account: all lists, all children, and the attributes that lists omit.
+//! Reads a whole account: all lists, all children, and the attributes that lists omit. An import needs all of them:
+//! an object that is missing here could be referred to by one that is imported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,11 +23,11 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::report::text::escape;
 
-/// Attribute with the first characters of an API key.
+/// Attribute with the first characters of an API key; only the kind of API keys has it.
 const KEY_PREFIX_ATTRIBUTE: &str = "key_prefix";
 
-/// Returns the API keys that may be the one in use, with the reason why they are not managed: an apply that changes
-/// this key could lock the program out.
+/// Returns the API keys that may be the one in use, each with the reason, as a sentence, why it is not managed: an
+/// apply that changes this key could lock the program out. `opens` tells whether the key in use begins so.
 pub(in crate::cli) fn in_use(
     snapshot: &Snapshot,
     opens: impl Fn(&str) -> bool,
@@ -41,8 +42,8 @@ pub(in crate::cli) fn in_use(
     used.map(|object| (object.key(), why.to_owned())).collect()
 }
 
-/// Reads all objects of the account in addition to those of the stack. A list that the key may not read
-/// is skipped with a note.
+/// Reads all objects of the account in addition to those of the stack. A list that the key may not read is skipped
+/// with a note.
 ///
 /// # Errors
 /// When the service refuses another read or does not respond.
@@ -99,8 +100,8 @@ pub(in crate::cli) async fn read_inventory(
     })
 }
 
-/// Reads each object that is imported by id, unless it was read so already. Returns the objects that the key may not
-/// read, with the reason.
+/// Reads each object that `taken` selects by its id, unless it was read so already. Returns the objects that could
+/// not be read, each with the reason as a sentence.
 ///
 /// # Errors
 /// When the service does not respond.
@@ -142,6 +143,7 @@ fn keys_without_details(snapshot: &Snapshot) -> BTreeSet<ObjectKey> {
     objects.filter(|object| !object.detailed).map(Object::key).collect()
 }
 
+/// Adds a snapshot to another; a complete object is never replaced by a listed one.
 fn merge_snapshot(into: &mut Snapshot, more: Snapshot) {
     for (key, object) in more.objects {
         let keeps = into.objects.get(&key).is_some_and(|known| known.detailed && !object.detailed);
@@ -153,7 +155,7 @@ fn merge_snapshot(into: &mut Snapshot, more: Snapshot) {
     into.absent.extend(more.absent);
 }
 
-/// Returns the id of a project, given its name or id.
+/// Returns the id of a project, given its name or id; the name itself if there is no kind of projects.
 ///
 /// # Errors
 /// When there is none, or several have the name.
@@ -163,7 +165,7 @@ pub(in crate::cli) fn find_project(snapshot: &Snapshot, named: &Name) -> Result<
     find_object(snapshot, kind, named).map(|key| key.id)
 }
 
-/// Returns the object with an id, or with a name that is unique within its kind.
+/// Returns the object with an id, or with a name that is unique within its kind. An id takes precedence over a name.
 ///
 /// # Errors
 /// When there is none, or several have the name.

@@ -1,4 +1,5 @@
-//! Parts that plan, apply, drift and destroy share: reading the live state, progress, and approval.
+//! Functions that plan, apply, drift, destroy and import share: reading the live state, progress, and approval.
+//! `refresh` makes the plan; nothing in this folder changes an object or writes the ledger.
 
 pub mod approval;
 pub(super) mod claims;

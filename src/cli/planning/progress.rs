@@ -1,5 +1,5 @@
-//! Reports the events of an apply: as a progress table on a terminal, as one line per transition elsewhere, or as one
-//! JSON event per line.
+//! Reports the events of an apply: as a progress table on a terminal, as one line per transition elsewhere, or as
+//! one JSON event per line. It also records them, for the reports.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,12 +24,12 @@ use crate::report::text::phrases;
 /// Maximum number of rows in the progress table.
 const MAX_TABLE_ROWS: usize = 16;
 
-/// Delays of requests that are retried or held back. The client reports a delay while the reporter may be in use, so
-/// the delays are queued here and printed later.
+/// Delays of requests that are retried or held back. The client reports a delay while the reporter may be borrowed,
+/// so the delays are queued here and printed later.
 pub(in crate::cli) struct DelayEventQueue(Rc<RefCell<Vec<ApplyEvent>>>);
 
 impl DelayEventQueue {
-    /// Registers a queue with a client.
+    /// Registers a queue with a client; replaces its former callback.
     pub(in crate::cli) fn from_client<C: Transport, K: Clock, R: Random>(client: &Client<C, K, R>) -> Self {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let taken_down = Rc::clone(&heard);
@@ -46,7 +46,7 @@ impl DelayEventQueue {
     }
 }
 
-/// Returns the message for a delayed request: the reason and the duration.
+/// Returns the message for a delayed request: the reason and the duration; not escaped.
 pub(in crate::cli) fn wait_message(wait: &RequestDelay) -> String {
     format!("{}: {}; continues in {}", wait.request, wait.reason, phrases::format_duration(wait.pause))
 }
@@ -69,8 +69,8 @@ enum ProgressFormat {
 }
 
 impl<'a, K: Clock> ProgressReporter<'a, K> {
-    /// Returns the reporter for a new apply; without a plan, for resolving open intents. The service's clock may be
-    /// faster than the local one.
+    /// Returns the reporter for a new apply; without a plan, for resolving open intents. `speed` is that of the
+    /// service's clock, as a multiple of real time.
     pub(in crate::cli) fn new(ui: Ui, (clock, speed): (&'a K, f64), plan: Option<&Plan>) -> Self {
         let form = match plan {
             _ if ui.ndjson => ProgressFormat::Ndjson,
@@ -112,7 +112,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Returns the recorded events of the steps.
+    /// Returns a copy of the recorded events of the steps.
     pub(in crate::cli) fn steps_so_far(&self) -> StepResults {
         self.steps.borrow().clone()
     }
@@ -128,7 +128,8 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Updates the elapsed time in the progress table; called a few times a second.
+    /// Updates the elapsed time in the progress table, or prints a line if there was no event for a while; called a
+    /// few times a second.
     pub(in crate::cli) fn tick(&self) {
         match &mut *self.form.borrow_mut() {
             ProgressFormat::Silent | ProgressFormat::Ndjson => {}
@@ -139,7 +140,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Reports that the first stop signal arrived.
+    /// Reports that the first stop signal arrived, also with `--quiet`.
     pub(in crate::cli) fn announce_stop(&self) {
         const TEXT: &str = "Stopping: running steps are finished and recorded, no new step starts. Press Ctrl-C again to stop at once.";
         match &mut *self.form.borrow_mut() {
@@ -151,7 +152,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         }
     }
 
-    /// Removes the progress table, and returns the time.
+    /// Removes the progress table, and returns the present time.
     pub(in crate::cli) fn finish(&self) -> Timestamp {
         if let ProgressFormat::ProgressTable(_, live) = &mut *self.form.borrow_mut() {
             let _ = live.clear();

@@ -1,5 +1,6 @@
 //! Finds declarations (`moved`, `import`, `removed`) that have no effect left in any environment, by reading the
-//! ledgers, and removes them from the files' texts.
+//! ledgers, and removes them from the files in memory. A declaration in a shared file stays: other stacks can need
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,14 +23,15 @@ use crate::plan::moves::ledger_moves;
 pub(in crate::cli) struct PrunedDeclarations {
     /// The stack's own files, before and after the removal.
     pub(in crate::cli) files: Vec<(Source, Source)>,
-    /// Description of each removed declaration.
+    /// Description of each removed declaration; empty if none was obsolete.
     pub(in crate::cli) dropped: Vec<String>,
-    /// Obsolete declarations in shared files, which are not edited.
+    /// Obsolete declarations in shared files, which are not edited, each with its file.
     pub(in crate::cli) kept: Vec<String>,
 }
 
-/// Status of the declarations according to the ledgers.
+/// Status of the declarations according to the ledgers that were read so far.
 #[derive(Debug, Default)]
+// A declaration can be in both maps: done in one environment, open in another.
 struct DeclarationStatuses {
     done: BTreeMap<Span, String>,
     /// Declarations that some environment still needs.
@@ -39,8 +41,8 @@ struct DeclarationStatuses {
 /// Removes the obsolete declarations from a stack's files, in memory. One that some environment still needs stays.
 ///
 /// # Errors
-/// When the stack has errors in one of its environments, a ledger cannot be read, or a declaration cannot
-/// be removed without another change.
+/// When the stack has errors in one of its environments, a ledger cannot be read, or a declaration cannot be removed
+/// without another change.
 pub(in crate::cli) async fn prune_declarations(
     settings: &Settings,
 ) -> Result<PrunedDeclarations, CliFailure> {
@@ -87,7 +89,7 @@ fn remove_spans(source: &Source, spans: &[Span]) -> Result<Source, CliFailure> {
 }
 
 impl DeclarationStatuses {
-    /// Adds the status according to an environment's ledger.
+    /// Adds the status according to an environment's ledger; a missing ledger counts as empty.
     async fn read_ledger_declarations(&mut self, project: &LoadedStack) -> Result<(), CliFailure> {
         let place =
             ledger_settings::ledger_location(&project.settings, &project.stack, &project.directory)?;

@@ -1,4 +1,5 @@
-//! Reads the live state for a stack, and makes its plan.
+//! Reads the live state for a stack, and makes its plan. In: the stack, its ledger and the plan's options. Out: the
+//! plan, and all that was read for it. Sends only reads, and writes no ledger.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,15 +32,17 @@ use crate::plan::pipeline;
 pub(in crate::cli) struct RefreshResult {
     /// Live objects, read at one time.
     pub(in crate::cli) snapshot: Snapshot,
-    /// Names and prices of the catalog; ids are the pinned ones.
+    /// Names and prices of the catalog tables that were read; ids are the pinned ones.
     pub(in crate::cli) catalog: Catalog,
-    /// Available secrets that are not written in a file of the stack.
+    /// Available secrets that are not written in a file of the stack; empty for a destroy or a read-only command.
     pub(in crate::cli) known: AvailableSecrets,
-    /// Digest of the secrets' values under the saved plan's own key; `None` if the ledger has a key.
+    /// Digest of the secrets' values under the key of a saved plan; `None` unless the plan is saved before the
+    /// ledger exists.
     pub(in crate::cli) secrets: Option<String>,
 }
 
-/// Reads the live objects and the catalog tables that a plan needs.
+/// Reads the live objects and the catalog tables that a plan needs; pinned ids replace those of the catalog. Secrets
+/// are not read.
 ///
 /// # Errors
 /// When the service refuses a read or does not respond.
@@ -61,7 +64,8 @@ pub(in crate::cli) async fn read_world(
 /// Reads the live state and makes the plan of a stack.
 ///
 /// # Errors
-/// When the plan is limited to an address that does not exist, or the service refuses a read or does not respond.
+/// When the plan is limited to an address that does not exist, a secret or another ledger that it needs cannot be
+/// read, or the service refuses a read or does not respond.
 pub(in crate::cli) async fn read_and_plan(
     connection: &StackConnection,
     project: &LoadedStack,
@@ -75,7 +79,7 @@ pub(in crate::cli) async fn read_and_plan(
 /// Reads the live state and passes all inputs of a plan to a function.
 ///
 /// # Errors
-/// The errors of `read_and_plan`.
+/// Those of `read_and_plan`.
 pub(in crate::cli) async fn with_inputs<T>(
     connection: &StackConnection,
     project: &LoadedStack,
@@ -162,8 +166,8 @@ async fn with_owners(
     PlanningOptions { foreign, ..options.clone() }
 }
 
-/// Reads the data that tells objects derived from the stack's objects from unrelated ones in a destroy: volume claims,
-/// and the objects of other ledgers. Reads nothing if there are no candidates.
+/// Returns the volume claims and the objects of other ledgers, which tell objects derived from the stack's objects
+/// from unrelated ones in a destroy. Reads nothing if there are no candidates.
 async fn read_byproducts(
     connection: &StackConnection,
     project: &LoadedStack,
@@ -197,7 +201,8 @@ async fn read_byproducts(
     Ok((claimed, foreign))
 }
 
-/// Adds to a plan's options the facts about this machine and the ledger's location.
+/// Adds to a plan's options the facts about this machine and the ledger's location; reads other ledgers only for an
+/// adoption.
 async fn with_surroundings(
     connection: &StackConnection,
     project: &LoadedStack,
