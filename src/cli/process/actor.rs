@@ -1,9 +1,10 @@
-//! The actor of this process: `user@host`, and the CI job if there is one, for locks and journals.
+//! The actor of this process: `user@host`, and the CI job if there is one, for locks and journals. It identifies a
+//! holder to people and is never used to grant access.
 
 use super::env::EnvVariables;
 use crate::model::address::Name;
 
-/// Variables with the URL of the running CI job, for each CI system.
+/// Variables with the URL of the running CI job, in order of preference; the URL of a pipeline is less exact.
 const JOB_URL_VARIABLES: &[&str] = &[
     "CI_JOB_URL",
     "BUILDKITE_BUILD_URL",
@@ -13,7 +14,7 @@ const JOB_URL_VARIABLES: &[&str] = &[
     "BUILD_URL",
 ];
 
-/// Variables with the commit that a CI job checked out.
+/// Variables with the commit that a CI job checked out, in order of preference.
 const COMMIT_VARIABLES: &[&str] = &[
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
@@ -23,7 +24,7 @@ const COMMIT_VARIABLES: &[&str] = &[
     "GIT_COMMIT",
 ];
 
-/// Returns the actor: `user@host`, as far as they are known, and in CI the job's URL.
+/// Returns the actor: `user@host`, with `someone` for an unknown user, and in CI the job's URL. Not escaped.
 pub(in crate::cli) fn current_actor(variables: &EnvVariables) -> String {
     let user =
         ["USER", "LOGNAME"].iter().find_map(|name| variables.get(*name)).map_or("someone", String::as_str);
@@ -35,7 +36,8 @@ pub(in crate::cli) fn current_actor(variables: &EnvVariables) -> String {
     }
 }
 
-/// Returns the URL or the number of the CI job that this process is part of.
+/// Returns the URL or the number of the CI job that this process is part of; `None` outside of CI, or if the job
+/// does not state it.
 fn ci_job(variables: &EnvVariables) -> Option<String> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     if let Some(run) = set("GITHUB_RUN_ID") {
@@ -48,7 +50,7 @@ fn ci_job(variables: &EnvVariables) -> Option<String> {
     JOB_URL_VARIABLES.iter().find_map(|name| set(name)).cloned()
 }
 
-/// Returns the commit that the CI job reports as checked out.
+/// Returns the commit that the CI job reports as checked out; `None` if no variable holds a full hash.
 pub(in crate::cli) fn ci_commit(variables: &EnvVariables) -> Option<Name> {
     COMMIT_VARIABLES
         .iter()
@@ -57,7 +59,7 @@ pub(in crate::cli) fn ci_commit(variables: &EnvVariables) -> Option<Name> {
         .map(Name::new)
 }
 
-/// Returns whether a text is a full commit hash.
+/// Returns whether a string is a full commit hash: SHA-1 or SHA-256, in hexadecimal.
 pub(in crate::cli) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }

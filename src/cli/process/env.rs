@@ -1,13 +1,14 @@
-//! The environment variables of the process, and the directory of the user that they name. They are handed in: no
-//! function here reads the environment itself.
+//! The environment variables of the process, and the user's directory that they name. Functions get them as a
+//! parameter: only `terminal` reads the environment, so that tests can give other variables.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Environment variables by name.
+/// Environment variables by name; values can be secret.
 pub type EnvVariables = BTreeMap<String, String>;
 
-/// Returns the user's directory: `STEAD_CONFIG_DIR`, else the platform's directory for settings.
+/// Returns the user's directory for settings and keys: `STEAD_CONFIG_DIR`, else the platform's. `None` if no
+/// variable names an absolute path.
 pub(in crate::cli) fn user_config_dir(variables: &EnvVariables) -> Option<PathBuf> {
     let path = |name: &str| {
         let path = variables.get(name).map(PathBuf::from)?;

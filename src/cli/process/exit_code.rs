@@ -1,4 +1,5 @@
-//! The exit codes of the process, and the mapping from results and errors to them.
+//! The exit codes of the process, and the mapping from results and errors to them. All codes are decided here, so
+//! that the same cause never exits with two codes.
 
 use std::process::ExitCode;
 
@@ -24,7 +25,7 @@ pub enum Exit {
     OutOfDate,
     /// Some resources were changed, others failed.
     Partly,
-    /// The service refuses the account or the key: 401, 402, 403, 412.
+    /// The service refuses the account or the key (401, 402, 403, 412), or there is no key.
     Refused,
     /// Another process holds the ledger's lock.
     Locked,
@@ -32,7 +33,7 @@ pub enum Exit {
     Usage,
     /// A stop signal interrupted the command.
     Interrupted,
-    /// Exit code of a job that `do` ran; never 0.
+    /// Exit code of a job that `do` ran, from 1 to 255; it can equal one of the others.
     Job(u8),
 }
 
@@ -71,7 +72,7 @@ impl Exit {
         }
     }
 
-    /// Returns a short description, for the help.
+    /// Returns a short description, as the help and the documents have it.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -96,7 +97,8 @@ impl Exit {
         if error.use_stderr() { Self::Usage } else { Self::Done }
     }
 
-    /// Returns the exit code of a plan. A blocker takes precedence over changes.
+    /// Returns the exit code of a plan. A blocker takes precedence over changes; `exit_code` is the flag
+    /// `--exit-code`.
     #[must_use]
     pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {
         let is_as_declared = plan.changes.is_empty() && !plan.has_values_not_kept();
@@ -107,7 +109,8 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code of a drift check.
+    /// Returns the exit code of a drift check with this number of differences; `exit_code` is the flag
+    /// `--exit-code`.
     #[must_use]
     pub const fn of_drift(differences: usize, exit_code: bool) -> Self {
         if exit_code && differences > 0 { Self::Drift } else { Self::Done }
@@ -115,7 +118,8 @@ impl Exit {
 
     /// Returns the exit code of an apply.
     ///
-    /// If nothing was changed at all, the first error determines it: a refusal of the account, or an outdated plan.
+    /// If nothing was changed at all, and all errors have one cause, that cause determines it: a refusal of the
+    /// account, or an outdated plan.
     #[must_use]
     pub fn of_outcome(outcome: &Outcome) -> Self {
         if outcome.interrupted {
@@ -142,7 +146,8 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code for a job's run, from the run's own exit code.
+    /// Returns the exit code for a job's run, from the run's own exit code; `Failed` for one that no process can
+    /// have.
     #[must_use]
     pub fn of_job(code: i64) -> Self {
         match u8::try_from(code) {

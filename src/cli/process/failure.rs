@@ -1,4 +1,5 @@
-//! The error of a command: its exit code, its message, and the advice for the user.
+//! The error of a command: its exit code, its message, and the advice for the user. Errors of other modules are
+//! converted to it here, so that each has one exit code and one advice.
 
 use super::exit_code::Exit;
 use crate::apply::event::StepError;
@@ -13,18 +14,18 @@ use crate::report::views::apply_outcome::{self, FailureContext};
 pub(in crate::cli) struct CliFailure {
     /// Exit code of the process.
     pub(in crate::cli) exit: Exit,
-    /// What happened and why, in full sentences.
+    /// What happened and why, as a phrase without a period; not escaped.
     pub(in crate::cli) message: String,
-    /// Advice for the user, one text per hint.
+    /// Advice for the user, one hint each; an empty one is not printed.
     pub(in crate::cli) help: Vec<String>,
-    /// New location of a ledger that was moved, if that is the cause.
+    /// New location of a ledger that was moved; `None` if that is not the cause.
     pub(in crate::cli) moved: Option<String>,
-    /// Errors of the configuration, if they are the cause.
+    /// Errors of the configuration; `None` if they are not the cause.
     pub(in crate::cli) rejected: Option<Box<LoadFailure>>,
 }
 
 impl CliFailure {
-    /// Returns a failure with an exit code and a message.
+    /// Returns a failure without advice.
     pub(in crate::cli) fn new(exit: Exit, message: impl Into<String>) -> Self {
         Self { exit, message: message.into(), help: Vec::new(), moved: None, rejected: None }
     }
@@ -39,7 +40,8 @@ impl CliFailure {
         Self::new(Exit::Failed, format!("{shown} exists already; nothing was written"))
     }
 
-    /// Returns the failure for an action that the service refused; `untouched` names the object that is unchanged.
+    /// Returns the failure for an action that the service refused; `untouched` is a sentence that says what was not
+    /// changed.
     pub(in crate::cli) fn refused_action(what: &str, refusal: &ApiError, untouched: &str) -> Self {
         let words = apply_outcome::describe_refusal(refusal, FailureContext::Action);
         Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))
@@ -82,7 +84,7 @@ impl From<StoreError> for CliFailure {
     }
 }
 
-/// Returns the consequence of a store error for a run that has sent no request yet.
+/// Returns the consequence of a store error for a run that has sent no request yet; `None` if the remedy states it.
 const fn undone_action(error: &StoreError) -> Option<&'static str> {
     match error {
         StoreError::Lax { .. } | StoreError::Shared { .. } | StoreError::Io { .. } => {
@@ -98,7 +100,7 @@ const fn undone_action(error: &StoreError) -> Option<&'static str> {
     }
 }
 
-/// Returns this consequence, or the one for a run that has sent requests before.
+/// Returns this consequence, or the one for a run that has sent changes before.
 fn describe_undone(undone: &'static str) -> &'static str {
     undone_unless_sent(has_sent_changes(), undone)
 }
@@ -111,7 +113,7 @@ const fn undone_unless_sent(has_sent: bool, undone: &'static str) -> &'static st
 const REQUESTS_SENT_NOTICE: &str =
     "Requests were sent before: their effects are recorded, or the next run determines them.";
 
-/// Returns the advice for a store error.
+/// Returns the advice for a store error; empty if the message says all.
 const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
     match error {
         StoreError::Locked { .. } => &[

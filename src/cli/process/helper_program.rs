@@ -1,6 +1,6 @@
-//! Runs helper programs from the user's own settings: key commands, secret sources and secret sinks. A stack can only
-//! refer to them by name. A program gets a small environment, and its output and its time are limited; secrets are
-//! passed by standard input and output, never by an argument.
+//! Runs helper programs from the user's own settings: key commands, secret sources and secret sinks. A stack can
+//! only refer to them by name. A program gets a small environment, and its output and its time are limited; secrets
+//! are passed by standard input and output, never by an argument, which other processes can read.
 
 use std::io::{ErrorKind, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -16,13 +16,13 @@ use crate::model::clock::Clock;
 /// Timeout of a program: enough for a person to unlock a keyring.
 pub(in crate::cli) const HELPER_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Maximum number of bytes read from a program.
+/// Maximum number of bytes read from a program; a longer output is an error.
 const MAX_OUTPUT_BYTES: usize = 8192;
 
-/// Maximum number of bytes written to a program: a pipe takes them without blocking.
+/// Maximum number of bytes written to a program: a pipe holds that many, so the write never blocks.
 const MAX_INPUT_BYTES: usize = 4096;
 
-/// Longest interval between two polls of an exiting program.
+/// Longest interval between two polls for the exit of a program that closed its output.
 const MAX_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Variables that a program inherits, if set: those that locate programs, keyrings and agents. No variable of stead's,
@@ -50,15 +50,17 @@ pub(in crate::cli) const INHERITED_VARIABLES: &[&str] = &[
 
 /// A program with its arguments and its environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+// Not `Debug`, because the environment can contain secrets.
 pub struct HelperProgram {
-    /// The program's path, followed by its arguments.
+    /// The program's path, followed by its arguments; an empty list cannot be run.
     pub words: Vec<String>,
-    /// Complete environment of the program.
+    /// Complete environment of the program; values can be secret.
     pub environment: EnvVariables,
 }
 
 impl HelperProgram {
-    /// Returns a program whose environment has the inherited variables and those that the user named.
+    /// Returns a program whose environment has the inherited variables and those that the user named, as far as they
+    /// are set. The age identity is never among them.
     pub(in crate::cli) fn new(words: &[String], named: &[String], variables: &EnvVariables) -> Self {
         let named = |name: &str| name != AGE_IDENTITY && named.iter().any(|known| known == name);
         let sees = |name: &str| INHERITED_VARIABLES.contains(&name) || named(name);
@@ -75,12 +77,12 @@ impl HelperProgram {
         self
     }
 
-    /// Returns the program's name, for messages.
+    /// Returns the program's name, for messages; empty if none is configured.
     pub(in crate::cli) fn name(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 
-    /// Runs the program and returns its output.
+    /// Runs the program without input and returns its output; waits at most `patience`.
     ///
     /// # Errors
     /// When it cannot be run, fails, takes too long or prints too much. The message never contains its output.
@@ -88,10 +90,10 @@ impl HelperProgram {
         self.run(None, patience)
     }
 
-    /// Runs the program with a text as its standard input; its output is discarded.
+    /// Runs the program with a secret as its standard input; its output is discarded.
     ///
     /// # Errors
-    /// The errors of `capture_output`.
+    /// Those of `capture_output`, or when the input is too long.
     pub(in crate::cli) fn send_input(&self, text: &str, patience: Duration) -> Result<(), String> {
         if text.len() > MAX_INPUT_BYTES {
             return Err(format!("its input may have {MAX_INPUT_BYTES} bytes at most"));
@@ -124,8 +126,8 @@ impl HelperProgram {
     }
 }
 
-/// Writes a text to the pipe, which takes it without blocking. A program that does not read it is
-/// judged by its exit status.
+/// Writes the input to the pipe, which takes it without blocking. A program that does not read it is judged by its
+/// exit status.
 fn write_input(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), String> {
     let (Some(mut pipe), Some(text)) = (pipe, input) else { return Ok(()) };
     match pipe.write_all(text.as_bytes()) {
@@ -134,7 +136,7 @@ fn write_input(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), Stri
     }
 }
 
-/// Reads a program's output until it exits successfully.
+/// Reads a program's output until it exits successfully; fails at the deadline.
 fn collect_output(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, String> {
     let mut out = child.stdout.take().ok_or_else(|| "its output is lost".to_owned())?;
     let mut bytes = Vec::new();
@@ -167,7 +169,7 @@ fn collect_output(child: &mut Child, deadline: Duration) -> Result<Vec<u8>, Stri
     }
 }
 
-/// Waits until a file descriptor is ready, or the timeout expires.
+/// Waits until a file descriptor is ready, the timeout expires, or a signal arrives.
 fn wait_for_fds(ready: &mut [PollFd<'_>], time: Duration) -> Result<(), String> {
     let time = Timespec::try_from(time).map_err(|error| error.to_string())?;
     match poll(ready, Some(&time)) {

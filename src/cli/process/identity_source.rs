@@ -6,21 +6,25 @@ use super::env::EnvVariables;
 use super::settings_error::SettingsError;
 use crate::model::values::secret::Secret;
 
-/// Source of an age identity. Never a stack, and never an argument.
+/// Source of an age identity. Never a stack, and never an argument, which other processes can read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IdentitySource {
-    /// The variable contains the identity itself.
+    /// The variable contains the identity itself, a private key.
     Text(Secret),
     /// A file that belongs to the user.
     File(PathBuf),
-    /// A command of the user's settings that prints it.
+    /// A command of the user's settings that prints it, with its arguments.
     Command(Vec<String>),
 }
 
-/// Variable that contains an identity, or the path of one.
+/// Variable that contains an identity, or the path of a file with one.
 pub(in crate::cli) const AGE_IDENTITY: &str = "STEAD_AGE_IDENTITY";
 
-/// Returns the source of the identity; the variable takes precedence over the settings.
+/// Returns the source of the identity; the variable takes precedence over the settings, a file over a command.
+/// `None` if none is configured.
+///
+/// # Errors
+/// When the settings contain the private key itself: their file need not be private.
 pub(in crate::cli) fn age_identity(
     variables: &EnvVariables,
     file: Option<String>,

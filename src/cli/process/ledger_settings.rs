@@ -1,4 +1,5 @@
-//! Location of a stack's ledger: set by flag, variable or the user's settings, never by a stack.
+//! Location of a stack's ledger: set by flag, variable or the user's settings, never by a stack, which could
+//! otherwise read or write the ledger of another one.
 
 use std::path::Path;
 
@@ -20,7 +21,7 @@ pub(in crate::cli) fn ledger_location(
     place_of(settings, (&stack.name, stack.backend_required), directory)
 }
 
-/// Returns the ledger's location for a stack's name; the stack may refuse a local ledger.
+/// Returns the ledger's location for a stack's name; a stack with `backend_required` refuses a local ledger.
 ///
 /// # Errors
 /// When the configured backend is invalid, or none is configured and the stack requires one.
@@ -45,7 +46,8 @@ pub(in crate::cli) fn place_of(
     }
 }
 
-/// Returns whether stacks of other directories use the same backend.
+/// Returns whether stacks of other directories can use the same backend: one is configured, and the cloud is not
+/// built in.
 pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {
     settings.cloud != CloudEndpoint::Local && settings.backend.is_some()
 }
@@ -53,7 +55,7 @@ pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {
 /// Parses a configured backend. Stacks may share a directory, in which each has its own subdirectory.
 ///
 /// # Errors
-/// When the text is not a valid backend.
+/// When it is not a valid backend.
 pub(in crate::cli) fn parse_location(text: &str, stack: &str) -> Result<LedgerLocation, CliFailure> {
     match LedgerLocation::parse(text) {
         Ok(LedgerLocation::Directory(directory)) => Ok(LedgerLocation::Directory(directory.join(stack))),

@@ -1,4 +1,4 @@
-//! Reads a secret from the terminal without echo.
+//! Reads a secret from the terminal without echo, and restores the terminal in every case, errors included.
 
 use std::io::{self, Read, Write};
 
@@ -35,10 +35,11 @@ impl Drop for EchoGuard {
     }
 }
 
-/// Prompts for `what`, and returns the typed line without its line end.
+/// Prompts with `question`, and returns the typed line without its line end; `what` names the value in errors. Typed
+/// input is secret.
 ///
 /// # Errors
-/// When standard input is not a terminal or cannot be read, or Ctrl-C was typed.
+/// When standard input is not a terminal or cannot be read, the line is not UTF-8, or Ctrl-C was typed.
 pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<String, CliFailure> {
     let failed =
         |error: io::Error| CliFailure::new(Exit::Failed, format!("{what} cannot be read: {error}"));
@@ -54,7 +55,8 @@ pub(in crate::cli) fn ask_without_echo(question: &str, what: &str) -> Result<Str
     })
 }
 
-/// Reads keys until the end of the line or of the input; `None` if the user cancels.
+/// Reads keys until the end of the line or of the input; `None` if the user cancels. Editing keys are handled here,
+/// because the terminal is not in its line mode.
 fn read_line(mut keys: impl Read) -> io::Result<Option<String>> {
     let mut line = Vec::new();
     let mut key = [0];

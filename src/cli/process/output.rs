@@ -1,4 +1,5 @@
-//! Output of a command: results to standard output, messages to standard error, prompts on a terminal.
+//! Output of a command: results to standard output, messages to standard error, prompts on a terminal. Strings of a
+//! file or the service are escaped by the caller before they are written here.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Write};
@@ -14,28 +15,28 @@ pub(in crate::cli) struct Ui {
     pub(in crate::cli) style: TextStyle,
     /// Style of messages, on standard error.
     pub(in crate::cli) message_style: TextStyle,
-    /// Whether the result is one JSON document.
+    /// Whether the result is one JSON document; never set together with `ndjson`.
     pub(in crate::cli) json: bool,
     /// Whether the result is one JSON event per line.
     pub(in crate::cli) ndjson: bool,
     /// Whether each JSON document is written on a single line.
     pub(in crate::cli) one_line: bool,
-    /// Whether hints and progress are suppressed.
+    /// Whether hints and progress are suppressed (`--quiet`).
     pub(in crate::cli) quiet: bool,
     /// Whether details are printed (`-v`).
     pub(in crate::cli) verbose: bool,
     /// Whether all details are printed (`-vv`).
     pub(in crate::cli) very_verbose: bool,
-    /// Whether prompts are possible.
+    /// Whether prompts are possible: standard input and error are terminals, and prompts are not disabled.
     pub(in crate::cli) interactive: bool,
-    /// Whether progress may redraw lines.
+    /// Whether progress may redraw lines on standard error.
     pub(in crate::cli) live: bool,
     /// Whether standard output is a terminal.
     pub(in crate::cli) shows: bool,
 }
 
 impl Ui {
-    /// Writes a result. A closed pipe (`| head`) is not an error.
+    /// Writes a result as it is, without adding a line end. A closed pipe (`| head`) is not an error.
     pub(in crate::cli) fn write_result(&self, text: &str) {
         let folded = if self.one_line { json::fold_lines(text) } else { Cow::Borrowed(text) };
         let _ = io::stdout().lock().write_all(folded.as_bytes());
@@ -50,7 +51,8 @@ impl Ui {
         }
     }
 
-    /// Writes a message: what was done, found or left out. Hints and progress use `hint`.
+    /// Writes a message: what was done, found or left out. `--quiet` does not suppress it; hints and progress use
+    /// `hint`.
     #[expect(clippy::unused_self, reason = "messages go through the same door as hints")]
     pub(in crate::cli) fn write_message(&self, text: &str) {
         Self::write_error(text);
@@ -63,22 +65,22 @@ impl Ui {
         }
     }
 
-    /// Writes a message that no flag suppresses.
+    /// Writes a message where no output settings exist, such as before they are read.
     pub(in crate::cli) fn write_error(text: &str) {
         let _ = writeln!(io::stderr().lock(), "{text}");
     }
 
-    /// Prints the suggested next step, on a terminal only.
+    /// Prints the suggested next step as a hint; not with JSON output.
     pub(in crate::cli) fn next(&self, text: &str) {
         if !self.json && !self.ndjson {
             self.hint(&format!("next: {text}"));
         }
     }
 
-    /// Asks for confirmation, unless `yes` is set.
+    /// Asks for confirmation, unless `yes` is set; returns false if the user declines.
     ///
     /// # Errors
-    /// When there is no terminal to ask on.
+    /// When there is no terminal to ask on, or it cannot be read.
     pub(in crate::cli) async fn confirm_action(
         &self,
         yes: bool,
@@ -97,8 +99,8 @@ impl Ui {
         Ok(agreed)
     }
 
-    /// Asks for confirmation: yes, or a text that must be typed. Enter alone means no, and so does
-    /// the absence of a terminal.
+    /// Asks for confirmation: yes, or a word that must be typed (`typed`). Enter alone means no, and so does the
+    /// absence of a terminal.
     ///
     /// # Errors
     /// When the terminal cannot be read.
@@ -118,7 +120,8 @@ impl Ui {
         })
     }
 
-    /// Prompts without blocking other tasks: the lock is renewed, and signals are handled.
+    /// Prompts without blocking other tasks: the lock is renewed, and signals are handled. Returns the trimmed
+    /// answer, empty without a terminal.
     ///
     /// # Errors
     /// When the terminal cannot be read.
@@ -127,7 +130,7 @@ impl Ui {
         Ok(answer.map_err(anyhow::Error::from)?.map_err(anyhow::Error::from)?)
     }
 
-    /// Prompts for one of several choices; returns the first one without a terminal or after an invalid answer.
+    /// Prompts for one of several choices; returns its index, 0 without a terminal or after an invalid answer.
     ///
     /// # Errors
     /// When the terminal cannot be read.

@@ -6,7 +6,7 @@ use std::panic;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// Disables core dumps, for this process and its children, and makes a panic print its location without its message,
-/// which can quote the text being parsed.
+/// which can quote a secret of the input being parsed. Called once, before anything is read.
 pub fn install_panic_hook() {
     // If the system refuses, its own limit for core dumps applies.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });

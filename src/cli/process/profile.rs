@@ -1,7 +1,7 @@
 //! Parses the user's own `settings.toml`. Pure.
 //!
-//! It is read only from the user's directory, never from a stack's: it names the host that the API key is sent
-//! to, and programs to run.
+//! It is read only from the user's directory, never from a stack's: it names the host that the API key is sent to,
+//! and programs to run. An unknown key is an error, because a misspelled one would silently leave a protection out.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ const KEYS: &[&str] = &[
 /// is `None` if the profile does not set it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profile {
-    /// Name of the profile; `None` if none was named and there is no default one.
+    /// Name of the profile; `None` if none was named and the file has no default one.
     pub name: Option<Name>,
     /// File with the age identity that decrypts stored secrets.
     pub age_identity: Option<String>,
@@ -62,9 +62,9 @@ pub struct Profile {
     pub plan_verify_key: Option<String>,
     /// Project for a stack without a project block.
     pub project: Option<Name>,
-    /// Programs that take a secret on standard input, by the names that stacks use.
+    /// Programs that take a secret on standard input, by the names that stacks use; empty if none are defined.
     pub sinks: BTreeMap<Name, HelperProgramConfig>,
-    /// Programs that print a secret, by the names that stacks use.
+    /// Programs that print a secret, by the names that stacks use; empty if none are defined.
     pub sources: BTreeMap<Name, HelperProgramConfig>,
 }
 
@@ -73,11 +73,11 @@ pub struct Profile {
 pub struct HelperProgramConfig {
     /// The program's path, followed by its arguments.
     pub command: Vec<String>,
-    /// Names of the additional variables.
+    /// Names of the additional variables; empty without any.
     pub env: Vec<String>,
 }
 
-/// All profiles of the user's settings file.
+/// All profiles of the user's settings file, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Profiles {
     /// Path of the file, for messages.
@@ -95,7 +95,7 @@ pub enum ProfileError {
         place: String,
         /// Line number of the error, from 1.
         line: usize,
-        /// Message of the TOML parser.
+        /// Message of the TOML parser; can quote a line of the file.
         reason: String,
     },
     /// A key is not known.
@@ -105,9 +105,9 @@ pub enum ProfileError {
         place: String,
         /// The unknown key, as written.
         key: String,
-        /// Table or profile that contains the key.
+        /// Table or profile that contains the key, as a phrase; empty at the top level.
         within: String,
-        /// Suggestion of a similar name; empty without one.
+        /// Suggestion of a similar key, else the valid keys, as a clause.
         help: String,
     },
     /// A value has the wrong type.
@@ -129,7 +129,7 @@ pub enum ProfileError {
         place: String,
         /// Name of the requested profile.
         name: Name,
-        /// Suggestion of a similar key; empty without one.
+        /// Suggestion of a similar profile, else how to define this one, as a clause.
         help: String,
     },
 }
@@ -141,7 +141,7 @@ impl Profiles {
         Self { place: place.into(), all: BTreeMap::new() }
     }
 
-    /// Parses a settings file.
+    /// Parses a settings file; `place` is its path, for messages.
     ///
     /// # Errors
     /// When it is not valid TOML, or has an unknown key or a value of the wrong type.
@@ -165,10 +165,11 @@ impl Profiles {
         Ok(profiles)
     }
 
-    /// Returns the profile with a name, or the default one.
+    /// Returns the profile with a name; without one (`None`), the default profile, which is empty if the file has
+    /// none.
     ///
     /// # Errors
-    /// When no profile has the given name.
+    /// When no profile has the given name, unless it is `default`.
     pub fn choose(&self, name: Option<&Name>) -> Result<Profile, ProfileError> {
         let Some(name) = name else {
             return Ok(self.all.get(DEFAULT).cloned().unwrap_or_default());
@@ -234,13 +235,13 @@ fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, Pro
     })
 }
 
-/// Parses a non-empty list of strings.
+/// Parses a list of strings; `None` if it is empty, not a list, or has another type of item.
 fn parse_texts(value: &Value) -> Option<Vec<String>> {
     let words = value.as_array().filter(|words| !words.is_empty())?;
     words.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
-/// Parses a table of programs by name.
+/// Parses a table of programs by name; `None` if one has another form.
 fn parse_programs(value: &Value) -> Option<BTreeMap<Name, HelperProgramConfig>> {
     let words = |value: &Value| match value {
         Value::Table(table) if table.keys().all(|key| key == "command" || key == "env") => {
