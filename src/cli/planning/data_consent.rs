@@ -15,7 +15,7 @@ use crate::report::text::escape;
 /// Maximum number of addresses that a message lists.
 const MAX_LISTED_ADDRESSES: usize = 20;
 
-/// Code of the blocker for objects that hold data; the test of the plan's codes keeps it the same.
+/// Code of the blocker for objects that hold data, as the plan sets it.
 const HOLDS_DATA_CODE: &str = "holds_data";
 
 /// Asks for the addresses of the objects whose data the plan would delete without approval. Returns them after each

@@ -1,5 +1,5 @@
 //! The settings of a run: merges flags, environment variables, the user's profile and defaults, in this order of
-//! precedence. Pure: variables and profiles are parameters.
+//! precedence. An empty variable counts as not set. Pure: variables and profiles are parameters.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,76 +21,80 @@ use crate::report::text::escape;
 /// The stack's directory if none is configured.
 pub const DEFAULT_DIR: &str = ".";
 
-/// The merged settings of a run.
+/// The merged settings of a run. Not `Debug`: they contain the API key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// Flags that affect the result; a suggested next command repeats them.
+    /// Global flags of the command line, as suggested next commands repeat them.
     pub said: Vec<String>,
-    /// Name of the profile in use.
+    /// Name of the profile in use; `None` if none was named and the file has no default one.
     pub profile: Option<Name>,
     /// Requested environment; `None` uses the stack's default.
     pub env: Option<Name>,
     /// Directory that the stack is read from.
     pub dir: PathBuf,
-    /// Values of variables from `--var`.
+    /// Values of variables from `--var`, not secret: every user of the machine can read flags.
     pub vars: BTreeMap<Name, String>,
-    /// Values of variables from `STEAD_VAR_x`, with names in lower case. All are treated as secrets,
-    /// since each may be one.
+    /// Values of variables from `STEAD_VAR_x`, with names in lower case. All are treated as secrets, since each may
+    /// be one.
     pub env_vars: BTreeMap<Name, Secret>,
-    /// Files with values of variables.
+    /// Files with values of variables, in ascending precedence.
     pub var_files: Vec<PathBuf>,
     /// Output format of the results.
     pub output: OutputFormat,
     /// The service to connect to.
     pub cloud: CloudEndpoint,
-    /// API key from `STEAD_API_KEY`. There is no flag for it, because every user of the machine can read command lines.
+    /// API key from `STEAD_API_KEY`; `None` if it is not set. There is no flag for it, because every user of the
+    /// machine can read command lines.
     pub api_key: Option<Secret>,
-    /// API key from `STEAD_READONLY_API_KEY`, for untrusted stacks.
+    /// API key from `STEAD_READONLY_API_KEY`, for untrusted stacks; `None` if it is not set.
     pub readonly_key: Option<Secret>,
-    /// The user's command that prints the API key.
+    /// The user's command that prints the API key, with its arguments; `None` without one.
     pub key_command: Option<Vec<String>>,
-    /// Environment of this command.
+    /// Environment of the user's key commands and of the keychain's program.
     pub helper_env: EnvVariables,
-    /// The user's programs that take secrets, by the names that stacks use.
+    /// The user's programs that take secrets, by the names that stacks use; empty without any.
     pub sinks: BTreeMap<Name, HelperProgram>,
-    /// The user's programs that print secrets, by the names that stacks use.
+    /// The user's programs that print secrets, by the names that stacks use; empty without any.
     pub sources: BTreeMap<Name, HelperProgram>,
-    /// Values of the proxy variables, without passwords.
+    /// Values of the proxy variables, without user and password; empty if none is set.
     pub proxies: EnvVariables,
     /// The user's directory for settings and keys; `None` if it is unknown.
     pub config_dir: Option<PathBuf>,
-    /// File with additional CA certificates.
+    /// File with CA certificates to trust in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// File with the MAC key for ledgers.
+    /// File with the MAC key for ledgers; `None` for ledgers without MACs.
     pub ledger_key: Option<PathBuf>,
     /// Whether the ledger must exist with content, because the stack was applied before.
     pub require_ledger: bool,
-    /// Origin of the stack, set manually: `REPOSITORY//DIRECTORY`.
+    /// Origin of the stack, set manually: `REPOSITORY//DIRECTORY`. `None` reads it from `.git`.
     pub origin: Option<String>,
     /// Files of the key that signs saved plans, and of the keys whose plans are accepted.
     pub plan_keys: PlanKeyFiles,
-    /// Source of the identity that decrypts stored secrets.
+    /// Source of the identity that decrypts stored secrets; `None` if none is configured.
     pub age_identity: Option<IdentitySource>,
     /// Recipients that stacks may name for stored secrets; `None` allows any.
     pub allowed_recipients: Option<BTreeSet<Name>>,
-    /// Whether the stack is untrusted.
+    /// Whether the stack is untrusted, as with `--untrusted`.
     pub untrusted: bool,
-    /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed
-    /// to equal those in use.
+    /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed to equal
+    /// those in use.
     pub needs_secrets: bool,
-    /// Project for a stack without a project block.
+    /// Project for a stack without a project block, by name or id; `None` uses the account's default.
     pub project: Option<Name>,
-    /// Backend for ledgers, as the user wrote it.
+    /// Backend for ledgers, as the user wrote it, possibly with a password; `None` keeps ledgers in the stacks'
+    /// directories.
     pub backend: Option<String>,
     /// Whether the outcome of every lost request must be resolved by the user, as with `--strict`.
     pub strict: bool,
-    /// Directory for the user's state that outlives a run: `STEAD_STATE_DIR`, or the platform's default.
+    /// Directory for the user's state that outlives a run: `STEAD_STATE_DIR`, or the platform's default. `None` for
+    /// a user without a home directory: nothing is stored then.
     pub state: Option<PathBuf>,
-    /// File that `kubectl` reads: the first of `KUBECONFIG`, or its default.
+    /// File that `kubectl` reads: the first of `KUBECONFIG`, or its default; `None` for a user without a home
+    /// directory.
     pub kubeconfig: Option<PathBuf>,
     /// Whether shared configuration may be outside of the repository.
     pub allow_outside: bool,
-    /// Whether prompts are disabled.
+    /// Whether prompts are disabled: by the flag, its variable, or CI.
     pub no_input: bool,
     /// Whether the process runs in CI: no prompts and no animation.
     pub ci: bool,
@@ -107,9 +111,9 @@ pub struct Settings {
 /// Files of the keys for saved plans.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlanKeyFiles {
-    /// File with the private key that signs.
+    /// File with the private key that signs; `None` leaves plans unsigned.
     pub sign: Option<PathBuf>,
-    /// File with the public keys whose signatures are accepted.
+    /// File with the public keys whose signatures are accepted; `None` accepts unsigned plans.
     pub verify: Option<PathBuf>,
 }
 
@@ -125,20 +129,20 @@ pub enum CloudEndpoint {
 }
 
 impl Settings {
-    /// Returns a command line with the global flags of this one, so that the user can copy it.
+    /// Returns a command line with the global flags of this one, escaped, so that the user can copy it.
     pub(in crate::cli) fn command_line(&self, command: &str) -> String {
         let said = self.said.iter().map(String::as_str);
         let words: Vec<&str> = ["stead"].into_iter().chain(said).chain([command]).collect();
         escape::escape_line(words.join(" ").trim_end()).into_owned()
     }
 
-    /// Returns a text in which the command lines have the global flags of this one.
+    /// Returns a message in which `stead resolve` has the global flags of this command line.
     pub(in crate::cli) fn with_global_flags(&self, text: &str) -> String {
         text.replace("stead resolve ", &format!("{} ", self.command_line("resolve")))
     }
 
-    /// Sets whether the stack is trusted. An untrusted stack gets no value from the environment,
-    /// because it could print it.
+    /// Sets whether the stack is trusted. An untrusted stack gets no variable's value from the environment, because
+    /// it could print it. Trust is never restored.
     pub fn set_trust(&mut self, trusted: bool) {
         if trusted {
             return;
@@ -149,7 +153,7 @@ impl Settings {
     }
 }
 
-/// Returns programs with what they see of the environment.
+/// Returns the programs, each with the variables of the environment that it may see.
 fn bind_programs(
     named: &BTreeMap<Name, HelperProgramConfig>,
     variables: &EnvVariables,
@@ -164,7 +168,7 @@ fn helper_env(variables: &EnvVariables) -> EnvVariables {
     helper_program::INHERITED_VARIABLES.iter().filter_map(given).collect()
 }
 
-/// Returns the variables that configure a proxy, or exceptions from it.
+/// Returns the variables that configure a proxy, or exceptions from it, without user and password.
 fn proxy_variables(variables: &EnvVariables) -> EnvVariables {
     let is_one = |name: &str| {
         ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"].contains(&name.to_uppercase().as_str())
@@ -175,6 +179,7 @@ fn proxy_variables(variables: &EnvVariables) -> EnvVariables {
     set.map(|(name, value)| (name.clone(), shown(value))).collect()
 }
 
+/// Returns the file that `kubectl` reads; `None` without `KUBECONFIG` and `HOME`.
 fn kubeconfig_path(variables: &EnvVariables) -> Option<PathBuf> {
     let set = |name: &str| variables.get(name).filter(|value| !value.is_empty());
     let named = set("KUBECONFIG").and_then(|list| list.split(':').find(|path| !path.is_empty()));
@@ -184,7 +189,7 @@ fn kubeconfig_path(variables: &EnvVariables) -> Option<PathBuf> {
 /// Merges flags, environment variables and the user's profile.
 ///
 /// # Errors
-/// When a value is not allowed, or the profile does not exist.
+/// When a value is not allowed, a variable is set twice, or the profile does not exist.
 pub fn merge(
     flags: GlobalArgs,
     variables: &EnvVariables,
@@ -251,7 +256,7 @@ pub fn merge(
     })
 }
 
-/// Returns the values of `--var`; refuses a variable that is set twice.
+/// Returns the values of `--var`; a variable that is set twice is an error.
 fn reject_duplicate_variables(given: Vec<(Name, String)>) -> Result<BTreeMap<Name, String>, SettingsError> {
     let mut vars = BTreeMap::new();
     for (name, value) in given {
@@ -262,7 +267,8 @@ fn reject_duplicate_variables(given: Vec<(Name, String)>) -> Result<BTreeMap<Nam
     Ok(vars)
 }
 
-/// Returns the verbosity: 0, 1 or 2. A flag, `--quiet` included, takes precedence over the variable.
+/// Returns the verbosity: 0, 1 or 2; more for a flag that is repeated more often. A flag, `--quiet` included, takes
+/// precedence over the variable.
 fn verbosity_level(flag: u8, quiet: bool, variables: &EnvVariables) -> Result<u8, SettingsError> {
     let said = variables.get("STEAD_VERBOSE").filter(|value| !value.is_empty());
     Ok(match (flag, quiet, said.map(String::as_str)) {
@@ -281,8 +287,8 @@ fn state_directory(variables: &EnvVariables) -> Option<PathBuf> {
         .or_else(|| path("HOME").map(|home| home.join(".local/state/stead")))
 }
 
-/// Returns the service: both flags take precedence over both variables, and these over the profile;
-/// `STEAD_CLOUD` takes precedence over `STEAD_API_URL`.
+/// Returns the service: both flags take precedence over both variables, and these over the profile; `STEAD_CLOUD`
+/// takes precedence over `STEAD_API_URL`.
 fn choose_cloud(
     flag: Option<CloudChoice>,
     url: Option<String>,
@@ -301,7 +307,8 @@ fn choose_cloud(
     }
 }
 
-/// Returns the configured backend. A flag must not contain a password, because every user of the machine can read it.
+/// Returns the configured backend; `None` if there is none. A flag must not contain a password, because every user
+/// of the machine can read it.
 fn choose_backend(flag: Option<String>, variable: Option<String>) -> Result<Option<String>, SettingsError> {
     match flag {
         Some(text) if without_password(&text) != text => Err(SettingsError::Password),
@@ -310,6 +317,7 @@ fn choose_backend(flag: Option<String>, variable: Option<String>) -> Result<Opti
     }
 }
 
+/// Returns the variables of a stack that the environment sets; `STEAD_VAR_FILE` names a file and is none of them.
 fn env_vars(variables: &EnvVariables) -> BTreeMap<Name, Secret> {
     let named = |(name, value): (&String, &String)| {
         let name = name.strip_prefix("STEAD_VAR_").filter(|name| !name.is_empty() && *name != "FILE")?;
@@ -318,6 +326,7 @@ fn env_vars(variables: &EnvVariables) -> BTreeMap<Name, Secret> {
     variables.iter().filter_map(named).collect()
 }
 
+/// Returns the value of a flag, else of its variable; `None` if neither is set.
 fn choice_setting<T: ValueEnum>(
     flag: Option<T>,
     variable: &'static str,
@@ -337,6 +346,7 @@ fn choice_setting<T: ValueEnum>(
     })
 }
 
+/// Returns whether a variable enables something; a value that is neither yes nor no is an error.
 fn switch_setting(variables: &EnvVariables, variable: &'static str) -> Result<bool, SettingsError> {
     match variables.get(variable).map(|value| value.to_lowercase()).as_deref() {
         None | Some("" | "0" | "false" | "no" | "off") => Ok(false),
@@ -349,7 +359,8 @@ fn switch_setting(variables: &EnvVariables, variable: &'static str) -> Result<bo
     }
 }
 
-/// Validates a base URL: https, or http to this machine; without user, query and fragment.
+/// Validates a base URL: https, or http to this machine; without user, query and fragment. Returns it without a
+/// trailing slash.
 fn check_address(url: &str) -> Result<String, SettingsError> {
     let fail = |reason| Err(SettingsError::Url { url: redact_address(url), reason });
     let (host_and_path, plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {
@@ -376,6 +387,7 @@ fn check_address(url: &str) -> Result<String, SettingsError> {
     Ok(url.trim_end_matches('/').to_owned())
 }
 
+/// Returns whether a host, with or without a port, is this machine itself.
 fn is_loopback(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

@@ -1,4 +1,5 @@
-//! Stop signals: the first lets running steps finish, the second ends the process.
+//! Stop signals: the first lets running steps finish, the second drops the work. A step that is dropped has its
+//! intent in the ledger, so the next run determines its outcome.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -17,8 +18,8 @@ pub(in crate::cli) enum SignalOutcome<T> {
     Abandoned,
 }
 
-/// Runs work to its end; a first SIGINT or SIGTERM sets `stop` and calls `told`, a second drops the work. Calls `tick`
-/// a few times a second.
+/// Runs work to its end; a first SIGINT or SIGTERM sets `stop` and calls `told`, a second drops the work. If `stop`
+/// is set already, the first one drops it. Calls `tick` a few times a second.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed.

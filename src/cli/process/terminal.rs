@@ -1,4 +1,4 @@
-//! Detects the properties of the terminal. No other module queries them.
+//! Detects the properties of the terminal, and reads the environment. No other module queries them.
 
 #![allow(clippy::disallowed_methods, reason = "terminal and environment are looked at here, once")]
 
@@ -24,9 +24,9 @@ pub struct Terminal {
     pub output: bool,
     /// Whether standard error is a terminal.
     pub error: bool,
-    /// Columns and rows of the terminal, if known.
+    /// Columns and rows of the terminal; `None` if they are not known.
     pub size: Option<(usize, usize)>,
-    /// All environment variables that are valid UTF-8.
+    /// All environment variables whose names and values are valid UTF-8; others are ignored.
     pub variables: EnvVariables,
 }
 
@@ -46,25 +46,25 @@ impl Terminal {
         }
     }
 
-    /// Returns the text style for standard output.
+    /// Returns the text style for standard output; `choice` is the color setting.
     #[must_use]
     pub fn output_style(&self, choice: ColorChoice) -> TextStyle {
         self.style(self.output, choice)
     }
 
-    /// Returns the text style for standard error.
+    /// Returns the text style for standard error; `choice` is the color setting.
     #[must_use]
     pub fn error_style(&self, choice: ColorChoice) -> TextStyle {
         self.style(self.error, choice)
     }
 
-    /// Returns whether lines may be redrawn: on a real terminal, and not in CI.
+    /// Returns whether lines of standard error may be redrawn: on a terminal that can, and not in CI.
     #[must_use]
     pub fn is_live(&self, ci: bool) -> bool {
         self.error && !ci && !self.is_dumb()
     }
 
-    /// Returns the height of the terminal in rows.
+    /// Returns the height of the terminal in rows, a usual one if it is not known.
     #[must_use]
     pub fn rows(&self) -> usize {
         self.size.map_or(DEFAULT_ROWS, |(_, rows)| rows)
@@ -92,8 +92,8 @@ impl Terminal {
         self.variables.get("TERM").is_some_and(|term| term == "dumb")
     }
 
-    /// Returns whether the locale uses UTF-8. The first of its variables that is set decides; without any, the system
-    /// does not use locales.
+    /// Returns whether the locale uses UTF-8. The first of its variables that is set decides; without any, the
+    /// system does not use locales.
     fn is_unicode(&self) -> bool {
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
