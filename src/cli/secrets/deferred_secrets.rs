@@ -1,5 +1,6 @@
 //! Obtains the secrets that no file of the stack contains: from the user's programs, from live objects, or by
-//! generating them. A generated secret is stored before it is recorded and used.
+//! generating them. A generated secret is stored before it is recorded and used, so that a crash never leaves an
+//! object with a secret that exists nowhere else.
 
 use std::collections::BTreeSet;
 
@@ -31,10 +32,11 @@ use crate::plan::model::step::{Operation, Step};
 /// Characters of generated secrets: none is special in a shell, a URL or an env file.
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Returns the available secrets of a stack: those that programs print, and those generated before.
+/// Returns the available secrets of a stack: those that programs print, and those generated before. Secrets that are
+/// yet to be generated are left out.
 ///
 /// # Errors
-/// When a program is not in the user's settings, or prints no secret.
+/// When a program is not in the user's settings or prints no secret, or the identity cannot be read.
 pub(in crate::cli) fn collect_available_secrets(
     project: &LoadedStack,
     ledger: &Ledger,
@@ -88,17 +90,18 @@ pub(in crate::cli) fn collect_available_secrets(
 /// The secrets of a stack that are in none of its files, as far as they are available.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct AvailableSecrets {
-    /// Values of the secrets. Lost and locked ones are assumed to equal those in use.
+    /// Values of the secrets, by variable path. Lost and locked ones have a placeholder that counts as equal to the
+    /// value in use.
     pub(in crate::cli) secrets: SecretValues,
-    /// Generated variables whose value is lost.
+    /// Generated variables whose value is recorded and available nowhere.
     pub(in crate::cli) lost: BTreeSet<Name>,
     /// Addresses of stored secrets that no available identity decrypts.
     pub(in crate::cli) locked: BTreeSet<Name>,
 }
 
 impl AvailableSecrets {
-    /// Decrypts a variable's value that only the ledger has. If no identity decrypts it, the value is assumed to equal
-    /// the one in use, so that it is never replaced by another one.
+    /// Decrypts a variable's value that only the ledger has. If no identity decrypts it, the value is assumed to
+    /// equal the one in use, so that it is never replaced by another one.
     fn decrypt_ledger_secret(
         &mut self,
         keyring: &Keyring<'_>,
@@ -131,7 +134,10 @@ impl AvailableSecrets {
     }
 }
 
-/// Runs the user's program for a secret.
+/// Runs the user's program for a secret; a line end after its output is removed.
+///
+/// # Errors
+/// When the stack is untrusted, the program is not defined, or it prints no secret. No error contains its output.
 fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> Result<Secret, CliFailure> {
     let settings = &project.settings;
     let upper = variable.to_uppercase().replace(['-', '.'], "_");
@@ -167,7 +173,7 @@ fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> 
     if text.is_empty() { Err(wrong("it prints nothing")) } else { Ok(Secret::new(text)) }
 }
 
-/// Refuses a stack with a sink program that the user's settings do not define.
+/// Checks that the user's settings define every sink program of the stack, before a secret is generated for it.
 ///
 /// # Errors
 /// The first undefined program.
@@ -203,9 +209,10 @@ pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailur
     Ok(())
 }
 
-/// Returns the stack with every secret that an apply of the plan needs, and generates those that do not exist yet. If
-/// the ledger stores secrets, it has a value before any sink or request does. Otherwise the sink has it before the
-/// ledger has its fingerprint, so that a crash in between loses only a value that nothing uses yet.
+/// Returns the stack with every secret that an apply of the plan needs, and generates those that do not exist yet;
+/// `None` if the stack has none, or nothing is sent. If the ledger stores secrets, it has a value before any sink or
+/// request does. Otherwise the sink has it before the ledger has its fingerprint, so that a crash in between loses
+/// only a value that nothing uses yet.
 ///
 /// # Errors
 /// When a secret cannot be stored, or the ledger cannot be written; then nothing may be sent.
@@ -262,7 +269,8 @@ pub(in crate::cli) async fn complete_secrets(
     project.with_secrets(&secrets).map(Some)
 }
 
-/// Refuses an apply that would send a secret that is not available: a saved plan may come from a machine where it was.
+/// Refuses an apply that would send a secret that is not available: a saved plan may come from a machine where it
+/// was.
 fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets) -> Result<(), CliFailure> {
     if known.lost.is_empty() && known.locked.is_empty() {
         return Ok(());
@@ -298,7 +306,7 @@ fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets)
 /// Delivers a generated secret to its sink, if it has one; the ledger records the delivery first.
 ///
 /// # Errors
-/// When the sink fails, or holds content that stead did not write.
+/// When the ledger cannot be written, the sink fails, or it holds content that stead did not write.
 pub(in crate::cli) async fn deliver_generated(
     sinks: SecretSinks<'_>,
     address: &Address,
@@ -320,7 +328,7 @@ pub(in crate::cli) async fn deliver_generated(
     })
 }
 
-/// Records the fingerprint of a generated secret after its delivery.
+/// Records the fingerprint of a generated secret after its delivery; `length` is in characters.
 async fn record_generated(
     journal: &CommandJournal,
     name: &Name,
@@ -339,7 +347,8 @@ async fn record_generated(
     Ok(journal.commit(&records).await?)
 }
 
-/// Replaces the short fingerprint of a generated secret, which an earlier version recorded, by the full one.
+/// Replaces the short fingerprint of a generated secret, which an earlier version recorded, by the full one; does
+/// nothing for another one.
 async fn replace_legacy_fingerprint(
     journal: &CommandJournal,
     variable: &Name,
@@ -359,8 +368,9 @@ async fn replace_legacy_fingerprint(
     Ok(())
 }
 
-/// Generates a secret with uniformly distributed characters.
+/// Generates a secret of `length` uniformly distributed characters.
 fn generate_secret(length: usize, random: &impl Random) -> Secret {
+    // Larger bytes are rejected: with them, the first characters of the alphabet would be more frequent.
     let fair = 256 - 256 % ALPHABET.len();
     let mut text = String::with_capacity(length);
     while text.len() < length {

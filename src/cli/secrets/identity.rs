@@ -1,5 +1,6 @@
 //! Reads the identities that decrypt stored secrets: from `STEAD_AGE_IDENTITY` or the user's settings, never from a
-//! stack or an argument. The file must belong to the user with mode 0600; no message quotes its content.
+//! stack or an argument. A file must belong to the user or to root, and be inaccessible to other users; no message
+//! quotes its content.
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
@@ -9,7 +10,7 @@ use crate::cli::process::identity_source::{AGE_IDENTITY, IdentitySource};
 use crate::cli::process::settings::Settings;
 use crate::ledger::age_file::AgeIdentity;
 
-/// Returns the identities; an empty list if none is configured.
+/// Returns the identities; an empty list if none is configured, or the stack is untrusted.
 ///
 /// # Errors
 /// When the source cannot be read, other users can read it, or it is not an identity.
@@ -37,7 +38,7 @@ pub(in crate::cli) fn find_identities(settings: &Settings) -> Result<Vec<AgeIden
 /// Returns the identities, at least one.
 ///
 /// # Errors
-/// As `find`, or when none is configured.
+/// Those of `find_identities`, or when none is configured.
 pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<AgeIdentity>, CliFailure> {
     let found = find_identities(settings)?;
     if found.is_empty() {
@@ -46,7 +47,7 @@ pub(in crate::cli) fn require_identities(settings: &Settings) -> Result<Vec<AgeI
     Ok(found)
 }
 
-/// Returns the failure for a missing identity, with advice how to configure one.
+/// Returns the failure for a missing identity, with advice how to configure one; `what` is its message.
 pub(in crate::cli) fn missing_identity(what: &str) -> CliFailure {
     CliFailure::new(Exit::Failed, what)
         .help(format!(
@@ -55,6 +56,7 @@ pub(in crate::cli) fn missing_identity(what: &str) -> CliFailure {
         .help("No flag takes it: flags can be seen by every process.")
 }
 
+/// Parses identities, one per line; `place` names their source in errors.
 fn parse(text: &str, place: &str) -> Result<Vec<AgeIdentity>, CliFailure> {
     AgeIdentity::parse_file(text).map_err(|line| {
         let what = match line {

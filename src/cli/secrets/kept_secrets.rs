@@ -1,5 +1,5 @@
-//! Stores secrets in the ledger and reads them: a secret is stored before a sink or a request has it, and decrypted
-//! with the user's identity.
+//! Stores secrets in the ledger and reads them: a secret is stored before a sink or a request has it, encrypted to
+//! the stack's recipients, and decrypted with the user's identity.
 
 use std::cell::OnceCell;
 
@@ -20,7 +20,7 @@ use crate::model::values::secret::Secret;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::LedgerUpdate;
 
-/// The identities of a run; reads them on first use.
+/// The identities of a run; reads them on first use, because a command may print or prompt for them.
 pub(in crate::cli) struct Keyring<'a> {
     settings: &'a Settings,
     found: OnceCell<Vec<AgeIdentity>>,
@@ -47,7 +47,7 @@ impl<'a> Keyring<'a> {
     /// Decrypts a stored value; `None` if no available identity decrypts it.
     ///
     /// # Errors
-    /// When the value belongs to another secret, or the identity is invalid.
+    /// When the value belongs to another secret or was changed, or the identity is invalid.
     pub(in crate::cli) fn decrypt_version(
         &self,
         ledger: &Ledger,
@@ -83,17 +83,18 @@ pub(in crate::cli) fn unusable_secret(address: &str, error: &AgeFileError) -> Cl
 /// Warning for stored secrets in a ledger that is not authenticated.
 const NOT_AUTHENTICATED: &str = "warning: the kept secrets are not authenticated: everyone who can write the ledger can replace one by another value. STEAD_LEDGER_KEY prevents it.";
 
-/// Warns if stored secrets are used and the ledger is not authenticated.
+/// Prints a warning if the ledger stores secrets and is not authenticated.
 pub(in crate::cli) fn warn_unauthenticated(settings: &Settings, ledger: &Ledger) {
     if !ledger.secrets.values.is_empty() && (settings.ledger_key.is_none() || ledger.sealed.is_none()) {
         Ui::write_error(NOT_AUTHENTICATED);
     }
 }
 
-/// Records the recipients that a plan pins, before the first secret is encrypted.
+/// Records the recipients that a plan pins, before the first secret is encrypted; does nothing for another plan.
 ///
 /// # Errors
-/// When the settings do not allow a recipient, or the ledger cannot be written.
+/// When the settings do not allow a recipient, other recipients were pinned meanwhile, or the ledger cannot be
+/// written.
 pub(in crate::cli) async fn pin_recipients(
     settings: &Settings,
     plan: &Plan,
@@ -116,7 +117,8 @@ pub(in crate::cli) async fn pin_recipients(
     Ok(())
 }
 
-/// Refuses recipients that the user's settings do not allow.
+/// Checks that the user's settings allow all recipients: whoever can edit the stack could add one to read the
+/// secrets.
 ///
 /// # Errors
 /// The first recipient that is not allowed.
@@ -137,7 +139,8 @@ pub(in crate::cli) fn check_allowed<'n>(
     }
 }
 
-/// Returns the record that stores a value; `None` if the ledger stores no secrets.
+/// Returns the record that stores a value; `None` if the ledger stores no secrets. `object` is the id of the object
+/// that the secret belongs to, `None` for a variable.
 ///
 /// # Errors
 /// When the value cannot be encrypted.
@@ -162,10 +165,11 @@ pub(in crate::cli) fn kept_secret_record(
     Ok(Some(Record::SecretKept { address: address.into(), value: Box::new(value), pending }))
 }
 
-/// Stores the secrets that sinks have and the ledger lacks, and lists those that are not available anywhere.
+/// Stores the secrets that sinks have and the ledger lacks, and prints the addresses of those that are not available
+/// anywhere. Does nothing if the ledger stores no secrets.
 ///
 /// # Errors
-/// When the ledger cannot be written.
+/// When a value cannot be encrypted, or the ledger cannot be written.
 pub(in crate::cli) async fn adopt_delivered(
     project: &LoadedStack,
     journal: &CommandJournal,
@@ -209,7 +213,7 @@ pub(in crate::cli) async fn adopt_delivered(
     Ok(())
 }
 
-/// Completes the rotations whose new values are in use.
+/// Completes the rotations whose new values are in use, and deletes the previous values.
 ///
 /// # Errors
 /// When the ledger cannot be written.
@@ -231,7 +235,8 @@ pub(in crate::cli) async fn finish_rotations(ui: &Ui, journal: &CommandJournal) 
     Ok(())
 }
 
-/// Returns the stored secret of an object whose sink did not take it; `None` if no available identity decrypts it.
+/// Returns the stored secret of an object whose sink did not take it; `None` if there is none for this id, or no
+/// available identity decrypts it.
 pub(in crate::cli) fn of_object(
     keyring: &Keyring<'_>,
     ledger: &Ledger,

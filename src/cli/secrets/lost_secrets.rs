@@ -1,6 +1,6 @@
-//! Objects whose one-time secret is lost, in ledgers of earlier versions, which recorded no ambiguous intent for them.
-//! In: the ledger and the stack. Out: a prompt for each, and the record of its resolution. Invariant: an object with an
-//! ambiguous intent of its own, or with a copy of the secret, is not included.
+//! Objects whose one-time secret is lost, in ledgers of earlier versions, which recorded no ambiguous intent for
+//! them. In: the ledger and the stack. Out: a prompt for each, and the record of its resolution. Invariant: an
+//! object with an ambiguous intent of its own, or with a copy of the secret, is not included.
 
 use super::secret_sinks;
 use crate::cli::ledger::ambiguous_intents::ResolveAction;
@@ -14,14 +14,14 @@ use crate::ledger::state::kept_secrets::RotationStep;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 
-/// An object whose secret is lost.
+/// An object whose secret the service showed once and nobody stored.
 pub(in crate::cli) struct LostSecret<'l> {
     pub(in crate::cli) address: &'l Address,
     entry: &'l Entry,
     object: &'l OwnedObject,
 }
 
-/// Returns the objects whose secrets are needed and lost.
+/// Returns the objects whose secrets are needed and lost, ordered by address.
 pub(in crate::cli) fn find_lost_secrets<'l>(
     project: &LoadedStack,
     ledger: &'l Ledger,
@@ -45,18 +45,19 @@ pub(in crate::cli) fn find_lost_secrets<'l>(
         .collect()
 }
 
+// The answers are those of an ambiguous intent, so that `stead resolve` handles both.
 impl<'l> LostSecret<'l> {
-    /// Returns the kind of the object whose secret is lost.
+    /// Returns the kind of the object.
     pub(in crate::cli) fn kind(&self) -> &'l Name {
         &self.entry.kind
     }
 
-    /// Returns the id of the object whose secret is lost.
+    /// Returns the id of the object.
     pub(in crate::cli) fn id(&self) -> &'l Name {
         &self.object.id
     }
 
-    /// Returns the text of the prompt.
+    /// Returns the message of the prompt, not escaped.
     pub(in crate::cli) fn text(&self) -> String {
         format!("{}: the secret of {} was shown once and is lost", self.address, self.object.id)
     }
@@ -66,7 +67,8 @@ impl<'l> LostSecret<'l> {
         vec![format!("surplus {}", self.object.id), format!("adopt {}", self.object.id)]
     }
 
-    /// Returns the record of a resolution: the object is replaced, or it is kept without its secret.
+    /// Returns the record of a resolution: the object is replaced (`surplus`), or it is kept without its secret
+    /// (`adopt`).
     ///
     /// # Errors
     /// When the resolution is neither of the two, or names another object.

@@ -10,10 +10,11 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Severity;
 use crate::model::values::secret::Secret;
 
-/// Opens the stack; if only secrets are missing, prompts for them and opens it with their values.
+/// Opens the stack; if only secrets are missing, prompts for them and opens it with their values. Without a terminal
+/// the first failure is returned.
 ///
 /// # Errors
-/// As `open`, or when the input cannot be read or is empty.
+/// Those of `open`, or when the input cannot be read or is empty.
 pub(in crate::cli) fn prompt_missing_secrets<T>(
     settings: &Settings,
     interactive: bool,
@@ -32,7 +33,7 @@ pub(in crate::cli) fn prompt_missing_secrets<T>(
     open(&settings)
 }
 
-/// Returns the missing secrets of a stack; `None` if it has other errors, too.
+/// Returns the missing secrets of a stack; `None` if it has other errors, too, or lacks none.
 fn missing_secrets(rejected: &LoadFailure) -> Option<Vec<Name>> {
     let errors = rejected.diagnostics.iter().filter(|problem| problem.severity == Severity::Error);
     errors.map(|problem| problem.asks.clone()).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())

@@ -1,4 +1,4 @@
-//! Redacts live attributes for display: the service returns a secret like any other text.
+//! Redacts live attributes for display: the service returns a secret like any other string.
 
 use crate::kinds::REGISTRY;
 use crate::ledger::state::entry::Entry;
@@ -9,8 +9,9 @@ use crate::model::values::secret::FingerprintKey;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::compare;
 
-/// Returns the last applied and the live attributes of an object, with every text redacted that the ledger records as a
-/// secret or that can be one of another owner.
+/// Returns the last applied and the live attributes of an object, with every value redacted that the ledger records
+/// as a secret, or that its attribute declares as one. The applied ones are empty for an object that the ledger does
+/// not own; `None` is an object without a ledger.
 pub(in crate::cli) fn redact_applied_and_live(
     ledger: Option<&Ledger>,
     object: &Object,

@@ -1,7 +1,8 @@
 //! Delivers secrets to the sinks that their blocks name.
 //!
 //! A file is changed only if it is empty, or holds what the ledger records as delivered there; the record is written
-//! before the file. Any other content is an error until `--overwrite-secret` names the secret.
+//! before the file, so that after a crash between the two the content is still known as delivered. Any other content
+//! is an error until `--overwrite-secret` names the secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -30,12 +31,13 @@ pub(in crate::cli) struct SecretSinks<'a> {
     pub(in crate::cli) project: &'a LoadedStack,
     /// Open ledger, which records the deliveries.
     pub(in crate::cli) journal: &'a CommandJournal,
-    /// Secrets whose sinks may be overwritten whatever they hold.
+    /// Secrets whose sinks may be overwritten whatever they hold, by address.
     pub(in crate::cli) overwrite: &'a BTreeSet<Name>,
 }
 
-/// Returns the function that delivers a stack's secrets; for a resource without a sink it does nothing. A secret that
-/// its sink does not take is written to a private file, whose path is reported.
+/// Returns the function that delivers a stack's secrets; for a resource without a sink it does nothing. Its
+/// arguments are address, id and secret. A secret that its sink does not take is written to a private file, whose
+/// path is reported, unless the ledger stores secrets.
 pub(in crate::cli) fn to_sinks<'a>(
     sinks: SecretSinks<'a>,
     rescue: &'a RecoveryFile,
@@ -60,7 +62,8 @@ pub(in crate::cli) fn to_sinks<'a>(
     }
 }
 
-/// Returns the function that makes the record of a delivery before it begins.
+/// Returns the function that makes the record of a delivery before it begins; it returns `None` for a resource whose
+/// sink is not a file.
 pub(in crate::cli) fn delivery_recorder<'a>(
     project: &'a LoadedStack,
     random: &'a impl Random,
@@ -68,7 +71,8 @@ pub(in crate::cli) fn delivery_recorder<'a>(
     move |address, secret| delivery_record(address, sink_of(project, address)?, secret, random)
 }
 
-/// Returns the record of a delivery before it begins; `None` for a sink that is not a file.
+/// Returns the record of a delivery before it begins; `None` for a sink that is not a file, whose content stead
+/// cannot check.
 pub(in crate::cli) fn delivery_record(
     address: &Address,
     sink: &SecretSink,
@@ -89,7 +93,8 @@ pub(in crate::cli) fn is_wanted(project: &LoadedStack, address: &Address) -> boo
     project.stack.recipients.is_some() || sink_of(project, address).is_some()
 }
 
-/// Returns the function that finds secrets which their sinks did not take; for a resource without a sink it finds none.
+/// Returns the function that finds secrets which their sinks did not take, in the recovery files; it returns `None`
+/// for a resource without a sink.
 pub(in crate::cli) fn undelivered_secrets<'a>(
     project: &'a LoadedStack,
     rescue: &'a RecoveryFile,
@@ -100,7 +105,7 @@ pub(in crate::cli) fn undelivered_secrets<'a>(
     }
 }
 
-/// Returns the resources whose secrets did not reach their sinks and are stored on this machine.
+/// Returns the resources whose secrets did not reach their sinks, and are stored on this machine or in the ledger.
 pub(in crate::cli) fn undelivered_resources(project: &LoadedStack, ledger: &Ledger) -> BTreeSet<Address> {
     let rescue = RecoveryFile::new(project.settings.state.as_deref(), ledger.identity.lineage);
     let kept = undelivered_secrets(project, &rescue);
@@ -112,8 +117,8 @@ pub(in crate::cli) fn undelivered_resources(project: &LoadedStack, ledger: &Ledg
     ledger.entries.iter().filter(is_kept).map(|(address, _)| address.clone()).collect()
 }
 
-/// Returns the sinks with content that stead did not deliver, by the addresses of their secrets, and a description of
-/// that content. For an untrusted stack no file is read.
+/// Returns the sinks with content that stead did not deliver, by the addresses of their secrets, and a sentence
+/// about that content. Empty for an untrusted stack, of which no file is read.
 pub(in crate::cli) fn occupied_sinks(
     project: &LoadedStack,
     ledger: &Ledger,
@@ -126,6 +131,7 @@ pub(in crate::cli) fn occupied_sinks(
     all.filter_map(|one| Some((one.address.clone(), why_occupied(project, ledger, one)?))).collect()
 }
 
+/// Returns why a sink cannot be written, or what would be overwritten; `None` if it is free.
 fn why_occupied(project: &LoadedStack, ledger: &Ledger, one: &SinkUse) -> Option<String> {
     let (SecretSink::File(path) | SecretSink::EnvFile { path, .. }) = &one.sink else { return None };
     let unusable =
@@ -142,7 +148,7 @@ fn why_occupied(project: &LoadedStack, ledger: &Ledger, one: &SinkUse) -> Option
     })
 }
 
-/// Refuses an overwrite of a sink for a secret that the stack does not deliver.
+/// Checks that the stack delivers every secret that `--overwrite-secret` names.
 ///
 /// # Errors
 /// The first such secret.
@@ -187,7 +193,7 @@ fn foreign_content(ledger: &Ledger, address: &str, sink: &SecretSink, text: &str
 }
 
 impl SecretSinks<'_> {
-    /// Delivers a secret to its sink; durable on return.
+    /// Delivers a secret to its sink; durable on return for a file.
     ///
     /// # Errors
     /// When the file cannot be written or holds other content, or the program fails. No error contains the secret.
@@ -234,11 +240,11 @@ impl SecretSinks<'_> {
 struct EnvFileLine<'t> {
     /// The whole line, with its line end.
     whole: &'t str,
-    /// The value, without quotes.
+    /// The value, without single quotes around it.
     value: &'t str,
 }
 
-/// Returns the lines of an env file that set a variable.
+/// Returns the lines of an env file that set a variable, in order, with or without `export`.
 fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvFileLine<'t>> {
     text.split_inclusive('\n').filter_map(move |whole| {
         let line = whole.trim_end_matches(['\r', '\n']);
@@ -253,13 +259,16 @@ fn lines_of<'t>(text: &'t str, variable: &str) -> impl Iterator<Item = EnvFileLi
     })
 }
 
-/// Returns the value of a variable: the last line of an env file that sets it.
+/// Returns the value of a variable: that of the last line of an env file that sets it; `None` if no line does.
 pub(in crate::cli) fn env_file_value<'t>(text: &'t str, variable: &str) -> Option<&'t str> {
     lines_of(text, variable).last().map(|line| line.value)
 }
 
-/// Returns an env file's text with one variable set: its last line is replaced in place, its other lines are removed,
-/// and all other bytes stay unchanged.
+/// Returns an env file's content with one variable set: its last line is replaced in place, its other lines are
+/// removed, and all other bytes stay unchanged.
+///
+/// # Errors
+/// When the value contains a line break or a single quote: what reads the file would see another value.
 fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<String> {
     anyhow::ensure!(
         !value.contains(['\n', '\r', '\'']),
@@ -287,7 +296,7 @@ fn with_variable(old: &str, variable: &str, value: &str) -> anyhow::Result<Strin
     Ok(text)
 }
 
-/// Adds variables that tell a program the stack and the secret.
+/// Adds variables with the stack, the environment and the address, so that one program can serve several secrets.
 pub(in crate::cli) fn add_secret_context(
     program: HelperProgram,
     project: &LoadedStack,
@@ -300,8 +309,8 @@ pub(in crate::cli) fn add_secret_context(
         .with_variable("STEAD_ADDRESS", address)
 }
 
-/// Returns the secret in the file that it was delivered to. The file is a copy: it is used only if the ledger or a live
-/// object confirms that this value is in use.
+/// Returns the secret in the file that it was delivered to; `None` if the sink is not a file, or the file cannot be
+/// read. The file is a copy: it is used only if the ledger or a live object confirms that this value is in use.
 pub(in crate::cli) fn read_delivered_secret(
     project: &LoadedStack,
     sink: Option<&SecretSink>,
