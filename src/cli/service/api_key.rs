@@ -1,5 +1,5 @@
-//! Selects the API key: from the environment, from the user's key command, or the stored one in the
-//! file or the system's keychain.
+//! Selects the API key, in this order: from the environment, from the user's key command, or the stored one in the
+//! file or the system's keychain. An untrusted stack gets only the read-only key.
 
 use super::credentials::{self, CredentialScope, KeyStorage};
 use super::{key_command, keychain};
@@ -27,13 +27,13 @@ pub(in crate::cli) enum ApiKeySource {
 /// Returns the key for the service at a URL.
 ///
 /// # Errors
-/// When there is none, or its source cannot be used.
+/// Those of `find_with_origin`.
 pub(in crate::cli) fn find_api_key(settings: &Settings, url: &str) -> Result<Secret, CliFailure> {
     find_with_origin(settings, url).map(|(key, _)| key)
 }
 
 impl ApiKeySource {
-    /// Returns a description for messages.
+    /// Returns a noun phrase for messages.
     pub(in crate::cli) const fn origin_text(self) -> &'static str {
         match self {
             Self::Variable => "STEAD_API_KEY",
@@ -55,8 +55,8 @@ impl ApiKeySource {
     }
 }
 
-/// Returns the read-only key for an untrusted stack: whatever such a stack makes this program do,
-/// the key can only read.
+/// Returns the read-only key for an untrusted stack: whatever such a stack makes this program do, the key can only
+/// read. Other secrets in the environment are refused, because the stack could use them.
 fn read_only(settings: &Settings) -> Result<Secret, CliFailure> {
     if settings.api_key.is_some() {
         return Err(CliFailure::new(
@@ -81,7 +81,7 @@ fn read_only(settings: &Settings) -> Result<Secret, CliFailure> {
 /// Returns the key for the service at a URL, and its source.
 ///
 /// # Errors
-/// When there is none, or its source cannot be used.
+/// When there is none, its source cannot be used, or an untrusted stack would have more than the read-only key.
 pub(in crate::cli) fn find_with_origin(
     settings: &Settings,
     url: &str,

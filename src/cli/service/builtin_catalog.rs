@@ -1,4 +1,5 @@
-//! Catalog names that are known without a service: those of the built-in cloud.
+//! Catalog names that are known without a service: those of the built-in cloud. The schema for editors contains
+//! them.
 
 use serde_json::Value;
 
@@ -6,10 +7,10 @@ use crate::editor::stack_schema::CatalogSlugs;
 use crate::emulator::world::{ApiRequest, RateTier, Time, World, WorldSetup, handle_request};
 use crate::model::schema::{CatalogShape, CatalogTable, Method, Registry};
 
-/// The value does not matter: it opens a temporary cloud that is dropped at the end of this call.
+/// API key of a temporary cloud that exists only during one call; its value does not matter.
 const KEY: &str = "sk_slugs";
 
-/// Returns the names in each catalog table, in the catalog's order.
+/// Returns the names in each catalog table that is a list, in the catalog's order; the first 100 of a table.
 pub(in crate::cli) fn of_the_built_in_cloud(registry: &Registry) -> CatalogSlugs {
     let setup = WorldSetup { seed: 0, api_key: KEY.to_owned(), tier: RateTier::Standard };
     let mut world = World::new(&setup, Time::UNIX_EPOCH);
@@ -21,6 +22,7 @@ pub(in crate::cli) fn of_the_built_in_cloud(registry: &Registry) -> CatalogSlugs
     slugs
 }
 
+/// Returns the names in one table of the temporary cloud; empty if the table cannot be read.
 fn table_names(world: &mut World, table: &CatalogTable) -> Vec<String> {
     let request = ApiRequest {
         method: Method::Get,

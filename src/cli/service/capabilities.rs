@@ -1,5 +1,5 @@
-//! Stores the service capabilities that `doctor --api` detected, by profile, in the user's state directory. They only
-//! tune later commands: everything works without them, and a damaged file counts as missing.
+//! Stores the service capabilities that `doctor --api` detected, by service and profile, in the user's state
+//! directory. They only tune later commands: everything works without them, and a damaged file counts as missing.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::model::address::Name;
 /// Version of the file's format.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Detected capabilities, with the service and the time.
+/// Detected capabilities, with the service, the profile and the time of the probe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::cli) struct CapabilitiesFile {
@@ -33,7 +33,7 @@ impl CapabilitiesFile {
         &self.learned
     }
 
-    /// Returns a sentence for a person.
+    /// Returns a sentence for a person; not escaped.
     pub(in crate::cli) fn in_words(&self) -> String {
         let all = in_words(&self.learned);
         let what = if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") };
@@ -41,7 +41,7 @@ impl CapabilitiesFile {
     }
 }
 
-/// Returns a short description of each capability.
+/// Returns a short description of each capability; empty if the service has no special ones.
 pub(in crate::cli) fn in_words(learned: &ServiceCapabilities) -> Vec<String> {
     let pages = learned.page_limit.map(|rows| format!("pages of {rows} rows"));
     let rate = learned.rate.map(|rate| format!("{rate} requests a second"));
@@ -50,10 +50,11 @@ pub(in crate::cli) fn in_words(learned: &ServiceCapabilities) -> Vec<String> {
     [pages, rate, list, object].into_iter().flatten().collect()
 }
 
-/// Returns the stored capabilities of the service at a URL; `None` if there are none.
+/// Returns the stored capabilities of the service at a URL; `None` if there are none, or they are of another
+/// service, profile or version of the format.
 ///
 /// # Errors
-/// When the file exists and cannot be parsed.
+/// When the file exists and cannot be read or parsed.
 pub(in crate::cli) fn read_capabilities(
     settings: &Settings,
     url: &str,
@@ -68,10 +69,11 @@ pub(in crate::cli) fn read_capabilities(
     Ok(fits.then_some(note))
 }
 
-/// Stores the capabilities of the service at a URL; returns the path, or `None` for a user without a home directory.
+/// Stores the capabilities of the service at a URL; returns the path, or `None` for a user without a state
+/// directory.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When they cannot be written.
 pub(in crate::cli) fn write_capabilities(
     settings: &Settings,
     url: &str,
@@ -89,7 +91,7 @@ pub(in crate::cli) fn write_capabilities(
     Ok(Some(path))
 }
 
-/// Removes the capabilities of the service at a URL; returns whether they are gone.
+/// Removes the capabilities of the service at a URL; returns whether they are gone, false without a state directory.
 pub(in crate::cli) fn forget_capabilities(settings: &Settings, url: &str) -> bool {
     file_and_origin(settings, url).is_some_and(|(path, _)| {
         stack_files::remove_file(&path);
@@ -97,7 +99,7 @@ pub(in crate::cli) fn forget_capabilities(settings: &Settings, url: &str) -> boo
     })
 }
 
-/// Returns the file's path, and the service's origin.
+/// Returns the file's path, and the service's origin; `None` for an invalid URL, or without a state directory.
 fn file_and_origin(settings: &Settings, url: &str) -> Option<(PathBuf, String)> {
     let origin = parse_origin(url).ok()?;
     let profile = settings.profile.as_deref().unwrap_or("-");

@@ -11,7 +11,8 @@ use crate::model::live::catalog::Catalog;
 /// Directory name in the user's state directory.
 const CATALOG_DIR: &str = "offers";
 
-/// Returns the cache file for a service; `None` for a user without a home directory, or if the command must not write.
+/// Returns the cache file for a service; `None` for a user without a state directory, for an invalid URL, or if the
+/// command must not write.
 pub(in crate::cli) fn tables_path(settings: &Settings) -> Option<PathBuf> {
     let service = match &settings.cloud {
         CloudEndpoint::Remote(url) => parse_origin(url).ok()?,
@@ -23,13 +24,14 @@ pub(in crate::cli) fn tables_path(settings: &Settings) -> Option<PathBuf> {
     Some(folder.join(format!("{name}.json")))
 }
 
-/// Returns the tables that were read last.
+/// Returns the tables that were read last; `None` if the file is missing or damaged.
 pub(in crate::cli) fn read_tables(path: &Path) -> Option<Catalog> {
     let text = stack_files::read_optional(path).ok()??;
     serde_json::from_str(&text).ok()
 }
 
-/// Stores tables, replacing those of the same names. An error is ignored, because the cache is optional.
+/// Stores tables, replacing those of the same names; other tables stay. `None` stores nothing. An error is ignored,
+/// because the cache is optional.
 pub(in crate::cli) fn save_tables(path: Option<&Path>, read_now: &Catalog) {
     let Some(path) = path.filter(|_| !read_now.tables.is_empty()) else { return };
     let mut all = read_tables(path).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! The connection of a command: the client of the configured cloud, and the location of the stack's ledger.
 //!
-//! The built-in cloud and a real account never share a ledger or pinned ids.
+//! The built-in cloud and a real account never share a ledger or pinned ids. Opening a connection sends no request
+//! to a service; it can start the built-in cloud.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub(in crate::cli) type CommandClock = SystemClock;
 /// The random source type of all commands.
 pub(in crate::cli) type CommandRandom = SystemRandom;
 
-/// Time bounds of the built-in cloud: it runs in this process, so no request is in flight after a crash.
+/// Time bounds of the built-in cloud: it is on this machine, so a request takes effect at once or not at all.
 pub(in crate::cli) const LOCAL_BOUNDS: TimingBounds = TimingBounds {
     effect: Duration::from_secs(1),
     listing: Duration::from_secs(1),
@@ -48,34 +49,35 @@ pub(in crate::cli) struct StackConnection {
     pub(in crate::cli) place: LedgerLocation,
     /// Lock file with the pinned catalog names.
     pub(in crate::cli) lock_file: PathBuf,
-    /// Cache file of the catalog tables that were read last.
+    /// Cache file of the catalog tables that were read last; `None` if nothing is cached.
     pub(in crate::cli) catalogs: Option<PathBuf>,
     /// Speed of the service's clock, as a multiple of real time.
     pub(in crate::cli) speed: f64,
     /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
-    /// The built-in cloud, if this process runs it.
+    /// The built-in cloud, if this process runs it; dropping it ends the cloud.
     _emulator: Option<EmulatorHandle>,
 }
 
 /// A connection to the service without a stack.
 pub(in crate::cli) struct ServiceConnection {
     /// Client for the service.
+    // The fields are those of `StackConnection`, which takes them over.
     pub(in crate::cli) client: Client<CommandTransport, CommandClock, CommandRandom>,
     /// Lock file with the pinned catalog names.
     pub(in crate::cli) lock_file: PathBuf,
-    /// Cache file of the catalog tables that were read last.
+    /// Cache file of the catalog tables that were read last; `None` if nothing is cached.
     pub(in crate::cli) catalogs: Option<PathBuf>,
     /// Speed of the service's clock, as a multiple of real time.
     speed: f64,
     /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
-    /// The built-in cloud, if this process runs it.
+    /// The built-in cloud, if this process runs it; dropping it ends the cloud.
     emulator: Option<EmulatorHandle>,
 }
 
 impl ServiceConnection {
-    /// Connects to the configured cloud. For its public tables no key is needed, and none is read.
+    /// Connects to the configured cloud. For its public tables (`public`) no key is needed, and none is read.
     ///
     /// # Errors
     /// When no URL or key is configured, or the built-in cloud cannot start.
@@ -89,7 +91,8 @@ impl ServiceConnection {
         Self::open_with_key(settings, directory, settings.untrusted, find)
     }
 
-    /// Connects with a given key for a read-only command: the transport sends only GET requests.
+    /// Connects with a given key for a read-only command: the transport sends only reads. `key` is `None` for the
+    /// built-in cloud, which has its own.
     ///
     /// # Errors
     /// When no URL is configured, or the built-in cloud cannot start.
@@ -155,10 +158,11 @@ impl ServiceConnection {
 }
 
 impl StackConnection {
-    /// Connects to the configured cloud.
+    /// Connects to the configured cloud, and tells the client the secrets of the stack, so that output redacts them.
     ///
     /// # Errors
-    /// When no URL or key is configured, or the built-in cloud cannot start.
+    /// When no URL, key or required backend is configured, the built-in cloud cannot start, or the stack is
+    /// untrusted and the cloud built in.
     pub(in crate::cli) fn open(
         settings: &Settings,
         stack: &Stack,
@@ -185,10 +189,10 @@ impl StackConnection {
     }
 }
 
-/// Returns what the service at a URL reports about a key.
+/// Returns what the service at a URL reports about a key, which need not be the configured one.
 ///
 /// # Errors
-/// When it refuses the key or does not respond.
+/// When the service refuses the key or does not respond.
 pub(in crate::cli) async fn read_key_account(
     settings: &Settings,
     url: &str,

@@ -1,5 +1,5 @@
-//! Stored API keys: one file that only its owner can read, with each key bound to one origin. For a key in the system's
-//! keychain the file records only its existence.
+//! Stored API keys: one file that only its owner can read, with each key bound to one origin, so that no other
+//! service receives it. For a key in the system's keychain the file records only its existence.
 
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -37,11 +37,12 @@ struct CredentialsFile {
 }
 
 #[derive(Serialize, Deserialize)]
+/// A key with the service and the profile that may use it.
 #[serde(deny_unknown_fields)]
 struct StoredKey {
     /// Only origin that the key is sent to: scheme, host and port.
     origin: String,
-    /// Profile that the key was stored for.
+    /// Profile that the key was stored for; `None` for the default one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Name>,
     /// The key; `None` if it is in the keychain.
@@ -89,15 +90,16 @@ pub(in crate::cli) fn non_default_profile(profile: Option<&Name>) -> Option<&Nam
     profile.filter(|name| *name != DEFAULT)
 }
 
-/// Returns whether a text can be a key: valid in an HTTP header, and without blanks.
+/// Returns whether a string can be a key: valid in an HTTP header, without blanks, and at most `MAX_KEY_LENGTH`
+/// long.
 pub(in crate::cli) fn is_key(text: &str) -> bool {
     (1..=MAX_KEY_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Returns the stored key for an origin and profile, or that the keychain has it.
+/// Returns the stored key for an origin and profile, or that the keychain has it; `None` if none is stored.
 ///
 /// # Errors
-/// When other users can read or change the file, it is damaged, or it is a link.
+/// When other users can read or change the file, it is damaged or too new, or it is a link.
 pub(in crate::cli) fn find_stored_key(
     directory: &Path,
     place: CredentialScope<'_>,
@@ -106,11 +108,11 @@ pub(in crate::cli) fn find_stored_key(
     Ok(stored.keys.into_iter().find(|stored| place.matches_key(stored)).map(StoredKey::into_key_source))
 }
 
-/// Stores a key for an origin and profile, replacing an older one; `None` records that the keychain has
-/// it. Returns the file's path.
+/// Stores a key for an origin and profile, replacing an older one; `None` records that the keychain has it. Returns
+/// the file's path.
 ///
 /// # Errors
-/// As `find`, or when it cannot be written.
+/// Those of `find_stored_key`, or when it cannot be written.
 pub(in crate::cli) fn store_key(
     directory: &Path,
     place: CredentialScope<'_>,
@@ -128,10 +130,11 @@ pub(in crate::cli) fn store_key(
     save_keys(directory, &stored)
 }
 
-/// Removes the stored key for an origin and profile; returns `false` if there was none.
+/// Removes the stored key for an origin and profile; returns `false` if there was none. A key in the keychain stays
+/// there.
 ///
 /// # Errors
-/// The errors of `store_key`.
+/// Those of `store_key`.
 pub(in crate::cli) fn forget_key(directory: &Path, place: CredentialScope<'_>) -> Result<bool, CliFailure> {
     let Some(mut stored) = load_keys(directory)? else { return Ok(false) };
     let before = stored.keys.len();
@@ -147,10 +150,10 @@ pub(in crate::cli) fn key_file_path(directory: &Path) -> PathBuf {
     directory.join(FILE)
 }
 
-/// Returns the origins with a stored key for this profile; none without a file.
+/// Returns the origins with a stored key for this profile; empty without a file.
 ///
 /// # Errors
-/// The errors of `find_stored_key`.
+/// Those of `find_stored_key`.
 pub(in crate::cli) fn stored_origins(
     directory: &Path,
     profile: Option<&Name>,
@@ -163,6 +166,7 @@ pub(in crate::cli) fn stored_origins(
         .collect())
 }
 
+/// Writes the file atomically, so that a crash loses no key.
 fn save_keys(directory: &Path, stored: &CredentialsFile) -> Result<PathBuf, CliFailure> {
     let path = directory.join(FILE);
     let text = serde_json::to_vec_pretty(stored).map_err(anyhow::Error::from)?;
@@ -172,6 +176,7 @@ fn save_keys(directory: &Path, stored: &CredentialsFile) -> Result<PathBuf, CliF
     Ok(path)
 }
 
+/// Reads the file; `None` if it does not exist.
 fn load_keys(directory: &Path) -> Result<Option<CredentialsFile>, CliFailure> {
     let path = directory.join(FILE);
     let remedy = "Repair it, or remove it and run `stead login` again.";

@@ -34,22 +34,23 @@ const EMULATORS_DIR: &str = "emulators";
 /// Speed of the built-in cloud's clock, as a multiple of real time; creating a database takes seconds.
 pub(in crate::cli) const SPEED: f64 = 20.0;
 
-/// Delay between two attempts to open the data of the built-in cloud, and the number of attempts.
+/// Delay between two attempts to open the data of the built-in cloud.
 const OPEN_RETRY_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum number of these attempts: ten seconds in all.
 const ATTEMPTS: u32 = 100;
 
-/// Address of a served emulator, for commands that use the same data.
+/// Address of a served emulator, for commands that use the same data; contains its API key.
 #[derive(Debug, Serialize, Deserialize)]
 struct EmulatorEndpoint {
     address: SocketAddr,
     api_key: String,
-    /// Speed of its clock when it was started.
+    /// Speed of its clock when it was started; `None` in the note of an earlier version.
     #[serde(default)]
     speed: Option<f64>,
 }
 
-/// Returns the directory of the built-in cloud's data: that of the repository, so that its stacks share one cloud; or
-/// the stack's own, if it has data already or is not in a repository.
+/// Returns the directory of the built-in cloud's data: that of the repository, so that its stacks share one cloud;
+/// or the stack's own, if it has data already or is not in a repository.
 pub(in crate::cli) fn data_directory(stack: &Path) -> PathBuf {
     let own = stack.join(DATA_DIR_NAME);
     if stack_files::path_exists(&own.join(DATA_FILE)) {
@@ -59,11 +60,11 @@ pub(in crate::cli) fn data_directory(stack: &Path) -> PathBuf {
     if stack_files::path_exists(&root.join(".git")) { root.join(DATA_DIR_NAME) } else { own }
 }
 
-/// Returns the address of the built-in cloud with its data in `folder`, the cloud itself if this process runs it, and
-/// the speed of its clock.
+/// Returns how to reach the built-in cloud with its data in `folder`, the cloud itself if this process runs it
+/// (`None` if another one does), and the speed of its clock.
 ///
 /// # Errors
-/// When its data cannot be used, or another command keeps it open for long.
+/// When its data cannot be used, or another command keeps it open for about ten seconds.
 pub(in crate::cli) fn open_embedded_cloud(
     folder: &Path,
     state: Option<&Path>,
@@ -102,7 +103,7 @@ fn sleep_before_retry() {
 /// Starts an emulator on the data in `folder`.
 ///
 /// # Errors
-/// When the data or the address cannot be used.
+/// When the data or the address cannot be used, or another process has the data open.
 pub(in crate::cli) fn start_emulator(
     options: &server::EmulatorOptions,
     folder: &Path,
@@ -133,10 +134,10 @@ fn is_locked(error: &ServeError) -> bool {
     matches!(error, ServeError::Store(WorldStoreError::Locked { .. }))
 }
 
-/// Writes the note with the address of the served emulator.
+/// Writes the note with the address and the key of the served emulator, readable only by the user.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When there is no state directory, or the note cannot be written.
 pub(in crate::cli) fn leave_note(
     folder: &Path,
     state: Option<&Path>,
@@ -160,14 +161,16 @@ pub(in crate::cli) fn take_note(folder: &Path, state: Option<&Path>) {
     }
 }
 
-/// Returns the path of the note, which is derived from the canonical path of the data.
+/// Returns the path of the note, which is derived from the canonical path of the data; `None` without data or state
+/// directory.
 fn note_path(folder: &Path, state: Option<&Path>) -> Option<PathBuf> {
     let full = stack_files::real_path(folder)?;
     let digest = encode_hex(&Sha256::digest(full.as_os_str().as_encoded_bytes()));
     Some(state?.join(EMULATORS_DIR).join(format!("{digest}.json")))
 }
 
-/// Returns the note of the emulator that has the data open. A note that other users could write is ignored.
+/// Returns the note of the emulator that has the data open; `None` if there is none. A note that other users could
+/// write, or whose address is not on this machine, is ignored.
 fn read_running_note(folder: &Path, state: Option<&Path>) -> Option<EmulatorEndpoint> {
     let bytes = stack_files::read_own_secret(&note_path(folder, state)?).ok()?;
     serde_json::from_slice::<EmulatorEndpoint>(&bytes).ok().filter(|note| note.address.ip().is_loopback())

@@ -1,5 +1,5 @@
-//! Runs `key_command`, a program of the user's settings that prints the API key. Its environment has only what it needs
-//! to find the user's keyring.
+//! Runs `key_command`, a program of the user's settings that prints the API key. Its environment has only what it
+//! needs to find the user's keyring.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::helper_program::{HELPER_TIMEOUT, HelperProgram};
 use crate::model::values::secret::Secret;
 
-/// Runs a program and returns the key that it prints.
+/// Runs a program and returns the key that it prints, without its line end.
 ///
 /// # Errors
 /// When it cannot be run, fails, takes too long, or prints no key. The message never contains its output.

@@ -30,10 +30,11 @@ enum KeychainOperation<'k> {
     Forget,
 }
 
-/// Stores a key in the keychain, replacing an older one, and reads it back to verify.
+/// Stores a key in the keychain, replacing an older one, and reads it back to verify: a locked keychain can accept a
+/// key and lose it.
 ///
 /// # Errors
-/// When there is no keychain, or it refuses the key.
+/// When there is no keychain, it refuses the key, or it returns another one.
 pub(in crate::cli) fn store(
     place: CredentialScope<'_>,
     key: &str,
@@ -66,7 +67,7 @@ pub(in crate::cli) fn find(
 /// Removes a key from the keychain.
 ///
 /// # Errors
-/// The reason why it may still be there.
+/// The reason, as a clause, why the key may still be there.
 pub(in crate::cli) fn forget(place: CredentialScope<'_>, variables: &EnvVariables) -> Result<(), String> {
     let (words, _) = tool_command(TOOL, KeychainOperation::Forget, place);
     HelperProgram::new(&words, &[], variables)
@@ -75,11 +76,12 @@ pub(in crate::cli) fn forget(place: CredentialScope<'_>, variables: &EnvVariable
         .map_err(|why| prefix_tool_name(&why))
 }
 
-/// Returns the label under which the keychain shows a key.
+/// Returns the label under which the keychain shows a key. Keys of several profiles have the same label.
 pub(in crate::cli) fn key_label(place: CredentialScope<'_>) -> String {
     format!("stead: {}", place.origin)
 }
 
+/// Reads a key from the keychain; the error never contains its output.
 fn read_key(place: CredentialScope<'_>, variables: &EnvVariables) -> Result<Secret, String> {
     let (words, _) = tool_command(TOOL, KeychainOperation::Find, place);
     let bytes = HelperProgram::new(&words, &[], variables).capture_output(HELPER_TIMEOUT)?;
@@ -108,7 +110,7 @@ fn unusable_keychain(exit: Exit, why: &str) -> CliFailure {
         .help("stead login without --keychain keeps the key in a file that only you can read.")
 }
 
-/// Returns the program's command line, and its standard input.
+/// Returns the program's command line, and its standard input, which is empty unless it stores a key.
 fn tool_command(
     tool: KeychainTool,
     deed: KeychainOperation<'_>,

@@ -1,4 +1,5 @@
 //! The connection to the service: API keys, the built-in cloud, detected capabilities, and the shared rate limiter.
+//! `connection` joins them; the protocol itself is the module `cloud` of the program.
 
 pub(super) mod api_key;
 pub(super) mod builtin_catalog;

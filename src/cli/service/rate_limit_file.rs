@@ -1,6 +1,6 @@
-//! The rate limit file: commands of one user on one machine share the rate limit of a key. In: a URL and a key. Out: a
-//! small file in the user's state directory, read and written under a lock for each request. If it cannot be used, a
-//! command uses only its own limiter, so that no request waits long for the file.
+//! The rate limit file: commands of one user on one machine share the rate limit of a key. In: a URL and a key. Out:
+//! a small file in the user's state directory, read and written under a lock for each request. If it cannot be used,
+//! a command uses only its own limiter, so that no request waits long for the file.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -19,11 +19,12 @@ use crate::ledger::stores::file::dir_handle::DirHandle;
 use crate::model::clock::Random;
 use crate::model::values::secret::Secret;
 
-/// Number of attempts to take a held file lock, and the delay between two of them.
+/// Number of attempts to take a held file lock.
 const LOCK_ATTEMPTS: u32 = 50;
+/// Delay between two of these attempts, which wait a tenth of a second in all.
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
-/// Maximum size of the file in bytes; a larger one is ignored.
+/// Maximum number of bytes that are read of the file; a larger one cannot be parsed, and is ignored.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// Size of the user's salt, in bytes.
@@ -45,8 +46,8 @@ struct RateLimitFileContent {
 }
 
 impl RateLimitFile {
-    /// Returns the file for a URL and a key, or for requests without a key; `None` if no file can be shared: there is
-    /// no state directory, other users can access it, or the system does not report its boot id.
+    /// Returns the file for a URL and a key, or for requests without a key (`None`); `None` if no file can be
+    /// shared: there is no state directory, other users can access it, or the system does not report its boot id.
     pub(in crate::cli) fn open(
         state: Option<&Path>,
         url: &str,
@@ -82,7 +83,8 @@ impl SharedRateLimit for RateLimitFile {
     }
 }
 
-/// Returns the user's salt, creating it if necessary; with it, file names reveal nothing about keys.
+/// Returns the user's salt, creating it if necessary; with it, file names reveal nothing about keys. `None` if its
+/// file cannot be used.
 fn read_salt(folder: &DirHandle, random: &impl Random) -> Option<Vec<u8>> {
     let mut file = open_locked(folder, "salt")?;
     let salt = read_all(&mut file)?;
@@ -94,7 +96,8 @@ fn read_salt(folder: &DirHandle, random: &impl Random) -> Option<Vec<u8>> {
     Some(salt)
 }
 
-/// Opens a file of the user and locks it until it is dropped; `None` if that takes too long.
+/// Opens a file of the user and locks it until it is dropped; `None` if that takes too long, or other users can
+/// access it.
 fn open_locked(folder: &DirHandle, name: &str) -> Option<File> {
     let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE).ok()?;
     let data = file.metadata().ok()?;
@@ -130,7 +133,7 @@ fn replace_contents(file: &mut File, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
-/// Returns the id of the machine's current boot.
+/// Returns the id of the machine's current boot; `None` on a system other than Linux.
 #[expect(clippy::disallowed_methods, reason = "the system's own file")]
 fn read_boot_id() -> Option<String> {
     let path = Path::new("/proc/sys/kernel/random/boot_id");
