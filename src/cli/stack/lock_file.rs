@@ -1,4 +1,5 @@
-//! The lock file of a stack: the catalog names that it pins, read and written.
+//! The lock file of a stack: the catalog names that it pins, read and written. Pinned names keep their ids, so that
+//! a plan does not change when the service renames or reprices something.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::kinds::REGISTRY;
 use crate::model::live::catalog::Catalog;
 use crate::model::source::{Source, Sources};
 
-/// Reads the catalog names that a stack has pinned.
+/// Reads the catalog names that a stack has pinned; `None` if the file does not exist.
 ///
 /// # Errors
 /// When the file exists and is not a lock file.
@@ -26,7 +27,8 @@ pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, 
     }
 }
 
-/// Pins the catalog names that the stack uses and that are not pinned yet.
+/// Pins the catalog names that the stack uses and that are not pinned yet; existing pins stay. Writes nothing if
+/// there is no new one.
 ///
 /// # Errors
 /// When the lock file cannot be written.

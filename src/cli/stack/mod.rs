@@ -1,4 +1,5 @@
-//! Loads the stack of a directory, and edits its files.
+//! Loads the stack of a directory, and edits its files. `project` loads; the edits are made in memory, loaded again,
+//! and written only after a prompt.
 
 pub(super) mod lock_file;
 pub(super) mod project;

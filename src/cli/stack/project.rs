@@ -1,4 +1,5 @@
-//! The loaded stack of a command: its directory, its files, and the other inputs that resolved it.
+//! The loaded stack of a command: its directory, its files, and the other inputs that resolved it. Loading reads
+//! files only; a stack with errors is never returned.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +22,8 @@ use crate::model::source::{Source, Sources};
 pub(in crate::cli) struct InitialEnvironment {
     /// Settings that name the environment, unless it is the stack's default.
     pub(in crate::cli) settings: Settings,
-    /// The environment, if the stack has no default.
+    /// The environment that was selected; `None` if the settings name one, or the stack has a default or no
+    /// environments.
     pub(in crate::cli) picked: Option<Name>,
     /// Header of the stack's files; `None` if the settings name an environment, or the files have no readable header.
     pub(in crate::cli) header: Option<StackHeader>,
@@ -32,19 +34,20 @@ pub(in crate::cli) struct LoadedStack {
     pub(in crate::cli) directory: PathBuf,
     /// Resolved configuration of the stack.
     pub(in crate::cli) stack: Stack,
-    /// Warnings of the resolution, without errors.
+    /// Warnings of the resolution; empty without any.
     pub(in crate::cli) warnings: Vec<Diagnostic>,
     /// Whether shared configuration may be outside of the repository.
     pub(in crate::cli) outside: bool,
     /// Settings of the command; they also locate the ledgers of other stacks.
     pub(in crate::cli) settings: Settings,
-    /// Inputs of the resolution, if secrets are still missing: the stack is resolved again with their values.
+    /// Inputs of the resolution if the stack has deferred secrets: it is resolved again with their values. `None`
+    /// without such secrets.
     pub(in crate::cli) anew: Option<Box<(Sources, LoadRequest)>>,
 }
 
 /// A stack that may be new, with the inputs that resolved it.
 pub(in crate::cli) struct StackSources {
-    /// The stack in its present state.
+    /// The stack as its files are now; without resources for a new one.
     pub(in crate::cli) project: LoadedStack,
     /// Files of the stack; empty for a new one.
     pub(in crate::cli) files: Sources,
@@ -61,7 +64,8 @@ impl LoadedStack {
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &evaluation_request(settings)?)
     }
 
-    /// Selects an environment for a command that works on all of them: the named one, else the default, else the first.
+    /// Selects an environment for a command that works on all of them: the named one, else the default, else the
+    /// first.
     ///
     /// # Errors
     /// When the files cannot be read.
@@ -81,15 +85,15 @@ impl LoadedStack {
         Ok(found)
     }
 
-    /// Resolves the stack of `-C` from the texts of its files, which can differ from those on disk.
+    /// Resolves the stack of `-C` from the contents of its files, which can differ from those on disk.
     ///
     /// # Errors
-    /// The errors of `open`.
+    /// Those of `open`.
     pub(in crate::cli) fn from_files(settings: &Settings, files: StackFiles) -> Result<Self, CliFailure> {
         Self::resolve(settings, files, &evaluation_request(settings)?)
     }
 
-    /// Reads and resolves the stack of `-C`, and evaluates an expression in it.
+    /// Reads and resolves the stack of `-C`, and evaluates an expression in it; `None` evaluates none.
     ///
     /// # Errors
     /// When there is none, or it or the expression has errors: all of them together.
@@ -102,11 +106,11 @@ impl LoadedStack {
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &request)
     }
 
-    /// Reads and resolves the stack of `-C` with variable files that exist only in memory, in ascending precedence;
-    /// pinned names are not used.
+    /// Reads and resolves the stack of `-C` with variable files that exist only in memory, as (name, content) in
+    /// ascending precedence; pinned names are not used.
     ///
     /// # Errors
-    /// The errors of `open`.
+    /// Those of `open`.
     pub(in crate::cli) fn open_with_vars(
         settings: &Settings,
         var_files: Vec<(String, String)>,
@@ -155,7 +159,7 @@ impl LoadedStack {
     /// Resolves the stack again, with the secrets that are available now.
     ///
     /// # Errors
-    /// When a value fails its variable's check, or a file has changed meanwhile.
+    /// When the stack has no deferred secrets, a value fails its variable's check, or a file has changed meanwhile.
     pub(in crate::cli) fn with_secrets(&self, secrets: &SecretValues) -> Result<Self, CliFailure> {
         let (sources, request) = match &self.anew {
             Some(anew) => (anew.0.clone(), anew.1.clone()),
@@ -171,10 +175,10 @@ impl LoadedStack {
         Ok(whole)
     }
 
-    /// Reads and resolves the stack of `-C`, and keeps the inputs.
+    /// Reads and resolves the stack of `-C`, and keeps the inputs, for a command that edits its files.
     ///
     /// # Errors
-    /// The errors of `open`.
+    /// Those of `open`.
     pub(in crate::cli) fn open_begun(settings: &Settings) -> Result<StackSources, CliFailure> {
         let begun = Self::open_or_begin(settings, "none")?;
         if begun.files.iter().next().is_none() {
@@ -183,7 +187,7 @@ impl LoadedStack {
         Ok(begun)
     }
 
-    /// Reads and resolves the stack of `-C`, or creates an empty one with this name if there is none.
+    /// Reads and resolves the stack of `-C`, or creates an empty one with this name, in memory, if there is none.
     ///
     /// # Errors
     /// When it has errors.
@@ -215,13 +219,13 @@ impl LoadedStack {
         Ok(StackSources { project, files: sources, request })
     }
 
-    /// Returns the access to files below the stack's directory, for an apply of a trusted stack.
+    /// Returns the access to files below the stack's directory, for a trusted stack.
     pub(in crate::cli) fn files(&self) -> ConfinedFiles {
         confined_files(&self.directory, Trust::Full, self.outside)
     }
 }
 
-/// Returns the header of the stack in a directory; `None` if the files are not a readable stack.
+/// Returns the header of the stack in a directory; `None` if the files are not a readable stack, or there are none.
 ///
 /// # Errors
 /// When the files cannot be read.
@@ -237,7 +241,7 @@ pub(in crate::cli) fn read_header(
     ))
 }
 
-/// Returns the access to files below a stack's directory.
+/// Returns the access to files below a stack's directory; `outside` permits shared files outside of the repository.
 pub(in crate::cli) fn confined_files(directory: &Path, trust: Trust, outside: bool) -> ConfinedFiles {
     ConfinedFiles { root: directory.to_owned(), trust, shared: SharedRoot::find_root(directory, outside) }
 }
@@ -246,6 +250,7 @@ fn stack_trust(settings: &Settings) -> Trust {
     if settings.untrusted { Trust::None } else { Trust::Full }
 }
 
+/// Returns the inputs of a resolution other than the stack's files.
 fn evaluation_request(settings: &Settings) -> Result<LoadRequest, CliFailure> {
     let trust = stack_trust(settings);
     let var_files = settings.var_files.iter().map(|path| stack_files::read_var_file(path, trust));

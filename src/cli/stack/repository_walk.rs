@@ -1,5 +1,5 @@
-//! Finds the stacks of a repository: every directory below its root with stack files. Ignored files, submodules, hidden
-//! directories and links are skipped.
+//! Finds the stacks of a repository: every directory below its root with stack files. Ignored files, submodules,
+//! hidden directories and links are skipped, because none of them is a part of the repository that could be applied.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,17 @@ use crate::config::input::discovery::is_stack_file;
 use crate::config::load::StackHeader;
 use crate::ledger::stores::file::dir_handle::DirHandle;
 
-/// Maximum depth of directories.
+/// Maximum depth of directories below the root; deeper ones are not searched.
 const MAX_DIRECTORY_DEPTH: usize = 32;
 
-/// A stack that the walk found.
+/// A directory with stack files.
 pub(in crate::cli) struct FoundStack {
     pub(in crate::cli) directory: PathBuf,
-    /// Header of the stack; `None` if it cannot be parsed.
+    /// Header of the stack; `None` if it cannot be read or parsed.
     pub(in crate::cli) header: Option<StackHeader>,
 }
 
-/// Returns the stacks below a repository's root, ordered by directory.
+/// Returns the stacks below a repository's root, ordered by directory; empty if the root cannot be read.
 pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
     let (Ok(folder), Ok(ignored)) = (DirHandle::open_user_dir(root), IgnoreFiles::open(root)) else {
         return Vec::new();

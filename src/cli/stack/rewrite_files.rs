@@ -1,5 +1,5 @@
-//! Parts that commands which rewrite files share: reading a file, reporting why it is not changed, showing the change
-//! and asking for confirmation.
+//! Functions that commands which rewrite files share: reading a file, reporting why it is not changed, showing the
+//! change and asking for confirmation. A file that changed during the prompt is not overwritten.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::report::views::edits;
 
-/// Old and new text of a file.
+/// Old and new content of a file.
 #[derive(Debug)]
 pub(in crate::cli) struct FileRewrite {
     /// Path of the file to write.
@@ -29,15 +29,15 @@ pub(in crate::cli) struct FileRewrite {
 /// Reads one file of a stack.
 ///
 /// # Errors
-/// When it cannot be read or is not text.
+/// When it cannot be read, is too large or is not UTF-8.
 pub(in crate::cli) fn read_source(path: &Path) -> Result<Source, CliFailure> {
     decode_source(&stack_files::display_path(path), stack_files::read_text(path)?)
 }
 
-/// Reads standard input as a file with this name.
+/// Reads standard input as a file with this name, whose extension selects the syntax.
 ///
 /// # Errors
-/// When it cannot be read or is not text.
+/// When it cannot be read, is too large or is not UTF-8.
 pub(in crate::cli) fn read_standard_input(name: &str) -> Result<Source, CliFailure> {
     decode_source(name, stack_files::read_standard_input()?)
 }
@@ -67,7 +67,8 @@ pub(in crate::cli) fn edit_failure(source: &Source, refusal: EditError) -> CliFa
 /// Shows changes, asks for confirmation, and writes them; returns whether they were written.
 ///
 /// # Errors
-/// When there is no terminal to ask on, or a file cannot be written.
+/// When there is no terminal to ask on, or a file changed meanwhile or cannot be written; files before it are
+/// written.
 pub(in crate::cli) async fn write_rewrites(
     ui: &Ui,
     rewrites: &[FileRewrite],

@@ -15,8 +15,8 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 
-/// Returns diagnostics for sinks that another environment of the stack uses, too. An environment that cannot be
-/// resolved is skipped, because it cannot be applied, either.
+/// Returns diagnostics for sinks that another environment of the stack uses, too; empty if there are none. An
+/// environment that cannot be resolved is skipped, because it cannot be applied, either.
 pub(in crate::cli) fn across_environments(
     stack: &Stack,
     files: &Sources,
@@ -45,7 +45,8 @@ pub(in crate::cli) fn across_environments(
     found
 }
 
-/// Returns diagnostics for sinks that Git would commit. For an untrusted stack no file is read.
+/// Returns a warning for each sink that Git would commit; empty outside of a repository, and for an untrusted stack,
+/// of which no file is read.
 pub(in crate::cli) fn not_ignored_by_git(stack: &Stack, below: &ConfinedFiles) -> Vec<Diagnostic> {
     if below.trust == Trust::None {
         return Vec::new();

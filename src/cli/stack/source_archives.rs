@@ -1,4 +1,5 @@
-//! Source directories of an apply: packs them again, and compares them with the plan.
+//! Source directories of an apply: packs them again, and compares them with the plan. A plan contains only their
+//! digest, so a directory that changed since is an error, not an upload.
 
 use std::iter::once;
 
@@ -15,6 +16,7 @@ pub(in crate::cli) struct SourceArchives<'p> {
 }
 
 impl<'p> SourceArchives<'p> {
+    /// Returns the source directories of a stack, read below its directory.
     pub(in crate::cli) fn from_project(project: &'p LoadedStack) -> Self {
         Self { project, below: project.files() }
     }

@@ -1,4 +1,5 @@
 //! Edits of the files of a stack and its modules: made in memory, resolved again, shown, confirmed, and written.
+//! Nothing is written unless the edited stack resolves without errors, which the caller checks with `read`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,8 +26,9 @@ const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 /// Files with edits that are not written yet.
 pub(in crate::cli) struct SourceEdits<'a> {
     pub(in crate::cli) begun: &'a StackSources,
+    /// All files that can be edited, with their present content in memory.
     texts: Vec<(SourceId, Source)>,
-    /// Edited files of modules, with their paths from the root.
+    /// Edited files of modules, with their paths from the root for shared configuration.
     shared: BTreeMap<SourceId, PathBuf>,
 }
 
@@ -37,7 +39,7 @@ impl<'a> SourceEdits<'a> {
         Self { begun, texts, shared: BTreeMap::new() }
     }
 
-    /// Adds a file of a module, by its path from the root.
+    /// Permits edits of a file of a module, given by its path from the root; an unknown file is ignored.
     pub(in crate::cli) fn add(&mut self, file: SourceId, path: PathBuf) {
         if let Some(source) = self.begun.project.stack.sources.get(file) {
             self.texts.push((file, source.clone()));
@@ -45,7 +47,7 @@ impl<'a> SourceEdits<'a> {
         }
     }
 
-    /// Applies edits to one file, in memory.
+    /// Applies edits to one file, in memory; a file that is not among the edits stays as it is.
     ///
     /// # Errors
     /// When an edit cannot be made without another change.
@@ -64,7 +66,7 @@ impl<'a> SourceEdits<'a> {
     /// Resolves the edited files as a stack.
     ///
     /// # Errors
-    /// When they have errors that they did not have before.
+    /// When they have errors, which the edits caused: the stack had none before.
     pub(in crate::cli) fn read(&self) -> Result<Stack, CliFailure> {
         let edited = self.texts.iter().filter_map(|(id, source)| {
             self.shared.get(id).map(|path| (path.clone(), source.text.to_string()))
@@ -82,10 +84,11 @@ impl<'a> SourceEdits<'a> {
         sources
     }
 
-    /// Shows the edits, asks for confirmation, and writes them.
+    /// Shows the edits, asks for confirmation, and writes them; returns whether they were written.
     ///
     /// # Errors
-    /// When there is no terminal to ask on, or a file changed meanwhile or cannot be written.
+    /// When there is no terminal to ask on, or a file changed meanwhile or cannot be written; files before it are
+    /// written.
     pub(in crate::cli) async fn confirm_and_write(
         &self,
         ui: &Ui,

@@ -8,10 +8,10 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
 use crate::plan::inputs::PlanningOptions;
 
-/// Maximum number of addresses that are compared for a suggestion.
+/// Maximum number of addresses that are compared for a suggestion; more would make the failure slow.
 const MAX_CANDIDATES: usize = 2000;
 
-/// Returns the failure for an address that is not in the stack.
+/// Returns the failure for an address that is not in the stack; `known` has the addresses that it may have meant.
 pub(in crate::cli) fn unknown_address<'a>(
     address: &str,
     known: impl IntoIterator<Item = &'a str>,
@@ -24,11 +24,11 @@ pub(in crate::cli) fn unknown_address<'a>(
     }
 }
 
-/// Refuses a plan that is limited to, or leaves out, an address that does not exist. A module counts as existing, and
-/// so does an address that only the ledger has.
+/// Refuses a plan that is limited to, or leaves out, an address that does not exist. A module counts as existing,
+/// and so does an address that only the ledger has.
 ///
 /// # Errors
-/// When an address does not exist.
+/// When an address does not exist, or the ledger has no forgotten object to take back.
 pub(in crate::cli) fn reject_unknown_scope(
     project: &LoadedStack,
     ledger: &Ledger,
