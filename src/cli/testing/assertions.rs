@@ -1,4 +1,5 @@
-//! Compares the results of a test with its expectations. Pure.
+//! Compares the results of a test with its expectations. Each function returns the expectations that do not hold;
+//! empty or `None` means that all do. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,15 +24,18 @@ use crate::report::text::phrases;
 /// Code of the blocker that a policy causes.
 const POLICY: &str = "policy";
 
-/// Maximum number of differing names in one message, and of all expected or actual names.
+/// Maximum number of missing or unexpected names in one message.
 const MAX_LISTED_DIFFERENCES: usize = 20;
+/// Maximum number of expected or actual names in one message.
 const MAX_LISTED_NAMES: usize = 5;
 
-/// File name, without its extension, for the variables that a test gives.
+/// File name, without its extension, for the variables that a test gives; no such file exists on disk.
 pub(super) const GIVEN_VARS_STEM: &str = "given.vars";
+/// File name, without its extension, for the variables of the initial state.
 pub(super) const GIVEN_APPLIED_VARS_STEM: &str = "given.applied.vars";
 
-/// Compares the errors of a stack with those that a test expects.
+/// Compares the errors of a stack with those that a test expects; a stack with errors fails a test that expects
+/// none.
 pub(super) fn check_rejected(test: &StackTest, rejected: &LoadFailure) -> Vec<AssertionFailure> {
     if let Some(wanted) = test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
         return check_problems(wanted, &rejected.diagnostics).into_iter().collect();
@@ -69,7 +73,7 @@ fn check_problems(wanted: &Spanned<Vec<Name>>, found: &[Diagnostic]) -> Option<A
     compare_names("problems", wanted, &found)
 }
 
-/// Returns the difference between expected and actual names, in any order.
+/// Returns the difference between expected and actual names, in any order and without duplicates.
 fn compare_names(what: &str, wanted: &Spanned<Vec<Name>>, found: &[Name]) -> Option<AssertionFailure> {
     let (want, have): (BTreeSet<&Name>, BTreeSet<&Name>) =
         (wanted.value.iter().collect(), found.iter().collect());
@@ -99,7 +103,7 @@ fn compare_names(what: &str, wanted: &Spanned<Vec<Name>>, found: &[Name]) -> Opt
     })
 }
 
-/// Compares a plan with the expectations. An unexpected blocker is always reported.
+/// Compares a plan with the expectations. An unexpected blocker is always reported, even by a test without any.
 pub(super) fn check_plan(test: &StackTest, project: &LoadedStack, plan: &Plan) -> Vec<AssertionFailure> {
     let nothing = PlanExpectation::new_empty(test.span);
     let wanted = test.plan.as_ref().unwrap_or(&nothing);
@@ -199,7 +203,7 @@ fn check_blockers(wanted: &PlanExpectation, plan: &Plan) -> Option<AssertionFail
     Some(AssertionFailure::new(wanted.span, text))
 }
 
-/// Returns the messages of the errors of an apply.
+/// Returns the messages of the errors of an apply: failed and skipped resources, and ambiguous intents.
 pub(super) fn failure_messages(outcome: &Outcome) -> Vec<String> {
     let failed = outcome.failed.iter().map(|(address, error)| format!("{address} failed: {error}"));
     let skipped = outcome.skipped.iter().map(|address| format!("{address} was skipped"));
@@ -207,7 +211,7 @@ pub(super) fn failure_messages(outcome: &Outcome) -> Vec<String> {
     failed.chain(skipped).chain(asked).collect()
 }
 
-/// Compares an apply with the expectations.
+/// Compares an apply with the expectations. An error of the apply is always reported.
 pub(super) fn check_apply_outcome(wanted: &ApplyExpectation, outcome: &Outcome) -> Vec<AssertionFailure> {
     let mut missed: Vec<AssertionFailure> = failure_messages(outcome)
         .into_iter()
@@ -228,7 +232,7 @@ pub(super) fn check_apply_outcome(wanted: &ApplyExpectation, outcome: &Outcome) 
     missed
 }
 
-/// Returns whether two values are equal as text: a test does not distinguish `2` from `"2"`.
+/// Returns whether two values are equal as displayed: a test does not distinguish `2` from `"2"`.
 fn is_same_value(wanted: &Value, found: &Value) -> bool {
     wanted == found || wanted.to_string() == found.to_string()
 }

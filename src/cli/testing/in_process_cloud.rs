@@ -1,4 +1,5 @@
-//! Connects a client to the emulator in the same process, without a socket.
+//! Connects a client to the emulator in the same process, without a socket: a request is a function call, which
+//! takes no virtual time.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,7 +16,7 @@ use crate::emulator::world::{self, RateTier, World, WorldSetup, handle_request};
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 
-/// API key of the account in every test.
+/// API key of the account in every test; an imported world gets it, too.
 const KEY: &str = "sk_test";
 
 /// An emulated cloud with its virtual clock.
@@ -26,10 +27,11 @@ pub(super) struct InProcessTransport {
 }
 
 impl InProcessTransport {
-    /// Returns a new cloud. Relative paths of seeds start at a directory.
+    /// Returns a new cloud with the objects of `seed`, empty for `None`. A seed's relative path starts at
+    /// `directory`.
     ///
     /// # Errors
-    /// When the seed is invalid, or its objects cannot be created.
+    /// When the seed is invalid, its file cannot be read, or its objects cannot be created.
     pub(super) fn new(
         time: &VirtualTime,
         seed: Option<&str>,

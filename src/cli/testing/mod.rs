@@ -1,5 +1,5 @@
-//! `stead test`: plans and applies a stack against the emulator, in this process and in virtual time: without socket,
-//! account or files on disk.
+//! `stead test`: plans and applies a stack against the emulator, in this process and in virtual time: without
+//! socket, account or files on disk. In: a stack and a test. Out: the expectations that do not hold.
 
 mod assertions;
 mod in_process_cloud;

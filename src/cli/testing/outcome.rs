@@ -1,4 +1,4 @@
-//! What a test finds: each expectation that does not hold, with the place in the test that states it.
+//! Result of a test: each expectation that does not hold, with the location in the test that states it.
 
 use crate::model::source::Span;
 
@@ -7,7 +7,7 @@ use crate::model::source::Span;
 pub(in crate::cli) struct AssertionFailure {
     /// Location of the expectation in the test.
     pub(in crate::cli) span: Span,
-    /// Expected and actual result.
+    /// Expected and actual result, as a clause; not escaped.
     pub(in crate::cli) text: String,
 }
 

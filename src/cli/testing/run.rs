@@ -1,4 +1,5 @@
-//! Runs one test: creates its initial state, then compares its plan and its apply with the expectations.
+//! Runs one test: creates its initial state, then compares its plan and its apply with the expectations. A test has
+//! a cloud and a ledger of its own, both in memory, so tests do not affect each other.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,7 +42,7 @@ const HOLDS_DATA: &str = "holds_data";
 struct TestFixture {
     client: Client<InProcessTransport, VirtualTime, SystemRandom>,
     journal: Journal<MemoryStore>,
-    /// Kinds whose objects the test counts.
+    /// Kinds whose objects the test counts, in all projects; names that are no kinds are ignored.
     counted: BTreeSet<Name>,
     /// Whether the test expects the blocker for objects that hold data; otherwise their deletion needs no approval,
     /// because the test created all of them.
@@ -55,10 +56,10 @@ struct TestPlan {
     stack: Stack,
 }
 
-/// Runs a test of the stack of a directory; returns the failed expectations.
+/// Runs a test of the stack of a directory; returns the failed expectations, none if the test passed.
 ///
 /// # Errors
-/// When its cloud cannot be created, or a file of the stack cannot be read.
+/// When its cloud or its initial state cannot be created, a file of the stack cannot be read, or it waits forever.
 pub(in crate::cli) fn run(
     settings: &Settings,
     directory: &Path,
@@ -95,7 +96,7 @@ pub(in crate::cli) fn run(
 /// Makes the plan of a stack in an empty emulated cloud, so that everything is created; uses no account.
 ///
 /// # Errors
-/// When the stack has errors.
+/// When the stack has errors, or reads an object or another stack.
 pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, CliFailure> {
     let settings =
         Settings { cloud: CloudEndpoint::Unset, api_key: None, project: None, ..settings.clone() };
@@ -110,7 +111,8 @@ pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, CliF
     time.run(work).unwrap_or_else(stuck)
 }
 
-/// Opens the stack with the test's variables, and without any setting of the user or the machine.
+/// Opens the stack with the test's variables, and without any setting of the user or the machine; `over` has
+/// variables that take precedence over them.
 fn open_test_stack(
     settings: &Settings,
     directory: &Path,
@@ -152,7 +154,7 @@ impl TestFixture {
         })
     }
 
-    /// Applies the initial state of the test.
+    /// Applies the initial state of the test; a blocker or an error of that apply is an error of the test.
     async fn apply_given(&self, project: &LoadedStack) -> Result<(), CliFailure> {
         let planned = self.make_plan(project).await?;
         let wrong = |why: String| {
@@ -167,7 +169,7 @@ impl TestFixture {
         }
     }
 
-    /// Plans and, if expected, applies and plans again.
+    /// Plans and, if expected, applies and plans again: the second plan must be empty.
     async fn run_stages(
         &self,
         project: &LoadedStack,

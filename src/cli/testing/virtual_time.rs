@@ -1,4 +1,5 @@
-//! Virtual time for tests: a clock that advances to the next sleeper when no task can run.
+//! Virtual time for tests: a clock that advances to the next sleeper when no task can run, so that a wait of minutes
+//! takes no time and always ends in the same order.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use crate::model::clock::Clock;
 /// Start time of every test: noon of 1 January 2026, UTC.
 const START_TIME_SECS: i64 = 1_767_268_800;
 
-/// The virtual time, with the pending sleeps.
+/// The virtual time, with the pending sleeps; clones share it.
 #[derive(Clone, Default)]
 pub(super) struct VirtualTime(Rc<TimerQueue>);
 
@@ -24,6 +25,7 @@ pub(super) struct VirtualTime(Rc<TimerQueue>);
 struct TimerQueue {
     now: Cell<Duration>,
     next: Cell<u64>,
+    // Ordered by time, and by the order of the calls for equal times.
     wakers: RefCell<BTreeMap<(Duration, u64), Waker>>,
 }
 
@@ -42,7 +44,8 @@ impl VirtualTime {
         self.0.now.set(self.0.now.get() + ahead);
     }
 
-    /// Runs work to its end; `None` if it waits for an event that can never happen.
+    /// Runs work to its end; `None` if it waits for an event that can never happen: no task can run, and none
+    /// sleeps.
     pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         let awake = Arc::new(WakeFlag(AtomicBool::new(true)));
