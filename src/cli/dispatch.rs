@@ -68,11 +68,11 @@ fn run() -> Exit {
     let programs = settings.output != OutputFormat::Text;
     let tells = cli.command.as_ref().map_or(OutputSupport::Text, |command| command.properties().output);
     let asked = cli.global.output.is_some_and(|output| output != OutputFormat::Text);
+    // Only the flag is an error: the variable is set for all commands of a session.
     if asked && cli.command.is_some() && tells == OutputSupport::Text {
         Ui::write_error("error: this command has only one output format, and takes no --output");
         Ui::write_error("  Leave it out. This command ignores STEAD_OUTPUT.");
         return Exit::Usage;
-        // Only the flag is an error: the variable is set for all commands of a session.
     }
     let lines = settings.output == OutputFormat::Ndjson && tells != OutputSupport::Text;
     let ui = Ui {

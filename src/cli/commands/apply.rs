@@ -1,7 +1,5 @@
-//! `stead apply`: plans, asks for approval, and runs the plan; or runs a saved plan. In: the stack, the ledger and
-//! the live objects. Out: the exit code of the outcome. The ledger is open and locked from before the plan is made
-//! until after the apply, so that no other process changes what the plan is based on; open intents of an earlier run
-//! are resolved before the plan is made.
+//! `stead apply`: plans, asks for approval, and runs the plan; or runs a saved plan. The ledger is locked from before
+//! the plan is made until after the apply; open intents of an earlier run are resolved before the plan is made.
 
 mod approval;
 pub(in crate::cli) mod request;
@@ -81,10 +79,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> R
     Box::pin(plan_and_apply(session, &order)).await
 }
 
-/// Plans, asks for approval, and runs the plan.
-///
-/// # Errors
-/// As `run`; also when `--confirm` names another stack.
+/// Plans, asks for approval, and runs the plan; has the errors of `run`, also if `--confirm` names another stack.
 pub(in crate::cli) async fn plan_and_apply(
     session: &CommandContext,
     order: &ApplyRequest<'_>,
@@ -101,7 +96,6 @@ pub(in crate::cli) async fn plan_and_apply(
     ledger_io::close_after(journal, done).await
 }
 
-/// Checks a saved plan without a request, and runs it under the open ledger.
 async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> Result<Exit, CliFailure> {
     let vouched = plan_file::read_verified(&session.settings, file, args.verify_key.as_deref())?;
     if vouched.is_signed() {
@@ -145,7 +139,6 @@ struct ApplyCommand<'a> {
     connection: &'a StackConnection,
     journal: &'a CommandJournal,
     running: &'a ExecutionArgs,
-    // `None` if the command has no flags to override policies.
     overriding: Option<&'a PolicyOverrides>,
     overwrite: &'a BTreeSet<Name>,
     rescue: RecoveryFile,
@@ -155,7 +148,6 @@ type CommandApplyContext<'a> =
     ExecutionContext<'a, CommandTransport, CommandClock, CommandRandom, CommandStore>;
 
 impl<'a> ApplyCommand<'a> {
-    /// Returns the apply; tells the client the listing bound of the command line.
     fn new(
         session: &'a CommandContext,
         project: &'a LoadedStack,
@@ -244,7 +236,6 @@ impl<'a> ApplyCommand<'a> {
         // Before open intents are resolved: that commits records, and would make every saved plan outdated.
         saved.check_origin(&origin).map_err(|stale| plan_again(&stale))?;
         self.resolve_open_intents().await?;
-        // Read again: resolving open intents can bind objects.
         let ledger = journal.ledger().clone().for_plans();
         let mut options = saved.binding.to_options(saved.plan.base.destroy);
         options.project = session.settings.project.clone().or(options.project);
@@ -266,7 +257,7 @@ impl<'a> ApplyCommand<'a> {
         let checked =
             saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
         checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
-        // The nonce is part of the fingerprint: with it, the reports have the fingerprint that was reviewed.
+        // The ledger records the nonce of an applied plan, so that a saved plan is applied only once.
         plan.base.nonce = saved.plan.base.nonce;
         session
             .report_files(&self.running.reports.wanted)
@@ -307,8 +298,7 @@ impl<'a> ApplyCommand<'a> {
         Ok(())
     }
 
-    /// Resolves the intents that an earlier run left open, after the recovery file is replayed: its records decide
-    /// some.
+    /// Resolves the intents that an earlier run left open, after the recovery file is replayed, which decides some.
     async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
         let Self { session, journal, .. } = self;
         self.put_in_what_was_kept().await?;
@@ -336,8 +326,7 @@ impl<'a> ApplyCommand<'a> {
             self.journal.commit(&records).await?;
             self.session.ui.write_message("The records of the recovery file are in the ledger now.");
         }
-        // Deleted only after the commit: a crash between the two replays records that the ledger has, which are
-        // skipped.
+        // After the commit: if a crash keeps the file, its records are skipped, because the ledger has them.
         if !kept.is_empty() {
             self.rescue.clear();
         }
@@ -351,8 +340,7 @@ impl<'a> ApplyCommand<'a> {
             .save_records(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
     }
 
-    /// Releases the ledger's lock within the time limit, because the user stopped the process; returns the failure
-    /// to report.
+    /// Releases the ledger's lock within the time limit after the second stop signal; returns the failure to report.
     async fn release_ledger(&self) -> CliFailure {
         let released = self.journal.abandon();
         let time = self.connection.client.clock().sleep(ledger_io::RELEASE_TIMEOUT);
@@ -416,8 +404,7 @@ impl<'a> ApplyCommand<'a> {
         Ok(exit)
     }
 
-    /// Writes the reports again, with the outcome of the apply. An error is only printed, because the changes are
-    /// already made.
+    /// Writes the reports again, with the outcome. An error is only printed, because the changes are already made.
     fn rewrite_reports(&self, plan: &Plan, ran: &RunReport<'_>) {
         let about = ReportContext {
             told: ReviewSubject::Run(ran),
@@ -443,8 +430,7 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Runs a future with the context of an apply, and stops it on the stop signals: the first finishes the steps in
-    /// progress, the second abandons the future.
+    /// Runs a future; the first stop signal lets it finish the steps in progress, the second abandons it.
     async fn run_until_stopped<T>(
         &self,
         telling: &ProgressReporter<'_, CommandClock>,

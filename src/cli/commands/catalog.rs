@@ -283,8 +283,8 @@ pub(super) fn compare_pins(stack: &Stack, old: &Records, live: &Records) -> Cata
     CatalogPinUpdate { lock, lines, lost }
 }
 
-/// Keeps the pins of names that the service no longer has; returns these names. A table that was not read keeps its
-/// pins as they are.
+/// Keeps the pins of names that the service no longer has; returns these names. A pin that the stack no longer uses
+/// is dropped if the service still has the name, or if its table was not read.
 fn keep_lost(old: &Records, live: &Records, new: &mut Records) -> Vec<String> {
     let mut kept = Vec::new();
     for (table, records) in &old.tables {

@@ -287,8 +287,8 @@ fn write_pipeline(session: &CommandContext, args: &CiInitArgs) -> Result<Exit, C
     Ok(Exit::Done)
 }
 
-// The header is read first: a hook for a directory without a stack would refuse every commit.
 fn write_hook(session: &CommandContext, args: &CiHookArgs) -> Result<Exit, CliFailure> {
+    // The header is read first: a hook for a directory without a stack would refuse every commit.
     stack_and_environments(&session.settings)?;
     let git = git_origin::hooks_directory(&session.settings.dir).ok_or_else(|| {
         CliFailure::new(Exit::Failed, "git uses no hooks in the stack's directory")
@@ -362,8 +362,8 @@ fn read_stack_header(settings: &Settings) -> Result<StackHeader, CliFailure> {
 
 /// Returns the secret variables that must be given from outside, and the stack's files, even of an invalid stack.
 /// Both are empty if the files cannot be read.
-// Without the variables of this shell, each secret that a CI job has to give is reported as missing.
 fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
+    // Without the variables of this shell, each secret that a CI job has to give is reported as missing.
     let bare = Settings { env_vars: BTreeMap::new(), needs_secrets: true, ..settings.clone() };
     let paths = |sources: &Sources| sources.iter().map(|(_, source)| source.path.clone()).collect();
     match LoadedStack::open(&bare) {

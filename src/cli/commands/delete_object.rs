@@ -43,8 +43,8 @@ pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit,
         session.ui.write_message(
             "note: a state server does not list its ledgers: only those that this stack knows were checked",
         );
-        // Also a ledger of another stack or environment: deleting its object would be drift there.
     }
+    // Also a ledger of another stack or environment: deleting its object would be drift there.
     if let Some(owner) =
         other_ledgers::objects_of_other_ledgers(&project, &connection.place).await?.get(&key)
     {

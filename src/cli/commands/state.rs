@@ -196,8 +196,6 @@ async fn push_ledger(
     if key.is_some() && copy.sealed.is_none() {
         if !args.force {
             return Err(CliFailure::new(
-                // A copy of another environment has the same resources, and would make this one delete or replace
-                // them.
                 Exit::Failed,
                 format!("{shown} has no MAC, so a change to it cannot be detected, and `STEAD_LEDGER_KEY` is set"),
             )
@@ -208,6 +206,8 @@ async fn push_ledger(
             .write_message(&format!("warning: {shown} has no MAC: a change to it cannot be detected"));
     }
     let stack = &project.stack;
+    // A copy of another environment has the same resources, and would make this one delete or replace
+    // them.
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
     let terms =
         LedgerOpenOptions { identity: &copy.identity, effect: TimingBounds::default().effect, force: None };

@@ -139,11 +139,10 @@ pub(in crate::cli) fn read_below(root: &Path, relative: &Path) -> io::Result<Vec
 
 /// Read access for a configuration, confined below the stack's directory and the root for shared configuration.
 #[derive(Debug, Clone)]
-/// Directory of the stack.
 pub(in crate::cli) struct ConfinedFiles {
+    /// Directory of the stack.
     pub(in crate::cli) root: PathBuf,
-    /// Whether the stack is trusted. `file(…)` reads nothing for an untrusted one, but its source directories may be
-    /// compared.
+    /// Whether the stack is trusted. For an untrusted one `file(…)` reads nothing; source directories may be compared.
     pub(in crate::cli) trust: Trust,
     /// Root for shared configuration: no shared file may be outside of it.
     pub(in crate::cli) shared: SharedRoot,
@@ -282,8 +281,7 @@ pub(in crate::cli) fn remove_report(path: &Path) -> anyhow::Result<()> {
 /// Reads a file that an earlier command wrote to a path given by the user.
 ///
 /// # Errors
-/// When it is missing or not a regular file, its path contains a link of the repository, it cannot be read, or it is
-/// too large.
+/// When it is missing, too large or not a regular file, its path contains a link of the repository, or a read fails.
 pub(in crate::cli) fn read_output(path: &Path) -> anyhow::Result<Vec<u8>> {
     let attempt = || {
         let (folder, name) = output_path::open_parent(path, MissingDirectories::Fail)?;
@@ -307,7 +305,6 @@ pub(in crate::cli) fn read_text(path: &Path) -> anyhow::Result<Vec<u8>> {
 /// When it cannot be read, or is too large.
 pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // One byte more than the limit, so that a larger input is noticed.
     let read = io::stdin().lock().take(decode::MAX_BYTES + 1).read_to_end(&mut bytes);
     match read {
         Ok(n) if n as u64 <= decode::MAX_BYTES => Ok(bytes),
@@ -317,9 +314,6 @@ pub(in crate::cli) fn read_standard_input() -> anyhow::Result<Vec<u8>> {
 }
 
 /// Returns the parent directory of a path as an open handle, and the file's name.
-///
-/// # Errors
-/// When the directory cannot be opened, or the path ends in no UTF-8 file name.
 pub(super) fn parent_of(path: &Path) -> io::Result<(DirHandle, String)> {
     Ok((DirHandle::open_user_dir(path.parent().unwrap_or(Path::new("")))?, file_name(path)?))
 }
@@ -405,8 +399,7 @@ pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<
     Ok(Profiles::parse(&place, &text)?)
 }
 
-/// Returns which of the forbidden permission bits a file has, 0 if none; `None` if it does not exist or is not a
-/// regular file. A link is not followed.
+/// Returns which of the forbidden permission bits a file has, 0 if none; `None` unless it is a regular file, not a link.
 pub(in crate::cli) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
     let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(data.mode() & forbidden)
@@ -465,8 +458,7 @@ pub(in crate::cli) fn path_from(root: &Path, file: &Path) -> Option<PathBuf> {
     file.strip_prefix(root).ok().map(Path::to_owned)
 }
 
-/// Returns the absolute path with the links of its existing components resolved; missing components are kept as they
-/// are.
+/// Returns the absolute path with the links of its existing components resolved; missing ones are kept as they are.
 pub(in crate::cli) fn full_path(path: &Path) -> PathBuf {
     let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let resolved = |part: &Path| Some(fs::canonicalize(part).ok()?.join(full.strip_prefix(part).ok()?));
@@ -497,7 +489,6 @@ pub(in crate::cli) fn display_path(path: &Path) -> String {
     text.strip_prefix("./").unwrap_or(&text).to_owned()
 }
 
-/// Returns an I/O error with what was attempted, and on which path.
 pub(super) fn add_context(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
     anyhow::anyhow!("cannot {action} {}: {error}", display_path(path))
 }

@@ -1,7 +1,7 @@
 //! The high-water mark: the newest version of a ledger that this machine has seen. With an older copy, or a fork, an
 //! apply would repeat every change since then. In: a ledger and the digests of its records. Out: the problem, if the
-//! ledger is not the one of the mark or a continuation of it. A mark has a MAC if the ledger has, so that whoever
-//! can write the state directory cannot lower it.
+//! ledger is not the one of the mark or a continuation of it. The mark of a ledger with MACs has a MAC, too,
+//! so that a change of its content is detected; a deleted mark is not.
 
 use std::path::{Path, PathBuf};
 

@@ -21,7 +21,7 @@ use crate::plan::moves::ledger_moves;
 /// Files without the obsolete declarations.
 #[derive(Debug)]
 pub(in crate::cli) struct PrunedDeclarations {
-    /// The stack's own files, before and after the removal.
+    /// The stack's own files, each before and after the removal; unchanged ones, too.
     pub(in crate::cli) files: Vec<(Source, Source)>,
     /// Description of each removed declaration; empty if none was obsolete.
     pub(in crate::cli) dropped: Vec<String>,
@@ -31,8 +31,8 @@ pub(in crate::cli) struct PrunedDeclarations {
 
 /// Status of the declarations according to the ledgers that were read so far.
 #[derive(Debug, Default)]
-// A declaration can be in both maps: done in one environment, open in another.
 struct DeclarationStatuses {
+    // A declaration can be in both maps: done in one environment, open in another.
     done: BTreeMap<Span, String>,
     /// Declarations that some environment still needs.
     open: BTreeSet<Span>,

@@ -50,7 +50,6 @@ pub(in crate::cli) const INHERITED_VARIABLES: &[&str] = &[
 
 /// A program with its arguments and its environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-// Not `Debug`, because the environment can contain secrets.
 pub struct HelperProgram {
     /// The program's path, followed by its arguments; an empty list cannot be run.
     pub words: Vec<String>,

@@ -21,7 +21,7 @@ use crate::report::text::escape;
 /// The stack's directory if none is configured.
 pub const DEFAULT_DIR: &str = ".";
 
-/// The merged settings of a run. Not `Debug`: they contain the API key.
+/// The merged settings of a run. They contain secrets: API keys, and the environment of helper programs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Global flags of the command line, as suggested next commands repeat them.

@@ -10,8 +10,8 @@ use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::compare;
 
 /// Returns the last applied and the live attributes of an object, with every value redacted that the ledger records
-/// as a secret, or that its attribute declares as one. The applied ones are empty for an object that the ledger does
-/// not own; `None` is an object without a ledger.
+/// as a secret, and every part of a private attribute that stead did not apply. Without a ledger (`None`), or for an
+/// object that the ledger does not own, the applied ones are empty.
 pub(in crate::cli) fn redact_applied_and_live(
     ledger: Option<&Ledger>,
     object: &Object,

@@ -36,8 +36,8 @@ struct CredentialsFile {
     keys: Vec<StoredKey>,
 }
 
-#[derive(Serialize, Deserialize)]
 /// A key with the service and the profile that may use it.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredKey {
     /// Only origin that the key is sent to: scheme, host and port.

@@ -30,8 +30,8 @@ enum KeychainOperation<'k> {
     Forget,
 }
 
-/// Stores a key in the keychain, replacing an older one, and reads it back to verify: a locked keychain can accept a
-/// key and lose it.
+/// Stores a key in the keychain, replacing an older one, and reads it back: the exit status of the program does not
+/// prove that it stored the key.
 ///
 /// # Errors
 /// When there is no keychain, it refuses the key, or it returns another one.

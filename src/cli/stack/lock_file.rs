@@ -1,5 +1,5 @@
 //! The lock file of a stack: the catalog names that it pins, read and written. Pinned names keep their ids, so that
-//! a plan does not change when the service renames or reprices something.
+//! a plan does not change when the service gives a name to another record.
 
 use std::path::Path;
 

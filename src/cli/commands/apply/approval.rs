@@ -1,5 +1,5 @@
 //! The approval of a plan: by `--yes`, by the printed fingerprint, or by an answer on the terminal. An apply without
-//! a terminal fails for lack of a flag before anything is read, so that a CI job fails early.
+//! a terminal fails for lack of a flag before the first request, so that a CI job fails early.
 
 use super::request::ApplyRequest;
 use crate::cli::command_context::CommandContext;
