@@ -59,8 +59,7 @@ use crate::report::views::apply_outcome::{self, OutcomeFooter};
 /// Applies a stack or a saved plan.
 ///
 /// # Errors
-/// When the stack has problems, a saved plan is outdated or not trusted, the approval does not cover the plan, or
-/// the service or the ledger cannot be read or written. Failed steps are no error: the exit code states them.
+/// When the stack, a saved plan or its approval has problems, or the service or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> Result<Exit, CliFailure> {
     if let Some(file) = &args.file {
         return Box::pin(saved_plan(session, file, args)).await;
@@ -419,7 +418,6 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Advances the high-water mark of this machine. An error is only printed, because the apply is over.
     fn remember_waterline(&self) {
         match ledger_io::high_water_marks(self.project, &self.connection.place) {
             Ok(marks) => ledger_io::advance_marks(&marks, self.journal),

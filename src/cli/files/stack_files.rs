@@ -399,7 +399,7 @@ pub(in crate::cli) fn read_profiles(variables: &EnvVariables) -> anyhow::Result<
     Ok(Profiles::parse(&place, &text)?)
 }
 
-/// Returns which of the forbidden permission bits a file has, 0 if none; `None` unless it is a regular file, not a link.
+/// Returns which of the forbidden permission bits a file has, 0 if none; `None` unless it is a regular file (no link).
 pub(in crate::cli) fn loose_bits(path: &Path, forbidden: u32) -> Option<u32> {
     let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
     Some(data.mode() & forbidden)

@@ -20,7 +20,7 @@ use crate::model::values::secret::Secret;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::LedgerUpdate;
 
-/// The identities of a run; reads them on first use, because their source can be a program of the user, which may prompt.
+/// The identities of a run; reads them on first use, because their source can be a program that prompts.
 pub(in crate::cli) struct Keyring<'a> {
     settings: &'a Settings,
     found: OnceCell<Vec<AgeIdentity>>,
