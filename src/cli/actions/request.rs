@@ -29,7 +29,7 @@ use crate::model::values::value::Value;
 pub(in crate::cli) struct PreparedAction {
     /// Method, path, query, project and body as they are sent.
     pub(in crate::cli) ask: EndpointRequest,
-    /// Endpoint that the request was built from; it tells how to decode the response.
+    /// Endpoint that the request was built from; it states how the response is decoded.
     pub(in crate::cli) endpoint: Endpoint,
     /// Whether the request can change anything. A `POST` that only reads does not.
     pub(in crate::cli) mutates: bool,

@@ -354,7 +354,7 @@ mod tests {
         };
         assert_eq!(needs("required"), ["changes", "check", "plan"]);
         assert!(jobs["required"]["if"].as_str().unwrap().starts_with("always() && "));
-        // GitHub cancels a run that waits in a group when a newer one comes.
+        // GitHub cancels a run that waits in a group when a newer one starts to wait.
         assert!(jobs["apply"]["concurrency"].is_null());
         assert_eq!(needs("applied"), ["apply"]);
         assert!(jobs["applied"]["if"].as_str().unwrap().starts_with("always() && "));

@@ -1,6 +1,6 @@
 //! `stead ci`: writes pipelines and Git hooks, and posts comments and issues on the forge. The comment of a plan is
 //! what a reviewer approves: `reviewed` accepts it only for the merged commit and from a trusted account, so that
-//! nobody else can name a plan to apply.
+//! no other account can name a plan to apply.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

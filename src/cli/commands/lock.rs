@@ -120,7 +120,7 @@ async fn break_lock(
     Ok(Exit::Done)
 }
 
-/// Returns the information about the lock; `None` if nobody has taken it. It can still be free: see its status.
+/// Returns the information about the lock; `None` if no process has taken it. Its status can still be free.
 ///
 /// # Errors
 /// When the backend cannot be read.

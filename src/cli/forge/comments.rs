@@ -32,7 +32,7 @@ const MAX_RESPONSE_BYTES: usize = 32 << 20;
 /// Maximum number of attempts of a read; a write is attempted once.
 const MAX_ATTEMPTS: u32 = 4;
 
-/// Longest delay before a retry, whatever the response requests.
+/// Longest delay before a retry, even if the response requests a longer one.
 const MAX_RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// Account number of `github-actions[bot]` on github.com. A job's token writes as this account, but may not look it up.

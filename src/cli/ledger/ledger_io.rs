@@ -437,7 +437,7 @@ pub(in crate::cli) async fn while_kept<T>(
     }
 }
 
-/// Ends the work on an open ledger: writes the checkpoint and releases the lock, whatever the result.
+/// Ends the work on an open ledger: writes the checkpoint and releases the lock, also after an error.
 ///
 /// # Errors
 /// The error of the work, else that of closing.

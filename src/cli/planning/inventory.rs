@@ -27,7 +27,7 @@ use crate::report::text::escape;
 const KEY_PREFIX_ATTRIBUTE: &str = "key_prefix";
 
 /// Returns the API keys that may be the one in use, each with the reason, as a sentence, why it is not managed: an
-/// apply that changes this key could lock the program out. `opens` tells whether the key in use begins so.
+/// apply that changes this key could lock the program out. `opens` returns whether the key in use has this prefix.
 pub(in crate::cli) fn in_use(
     snapshot: &Snapshot,
     opens: impl Fn(&str) -> bool,

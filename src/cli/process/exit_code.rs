@@ -97,7 +97,8 @@ impl Exit {
         if error.use_stderr() { Self::Usage } else { Self::Done }
     }
 
-    /// Returns the exit code of a plan. A blocker takes precedence over changes; `exit_code` is the flag
+    /// Returns the exit code of a plan. A value that the service does not keep counts as a change. A blocker takes
+    /// precedence over changes; `exit_code` is the flag
     /// `--exit-code`.
     #[must_use]
     pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {

@@ -117,7 +117,7 @@ pub(in crate::cli) async fn pin_recipients(
     Ok(())
 }
 
-/// Checks that the user's settings allow all recipients: whoever can edit the stack could add one to read the
+/// Checks that the user's settings allow all recipients: a user who can edit the stack could add one to read the
 /// secrets.
 ///
 /// # Errors

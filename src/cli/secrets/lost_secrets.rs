@@ -14,7 +14,7 @@ use crate::ledger::state::kept_secrets::RotationStep;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 
-/// An object whose secret the service showed once and nobody stored.
+/// An object whose secret the service showed once, and of which no copy exists.
 pub(in crate::cli) struct LostSecret<'l> {
     pub(in crate::cli) address: &'l Address,
     entry: &'l Entry,

@@ -31,7 +31,7 @@ pub(in crate::cli) struct SecretSinks<'a> {
     pub(in crate::cli) project: &'a LoadedStack,
     /// Open ledger, which records the deliveries.
     pub(in crate::cli) journal: &'a CommandJournal,
-    /// Secrets whose sinks may be overwritten whatever they hold, by address.
+    /// Secrets whose sinks may be overwritten regardless of their content, by address.
     pub(in crate::cli) overwrite: &'a BTreeSet<Name>,
 }
 

@@ -1,4 +1,4 @@
-//! The command line, parsed.
+//! Tests of parsing the command line: defaults, conflicts, help and the table of properties.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Confined reads and writes.
+//! Tests of confined reads and writes.
 
 use super::*;
 use crate::cli::files::write_files::*;

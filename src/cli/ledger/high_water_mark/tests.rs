@@ -1,4 +1,4 @@
-//! High-water marks: older and forked ledgers, and the files.
+//! Tests of high-water marks: older and forked ledgers, and the files that hold the marks.
 
 use super::*;
 use crate::cli::args::GlobalArgs;
@@ -34,7 +34,7 @@ fn an_older_or_forked_ledger_is_a_detected_rollback() {
         (8, vec![(1, 10)], false),
         (9, vec![(1, 10)], false),
         (12, vec![(1, 10), (7, 25)], false),
-        // The run is too long ago to be remembered.
+        // The history no longer reaches back to the run.
         (900, vec![(8, 80), (9, 90)], true),
     ] {
         assert_eq!(
@@ -114,7 +114,7 @@ fn a_high_water_mark_is_keyed_by_location_stack_and_environment() {
     ] {
         assert_eq!(what(place, owner, Some(&other)), None, "{place}");
         assert_eq!(what(place, owner, None), None, "{place}");
-        // Moved by hand, it is known by its lineage.
+        // A ledger that was moved by hand is found by its lineage.
         assert!(what(place, owner, Some(&older)).is_some(), "{place}");
     }
 }
@@ -137,7 +137,7 @@ fn a_high_water_mark_changed_without_the_key_is_ignored() {
         write_files::write_private(&path, changed.as_bytes()).unwrap();
         assert!(found().unwrap_err().to_string().contains("its MAC does not match"));
     }
-    // Another place's mark is not one of this one's.
+    // The mark of another location is not used.
     write_files::write_private(&path, text.as_bytes()).unwrap();
     let elsewhere = marks(&one, "s3://b/q");
     write_mark(
@@ -191,7 +191,7 @@ fn a_fork_is_detected_by_its_digests() {
     assert_eq!(unsealed.detect_ledger_rollback(&fork, &trail), None, "as ever without MACs");
 }
 
-/// The trail of a ledger of more than nine records.
+/// Returns the digests of a ledger of more than nine records.
 fn trail_of(directory: &Path, key: &MacKey) -> HeadHistory {
     use crate::ledger::journal::record::Record;
     use crate::ledger::journal::store::Store;

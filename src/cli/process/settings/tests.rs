@@ -1,4 +1,4 @@
-//! The precedence of flags, variables and profiles, and invalid settings.
+//! Tests of the precedence of flags, variables and profiles, and invalid settings.
 
 use super::*;
 
