@@ -84,6 +84,7 @@ fn run() -> Exit {
         quiet: settings.quiet,
         verbose: settings.verbose,
         very_verbose: settings.very_verbose,
+        // Prompts are written to standard error, so that a redirected result has none.
         interactive: terminal.input && terminal.error && !settings.no_input,
         live: terminal.is_live(settings.ci),
         shows: terminal.output,

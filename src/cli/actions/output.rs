@@ -86,6 +86,7 @@ impl CompletedAction<'_> {
 
     /// Returns the response for display; secrets are redacted unless the user asked to show them.
     pub(in crate::cli) fn view(&self) -> ActionOutput {
+        // `-` as a destination counts as a request to show the secret.
         let reveal = self.scene.args.show || self.goes_to(STDOUT);
         let mut payload = self.payload();
         if !(reveal && self.is_secret()) {

@@ -46,6 +46,7 @@ pub(in crate::cli) async fn send_action(scene: &ActionInvocation<'_>) -> Result<
         return ledger_io::close_after(journal, done).await;
     }
     let acted =
+        // The object is in no ledger, so there is no lock that could be lost meanwhile.
         action_request::send_action(&scene.ground.client().changes(&|_| Ok(())), &scene.order.ask).await;
     action_answer(acted, scene.deed, scene.target)
 }
@@ -77,6 +78,7 @@ async fn under_lock(
         .entries
         .get(address)
         .and_then(|entry| entry.current.as_ref().map(|owned| owned.key(&entry.kind)));
+    // The target was resolved without the lock: another process may have replaced the object since.
     if key != scene.target.key {
         return Err(CliFailure::new(Exit::OutOfDate, format!("{address} owns another object by now"))
             .help("Nothing was sent. Check the object, and repeat the command."));

@@ -38,6 +38,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DoArgs) -> Resu
     let ground = ActionScope::open(session, needs_stack(&named, args)).await?;
     let target = ground.resolve_target(&named)?;
     let deed = choose_action(args, &target)?;
+    // Before the request: a secret that is shown once would be lost.
     output::reject_unsafe_output(session, deed, args)?;
     let order = request::build_action_request(session, &ground, deed, &target, args).await?;
     let scene = ActionInvocation { session, ground: &ground, deed, target: &target, args, order: &order };

@@ -121,6 +121,7 @@ async fn of_repository(
             ledger_settings::place_of(settings, (&header.name, header.backend_required), &found.directory)?;
         let mut environments: Vec<&Name> = header.environments.iter().collect();
         if environments.is_empty() {
+            // A stack without environments has one ledger, under its default name.
             environments.push(&header.default);
         }
         environments.retain(|name| settings.env.as_ref().is_none_or(|asked| asked == *name));
@@ -193,6 +194,7 @@ async fn adopt_units(
 /// Adds the origin to the ledger under its lock; refuses a ledger that is older than the last one seen.
 async fn record_origin(session: &CommandContext, unit: &OriginCandidate) -> Result<(), CliFailure> {
     let settings = &session.settings;
+    // Only for a missing ledger; this one exists, and keeps its own identity.
     let identity = LedgerIdentity::new_random(&unit.stack, &unit.environment, &SystemRandom);
     let terms =
         LedgerOpenOptions { identity: &identity, effect: TimingBounds::default().effect, force: None };

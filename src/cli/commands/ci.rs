@@ -218,6 +218,7 @@ async fn print_reviewed_fingerprint(
         )
         .help("stead ci comment writes it, with the token of the same account; --author ID names another account."));
     };
+    // The plan of an earlier commit was reviewed, but is not what was merged.
     if planned.is_none() || planned != request.head.as_deref() {
         return Err(CliFailure::new(
             Exit::Failed,

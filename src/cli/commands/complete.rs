@@ -133,6 +133,7 @@ fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSe
     let fits = kinds_with_action(place);
     let fits = |kind: &str| fits.as_ref().is_none_or(|kinds| kinds.contains(kind));
     let opened = LoadedStack::open(settings).or_else(|_| {
+        // A stack can have no default environment; every environment has most of the addresses.
         let env = settings.env.clone().or_else(|| environment_names(settings).first().map(Name::from));
         LoadedStack::open(&Settings { env, ..settings.clone() })
     });

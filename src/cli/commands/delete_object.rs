@@ -55,6 +55,7 @@ pub(super) async fn run(session: &CommandContext, args: &DoArgs) -> Result<Exit,
         CliFailure::new(Exit::Failed, format!("there is no {} {}", key.kind, key.id))
             .help("List the unmanaged objects: stead ls --unmanaged")
     })?;
+    // The API key in use must stay: without it, no further command could run.
     let mut alone = Snapshot::default();
     alone.objects.insert(key.clone(), object.clone());
     if let Some(why) = inventory::in_use(&alone, |start| client.cloud().opens_with(start)).remove(&key) {

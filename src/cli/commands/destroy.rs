@@ -52,6 +52,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) ->
         locked: false,
         replace: Vec::new(),
         delete_data: Vec::new(),
+        // All deletions are intended: the limit protects from accidental ones.
         allow_deletes: true,
     };
     let order = ApplyRequest {

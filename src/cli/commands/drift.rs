@@ -75,6 +75,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     let pinned = read_pinned_names(&connection.lock_file)?;
     let (plan, mut world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    // Without its ledger, every object of the stack would be reported as unmanaged.
     if let Some(block) = lost_ledger::lost_ledger_blocker(&ledger, &plan) {
         return Err(CliFailure::new(Exit::Blocked, block.text).help(block.help));
     }

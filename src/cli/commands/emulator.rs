@@ -86,6 +86,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -
     // Only a signal ends the server, and the first one is enough.
     let stop = Cell::new(true);
     let watched = signals::watch_stop_signals(std::future::pending::<()>(), &stop, || {}, || {}).await;
+    // The note first: once the server has stopped, another program can get its address.
     embedded_cloud::take_note(&folder, state);
     running.stop();
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())

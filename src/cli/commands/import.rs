@@ -318,6 +318,7 @@ impl ImportCommand<'_> {
             ui.write_message("Nothing was written.");
             return Ok(Exit::Done);
         }
+        // Before the prompt: a confirmed import must not fail because the file exists.
         let secrets = ImportedSecrets::from_args(args, &accepted.variables)?;
         if let Some(edits) = &edits {
             if !edits.confirm_and_write(&self.session.ui, &self.session.settings.dir, args.yes).await? {

@@ -54,6 +54,7 @@ pub(in crate::cli) async fn log_in(session: &CommandContext, args: &LoginArgs) -
         )
         .help("Nothing was stored."));
     }
+    // A mistyped key would otherwise fail only in a later command.
     connection::read_key_account(&session.settings, &url, &key)
         .await
         .map_err(|failure| failure.help("Nothing was stored."))?;

@@ -137,6 +137,7 @@ async fn under_both(
     let new = open_ledger_at(session, to, Some(&ledger), project).await?;
     let moved = async {
         copy_ledger(session, args, &new, &ledger, to).await?;
+        // A backend that loses a write must be noticed while the old ledger is still valid.
         let read = ledger_io::find_ledger(project, to).await?;
         if !read.is_some_and(|read| same_content(&read, &ledger)) {
             return Err(CliFailure::new(

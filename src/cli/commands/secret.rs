@@ -336,6 +336,7 @@ async fn write_secret(
     let row = SecretRow::new(&ledger, address);
     let print = secret.fingerprint(&ledger.identity.key);
     let is_it = |(known, given): (&Name, &Name)| is_same_fingerprint(known, given);
+    // A wrong value would be used by the next apply as if it were the one in use.
     if row.fingerprint.is_some() && !row.fingerprint.as_ref().zip(print.as_ref()).is_some_and(is_it) {
         return Err(CliFailure::new(
             Exit::Failed,

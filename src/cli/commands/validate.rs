@@ -187,6 +187,7 @@ fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
 /// decoded.
 async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<(), CliFailure> {
     let before = stack_files::read_stack(&session.settings.dir)?;
+    // A file that cannot be decoded cannot be edited; the check reports it.
     if !before.diagnostics.is_empty() {
         return Ok(());
     }

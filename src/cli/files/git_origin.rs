@@ -41,6 +41,7 @@ pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
         if !is_reference(name) {
             return None;
         }
+        // A reference of this worktree, else one that all worktrees share, else a packed one.
         found = read_git_file(&git.join(name))
             .or_else(|| read_git_file(&shared.join(name)))
             .or_else(|| packed_ref(&read_git_file(&shared.join("packed-refs"))?, name))?;

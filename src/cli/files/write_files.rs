@@ -45,6 +45,7 @@ pub(in crate::cli) fn write_private(path: &Path, bytes: &[u8]) -> anyhow::Result
 pub(in crate::cli) fn write_new_private(path: &Path, bytes: &[u8]) -> anyhow::Result<bool> {
     let attempt = || {
         let (folder, name) = parent_of(path)?;
+        // With `EXCL`, a file that another process creates meanwhile is not overwritten.
         let mut file = folder.open_file(&name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
         file.write_all(bytes)?;
         file.sync_all()?;

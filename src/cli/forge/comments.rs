@@ -106,6 +106,7 @@ impl CommentWriter {
             .expose()
             .and_then(|text| HeaderValue::from_str(&format!("{before}{text}")).ok())
             .ok_or_else(|| failure("the token holds a character that cannot be sent".to_owned()))?;
+        // Keeps the token out of debug output.
         token.set_sensitive(true);
         let mut headers = HeaderMap::new();
         headers.insert(name, token);
@@ -190,6 +191,7 @@ impl CommentWriter {
             let answer = answer.map_err(|trouble| self.to_failure(trouble))?;
             let (notes, rows) = api::read_notes(thread, &answer).map_err(|_| self.unreadable_answer())?;
             found.extend(notes.into_iter().filter(|note| first_line(&note.body) == marker && is_own(note)));
+            // Rows, not notes: a full page can contain rows that are no notes.
             if rows < PAGE {
                 break;
             }

@@ -269,6 +269,7 @@ pub(in crate::cli) async fn open_journal(
         force: None,
     };
     let journal = open_at(&project.settings, who, place, &terms).await?;
+    // Under the lock: before it, another process could still change the ledger.
     let checked = check_newest(&journal, &marks, expected);
     match checked {
         Ok(()) => Ok(journal),

@@ -61,6 +61,7 @@ impl RecoveryFile {
 
     fn append_records(&self, records: &[Record]) -> anyhow::Result<PathBuf> {
         let path = self.prepare_path("facts")?;
+        // The whole file is replaced, so that a crash leaves no partial line.
         let mut text = stack_files::read_optional(&path)?.unwrap_or_default();
         text.push_str(&serde_json::to_string(&RecoveryLine { records: records.to_vec() })?);
         text.push('\n');

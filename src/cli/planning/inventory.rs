@@ -87,6 +87,7 @@ pub(in crate::cli) async fn read_inventory(
     let below =
         RefreshRequest { parents, details: keys_without_details(&snapshot), ..RefreshRequest::default() };
     merge_snapshot(&mut snapshot, client.refresh(&below).await?);
+    // The children were listed only now, so their omitted attributes need another read.
     let below = RefreshRequest { details: keys_without_details(&snapshot), ..RefreshRequest::default() };
     if !below.details.is_empty() {
         merge_snapshot(&mut snapshot, client.refresh(&below).await?);

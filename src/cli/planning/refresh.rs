@@ -89,6 +89,7 @@ pub(in crate::cli) async fn with_inputs<T>(
 ) -> Result<(T, RefreshResult), CliFailure> {
     unknown_addresses::reject_unknown_scope(project, ledger, options)?;
     let options = &Box::pin(with_surroundings(connection, project, ledger, options)).await?;
+    // Early: otherwise a missing sink program would be noticed only after its secret is generated.
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
         deferred_secrets::check_sinks(project)?;
     }

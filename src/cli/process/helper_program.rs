@@ -104,6 +104,7 @@ impl HelperProgram {
         let (program, arguments) = self.words.split_first().ok_or("it names no program")?;
         let child = Command::new(program)
             .args(arguments)
+            // The API key and the other variables of stead are not for these programs.
             .env_clear()
             .envs(&self.environment)
             // Not the stack's directory: a relative path such as `./key` must not run a program of an untrusted stack.

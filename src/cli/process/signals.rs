@@ -32,6 +32,7 @@ pub(in crate::cli) async fn watch_stop_signals<T>(
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut ticks = interval(REDRAW_INTERVAL);
+    // After a pause of the process, one update is enough.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut work = std::pin::pin!(work);
     loop {

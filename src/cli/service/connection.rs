@@ -138,6 +138,7 @@ impl ServiceConnection {
         let client = build_client(&options, TimingBounds::default())?;
         share_limits(&client, settings, url, known.as_ref());
         if let Some(key) = known.as_ref().and_then(Secret::expose) {
+            // A response can repeat the key; output redacts it from now on.
             client.learn_secret(key);
         }
         // Damaged capabilities are reported by `stead doctor`; here they count as missing.

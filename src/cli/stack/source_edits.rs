@@ -119,6 +119,7 @@ impl<'a> SourceEdits<'a> {
             let path = directory.join(&old.path);
             let own = !self.shared.contains_key(&id) && stack_files::path_exists(&path);
             let path = if own { path } else { old.path.clone().into() };
+            // The user may have edited the file during the prompt.
             if stack_files::read_optional(&path)?.as_deref() != Some(&*old.text) {
                 return Err(CliFailure::new(
                     Exit::Failed,

@@ -55,6 +55,7 @@ impl InProcessTransport {
         planted.map_err(|why| {
             CliFailure::new(Exit::Failed, format!("the objects of given.world cannot be created: {why}"))
         })?;
+        // An imported world can be newer than the start time, and its times must not be in the future.
         time.not_before(world.latest_time());
         Ok(Self { world: Rc::new(RefCell::new(world)), time: time.clone() })
     }

@@ -192,6 +192,7 @@ impl TestFixture {
     async fn make_plan(&self, project: &LoadedStack) -> Result<TestPlan, CliFailure> {
         let ledger = self.journal.ledger().clone().for_plans();
         let options = PlanningOptions {
+            // A test states the deletions that it expects.
             allow_deletes: true,
             is_rehearsal: !self.guards_data,
             ..PlanningOptions::default()
