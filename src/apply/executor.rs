@@ -84,6 +84,8 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
             Poll::Ready(Some(ended)) => Poll::Ready(ExecutorEvent::StepEnded(ended)),
             Poll::Ready(None) => Poll::Ready(ExecutorEvent::Idle),
+            // Steps that wait for an object would poll until their timeouts, and nothing that they find could
+            // be recorded.
             Poll::Pending if parts.fence.is_over(parts.writer) => Poll::Ready(ExecutorEvent::Stopped),
             Poll::Pending if crowded && entering.get() < MAX_STARTING_STEPS => {
                 Poll::Ready(ExecutorEvent::SlotFree)
@@ -224,6 +226,7 @@ async fn run_step<C: Transport, K: Clock, R: Random, S: Store>(
     let begun = parts.clock().elapsed();
     let (address, doing) = (step.address.clone(), operation_gerund(&step.operation));
     parts.emit_event(ApplyEvent::Started { step: number, address, doing });
+    // From here on: the wait for another step of the address does not count.
     let until = begun + Duration::from_secs(step.timeout_seconds.into());
     let result = match describe_unresolved_intent(parts, &step.address) {
         Some(question) => Err(StepError::Ambiguous(question)),

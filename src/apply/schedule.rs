@@ -46,6 +46,7 @@ impl Schedule {
     pub fn new(steps: &[Step]) -> Self {
         let (first, followers) = index_followers(steps);
         let mut remaining: Vec<u64> = vec![0; steps.len()];
+        // From the last step back: dependents have higher numbers, so their chains are known.
         for (number, step) in steps.iter().enumerate().rev() {
             let behind = followers[first[number]..first[number + 1]].iter();
             let longest = behind.map(|&follower| remaining[follower]).max().unwrap_or(0);

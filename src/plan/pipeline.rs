@@ -85,6 +85,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
     name_conflicts::block_rule_violations(&survey, &verdicts, &mut blocks);
     catalog_rules::check(&survey, &verdicts, &mut blocks);
     let ordered = order_steps(&survey, &verdicts, &leftovers);
+    // Before the plan is assembled, which consumes the decisions.
     let rulings = policy::of_resources(&survey, &verdicts);
     let notes = collect_notes(&survey, &verdicts, &ordered, &mut blocks);
     if let Some(first) = ordered.cycle.first() {
@@ -209,6 +210,7 @@ fn assemble_plan(
             None => left_out += usize::from(subject.resource.is_some()),
         }
     }
+    // The sort is stable: changes of one rank stay in address order.
     changes.sort_by_key(danger_rank);
     Plan {
         base,

@@ -154,6 +154,8 @@ pub(in crate::apply) async fn run_under_lease<S: Store, T>(
     poll_fn(|context| {
         if !lost && let Poll::Ready(error) = keep.as_mut().poll(context) {
             lost = true;
+            // `work` is still polled: it must see the failure and end by itself, so that facts reach the
+            // recovery file.
             scribe.record_failure(&error);
         }
         work.as_mut().poll(context)

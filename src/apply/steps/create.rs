@@ -143,6 +143,7 @@ async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
     job: &StepContext<'_>,
     birth: &PreparedCreate,
 ) -> Result<CreateAttempt, StepError> {
+    // Before every attempt: an earlier request may have had its effect meanwhile.
     check_late_effects(parts, job).await?;
     let baseline = parts
         .preexisting
@@ -155,6 +156,7 @@ async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
         entry: Box::new(birth.entry.clone()),
         deposes: birth.deposes,
     };
+    // From here on a crash leaves the intent, by which the next run looks for the object.
     let armed = parts.record_intent(job, birth.scope.clone(), action).await?;
     let before = parts.clock().elapsed();
     let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
@@ -404,6 +406,7 @@ async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
     parts.emit_progress(job, format!("{error}; checking the outcome of the request"));
     parts.wait_until_visible(settled).await;
     let scope = MutationScope { parent: intent.parent.clone(), project: intent.project.clone() };
+    // The lost request, or another writer, may have created objects since the list was read.
     parts.preexisting.discard_list(job.kind, &scope).await;
     match find_created_object(parts, job.kind, intent).await? {
         IntentMatch::Bound(owned, object) => Ok(CreateAttempt::Bound(owned, object)),

@@ -76,6 +76,7 @@ async fn send_until_leaving<C: Transport, K: Clock, R: Random, S: Store>(
     let (mut refused, mut broken) = (None, None);
     for attempt in 0..MAX_DELETE_ATTEMPTS {
         if open.is_some() {
+            // One second, then four: the earlier request may still be in progress.
             parts.clock().sleep(POLL_INTERVAL * 4_u32.pow(attempt.saturating_sub(1))).await;
         }
         match parts.get(&target.key).await? {
@@ -117,6 +118,7 @@ async fn send_delete<C: Transport, K: Clock, R: Random, S: Store>(
         async |changes: MutationClient<'_, C, K, R>| changes.delete(job.kind, &target.key, project).await;
     match parts.send_mutation(job, &armed, request).await? {
         MutationOutcome::Done(..) => Ok(DeleteAttempt::Leaving(armed.intent)),
+        // A 404 may also mean a wrong project: the caller's wait proves that the object is gone.
         MutationOutcome::Refused(refusal) if refusal.status == 404 => {
             Ok(DeleteAttempt::Leaving(armed.intent))
         }

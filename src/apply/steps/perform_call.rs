@@ -111,6 +111,7 @@ async fn intend_move<C: Transport, K: Clock, R: Random, S: Store>(
         before: request_encoding::sealed_all(job.kind, &before, &parts.secret_key()),
         target: request_encoding::sealed_all(job.kind, &step.targets(), &parts.secret_key()),
     };
+    // Before the request: a dependent that is refused meanwhile must wait for this object again.
     parts.objects.mark_changing(job.address);
     parts.record_intent(job, MutationScope::from_target(target), action).await
 }

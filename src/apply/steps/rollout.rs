@@ -184,6 +184,8 @@ pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Sto
                 told = Some(record.status.clone());
             }
         }
+        // A quarter of the time so far: a long roll-out costs few requests, and its end is seen in
+        // proportion.
         parts
             .clock()
             .sleep((now.saturating_sub(begun) / 4).clamp(POLL_INTERVAL, ROLLOUT_POLL_INTERVAL))

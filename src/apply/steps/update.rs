@@ -48,6 +48,7 @@ pub(in crate::apply) async fn update_object<C: Transport, K: Clock, R: Random, S
     let owned = find_current_object(parts, job, change)?;
     let target = MutationTarget::from_owned(job.kind, &owned);
     let values = parts.evaluate_stored(job.address, change.desired).await?;
+    // Before the calls: their roll-out is recognized as one that did not exist before.
     let rollout = Box::pin(foresee_rollout(parts, job, &target, change.calls)).await?;
     let object = make_calls(parts, job, &target, change.calls, &values).await?;
     // The call that should bring the object back did not.

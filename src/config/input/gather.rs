@@ -122,6 +122,7 @@ fn read_module(loader: &mut SourceUnitLoader<'_>, place: &ConfigPath, span: Span
         }
     };
     names.retain(|name| is_stack_file(name));
+    // The order of a directory listing differs between machines.
     names.sort();
     if names.is_empty() {
         loader.problems.push(wrong(format!("`{shown}` has no stack file.")));

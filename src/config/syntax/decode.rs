@@ -46,6 +46,7 @@ pub fn decode_utf8(id: SourceId, bytes: Vec<u8>) -> Result<String, Box<DecodeErr
     if let Err(diagnostic) = check_size(id, bytes.len() as u64) {
         return Err(Box::new(DecodeError { shown: String::new(), diagnostic: *diagnostic }));
     }
+    // Named separately: as invalid UTF-8 it would be reported at byte 0xFF, which explains nothing.
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {
         return Err(utf16_problem(id));
     }

@@ -267,6 +267,8 @@ impl SavedPlan {
     /// `binding.expires`, not after it.
     pub fn check_time(&self, now: Timestamp, stead_version: &str) -> Result<(), StalePlan> {
         let (made_at, expires) = (self.plan.base.made_at, self.binding.expires);
+        // First: another version may compute other digests, which would be reported as a change of something
+        // else.
         if self.stead_version != stead_version {
             let (planned, found) = (self.stead_version.clone(), stead_version.to_owned());
             return Err(StalePlan::SteadVersion { planned, found });
@@ -285,6 +287,7 @@ impl SavedPlan {
     pub fn check_origin(&self, origin: &LocalCheckInputs<'_>) -> Result<(), StalePlan> {
         let base = &self.plan.base;
         let LocalCheckInputs { stack, environment, config, ledger, recipients } = *origin;
+        // First: an apply also changes the ledger's digest, and the user must learn the actual reason.
         if ledger.applied_plans.contains(&base.nonce) {
             return Err(StalePlan::AlreadyApplied);
         }
@@ -320,6 +323,7 @@ impl SavedPlan {
         if !base.reads.is_empty() && facts.reads != base.reads {
             return Err(StalePlan::ReadsChanged);
         }
+        // Before the images: another object of a resource would be reported as a changed attribute.
         self.check_bindings(facts)?;
         let key = self.binding.image_key(&facts.ledger.identity.key);
         base.objects.iter().try_for_each(|image| check_image(image, facts, &key))

@@ -138,6 +138,7 @@ impl SigningKey {
     pub fn sign(&self, text: &str) -> Result<String, serde_json::Error> {
         let value = STANDARD.encode(self.pair.sign(text.as_bytes()));
         let field = SignatureField { algorithm: SignatureAlgorithm::Ed25519, key: self.id.clone(), value };
+        // The field is inserted before the closing brace, so the signed file is still one JSON object.
         let open = text.strip_suffix(PLAN_SUFFIX).unwrap_or(text);
         Ok(format!("{open}{SIGNATURE_FIELD_PREFIX}{}{PLAN_SUFFIX}", serde_json::to_string(&field)?))
     }

@@ -50,6 +50,7 @@ fn find_byproducts<'a>(
     }
     let mut sources: HashMap<(&str, &str), Option<&Address>> =
         ledger.tombstones.iter().map(|(id, stone)| ((stone.kind.as_str(), id.as_str()), None)).collect();
+    // Objects of other ledgers, and objects that this stack forgot, stay on purpose.
     let mut taken: BTreeSet<ObjectKey> = inputs.options.foreign.keys().cloned().collect();
     taken.extend(ledger.kept.values().map(|kept| ObjectKey {
         kind: kept.kind.clone(),

@@ -103,6 +103,7 @@ impl<'a> Classifier<'_, 'a> {
                 self.verdicts[n] = Some(self.decide_undeclared(n, subject, blocks));
             }
         }
+        // The members of a dependency cycle have no decision.
         let left_out = || Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         let verdicts = self.verdicts.drain(..);
         let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();

@@ -315,6 +315,7 @@ impl YamlParser<'_> {
         if self.open.len() + height > MAX_DEPTH {
             return Err(Box::new(too_deep(at)));
         }
+        // Before the copy: a few nested aliases can mean millions of values.
         if !self.values.try_spend(size) {
             return Err(Box::new(messages::excessive_expansion(at)));
         }
@@ -335,6 +336,7 @@ impl YamlParser<'_> {
             return Err(Box::new(too_many_values(node.span)));
         }
         if anchor > 0 {
+            // The stored copy takes memory, too, even if no alias uses it.
             if !self.values.try_spend(size) {
                 return Err(Box::new(messages::excessive_expansion(node.span)));
             }

@@ -32,6 +32,7 @@ pub(in crate::plan) fn check<'a>(
     blocks: &mut Blockers<'_, 'a>,
 ) {
     for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        // An object that the service is deleting already cannot be protected any more.
         if verdict.removes() && !matches!(subject.live, LiveState::Deleting(_)) {
             block_protected(survey, subject, verdict, blocks);
             block_unconfirmed(survey, subject, blocks);
