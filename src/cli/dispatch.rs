@@ -5,13 +5,12 @@
 pub mod command_line;
 
 use std::io::Write;
-use std::pin::Pin;
 use std::process::ExitCode;
 
+use clap::Parser;
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser};
 
-use self::command_line::{Cli, Command, OutputSupport, command_overview};
+use self::command_line::{Cli, Command, Execution, OutputSupport, command_overview};
 use super::args::{GlobalArgs, OutputFormat};
 use super::command_context::CommandContext;
 use super::commands;
@@ -151,68 +150,10 @@ fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Setting
     }
 }
 
-/// A command that was started: its result, or the future that computes it.
-enum Execution<'a> {
-    /// The command needed no runtime, and has ended.
-    Ended(Result<Exit, CliFailure>),
-    /// The command waits for requests, child processes or prompts, and runs on the runtime.
-    Async(Pin<Box<dyn Future<Output = Result<Exit, CliFailure>> + 'a>>),
-}
-
-/// Calls the function of the command; the table has one row for each command.
-fn start_command<'a>(session: &'a CommandContext, command: &'a Command) -> Execution<'a> {
-    use Execution::{Async, Ended};
-
-    match command {
-        Command::Init(args) => Ended(commands::init::run(session, args)),
-        Command::Validate(args) => Async(Box::pin(commands::validate::run(session, args))),
-        Command::Fmt(args) => Async(Box::pin(commands::fmt::run(session, args))),
-        Command::Convert(args) => Ended(commands::convert::run(session, args)),
-        Command::Render(args) => Ended(commands::render::run(session, args)),
-        Command::Eval(args) => Ended(commands::eval::run(session, args)),
-        Command::Explain(args) => Ended(commands::explain::run(session, args)),
-        Command::Graph(args) => Ended(commands::graph::run(session, args)),
-        Command::Why(args) => Ended(commands::why::run(session, args)),
-        Command::Test(args) if args.watch => Async(Box::pin(commands::test::watch_tests(session, args))),
-        Command::Test(args) => Ended(commands::test::run(session, args)),
-        Command::Plan(args) => Async(Box::pin(commands::plan::run(session, args))),
-        Command::Show(args) => Ended(commands::show::run(session, args)),
-        Command::Apply(args) => Async(Box::pin(commands::apply::run(session, args))),
-        Command::Destroy(args) => Async(Box::pin(commands::destroy::run(session, args))),
-        Command::Drift(args) => Async(Box::pin(commands::drift::run(session, args))),
-        Command::Import(args) => Async(Box::pin(commands::import::run(session, args))),
-        Command::Mv(args) => Async(Box::pin(commands::mv::run(session, args))),
-        Command::Rm(args) => Async(Box::pin(commands::rm::run(session, args))),
-        Command::Ls(args) => Async(Box::pin(commands::ls::run(session, args))),
-        Command::Get(args) => Async(Box::pin(commands::get::run(session, args))),
-        Command::Resolve(args) => Async(Box::pin(commands::resolve::run(session, args))),
-        Command::Login(args) => Async(Box::pin(commands::login::log_in(session, args))),
-        Command::Logout => Ended(commands::login::log_out(session)),
-        Command::Whoami => Async(Box::pin(commands::login::show_account(session))),
-        Command::Doctor(args) => Async(Box::pin(commands::doctor::run(session, args))),
-        Command::Catalog(args) => Async(Box::pin(commands::catalog::run(session, args))),
-        Command::Cost(args) => Async(Box::pin(commands::cost::run(session, args))),
-        Command::Do(args) => Async(Box::pin(commands::act::run(session, args))),
-        Command::Recover(args) => Async(Box::pin(commands::recover::run(session, args))),
-        Command::History(args) => Async(Box::pin(commands::history::run(session, args))),
-        Command::Lock(args) => Async(Box::pin(commands::lock::run(session, args))),
-        Command::State(args) => Async(Box::pin(commands::state::run(session, args))),
-        Command::Secret(args) => Async(Box::pin(commands::secret::run(session, args))),
-        Command::Ci(args) => Async(Box::pin(commands::ci::run(session, args))),
-        Command::Emulator(args) => Async(Box::pin(commands::emulator::run(session, args))),
-        Command::Schema(args) => Ended(Ok(commands::schema::run(session, args))),
-        Command::Lsp => Ended(commands::lsp::run(session)),
-        Command::Completions(args) => Ended(Ok(commands::completions::run(session, args, Cli::command()))),
-        Command::Man(args) => Ended(commands::man::run(session, args, Cli::command())),
-        Command::Complete(args) => Ended(Ok(commands::complete::run(session, args, Cli::command()))),
-        Command::Version => Ended(Ok(commands::version::run(session))),
-    }
-}
-
 /// Runs a command, on a runtime of one thread if it needs one: the program waits for the service, and computes
 /// little.
 fn run_command(session: &CommandContext, command: &Command) -> Result<Exit, CliFailure> {
-    let pending = match start_command(session, command) {
+    let pending = match (command.row().start)(session) {
         Execution::Ended(ended) => return ended,
         Execution::Async(pending) => pending,
     };

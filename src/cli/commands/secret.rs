@@ -50,6 +50,14 @@ pub struct SecretArgs {
     pub action: SecretAction,
 }
 
+impl SecretArgs {
+    /// Returns whether the subcommand rotates secrets: only this one needs their values.
+    #[must_use]
+    pub const fn is_rotation(&self) -> bool {
+        matches!(self.action, SecretAction::Rotate(_))
+    }
+}
+
 /// Subcommands of `stead secret`.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum SecretAction {

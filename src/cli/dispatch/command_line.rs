@@ -1,15 +1,20 @@
 //! The command line: the program, its commands, and the properties of each command. Help, completions, manual pages
 //! and their tests derive from it.
 
-use clap::{Parser, Subcommand};
+use std::pin::Pin;
+
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::cli::actions::command_line::DoArgs;
 use crate::cli::args::GlobalArgs;
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::{
-    apply, catalog, ci, complete, completions, convert, cost, destroy, doctor, drift, emulator, eval,
-    explain, fmt, get, graph, history, import, init, lock, login, ls, man, mv, plan, recover, render,
-    resolve, rm, schema, secret, show, state, test, validate, why,
+    act, apply, catalog, ci, complete, completions, convert, cost, destroy, doctor, drift, emulator, eval,
+    explain, fmt, get, graph, history, import, init, lock, login, ls, lsp, man, mv, plan, recover, render,
+    resolve, rm, schema, secret, show, state, test, validate, version, why,
 };
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
 
 /// Overview that `stead` prints without a command.
 const OVERVIEW: &str = "\
@@ -175,57 +180,110 @@ pub struct CommandProperties {
     pub needs_secrets: bool,
 }
 
+/// A started command.
+pub(super) enum Execution<'a> {
+    /// The command needed no runtime, and has ended.
+    Ended(CommandResult),
+    /// The command waits for requests, child processes or prompts, and runs on the runtime.
+    Async(Pin<Box<dyn Future<Output = CommandResult> + 'a>>),
+}
+
+/// The exit code of a command that ran, or the reason why it did not.
+pub(super) type CommandResult = Result<Exit, CliFailure>;
+
+/// One row of the table of commands: what holds of the command, and how to start it.
+pub(super) struct CommandRow<'a> {
+    /// What holds of the command as a whole.
+    pub(super) properties: CommandProperties,
+    /// Starts the command.
+    pub(super) start: StartCommand<'a>,
+}
+
+/// The function that starts a command with its arguments.
+type StartCommand<'a> = Box<dyn FnOnce(&'a CommandContext) -> Execution<'a> + 'a>;
+
+/// Returns the row of a command that needs no runtime: it sends no request, starts no child process and does not wait for
+/// a prompt.
+fn ended<'a>(
+    output: OutputSupport,
+    needs_secrets: bool,
+    run: impl FnOnce(&'a CommandContext) -> CommandResult + 'a,
+) -> CommandRow<'a> {
+    let start = Box::new(move |session| Execution::Ended(run(session)));
+    CommandRow { properties: CommandProperties { output, needs_secrets }, start }
+}
+
+/// Returns the row of a command that runs on the runtime.
+fn pending<'a, F: Future<Output = CommandResult> + 'a>(
+    output: OutputSupport,
+    needs_secrets: bool,
+    run: impl FnOnce(&'a CommandContext) -> F + 'a,
+) -> CommandRow<'a> {
+    let start = Box::new(move |session| Execution::Async(Box::pin(run(session))));
+    CommandRow { properties: CommandProperties { output, needs_secrets }, start }
+}
+
 impl Command {
-    /// Returns the properties of the command with these arguments; the table has one row for each command.
+    /// Returns the properties of the command with these arguments.
     #[must_use]
-    #[expect(clippy::match_same_arms, reason = "a table with one row for each command")]
-    pub const fn properties(&self) -> CommandProperties {
+    pub fn properties(&self) -> CommandProperties {
+        self.row().properties
+    }
+
+    /// Returns the row of the command in the table of commands.
+    pub(super) fn row(&self) -> CommandRow<'_> {
         use OutputSupport::{Document, Events, Text};
 
-        let (output, needs_secrets) = match self {
-            Self::Init(_) => (Document, false),
-            Self::Validate(_) => (Document, true),
-            Self::Fmt(_) => (Document, false),
-            Self::Convert(_) => (Document, false),
-            Self::Render(_) => (Document, false),
-            Self::Eval(_) => (Document, true),
-            Self::Explain(_) => (Document, false),
-            Self::Graph(_) => (Document, false),
-            Self::Why(_) => (Document, false),
-            Self::Test(_) => (Document, true),
-            Self::Plan(args) => (Events, !args.destroy),
-            Self::Show(_) => (Events, false),
-            Self::Apply(_) => (Events, true),
-            Self::Destroy(_) => (Events, false),
-            Self::Drift(_) => (Document, false),
-            Self::Import(_) => (Document, true),
-            Self::Mv(_) => (Document, false),
-            Self::Rm(_) => (Document, false),
-            Self::Ls(_) => (Document, false),
-            Self::Get(_) => (Document, false),
-            Self::Resolve(_) => (Document, false),
-            Self::Login(_) => (Document, false),
-            Self::Logout => (Document, false),
-            Self::Whoami => (Document, false),
-            Self::Doctor(_) => (Document, true),
-            Self::Catalog(_) => (Document, false),
-            Self::Cost(_) => (Document, false),
-            Self::Do(_) => (Events, false),
-            Self::Recover(_) => (Document, true),
-            Self::History(_) => (Document, false),
-            Self::Lock(_) => (Document, false),
-            Self::State(_) => (Document, false),
-            Self::Secret(args) => (Document, matches!(args.action, secret::SecretAction::Rotate(_))),
-            Self::Ci(_) => (Document, false),
-            Self::Emulator(_) => (Document, false),
-            Self::Schema(_) => (Text, false),
-            Self::Lsp => (Text, true),
-            Self::Completions(_) => (Text, false),
-            Self::Man(_) => (Text, false),
-            Self::Complete(_) => (Text, false),
-            Self::Version => (Document, false),
-        };
-        CommandProperties { output, needs_secrets }
+        match self {
+            Self::Init(args) => ended(Document, false, move |cx| init::run(cx, args)),
+            Self::Validate(args) => pending(Document, true, move |cx| validate::run(cx, args)),
+            Self::Fmt(args) => pending(Document, false, move |cx| fmt::run(cx, args)),
+            Self::Convert(args) => ended(Document, false, move |cx| convert::run(cx, args)),
+            Self::Render(args) => ended(Document, false, move |cx| render::run(cx, args)),
+            Self::Eval(args) => ended(Document, true, move |cx| eval::run(cx, args)),
+            Self::Explain(args) => ended(Document, false, move |cx| explain::run(cx, args)),
+            Self::Graph(args) => ended(Document, false, move |cx| graph::run(cx, args)),
+            Self::Why(args) => ended(Document, false, move |cx| why::run(cx, args)),
+            Self::Test(args) if args.watch => {
+                pending(Document, true, move |cx| test::watch_tests(cx, args))
+            }
+            Self::Test(args) => ended(Document, true, move |cx| test::run(cx, args)),
+            Self::Plan(args) => pending(Events, !args.destroy, move |cx| plan::run(cx, args)),
+            Self::Show(args) => ended(Events, false, move |cx| show::run(cx, args)),
+            Self::Apply(args) => pending(Events, true, move |cx| apply::run(cx, args)),
+            Self::Destroy(args) => pending(Events, false, move |cx| destroy::run(cx, args)),
+            Self::Drift(args) => pending(Document, false, move |cx| drift::run(cx, args)),
+            Self::Import(args) => pending(Document, true, move |cx| import::run(cx, args)),
+            Self::Mv(args) => pending(Document, false, move |cx| mv::run(cx, args)),
+            Self::Rm(args) => pending(Document, false, move |cx| rm::run(cx, args)),
+            Self::Ls(args) => pending(Document, false, move |cx| ls::run(cx, args)),
+            Self::Get(args) => pending(Document, false, move |cx| get::run(cx, args)),
+            Self::Resolve(args) => pending(Document, false, move |cx| resolve::run(cx, args)),
+            Self::Login(args) => pending(Document, false, move |cx| login::log_in(cx, args)),
+            Self::Logout => ended(Document, false, move |cx| login::log_out(cx)),
+            Self::Whoami => pending(Document, false, move |cx| login::show_account(cx)),
+            Self::Doctor(args) => pending(Document, true, move |cx| doctor::run(cx, args)),
+            Self::Catalog(args) => pending(Document, false, move |cx| catalog::run(cx, args)),
+            Self::Cost(args) => pending(Document, false, move |cx| cost::run(cx, args)),
+            Self::Do(args) => pending(Events, false, move |cx| act::run(cx, args)),
+            Self::Recover(args) => pending(Document, true, move |cx| recover::run(cx, args)),
+            Self::History(args) => pending(Document, false, move |cx| history::run(cx, args)),
+            Self::Lock(args) => pending(Document, false, move |cx| lock::run(cx, args)),
+            Self::State(args) => pending(Document, false, move |cx| state::run(cx, args)),
+            Self::Secret(args) => pending(Document, args.is_rotation(), move |cx| secret::run(cx, args)),
+            Self::Ci(args) => pending(Document, false, move |cx| ci::run(cx, args)),
+            Self::Emulator(args) => pending(Document, false, move |cx| emulator::run(cx, args)),
+            Self::Schema(args) => ended(Text, false, move |cx| Ok(schema::run(cx, args))),
+            Self::Lsp => ended(Text, true, move |cx| lsp::run(cx)),
+            Self::Completions(args) => {
+                ended(Text, false, move |cx| Ok(completions::run(cx, args, Cli::command())))
+            }
+            Self::Man(args) => ended(Text, false, move |cx| man::run(cx, args, Cli::command())),
+            Self::Complete(args) => {
+                ended(Text, false, move |cx| Ok(complete::run(cx, args, Cli::command())))
+            }
+            Self::Version => ended(Document, false, move |cx| Ok(version::run(cx))),
+        }
     }
 }
 
