@@ -4,16 +4,18 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use stead::report::review::ReviewFormat;
 
 use crate::browser::Browser;
 use crate::case::Case;
 
 /// Every format of a plan's report.
-const FORMS: &[&str] =
-    &["md", "html", "json", "tfjson", "sarif", "junit", "gitlab", "codequality", "prom", "mermaid"];
+fn report_forms() -> impl Iterator<Item = &'static str> {
+    ReviewFormat::ALL.iter().map(|format| format.name())
+}
 
 fn all() -> String {
-    FORMS.iter().fold(String::new(), |flags, form| flags + &format!(" --report {form}=out/report.{form}"))
+    report_forms().fold(String::new(), |flags, form| flags + &format!(" --report {form}=out/report.{form}"))
 }
 
 /// Returns the example, changed after its apply: one VM is replaced and a volume grows.
@@ -168,7 +170,7 @@ fn secrets_are_in_no_report() {
     let case = changed();
     case.write("payment-key.example", "canary-in-the-mine");
     case.ok(&format!("plan{}", all()));
-    for form in FORMS {
+    for form in report_forms() {
         let text = fs::read_to_string(case.path(&format!("out/report.{form}"))).unwrap();
         assert!(!text.contains("canary"), "{form}");
     }

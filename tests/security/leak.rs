@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use regex::bytes::Regex;
+use stead::report::review::ReviewFormat;
 
 use crate::case::{Case, Run};
 use crate::forms::forms;
@@ -21,10 +22,6 @@ use echo::{Echo, Mode};
 
 /// All forms of results.
 const OUTPUTS: &[&str] = &["text", "json", "ndjson"];
-
-/// All reports of a plan or an apply.
-const REPORTS: &[&str] =
-    &["md", "html", "json", "tfjson", "sarif", "junit", "gitlab", "codequality", "prom", "mermaid"];
 
 const STACK: &str = r##"stead: 1
 stack: leak
@@ -263,7 +260,8 @@ fn private(path: &Path) {
 }
 
 fn reports() -> String {
-    REPORTS.iter().fold(String::new(), |flags, name| format!("{flags} --report {name}=out/report.{name}"))
+    let names = ReviewFormat::ALL.iter().map(|format| format.name());
+    names.fold(String::new(), |flags, name| format!("{flags} --report {name}=out/report.{name}"))
 }
 
 fn all() -> bool {

@@ -79,7 +79,7 @@ fn shown(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     let mut all =
         diagnostics_page(diagnostics, sources, style) + &diagnostic_lines(diagnostics, sources, style);
     let root = RepositoryRoot::default();
-    for format in ReviewFormat::FOR_DIAGNOSTICS {
+    for format in ReviewFormat::for_diagnostics() {
         all.push_str(
             &format.render_problems(&ReviewDiagnostics { diagnostics, sources, root: &root }).unwrap(),
         );

@@ -14,42 +14,68 @@ pub type ReportTarget = (ReviewFormat, PathBuf);
 /// Flag for reports of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct PlanReportArgs {
-    /// Write a report, too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality, prom or
-    /// mermaid; repeatable. After an apply they contain its outcome, except tfjson, gitlab and mermaid, which describe
-    /// only a plan
-    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_plan)]
+    /// Reports to write in addition to the output; the help lists the formats.
+    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_plan, help = plan_help())]
     pub wanted: Vec<ReportTarget>,
 }
 
 /// Flag for reports of a configuration's diagnostics.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 pub struct ProblemReportArgs {
-    /// Write a report, too: sarif, junit, codequality or json; repeatable
-    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_problems)]
+    /// Reports to write in addition to the output; the help lists the formats.
+    #[arg(long = "report", value_name = "FORMAT=PATH", value_parser = of_problems, help = problem_help())]
     pub wanted: Vec<ReportTarget>,
 }
 
+fn plan_help() -> String {
+    let name = |format: &ReviewFormat| match format.purpose() {
+        Some(purpose) => format!("{} ({purpose})", format.name()),
+        None => format.name().to_owned(),
+    };
+    let only_plan = ReviewFormat::ALL.iter().filter(|format| !format.has_outcome());
+    format!(
+        "Write a report, too: {}; repeatable. After an apply they contain its outcome, except {}, which describe only \
+         a plan",
+        join_list(ReviewFormat::ALL.iter().map(name), "or"),
+        join_list(only_plan.map(name), "and")
+    )
+}
+
+fn problem_help() -> String {
+    let names = ReviewFormat::for_diagnostics().map(|format| format.name().to_owned());
+    format!("Write a report, too: {}; repeatable", join_list(names, "or"))
+}
+
+fn join_list(items: impl Iterator<Item = String>, last: &str) -> String {
+    let mut items: Vec<_> = items.collect();
+    let end = items.pop().unwrap_or_default();
+    if items.is_empty() { end } else { format!("{} {last} {end}", items.join(", ")) }
+}
+
 fn of_plan(text: &str) -> Result<ReportTarget, String> {
-    parse_report_target(text, ReviewFormat::ALL)
+    parse_report_target(text, ReviewFormat::ALL.iter().copied())
 }
 
 fn of_problems(text: &str) -> Result<ReportTarget, String> {
-    parse_report_target(text, ReviewFormat::FOR_DIAGNOSTICS)
+    parse_report_target(text, ReviewFormat::for_diagnostics())
 }
 
 /// Parses `FORMAT=PATH`; the path can contain `=`. Standard output (`-`) is refused, since it has the result.
-fn parse_report_target(text: &str, legal: &[ReviewFormat]) -> Result<ReportTarget, String> {
-    let names = || legal.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
+fn parse_report_target(
+    text: &str,
+    legal: impl Iterator<Item = ReviewFormat> + Clone,
+) -> Result<ReportTarget, String> {
+    let mut names = legal.clone().map(ReviewFormat::name);
     let Some((name, path)) = text.split_once('=') else {
-        return Err(format!(
-            "write FORMAT=PATH, such as {}=report.{0}",
-            legal.first().map_or("md", |f| f.name())
-        ));
+        return Err(format!("write FORMAT=PATH, such as {}=report.{0}", names.next().unwrap_or("md")));
     };
-    let Some(format) = legal.iter().copied().find(|format| format.name() == name) else {
-        return Err(match nearest_name(name, legal.iter().map(|format| format.name())) {
+    let Some(format) = legal.clone().find(|format| format.name() == name) else {
+        return Err(match nearest_name(name, names.clone()) {
             Some(near) => format!("there is no report format {name} here; did you mean {near}?"),
-            None => format!("there is no report format {name} here; there are {}", names()),
+            None => {
+                let names = names.collect::<Vec<_>>().join(", ");
+                format!("there is no report format {name} here; there are {names}")
+            }
         });
     };
     match path {
@@ -65,8 +91,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_help_lists_every_format() {
+        assert_eq!(
+            plan_help(),
+            "Write a report, too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality, \
+             prom or mermaid; repeatable. After an apply they contain its outcome, except tfjson, gitlab and mermaid, \
+             which describe only a plan"
+        );
+        assert_eq!(problem_help(), "Write a report, too: json, sarif, junit or codequality; repeatable");
+    }
+
+    /// The table of the README is written by hand, because it says more about each format than a name.
+    #[test]
+    fn the_readme_lists_every_format() {
+        let readme = include_str!("../../../README.md");
+        for format in ReviewFormat::ALL {
+            let cell = format!("`{format}`");
+            let is_listed = |line: &str| line.split('|').nth(1).is_some_and(|names| names.contains(&cell));
+            assert!(readme.lines().any(is_listed), "README.md: no row for the report format {format}");
+        }
+    }
+
+    #[test]
     fn a_report_argument_is_a_format_and_a_path() {
-        assert_eq!(of_plan("md=a=b.md"), Ok((ReviewFormat::Markdown, "a=b.md".into())));
+        assert_eq!(of_plan("md=a=b.md"), Ok((ReviewFormat::MARKDOWN, "a=b.md".into())));
         for (text, says) in [
             ("md", "FORMAT=PATH"),
             ("md=", "needs a path"),

@@ -117,7 +117,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
     diary.write(&session.ui, &sightings);
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
-        let report = session.report_files(&[]).plan_text(ReviewFormat::Markdown, &looked_at, about);
+        let report = session.report_files(&[]).plan_text(ReviewFormat::MARKDOWN, &looked_at, about);
         let written = ci::write_issue(&title, &report, found.to_decide() > 0).await?;
         let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
         let outcome = written.how.outcome_keyword();

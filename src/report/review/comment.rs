@@ -1,7 +1,7 @@
 //! The text around the report in a comment on a pull or merge request: the planned commit, or that planning failed.
 //! Hidden marker lines, which programs read, precede everything that a stack controls, so no stack can forge them.
 
-use super::markdown::{comment_marker, marker_of};
+use super::formats::{comment_marker, marker_of};
 
 /// Beginning of the marker line with the planned commit.
 const HEAD_COMMIT_PREFIX: &str = "<!-- stead-head:";

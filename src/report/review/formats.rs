@@ -1,117 +1,173 @@
-//! Report formats: their names, their subjects, and the function that writes each of them. A new format is a file and
-//! a variant here; the command line and its help list `ReviewFormat::ALL`.
+//! Report formats: one table of their names, their subjects, and the functions that write them. The flag `--report`,
+//! its help and its messages derive from it. Each format is one file below this one.
+
+mod codequality;
+mod gitlab;
+mod html;
+mod junit;
+mod markdown;
+mod mermaid;
+mod prometheus;
+mod sarif;
+mod tfjson;
 
 use std::fmt;
 
+pub use self::markdown::{comment_marker, fingerprint_of, marker_of};
 use super::finding::{ReviewDiagnostics, plan_findings};
 use super::view::PlanReview;
-use super::{codequality, gitlab, html, junit, markdown, mermaid, prometheus, sarif, tfjson};
 use crate::report::json::{self, PlanDocumentOptions};
 
-/// A format of a review report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ReviewFormat {
-    /// Markdown for a comment on a pull request, within GitHub's size limit of 65,536 characters.
-    Markdown,
-    /// A single HTML page that needs no network.
-    Html,
-    /// The plan's JSON document, `schemas/plan.schema.json`, with source locations.
-    Json,
-    /// The plan in the shape of Terraform's JSON, for tools that read it.
-    Tfjson,
-    /// SARIF findings for code scanning.
-    Sarif,
-    /// JUnit XML with findings as failed tests.
-    Junit,
-    /// Counts of changes, as GitLab shows them on a merge request.
-    Gitlab,
-    /// Findings as a GitLab code quality report.
-    CodeQuality,
-    /// Prometheus metrics for a text-file collector.
-    Prometheus,
-    /// A Mermaid flow chart of the order of the steps.
-    Mermaid,
+/// A format of a review report: one row of `ReviewFormat::ALL`.
+#[derive(Debug, Clone, Copy)]
+pub struct ReviewFormat {
+    /// Name on the command line.
+    name: &'static str,
+    /// What the format is meant for, as `--help` says it, if the name does not.
+    purpose: Option<&'static str>,
+    /// Whether a report of an apply contains its outcome; otherwise it describes only the plan.
+    has_outcome: bool,
+    plan: fn(&PlanReview<'_>) -> String,
+    /// `None` if the format does not support the problems of a configuration.
+    problems: Option<fn(&ReviewDiagnostics<'_>) -> String>,
 }
 
 impl ReviewFormat {
+    /// The format of comments on pull requests and of issues: Markdown, within GitHub's size limit.
+    pub const MARKDOWN: Self = Self {
+        name: "md",
+        purpose: Some("for a pull request"),
+        has_outcome: true,
+        plan: markdown::markdown_report,
+        problems: None,
+    };
+
     /// All formats, in the order in which messages list them.
     pub const ALL: &'static [Self] = &[
-        Self::Markdown,
-        Self::Html,
-        Self::Json,
-        Self::Tfjson,
-        Self::Sarif,
-        Self::Junit,
-        Self::Gitlab,
-        Self::CodeQuality,
-        Self::Prometheus,
-        Self::Mermaid,
+        Self::MARKDOWN,
+        // A single HTML page that needs no network.
+        Self { name: "html", purpose: None, has_outcome: true, plan: html::html_report, problems: None },
+        // The plan's JSON document, `schemas/plan.schema.json`, with source locations.
+        Self {
+            name: "json",
+            purpose: None,
+            has_outcome: true,
+            plan: plan_json,
+            problems: Some(|of| json::diagnostics_document(of.diagnostics, of.sources)),
+        },
+        // The plan in the shape of Terraform's JSON, for tools that read it.
+        Self {
+            name: "tfjson",
+            purpose: None,
+            has_outcome: false,
+            plan: tfjson::tfjson_plan,
+            problems: None,
+        },
+        // SARIF findings for code scanning.
+        Self {
+            name: "sarif",
+            purpose: None,
+            has_outcome: true,
+            plan: plan_sarif,
+            problems: Some(|of| sarif::sarif_log(&of.findings(), &[])),
+        },
+        // JUnit XML with findings as failed tests.
+        Self {
+            name: "junit",
+            purpose: None,
+            has_outcome: true,
+            plan: junit::plan_junit,
+            problems: Some(junit::problems_junit),
+        },
+        // Counts of changes, as GitLab shows them on a merge request.
+        Self {
+            name: "gitlab",
+            purpose: None,
+            has_outcome: false,
+            plan: |of| gitlab::gitlab_report(of.plan),
+            problems: None,
+        },
+        // Findings as a GitLab code quality report.
+        Self {
+            name: "codequality",
+            purpose: None,
+            has_outcome: true,
+            plan: |of| codequality::code_quality_json(&plan_findings(of)),
+            problems: Some(|of| codequality::code_quality_json(&of.findings())),
+        },
+        // Prometheus metrics for a text-file collector.
+        Self {
+            name: "prom",
+            purpose: None,
+            has_outcome: true,
+            plan: prometheus::plan_metrics,
+            problems: None,
+        },
+        // A Mermaid flow chart of the order of the steps.
+        Self {
+            name: "mermaid",
+            purpose: None,
+            has_outcome: false,
+            plan: |of| mermaid::plan_flowchart(of.plan),
+            problems: None,
+        },
     ];
 
-    /// The formats that support the problems of a configuration.
-    pub const FOR_DIAGNOSTICS: &'static [Self] = &[Self::Json, Self::Sarif, Self::Junit, Self::CodeQuality];
+    /// Returns the formats that support the problems of a configuration.
+    pub fn for_diagnostics() -> impl Iterator<Item = Self> + Clone {
+        Self::ALL.iter().copied().filter(|format| format.problems.is_some())
+    }
 
     /// Returns the format's name on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Markdown => "md",
-            Self::Html => "html",
-            Self::Json => "json",
-            Self::Tfjson => "tfjson",
-            Self::Sarif => "sarif",
-            Self::Junit => "junit",
-            Self::Gitlab => "gitlab",
-            Self::CodeQuality => "codequality",
-            Self::Prometheus => "prom",
-            Self::Mermaid => "mermaid",
-        }
+        self.name
+    }
+
+    /// Returns what the format is meant for, if the name does not say it.
+    #[must_use]
+    pub const fn purpose(self) -> Option<&'static str> {
+        self.purpose
+    }
+
+    /// Returns whether a report of an apply contains its outcome; otherwise it describes only the plan.
+    #[must_use]
+    pub const fn has_outcome(self) -> bool {
+        self.has_outcome
     }
 
     /// Returns the report of a plan in this format. Untrusted text in it is escaped for the format.
     #[must_use]
     pub fn render_plan(self, of: &PlanReview<'_>) -> String {
-        match self {
-            Self::Markdown => markdown::markdown_report(of),
-            Self::Html => html::html_report(of),
-            Self::Json => json::render_plan_document(
-                of.plan,
-                of.registry,
-                PlanDocumentOptions { details: true, ran: of.run_report() },
-            ),
-            Self::Tfjson => tfjson::tfjson_plan(of),
-            Self::Sarif => {
-                let gone = of.drift_result().map(|found| found.memory.resolved.as_slice());
-                sarif::sarif_log(&plan_findings(of), gone.unwrap_or_default())
-            }
-            Self::Junit => junit::plan_junit(of),
-            Self::Gitlab => gitlab::gitlab_report(of.plan),
-            Self::CodeQuality => codequality::code_quality_json(&plan_findings(of)),
-            Self::Prometheus => prometheus::plan_metrics(of),
-            Self::Mermaid => mermaid::plan_flowchart(of.plan),
-        }
+        (self.plan)(of)
     }
 
     /// Returns the report of a configuration's problems; `None` if the format does not support them.
     #[must_use]
     pub fn render_problems(self, of: &ReviewDiagnostics<'_>) -> Option<String> {
-        match self {
-            Self::Json => Some(json::diagnostics_document(of.diagnostics, of.sources)),
-            Self::Sarif => Some(sarif::sarif_log(&of.findings(), &[])),
-            Self::Junit => Some(junit::problems_junit(of)),
-            Self::CodeQuality => Some(codequality::code_quality_json(&of.findings())),
-            Self::Markdown
-            | Self::Html
-            | Self::Tfjson
-            | Self::Gitlab
-            | Self::Prometheus
-            | Self::Mermaid => None,
-        }
+        self.problems.map(|render| render(of))
+    }
+}
+
+/// Names are unique, and function pointers have no reliable equality.
+impl PartialEq for ReviewFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
     }
 }
 
 impl fmt::Display for ReviewFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
+}
+
+fn plan_json(of: &PlanReview<'_>) -> String {
+    let options = PlanDocumentOptions { details: true, ran: of.run_report() };
+    json::render_plan_document(of.plan, of.registry, options)
+}
+
+fn plan_sarif(of: &PlanReview<'_>) -> String {
+    let resolved = of.drift_result().map(|found| found.memory.resolved.as_slice());
+    sarif::sarif_log(&plan_findings(of), resolved.unwrap_or_default())
 }

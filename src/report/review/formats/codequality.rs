@@ -3,9 +3,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::finding::{FindingLevel, ReviewFinding};
-use super::identity::finding_identities;
 use crate::report::json::to_pretty;
+use crate::report::review::finding::{FindingLevel, ReviewFinding};
+use crate::report::review::identity::finding_identities;
 
 /// Returns the code quality report as JSON.
 pub(super) fn code_quality_json(findings: &[ReviewFinding]) -> String {

@@ -5,11 +5,11 @@ mod chart;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::view::{self, PlanReview};
 use crate::model::page::BASE_STYLE;
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
 use crate::report::json::{self, PlanDocumentOptions};
+use crate::report::review::view::{self, PlanReview};
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::style::TextStyle;
 use crate::report::text::{escape, phrases};

@@ -1,9 +1,9 @@
 //! JUnit XML report: findings as failed tests. The XML itself is written in `text::junit_xml`.
 
-use super::finding::{FindingLevel, ReviewDiagnostics, ReviewFinding, problem_findings};
-use super::view::PlanReview;
 use crate::model::address::Address;
 use crate::plan::model::change::PolicyStatus;
+use crate::report::review::finding::{FindingLevel, ReviewDiagnostics, ReviewFinding, problem_findings};
+use crate::report::review::view::PlanReview;
 use crate::report::run_report::{ResourceOutcome, RunReport};
 use crate::report::text::junit_xml::{self, JunitCase, JunitSuite};
 use crate::report::text::phrases;

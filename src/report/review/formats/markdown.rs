@@ -5,10 +5,10 @@
 use std::fmt::Write as _;
 
 use super::mermaid;
-use super::view::{self, PlanReview};
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
 use crate::report::move_groups::{self, ChangeLine};
+use crate::report::review::view::{self, PlanReview};
 use crate::report::run_report::RunReport;
 use crate::report::text::style::TextStyle;
 use crate::report::text::{escape, phrases};

@@ -5,9 +5,9 @@ use std::fmt::{Display, Write as _};
 
 use rust_decimal::Decimal;
 
-use super::view::{PlanReview, ReviewSubject};
 use crate::apply::event::Outcome;
 use crate::plan::model::change::DriftClass;
+use crate::report::review::view::{PlanReview, ReviewSubject};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 
 use serde_json::{Value as Json, json};
 
-use super::finding::{FindingLevel, FindingLocation, ReviewFinding};
-use super::identity::finding_identities;
 use crate::plan::artifact::drift_history::RecordedDrift;
 use crate::report::json::to_pretty;
+use crate::report::review::finding::{FindingLevel, FindingLocation, ReviewFinding};
+use crate::report::review::identity::finding_identities;
 
 /// Returns the findings as a SARIF log with one run; `resolved` names the drift that is gone, in its properties.
 pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) -> String {

@@ -5,12 +5,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::view::PlanReview;
 use crate::model::address::Address;
 use crate::model::schema::Registry;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
 use crate::report::json::{JsonValue, to_pretty};
+use crate::report::review::view::PlanReview;
 use crate::report::text::phrases;
 
 /// Version of Terraform's JSON format that the document follows; tools refuse another major version.

@@ -2,10 +2,9 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::reviewed;
+use super::{format, reviewed};
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
-use crate::report::review::ReviewFormat;
 use crate::report::tests::plans;
 use crate::report::text::escape;
 
@@ -67,7 +66,7 @@ fn plan(evil: &str) -> Plan {
 #[test]
 fn markdown_in_values_is_escaped() {
     for evil in EVIL {
-        let text = ReviewFormat::Markdown.render_plan(&reviewed(&plan(evil)));
+        let text = format("md").render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{text}");
         let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
         let (mut code, mut headings) = (false, 0);
@@ -123,7 +122,7 @@ fn calls_nobody(said: &str, evil: &str, page: &str) {
 #[test]
 fn html_in_values_is_escaped() {
     for evil in EVIL {
-        let text = ReviewFormat::Html.render_plan(&reviewed(&plan(evil)));
+        let text = format("html").render_plan(&reviewed(&plan(evil)));
         assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{evil}");
         // Two scripts of its own, one style, and nothing that loads anything.
         assert_eq!(text.matches("<script").count(), 2, "{evil}");
@@ -147,18 +146,12 @@ fn hostile_values_leave_the_documents_valid() {
     for evil in EVIL {
         let plan = plan(evil);
         let of = reviewed(&plan);
-        for format in [
-            ReviewFormat::Json,
-            ReviewFormat::Tfjson,
-            ReviewFormat::Sarif,
-            ReviewFormat::Gitlab,
-            ReviewFormat::CodeQuality,
-        ] {
+        for format in ["json", "tfjson", "sarif", "gitlab", "codequality"].map(format) {
             let text = format.render_plan(&of);
             serde_json::from_str::<serde_json::Value>(&text).unwrap_or_else(|e| panic!("{format}: {e}"));
             assert!(!text.contains("##[") && !text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
         }
-        let xml = ReviewFormat::Junit.render_plan(&of);
+        let xml = format("junit").render_plan(&of);
         let unescaped =
             xml.replace("&quot;", "\"").replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
         assert!(!unescaped.chars().any(|c| c != '\n' && escape::acts_or_hides(c)), "{unescaped}");
@@ -173,7 +166,7 @@ fn hostile_values_leave_the_documents_valid() {
                 Err(error) => panic!("{evil}: {error}"),
             }
         }
-        for line in ReviewFormat::Prometheus.render_plan(&of).lines() {
+        for line in format("prom").render_plan(&of).lines() {
             let is_metric = line.starts_with('#') || line.starts_with("stead_");
             assert!(is_metric, "{evil}: {line}");
         }

@@ -5,11 +5,16 @@ mod hostile;
 
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
-use crate::report::review::{PlanReview, RepositoryRoot, ReviewSubject};
+use crate::report::review::{PlanReview, RepositoryRoot, ReviewFormat, ReviewSubject};
 use crate::report::tests::plans;
 
 static ROOT: std::sync::LazyLock<RepositoryRoot> =
     std::sync::LazyLock::new(|| RepositoryRoot { repository: "/src/repo".into(), here: "infra".into() });
+
+/// The format of this name.
+fn format(name: &str) -> ReviewFormat {
+    *ReviewFormat::ALL.iter().find(|format| format.name() == name).unwrap()
+}
 
 /// A plan under review, in a repository where its stack is not at the root.
 fn reviewed(plan: &Plan) -> PlanReview<'_> {
