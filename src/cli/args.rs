@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum};
 
+use crate::ledger::stores::location::location_patterns;
 use crate::model::address::Name;
 
 /// Flags that every command accepts. A flag takes precedence over its `STEAD_*` variable; `settings` merges them.
@@ -47,8 +48,8 @@ pub struct GlobalArgs {
     /// Project, by name or id, of a stack without a project block [env: STEAD_PROJECT]
     #[arg(long, global = true, value_name = "PROJECT")]
     pub project: Option<Name>,
-    /// Backend for ledgers: file:DIR, postgres://…, s3://bucket/prefix, https://… [env: STEAD_BACKEND]
-    #[arg(long, global = true, value_name = "PLACE")]
+    /// Backend for ledgers; the help lists the forms of locations.
+    #[arg(long, global = true, value_name = "PLACE", help = backend_help())]
     pub backend: Option<String>,
     /// Allow files, modules and stacks outside of the repository [env: STEAD_ALLOW_OUTSIDE]
     #[arg(long, global = true)]
@@ -102,4 +103,9 @@ fn parse_variable(text: &str) -> Result<(Name, String), String> {
         Some((name, value)) if !name.is_empty() => Ok((Name::new(name), value.to_owned())),
         _ => Err("expected the form NAME=VALUE".to_owned()),
     }
+}
+
+fn backend_help() -> String {
+    let patterns: Vec<_> = location_patterns().collect();
+    format!("Backend for ledgers: {} [env: STEAD_BACKEND]", patterns.join(", "))
 }

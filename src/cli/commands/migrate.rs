@@ -14,7 +14,7 @@ use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::LedgerLocation;
+use crate::ledger::stores::location::{LedgerLocation, describe_location_choice};
 
 /// Command-line arguments of `stead state migrate`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -22,8 +22,8 @@ use crate::ledger::stores::location::LedgerLocation;
     after_help = "Example:\n  stead state migrate --to s3://bucket/prefix\n\nIt can be repeated after any interruption."
 )]
 pub struct StateMigrateArgs {
-    /// New location: file:DIR, postgres://…, s3://bucket/prefix or https://…
-    #[arg(long, value_name = "PLACE")]
+    /// New location; the help lists the forms of locations.
+    #[arg(long, value_name = "PLACE", help = format!("New location: {}", describe_location_choice()))]
     pub to: String,
     /// Overwrite an older copy of this ledger that was never used
     #[arg(long)]

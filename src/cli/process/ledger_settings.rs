@@ -7,7 +7,7 @@ use super::exit_code::Exit;
 use super::failure::CliFailure;
 use super::settings::{CloudEndpoint, Settings};
 use crate::config::stack::model::Stack;
-use crate::ledger::stores::location::LedgerLocation;
+use crate::ledger::stores::location::{LedgerLocation, describe_location_choice};
 
 /// Returns the location of a stack's ledger. With the built-in cloud it is always beside the cloud's data.
 ///
@@ -35,13 +35,10 @@ pub(in crate::cli) fn place_of(
     }
     match &settings.backend {
         Some(text) => parse_location(text, name),
-        None if backend_required => Err(CliFailure::new(
-            Exit::Usage,
-            "the stack requires a shared ledger, and none is configured",
-        )
-        .help(
-            "Set STEAD_BACKEND (or --backend) to postgres://…, s3://bucket/prefix, https://… or file:DIR.",
-        )),
+        None if backend_required => {
+            Err(CliFailure::new(Exit::Usage, "the stack requires a shared ledger, and none is configured")
+                .help(format!("Set STEAD_BACKEND (or --backend) to {}.", describe_location_choice())))
+        }
         None => Ok(LedgerLocation::Directory(directory.join(".stead").join("ledger"))),
     }
 }

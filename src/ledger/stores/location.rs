@@ -1,4 +1,5 @@
-//! `Place`: the location of a ledger, parsed from trusted settings. Pure: the stores open it.
+//! `LedgerLocation`: the location of a ledger, parsed from trusted settings. One table has the forms of locations; the
+//! help and the messages derive from it. Pure: the stores open it.
 
 use std::path::PathBuf;
 
@@ -31,35 +32,61 @@ pub struct LedgerLocationError {
     /// The text, without a password.
     pub shown: String,
     /// A description of the error.
-    pub reason: &'static str,
+    pub reason: String,
+}
+
+/// One form of locations: a row of `FORMS`.
+struct LocationForm {
+    /// The schemes with which such a location begins.
+    schemes: &'static [&'static str],
+    /// The form as help and messages show it.
+    pattern: &'static str,
+    /// Parses the whole text; the second text is what follows the scheme and its colon.
+    parse: fn(&str, &str) -> Result<LedgerLocation, &'static str>,
+}
+
+/// The forms of locations, in the order in which help and messages list them.
+const FORMS: &[LocationForm] = &[
+    LocationForm { schemes: &["file"], pattern: "file:DIR", parse: parse_directory },
+    LocationForm {
+        schemes: &["postgres", "postgresql"],
+        pattern: "postgres://…",
+        parse: |text, _| Ok(LedgerLocation::Postgres(text.to_owned())),
+    },
+    LocationForm { schemes: &["s3"], pattern: "s3://bucket/prefix", parse: |_, rest| parse_bucket(rest) },
+    LocationForm { schemes: &["https", "http"], pattern: "https://…", parse: parse_server },
+];
+
+/// Returns the forms of locations, as help and messages show them.
+pub fn location_patterns() -> impl Iterator<Item = &'static str> {
+    FORMS.iter().map(|form| form.pattern)
+}
+
+/// Returns the forms of locations as a choice: `file:DIR, … or https://…`.
+#[must_use]
+pub fn describe_location_choice() -> String {
+    let mut patterns: Vec<_> = location_patterns().collect();
+    let last = patterns.pop().unwrap_or_default();
+    format!("{} or {last}", patterns.join(", "))
 }
 
 impl LedgerLocation {
-    /// Parses the location of a ledger: `file:`, `postgres:`, `s3:` or `https:`.
+    /// Parses the location of a ledger, in one of the forms of the table.
     ///
     /// # Errors
     /// When it is none, or could leak what is sent to it.
     pub fn parse(text: &str) -> Result<Self, LedgerLocationError> {
         let bad = |reason| LedgerLocationError { shown: without_password(text), reason };
-        let (scheme, rest) = text
-            .split_once(':')
-            .ok_or_else(|| bad("write file:DIR, postgres://…, s3://bucket/prefix or https://…"))?;
-        match scheme {
-            "file" if rest.is_empty() => Err(bad("it names no directory")),
-            "file" => Ok(Self::Directory(rest.into())),
-            "postgres" | "postgresql" => Ok(Self::Postgres(text.to_owned())),
-            "s3" => parse_bucket(rest).map_err(bad),
-            "https" => Ok(Self::Http(text.trim_end_matches('/').to_owned())),
-            "http" if is_loopback(rest) => Ok(Self::Http(text.trim_end_matches('/').to_owned())),
-            "http" => Err(bad("plain http is for this machine only; use https")),
-            _ => Err(bad("write file:DIR, postgres://…, s3://bucket/prefix or https://…")),
-        }
+        let form_of = |scheme| FORMS.iter().find(|form| form.schemes.contains(&scheme));
+        let found = text.split_once(':').and_then(|(scheme, rest)| Some((form_of(scheme)?, rest)));
+        let (form, rest) = found.ok_or_else(|| bad(format!("write {}", describe_location_choice())))?;
+        (form.parse)(text, rest).map_err(|reason| bad(reason.to_owned()))
     }
 }
 
 impl std::fmt::Debug for LedgerLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Place({self})")
+        write!(f, "LedgerLocation({self})")
     }
 }
 
@@ -73,6 +100,17 @@ impl std::fmt::Display for LedgerLocation {
             Self::Postgres(url) | Self::Http(url) => f.write_str(&without_password(url)),
         }
     }
+}
+
+fn parse_directory(_: &str, rest: &str) -> Result<LedgerLocation, &'static str> {
+    if rest.is_empty() { Err("it names no directory") } else { Ok(LedgerLocation::Directory(rest.into())) }
+}
+
+fn parse_server(text: &str, rest: &str) -> Result<LedgerLocation, &'static str> {
+    if text.starts_with("http:") && !is_loopback(rest) {
+        return Err("plain http is for this machine only; use https");
+    }
+    Ok(LedgerLocation::Http(text.trim_end_matches('/').to_owned()))
 }
 
 fn parse_bucket(rest: &str) -> Result<LedgerLocation, &'static str> {
@@ -126,6 +164,17 @@ mod tests {
         ] {
             assert_eq!(LedgerLocation::parse(text), Ok(wanted));
         }
+    }
+
+    /// The table of the README says what each form needs, so it is written by hand.
+    #[test]
+    fn the_readme_lists_every_form_of_locations() {
+        let readme = include_str!("../../../README.md");
+        for form in FORMS {
+            let cell = format!("| `{}:", form.schemes[0]);
+            assert!(readme.lines().any(|line| line.starts_with(&cell)), "README.md: no row {cell}");
+        }
+        assert_eq!(describe_location_choice(), "file:DIR, postgres://…, s3://bucket/prefix or https://…");
     }
 
     #[test]
