@@ -10,7 +10,9 @@ use serde_json::json;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::entry::LedgerIdentity;
-use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
+use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::stores::file::store::FileStore;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::model::clock::Random;
 use uuid::Uuid;
 
@@ -76,14 +78,17 @@ fn again(lines: &[Vec<Record>]) -> Duration {
     }
     let directory = tempfile::tempdir().unwrap();
     let identity = LedgerIdentity::new_random("figures", "default", &NoChance);
-    let opening = FileStoreOptions {
-        seal: None,
-        directory: directory.path(),
-        identity: &identity,
-        who: "figures",
-        now: jiff::Timestamp::UNIX_EPOCH,
-    };
-    let store = FileStore::open(&opening).unwrap();
+    let opening = OpenOptions::new(
+        &identity,
+        LeaseHolder {
+            session: uuid::Uuid::nil(),
+            who: "figures".into(),
+            process: None,
+            since: jiff::Timestamp::UNIX_EPOCH,
+        },
+        std::time::Duration::ZERO,
+    );
+    let store = FileStore::open(directory.path(), &opening).unwrap();
     let start = Instant::now();
     // The first one is the birth, which opening wrote.
     for records in lines.iter().skip(1) {

@@ -9,7 +9,9 @@ use serde_json::json;
 use stead::ledger::journal::handle::Journal;
 use stead::ledger::journal::record::Record;
 use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
-use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
+use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::stores::file::store::FileStore;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::model::address::Address;
 use stead::model::values::secret::FingerprintKey;
 use stead::model::values::value::{Attributes, Value};
@@ -128,16 +130,19 @@ fn forge(directory: &Path, lineage: u128, object: &str) {
     let identity =
         LedgerIdentity { lineage: Uuid::from_u128(lineage), stack, environment, account: None, key };
     let _ = fs::remove_dir_all(directory);
-    let opening = FileStoreOptions {
-        directory,
-        identity: &identity,
-        who: "ada@loom",
-        now: Timestamp::UNIX_EPOCH,
-        seal: None,
-    };
+    let opening = OpenOptions::new(
+        &identity,
+        LeaseHolder {
+            session: Uuid::nil(),
+            who: "ada@loom".into(),
+            process: None,
+            since: Timestamp::UNIX_EPOCH,
+        },
+        std::time::Duration::ZERO,
+    );
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let journal = Journal::open(FileStore::open(&opening).unwrap()).await.unwrap();
+        let journal = Journal::open(FileStore::open(directory, &opening).unwrap()).await.unwrap();
         let cidr = (stead::model::address::Name::new("cidr"), Value::Text("10.9.0.0/16".into()));
         let owned = OwnedObject {
             id: object.into(),

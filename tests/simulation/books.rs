@@ -10,9 +10,9 @@ use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use stead::ledger::state::ledger::Ledger;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::ledger::stores::shared::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
 use stead::ledger::stores::shared::lease::Lease;
-use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
 use stead::ledger::stores::shared::memory_backend::MemoryBackend;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::clock::Random;
@@ -39,7 +39,7 @@ impl SimBooks {
         let since = wall(outside.machine.elapsed());
         let holder = LeaseHolder { session, who: "sim@sim".to_owned(), process: Some(process), since };
         let (effect, clock) = (Duration::from_mins(1), SimClock(Rc::clone(&outside.machine)));
-        let opening = SharedStoreOptions {
+        let opening = OpenOptions {
             seal: None,
             identity: &identity,
             holder,

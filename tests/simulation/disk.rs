@@ -13,8 +13,10 @@ use stead::ledger::journal::handle::Journal;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::entry::{Entry, LedgerIdentity, OwnedObject};
+use stead::ledger::state::holder::LeaseHolder;
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::stores::file::store::{FileStore, FileStoreOptions};
+use stead::ledger::stores::file::store::FileStore;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::model::address::Address;
 use stead::model::values::value::Attributes;
 
@@ -33,13 +35,19 @@ fn identity() -> LedgerIdentity {
 
 pub fn open(directory: &Path) -> Result<FileStore, StoreError> {
     let identity = identity();
-    FileStore::open(&FileStoreOptions {
-        seal: None,
+    FileStore::open(
         directory,
-        identity: &identity,
-        who: "ada@loom",
-        now: Timestamp::UNIX_EPOCH,
-    })
+        &OpenOptions::new(
+            &identity,
+            LeaseHolder {
+                session: uuid::Uuid::nil(),
+                who: "ada@loom".into(),
+                process: None,
+                since: Timestamp::UNIX_EPOCH,
+            },
+            std::time::Duration::ZERO,
+        ),
+    )
 }
 
 pub fn read(directory: &Path) -> Result<Option<Ledger>, StoreError> {

@@ -3,15 +3,16 @@
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::replay::load_ledger;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::ledger::Ledger;
-use stead::ledger::stores::http::store::{
-    HttpStore, HttpStoreOptions, StateServerSettings, find_lock_holder,
-};
+use stead::ledger::stores::http::store::{HttpStore, StateServerSettings};
+use stead::ledger::stores::open_options::OpenOptions;
+use stead::ledger::stores::store_access::StoreAccess;
 
 use crate::people::{self, TestClock, identity};
 use crate::state_server::{Laxity, Mishap, StateServer};
@@ -26,7 +27,7 @@ fn settings(address: &str) -> StateServerSettings {
 async fn open_with(settings: &StateServerSettings, session: u128, force: Option<&str>) -> Opened {
     let identity = identity();
     let holder = people::holder(session);
-    let opening = HttpStoreOptions { seal: None, identity: &identity, holder, is_dead: &|_| false, force };
+    let opening = OpenOptions { force, ..OpenOptions::new(&identity, holder, Duration::ZERO) };
     HttpStore::open(settings, TestClock::default(), &opening).await
 }
 
@@ -76,13 +77,7 @@ async fn another_stacks_ledger_is_left_alone() {
     open(&server, 1).await.unwrap().release().await.unwrap();
     let before = server.world().documents.clone();
     let other = stead::ledger::state::entry::LedgerIdentity { stack: "blog".into(), ..identity() };
-    let opening = HttpStoreOptions {
-        seal: None,
-        identity: &other,
-        holder: people::holder(2),
-        is_dead: &|_| false,
-        force: None,
-    };
+    let opening = OpenOptions::new(&other, people::holder(2), Duration::ZERO);
     let refused = HttpStore::open(&settings(&server.address), TestClock::default(), &opening).await;
     assert!(matches!(refused.map(|_| ()), Err(StoreError::Foreign { .. })));
     assert!(is_unlocked(&server) && server.world().documents == before);
@@ -240,8 +235,10 @@ async fn an_endless_response_is_truncated() {
 async fn the_lock_of_another_run_is_described_on_request() {
     let server = StateServer::new();
     let ask = || async {
-        let (holder, settings) = (people::holder(9), settings(&server.address));
-        find_lock_holder(&settings, &holder, &identity()).await.unwrap().map(|held| held.holder.who)
+        let identity = identity();
+        let options = OpenOptions::new(&identity, people::holder(9), Duration::ZERO);
+        let held = settings(&server.address).find_holder(&options).await.unwrap();
+        held.map(|held| held.holder.who)
     };
     assert_eq!(ask().await, None);
     assert!(is_unlocked(&server));

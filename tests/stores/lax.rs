@@ -7,8 +7,8 @@ use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::ledger::stores::postgres::backend::PostgresBackend;
-use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::clock::{Clock, Random};
 
@@ -28,7 +28,7 @@ async fn open(address: &str) -> Result<Kept, StoreError> {
         process: None,
         since: SystemClock.now(),
     };
-    let opening = SharedStoreOptions {
+    let opening = OpenOptions {
         seal: None,
         identity: &LedgerIdentity::new_random("shop", "prod", &SystemRandom),
         holder,

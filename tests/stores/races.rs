@@ -16,9 +16,10 @@ use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::state::holder::LeaseHolder;
 use stead::ledger::state::ledger::Ledger;
 use stead::ledger::state::run_history::RunOrigin;
-use stead::ledger::stores::any_store::{AnyStore, StoreOptions};
+use stead::ledger::stores::any_store::AnyStore;
 use stead::ledger::stores::file::process;
 use stead::ledger::stores::location::LedgerLocation;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::model::clock::{Clock, Random};
 
 use crate::server::{Bouncer, Database};
@@ -38,11 +39,10 @@ async fn open(place: &LedgerLocation, environment: &str, force: Option<&str>) ->
         process: process::current_process(),
         since: SystemClock.now(),
     };
-    let opening = StoreOptions {
+    let opening = OpenOptions {
         seal: None,
         identity: &LedgerIdentity::new_random("shop", environment, &SystemRandom),
         holder,
-        now: SystemClock.now(),
         effect: Duration::from_mins(1),
         is_dead: &process::is_dead,
         force,
@@ -195,18 +195,7 @@ pub async fn one_of_two_gets_it(place: &str, environment: &[(&str, String)]) {
         let new = ledger(&place, &format!("new{round}")).await;
         assert_eq!((new.epoch, new.history.len()), (1, 1), "round {round}");
     }
-    println!(
-        "{rounds} races at {}: 0 double holders",
-        stead::ledger::stores::location::without_password(&again_at(&place))
-    );
-}
-
-fn again_at(place: &LedgerLocation) -> String {
-    match place {
-        LedgerLocation::Postgres(address) | LedgerLocation::Http(address) => address.clone(),
-        LedgerLocation::S3 { bucket, prefix } => format!("s3://{bucket}/{prefix}"),
-        LedgerLocation::Directory(path) => path.display().to_string(),
-    }
+    println!("{rounds} races at {place}: 0 double holders");
 }
 
 fn win(racer: &mut Racer, marker: &Path) {

@@ -8,9 +8,9 @@ use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::record::Record;
 use stead::ledger::journal::store::Store;
 use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::ledger::stores::s3::backend::S3Backend;
 use stead::ledger::stores::shared::backend::SharedBackend;
-use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
 use stead::ledger::stores::shared::store::SharedStore;
 
 use crate::contract;
@@ -45,7 +45,7 @@ async fn open(shelf: S3Backend, session: u128) -> Opened {
 async fn open_as(shelf: S3Backend, holder: &LeaseHolder, force: Option<&str>) -> Opened {
     let identity = identity();
     let effect = Duration::from_mins(1);
-    let opening = SharedStoreOptions {
+    let opening = OpenOptions {
         seal: None,
         identity: &identity,
         holder: holder.clone(),

@@ -13,9 +13,10 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::entry::LedgerIdentity;
-use crate::ledger::stores::any_store::{self, InspectOptions};
+use crate::ledger::stores::any_store;
 use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
+use crate::ledger::stores::open_options::OpenOptions;
 use crate::ledger::stores::shared::lease::{LeaseInfo, LeaseStatus};
 use crate::report::json;
 use crate::report::views::history::{self, LockHolder, LockStatus};
@@ -130,13 +131,11 @@ pub(super) async fn read_lock(
     place: &LedgerLocation,
 ) -> Result<Option<LeaseInfo>, CliFailure> {
     let stack = &project.stack;
-    let looking = InspectOptions {
-        identity: &LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name),
-        holder: ledger_io::lock_holder(&session.who),
-        effect: TimingBounds::default().effect,
-        is_dead: &process::is_dead,
-    };
-    Ok(any_store::find_holder(place, &looking).await?)
+    let identity = LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name);
+    let holder = ledger_io::lock_holder(&session.who);
+    let options = OpenOptions::new(&identity, holder, TimingBounds::default().effect);
+    let options = OpenOptions { is_dead: &process::is_dead, ..options };
+    Ok(any_store::find_holder(place, &options).await?)
 }
 
 /// Returns whether a running process may hold the lock, so that an apply would fail.

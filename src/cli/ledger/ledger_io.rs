@@ -23,9 +23,9 @@ use crate::ledger::journal::mac::MacKey;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::any_store::StoreOptions;
 use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
+use crate::ledger::stores::open_options::OpenOptions;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
@@ -397,16 +397,15 @@ pub(in crate::cli) async fn open_with(
     place: &LedgerLocation,
     terms: &LedgerOpenOptions<'_>,
 ) -> Result<CommandJournal, CliFailure> {
-    let opening = StoreOptions {
+    let options = OpenOptions {
         identity: terms.identity,
         holder: lock_holder(who),
-        now: SystemClock.now(),
         effect: terms.effect,
         is_dead: &process::is_dead,
         force: terms.force,
         seal: key,
     };
-    let store = CommandStore::open(place, SystemClock, &opening).await?;
+    let store = CommandStore::open(place, SystemClock, &options).await?;
     let journal = Journal::open(store).await?;
     if journal.ledger().sealed.is_some() && journal.ledger().is_blank() {
         Ui::write_error("The ledger's records have MACs from now on: writing it needs the key.");

@@ -7,8 +7,10 @@ pub mod http;
 pub mod https;
 pub mod location;
 pub mod memory;
+pub mod open_options;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 #[cfg(feature = "s3")]
 pub mod s3;
 pub mod shared;
+pub mod store_access;

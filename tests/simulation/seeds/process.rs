@@ -19,7 +19,7 @@ use stead::ledger::journal::error::StoreError;
 use stead::ledger::journal::handle::Journal;
 use stead::ledger::state::holder::{LeaseHolder, ProcessIdentity as Running};
 use stead::ledger::state::run_history::RunOrigin;
-use stead::ledger::stores::shared::lease_rules::SharedStoreOptions;
+use stead::ledger::stores::open_options::OpenOptions;
 use stead::ledger::stores::shared::store::SharedStore;
 use stead::model::address::{Address, Name};
 use stead::model::clock::{Clock, Random};
@@ -179,7 +179,7 @@ pub async fn open(universe: &Rc<Universe>, process: &Rc<Process>, force: bool) -
     }
     let identity = identity(&universe.stacks[0]);
     let is_dead = |running: &Running| universe.oracle.borrow().dead.contains(&(running.id as usize));
-    let opening = SharedStoreOptions {
+    let opening = OpenOptions {
         seal: None,
         identity: &identity,
         holder: process.as_holder(universe),

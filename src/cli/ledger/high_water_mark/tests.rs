@@ -5,8 +5,10 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::files::write_files;
 use crate::cli::process::profile::Profiles;
 use crate::ledger::state::entry::{LedgerIdentity, MacState};
+use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::run_history::{ResourceCounts, RunEnd, RunOrigin};
-use crate::ledger::stores::file::store::{FileStore, FileStoreOptions};
+use crate::ledger::stores::file::store::FileStore;
+use crate::ledger::stores::open_options::OpenOptions;
 
 fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
     let mut ledger = Ledger::new(LedgerIdentity::new_placeholder("shop", "prod"));
@@ -199,9 +201,15 @@ fn trail_of(directory: &Path, key: &MacKey) -> HeadHistory {
 
     let identity = LedgerIdentity::new_placeholder("shop", "prod");
     let now = Timestamp::UNIX_EPOCH;
-    let opening =
-        FileStoreOptions { directory, identity: &identity, who: "ada@host", now, seal: Some(key) };
-    let store = FileStore::open(&opening).unwrap();
+    let opening = OpenOptions {
+        seal: Some(key),
+        ..OpenOptions::new(
+            &identity,
+            LeaseHolder { session: Uuid::nil(), who: "ada@host".into(), process: None, since: now },
+            std::time::Duration::ZERO,
+        )
+    };
+    let store = FileStore::open(directory, &opening).unwrap();
     for _ in 0..9 {
         let record = Record::Account { account: "a".into() };
         store.append(&[record]).now_or_never().unwrap().unwrap();

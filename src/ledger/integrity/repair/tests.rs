@@ -11,7 +11,9 @@ use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::integrity::verify::{VerificationReport, check_directory};
 use crate::ledger::journal::handle::Journal;
-use crate::ledger::stores::file::store::{FileStore, FileStoreOptions};
+use crate::ledger::state::holder::LeaseHolder;
+use crate::ledger::stores::file::store::FileStore;
+use crate::ledger::stores::open_options::OpenOptions;
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
@@ -19,14 +21,17 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 fn journal(directory: &Path) -> Journal<FileStore> {
     let identity = identity();
-    let opening = FileStoreOptions {
-        seal: None,
-        directory,
-        identity: &identity,
-        who: "ada@loom",
-        now: Timestamp::UNIX_EPOCH,
-    };
-    now(Journal::open(FileStore::open(&opening).unwrap())).unwrap()
+    let opening = OpenOptions::new(
+        &identity,
+        LeaseHolder {
+            session: Uuid::nil(),
+            who: "ada@loom".into(),
+            process: None,
+            since: Timestamp::UNIX_EPOCH,
+        },
+        std::time::Duration::ZERO,
+    );
+    now(Journal::open(FileStore::open(directory, &opening).unwrap())).unwrap()
 }
 
 fn repairing(directory: &Path) -> RepairOptions<'_> {

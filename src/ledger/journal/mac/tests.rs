@@ -17,7 +17,9 @@ use crate::ledger::integrity::{export, verify};
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::{chain, checkpoint, line};
 use crate::ledger::state::entry::{MacState, key_as_hex};
-use crate::ledger::stores::file::store::{FileStore, FileStoreOptions};
+use crate::ledger::state::holder::LeaseHolder;
+use crate::ledger::stores::file::store::FileStore;
+use crate::ledger::stores::open_options::OpenOptions;
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
@@ -29,9 +31,20 @@ fn key(n: u8) -> MacKey {
 
 fn open(directory: &Path, key: Option<&MacKey>) -> Result<Journal<FileStore>, StoreError> {
     let (identity, now_is) = (identity(), Timestamp::UNIX_EPOCH);
-    let opening =
-        FileStoreOptions { directory, identity: &identity, who: "ada@loom", now: now_is, seal: key };
-    now(Journal::open(FileStore::open(&opening)?))
+    let opening = OpenOptions {
+        seal: key,
+        ..OpenOptions::new(
+            &identity,
+            LeaseHolder {
+                session: uuid::Uuid::nil(),
+                who: "ada@loom".into(),
+                process: None,
+                since: now_is,
+            },
+            std::time::Duration::ZERO,
+        )
+    };
+    now(Journal::open(FileStore::open(directory, &opening)?))
 }
 
 fn read(directory: &Path, key: Option<&MacKey>) -> Result<Ledger, String> {

@@ -12,7 +12,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use rustix::fs::OFlags;
 use tokio::runtime::Handle;
 
@@ -26,8 +25,11 @@ use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, 
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
-use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::open_options::OpenOptions;
+use crate::ledger::stores::shared::lease::LeaseInfo;
+use crate::ledger::stores::store_access::StoreAccess;
+use crate::model::clock::Clock;
 
 /// Number of checkpoints that are kept, with their journals.
 const RETAINED_CHECKPOINTS: usize = 10;
@@ -59,19 +61,28 @@ struct FileStoreState {
     records: Option<Vec<Record>>,
 }
 
-/// The parameters for opening a ledger for writing.
-#[derive(Debug, Clone)]
-pub struct FileStoreOptions<'a> {
-    /// The directory with the stack's ledgers.
-    pub directory: &'a Path,
-    /// The identity for a new ledger; for an existing one stack and environment must match.
-    pub identity: &'a LedgerIdentity,
-    /// The actor, as `user@host`.
-    pub who: &'a str,
-    /// The current time, recorded in the lock as the time when it was taken.
-    pub now: Timestamp,
-    /// The MAC key of the ledger, if it has one.
-    pub seal: Option<&'a MacKey>,
+/// Access to the ledgers of one stack in a directory: each environment has its own subdirectory.
+#[derive(Debug)]
+pub struct LedgerDirectory(pub PathBuf);
+
+impl StoreAccess for LedgerDirectory {
+    type Store<K: Clock> = FileStore;
+
+    async fn open<K: Clock>(self, _: K, options: &OpenOptions<'_>) -> Result<FileStore, StoreError> {
+        FileStore::open(&self.0, options)
+    }
+
+    async fn read_with_trail<K: Clock>(
+        &self,
+        (stack, environment): (&str, &str),
+        key: Option<&MacKey>,
+    ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
+        FileStore::read_with_trail(&self.0, stack, environment, key)
+    }
+
+    async fn find_holder(&self, options: &OpenOptions<'_>) -> Result<Option<LeaseInfo>, StoreError> {
+        lock::read_lock_holder(&self.0, &options.identity.environment)
+    }
 }
 
 /// The content of a ledger directory.
@@ -92,28 +103,28 @@ impl FileStore {
     /// # Errors
     /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
     /// it is another stack's ledger.
-    pub fn open(opening: &FileStoreOptions<'_>) -> Result<Self, StoreError> {
-        let place = ledger_directory(opening.directory, &opening.identity.environment)?;
+    pub fn open(root: &Path, options: &OpenOptions<'_>) -> Result<Self, StoreError> {
+        let place = ledger_directory(root, &options.identity.environment)?;
         let directory = DirHandle::create_private_dir(&place).map_err(file_error("use", &place))?;
-        let lock = lock::take_file_lock(&directory, opening.who, opening.now)?;
-        let content = read_content(&directory, opening.seal)?;
-        check_owner(&content.records, opening.identity, opening.seal)?;
+        let lock = lock::take_file_lock(&directory, &options.holder.who, options.holder.since)?;
+        let content = read_content(&directory, options.seal)?;
+        check_owner(&content.records, options.identity, options.seal)?;
         let name = journal_name(content.serial);
         let mut state = FileStoreState {
             journal: Arc::new(open_journal(&directory, &name, content.whole)?),
             journal_path: place.join(name),
             head: content.head,
             trail: content.trail,
-            seal: opening.seal.cloned(),
+            seal: options.seal.cloned(),
             reserved: 0,
             poisoned: false,
             records: Some(content.records),
         };
         directory.sync().map_err(file_error("write", &place))?;
         let mut records = state.records.take().unwrap_or_default();
-        let birth = records.is_empty().then(|| Record::birth(opening.identity));
+        let birth = records.is_empty().then(|| Record::birth(options.identity));
         let first: Vec<Record> =
-            birth.into_iter().chain(mac::mac_start_record(&records, opening.seal)).collect();
+            birth.into_iter().chain(mac::mac_start_record(&records, options.seal)).collect();
         if !first.is_empty() {
             let line = state.begin_line(&first)?;
             let written = write_durably(&state.journal, &line.bytes);

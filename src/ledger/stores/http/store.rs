@@ -16,9 +16,10 @@ use crate::ledger::journal::replay::{check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::state::entry::LedgerIdentity;
-use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::open_options::OpenOptions;
 use crate::ledger::stores::shared::lease::{LEASE_RENEWAL_INTERVAL, LeaseInfo, LeaseStatus};
+use crate::ledger::stores::store_access::StoreAccess;
 use crate::model::clock::Clock;
 
 use super::document::{StateContents, StateDocument};
@@ -26,20 +27,6 @@ use super::server::{LockInfo, LockResponse, StateServer};
 pub use super::settings::{StateServerSettings, http_variables};
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::stores::http::document;
-
-/// The parameters for opening a ledger on a state server.
-pub struct HttpStoreOptions<'a> {
-    /// The identity for a new ledger; for an existing one stack and environment must match.
-    pub identity: &'a LedgerIdentity,
-    /// The holder that opens it.
-    pub holder: LeaseHolder,
-    /// Returns whether a process is proven dead.
-    pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
-    /// The reason for breaking the lock of its holder, if that is requested.
-    pub force: Option<&'a str>,
-    /// The MAC key of the ledger, if it has one.
-    pub seal: Option<&'a MacKey>,
-}
 
 /// A ledger on a state server, locked until it is released.
 pub struct HttpStore<K> {
@@ -73,7 +60,7 @@ impl<K: Clock> HttpStore<K> {
     pub async fn open(
         settings: &StateServerSettings,
         clock: K,
-        opening: &HttpStoreOptions<'_>,
+        opening: &OpenOptions<'_>,
     ) -> Result<Self, StoreError> {
         let server = StateServer::new(settings)?;
         let lock = LockInfo::new(&opening.holder, opening.identity);
@@ -100,7 +87,7 @@ impl<K: Clock> HttpStore<K> {
 
     async fn begin_ledger(
         &self,
-        opening: &HttpStoreOptions<'_>,
+        opening: &OpenOptions<'_>,
         reason: Option<&str>,
     ) -> Result<(), StoreError> {
         self.probe_lock().await?;
@@ -276,27 +263,36 @@ impl<K: Clock> HttpStore<K> {
     }
 }
 
-/// Returns the holder of the lock by taking it for a moment: the protocol has no other way to ask.
-///
-/// # Errors
-/// When the server cannot be reached, or answers as none with locks would.
-pub async fn find_lock_holder(
-    settings: &StateServerSettings,
-    holder: &LeaseHolder,
-    identity: &LedgerIdentity,
-) -> Result<Option<LeaseInfo>, StoreError> {
-    let server = StateServer::new(settings)?;
-    let lock = LockInfo::new(holder, identity);
-    match server.lock(&lock).await? {
-        LockResponse::Held(by) => {
-            let standing = LeaseStatus::Held(Duration::MAX);
-            Ok(Some(LeaseInfo { holder: by.holder(), standing, renewed: None }))
+impl StoreAccess for StateServerSettings {
+    type Store<K: Clock> = HttpStore<K>;
+
+    async fn open<K: Clock>(self, clock: K, options: &OpenOptions<'_>) -> Result<HttpStore<K>, StoreError> {
+        HttpStore::open(&self, clock, options).await
+    }
+
+    async fn read_with_trail<K: Clock>(
+        &self,
+        (stack, environment): (&str, &str),
+        key: Option<&MacKey>,
+    ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
+        HttpStore::<K>::read_with_trail(self, stack, environment, key).await
+    }
+
+    /// Takes the lock for a moment: the protocol has no other way to ask for its holder.
+    async fn find_holder(&self, options: &OpenOptions<'_>) -> Result<Option<LeaseInfo>, StoreError> {
+        let server = StateServer::new(self)?;
+        let lock = LockInfo::new(&options.holder, options.identity);
+        match server.lock(&lock).await? {
+            LockResponse::Held(by) => {
+                let standing = LeaseStatus::Held(Duration::MAX);
+                Ok(Some(LeaseInfo { holder: by.holder(), standing, renewed: None }))
+            }
+            LockResponse::Acquired => {
+                server.unlock(&lock).await?;
+                Ok(None)
+            }
+            LockResponse::Unknown(status) => Err(server.unexpected_status("lock", status)),
         }
-        LockResponse::Acquired => {
-            server.unlock(&lock).await?;
-            Ok(None)
-        }
-        LockResponse::Unknown(status) => Err(server.unexpected_status("lock", status)),
     }
 }
 
@@ -415,7 +411,7 @@ async fn take_lock(server: &StateServer, lock: &LockInfo, force: bool) -> Result
 }
 
 /// Returns whether the last writer of the ledger is known to send no more requests.
-fn is_silent(ledger: &Ledger, opening: &HttpStoreOptions<'_>) -> bool {
+fn is_silent(ledger: &Ledger, opening: &OpenOptions<'_>) -> bool {
     let Some(holder) = &ledger.holder else { return true };
     holder.process.as_ref().is_some_and(opening.is_dead)
 }

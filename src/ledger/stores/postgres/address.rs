@@ -81,6 +81,17 @@ impl PostgresAddress {
         };
         format!("postgres://{user}{host}:{}/{}{schema}", self.port, self.database)
     }
+
+    /// Returns what identifies the tables of the ledgers: two addresses of the same tables have the same text.
+    #[must_use]
+    pub fn normalized_text(&self) -> String {
+        let host = match &self.host {
+            ServerHost::Tcp(name) => name.to_lowercase(),
+            ServerHost::Socket(directory) => directory.display().to_string(),
+        };
+        let schema = self.schema.as_deref().unwrap_or_default();
+        format!("postgres://{host}:{}/{}#{schema}", self.port, self.database)
+    }
 }
 
 /// The parts of an address that were parsed so far.

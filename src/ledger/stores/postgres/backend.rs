@@ -52,17 +52,6 @@ impl PostgresBackend {
         })
     }
 
-    /// Lists the ledgers in the same tables, this one included, as `stack/environment`: one statement.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub async fn list_ledgers(&self) -> Result<Vec<String>, BackendError> {
-        let action = "list the ledgers";
-        let rows = self.read(&self.of_lines, &self.statements.ledgers, &[], MAX_ROW_BYTES).await;
-        let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
-        rows.iter().map(|row| read_column(row, "ledger", action)).collect()
-    }
-
     fn ledger_param(&self) -> SqlParam<'_> {
         (&self.ledger, Type::TEXT)
     }
@@ -148,6 +137,13 @@ impl WriteError {
 impl SharedBackend for PostgresBackend {
     fn display_location(&self) -> String {
         self.place.clone()
+    }
+
+    async fn list_ledgers(&self) -> Result<Vec<String>, BackendError> {
+        let action = "list the ledgers";
+        let rows = self.read(&self.of_lines, &self.statements.ledgers, &[], MAX_ROW_BYTES).await;
+        let rows = rows.map_err(|fault| fault_error(action, fault))?.unwrap_or_default();
+        rows.iter().map(|row| read_column(row, "ledger", action)).collect()
     }
 
     async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {

@@ -115,25 +115,6 @@ impl S3Backend {
         Ok(Self { bucket, place, root, newest: Cell::new(0), unsure: Cell::new(None) })
     }
 
-    /// Lists the ledgers below the same prefix, this one included, as `stack/environment`: one request,
-    /// and one for each stack.
-    ///
-    /// # Errors
-    /// When the bucket cannot be listed.
-    pub async fn list_ledgers(&self) -> Result<Vec<String>, BackendError> {
-        let own: Vec<&str> = self.root.trim_end_matches('/').rsplitn(3, '/').collect();
-        let above = own.get(2).copied().unwrap_or_default();
-        let mut found = Vec::new();
-        for stack in self.list_folders(&Path::from(above)).await? {
-            let environments = self.list_folders(&stack).await?;
-            let name = |path: &Path| path.filename().map(str::to_owned);
-            let names =
-                environments.iter().filter_map(|one| Some(format!("{}/{}", name(&stack)?, name(one)?)));
-            found.extend(names);
-        }
-        Ok(found)
-    }
-
     async fn list_folders(&self, path: &Path) -> Result<Vec<Path>, BackendError> {
         let listed = self.bucket.patient.list_with_delimiter(Some(path)).await;
         Ok(listed.map_err(|error| object_store_error("list the ledgers", &error))?.common_prefixes)
@@ -248,6 +229,21 @@ impl S3Backend {
 impl SharedBackend for S3Backend {
     fn display_location(&self) -> String {
         self.place.clone()
+    }
+
+    /// Sends one request, and one for each stack.
+    async fn list_ledgers(&self) -> Result<Vec<String>, BackendError> {
+        let own: Vec<&str> = self.root.trim_end_matches('/').rsplitn(3, '/').collect();
+        let above = own.get(2).copied().unwrap_or_default();
+        let mut found = Vec::new();
+        for stack in self.list_folders(&Path::from(above)).await? {
+            let environments = self.list_folders(&stack).await?;
+            let name = |path: &Path| path.filename().map(str::to_owned);
+            let names =
+                environments.iter().filter_map(|one| Some(format!("{}/{}", name(&stack)?, name(one)?)));
+            found.extend(names);
+        }
+        Ok(found)
     }
 
     async fn lease(&self) -> Result<Option<StoredLease>, BackendError> {
@@ -376,6 +372,15 @@ pub fn s3_variables() -> Vec<(String, String)> {
     let texts = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     texts.filter(|(name, _)| name.starts_with("AWS_")).collect()
+}
+
+/// Returns the addresses of the service that the variables name, sorted: the same bucket name is another bucket at
+/// another service.
+pub(in crate::ledger) fn endpoint_urls() -> Vec<String> {
+    let is_endpoint = |(name, _): &(String, String)| name.starts_with("AWS_ENDPOINT_URL");
+    let mut endpoints: Vec<_> = s3_variables().into_iter().filter(is_endpoint).collect();
+    endpoints.sort();
+    endpoints.iter().map(|(_, url)| url.trim_end_matches('/').to_lowercase()).collect()
 }
 
 /// Waits before another attempt, longer each time; returns the error after the last one.

@@ -1,6 +1,7 @@
 //! Stores that many machines share: a lease with a fencing token decides who may write. The rules are pure; PostgreSQL
 //! and S3 implement the backend.
 
+mod access;
 pub mod backend;
 mod contents;
 pub mod lease;

@@ -1,12 +1,15 @@
 //! The file store: locks, crashes, damage and strangers.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 
 use futures_util::FutureExt;
+use jiff::Timestamp;
 
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::handle::Journal;
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::holder::LeaseHolder;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
@@ -15,13 +18,19 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn open(directory: &Path) -> Result<FileStore, StoreError> {
-    FileStore::open(&FileStoreOptions {
-        seal: None,
+    FileStore::open(
         directory,
-        identity: &identity(),
-        who: "ada@loom",
-        now: Timestamp::UNIX_EPOCH,
-    })
+        &OpenOptions::new(
+            &identity(),
+            LeaseHolder {
+                session: uuid::Uuid::nil(),
+                who: "ada@loom".into(),
+                process: None,
+                since: Timestamp::UNIX_EPOCH,
+            },
+            std::time::Duration::ZERO,
+        ),
+    )
 }
 
 fn journal(directory: &Path) -> Journal<FileStore> {
@@ -186,14 +195,19 @@ fn another_stacks_ledger_is_refused() {
     drop(journal(root.path()));
     assert!(matches!(FileStore::read(root.path(), "blog", "prod", None), Err(StoreError::Foreign { .. })));
     let identity = LedgerIdentity::new_random("blog", "prod", &Counted::default());
-    let opening = FileStoreOptions {
-        seal: None,
-        directory: root.path(),
-        identity: &identity,
-        who: "a@b",
-        now: Timestamp::UNIX_EPOCH,
+    let opening = OpenOptions::new(
+        &identity,
+        LeaseHolder {
+            session: uuid::Uuid::nil(),
+            who: "a@b".into(),
+            process: None,
+            since: Timestamp::UNIX_EPOCH,
+        },
+        std::time::Duration::ZERO,
+    );
+    let Err(StoreError::Foreign { found, wanted }) = FileStore::open(root.path(), &opening) else {
+        panic!()
     };
-    let Err(StoreError::Foreign { found, wanted }) = FileStore::open(&opening) else { panic!() };
     assert_eq!((found.as_str(), wanted.as_str()), ("shop/prod", "blog/prod"));
     assert!(matches!(FileStore::read(root.path(), "shop", "../prod", None), Err(StoreError::Io { .. })));
 }
@@ -240,7 +254,7 @@ fn an_unwritable_directory_is_an_error_before_any_request() {
 fn a_full_disk_poisons_the_store() {
     let root = tempfile::tempdir().unwrap();
     let store = open(root.path()).unwrap();
-    store.state.borrow_mut().journal = OpenOptions::new().write(true).open("/dev/full").unwrap().into();
+    store.state.borrow_mut().journal = fs::OpenOptions::new().write(true).open("/dev/full").unwrap().into();
     assert!(matches!(now(store.append(&[adopted(1, "x")])), Err(StoreError::Io { .. })));
     assert!(matches!(now(store.append(&[adopted(1, "x")])), Err(StoreError::Poisoned)));
     drop(store);
