@@ -17,124 +17,54 @@ pub const MAX_NODES: usize = 2_000_000;
 /// Maximum number of problems that are reported for one file.
 pub const MAX_PROBLEMS: usize = 50;
 
-/// Code: the file is larger than the limit.
-pub const TOO_LARGE: &str = "S0101";
-/// Code: the file is not UTF-8.
-pub const NOT_UTF8: &str = "S0102";
-/// Code: the file has a control character.
-pub const CONTROL_CHARACTER: &str = "S0103";
-/// Code: the nesting exceeds the limit.
-pub const TOO_DEEP: &str = "S0104";
-/// Code: the file has too many values.
-pub const TOO_MANY_VALUES: &str = "S0105";
-/// Code: a mapping has a duplicate key.
-pub const DUPLICATE_KEY: &str = "S0106";
-/// The top level is not a mapping.
-pub const NOT_A_MAPPING: &str = "S0107";
-/// YAML: any other syntax error.
-pub const YAML_SYNTAX: &str = "S0110";
-/// YAML: tab in indentation.
-pub const TAB: &str = "S0111";
-/// YAML: expression cut off by `: ` or ` #`.
-pub const UNQUOTED_EXPRESSION: &str = "S0112";
-/// YAML: `${…}` inside `{}` or `[]`.
-pub const EXPRESSION_IN_FLOW: &str = "S0113";
-/// YAML: a cron that begins with `*`.
-pub const UNQUOTED_CRON: &str = "S0114";
-/// YAML: a value that begins with a reserved character.
-pub const RESERVED_START: &str = "S0115";
-/// YAML: quote that is not closed.
-pub const UNCLOSED_QUOTE: &str = "S0116";
-/// YAML: colon without a space after it, as in `key:value`.
-pub const MISSING_SPACE: &str = "S0117";
-/// YAML: indentation that matches nothing.
-pub const INDENTATION: &str = "S0118";
-/// YAML: value with a tag, such as `!!str`.
-pub const TAG: &str = "S0119";
-/// YAML: key that is not a string.
-pub const KEY: &str = "S0120";
-/// YAML: more than one document in a file.
-pub const DOCUMENTS: &str = "S0121";
-/// YAML: alias without its anchor.
-pub const ALIAS: &str = "S0122";
-/// YAML: merge of a value that is not a mapping.
-pub const MERGE: &str = "S0123";
-/// YAML: text after a closing quote, or an escape that does not exist.
-pub const QUOTING: &str = "S0124";
-/// YAML: bracket without its pair.
-pub const BRACKET: &str = "S0125";
-/// KDL: any other syntax error.
-pub const KDL_SYNTAX: &str = "S0130";
-/// KDL: text that needs quotes.
-pub const NEEDS_QUOTES: &str = "S0131";
-/// KDL: bare `true`, `false`, `null`.
-pub const BARE_KEYWORD: &str = "S0132";
-/// KDL: `=` after a node's name.
-pub const EQUALS_AFTER_NAME: &str = "S0133";
-/// KDL: colon after a node's name, as in `key: value`.
-pub const COLON_AFTER_NAME: &str = "S0134";
-/// KDL: `#` as a comment.
-pub const HASH_COMMENT: &str = "S0135";
-/// KDL: `[…]` or commas.
-pub const LIST_PUNCTUATION: &str = "S0136";
-/// KDL: text in single quotes.
-pub const SINGLE_QUOTES: &str = "S0137";
-/// KDL: type annotation, such as `(u8)`.
-pub const TYPE_ANNOTATION: &str = "S0138";
-/// KDL: a value and a block at once.
-pub const VALUE_AND_BLOCK: &str = "S0139";
-/// KDL: block without its one name.
-pub const BLOCK_NAME: &str = "S0140";
-/// KDL: unterminated string, or invalid escape.
-pub const TEXT: &str = "S0141";
-/// KDL: brace without its pair.
-pub const BRACE: &str = "S0142";
-/// KDL: list items beside keys.
-pub const MIXED_LIST: &str = "S0143";
-/// KDL: a number that is infinite or not a number.
-pub const NOT_FINITE: &str = "S0144";
+macro_rules! codes {
+    ($($name:ident = $code:literal, $meaning:literal;)*) => {
+        $(#[doc = $meaning] pub const $name: &str = $code;)*
+        /// Every code of a syntax problem with its meaning, in order.
+        pub const CODES: &[(&str, &str)] = &[$(($name, $meaning)),*];
+    };
+}
 
-/// Every code of this module's messages with its meaning, in order.
-pub const CODES: &[(&str, &str)] = &[
-    (TOO_LARGE, "The file is larger than stead reads."),
-    (NOT_UTF8, "The file is not UTF-8 text."),
-    (CONTROL_CHARACTER, "The file holds a control character."),
-    (TOO_DEEP, "Blocks are nested too deeply."),
-    (TOO_MANY_VALUES, "The file holds, or its aliases repeat, too many values."),
-    (DUPLICATE_KEY, "A key is written twice."),
-    (NOT_A_MAPPING, "The top level of the file is not a mapping."),
-    (YAML_SYNTAX, "The text is not YAML."),
-    (TAB, "A YAML line is indented with a tab."),
-    (UNQUOTED_EXPRESSION, "An unquoted expression is cut off by `: ` or ` #` in YAML."),
-    (EXPRESSION_IN_FLOW, "An unquoted expression is inside `{}` or `[]` in YAML."),
-    (UNQUOTED_CRON, "An unquoted cron schedule begins with `*` in YAML."),
-    (RESERVED_START, "An unquoted YAML value begins with a reserved character."),
-    (UNCLOSED_QUOTE, "A quote is not closed in YAML."),
-    (MISSING_SPACE, "A space is missing after a colon in YAML."),
-    (INDENTATION, "A YAML line's indentation matches no block."),
-    (TAG, "YAML tags are not used."),
-    (KEY, "A YAML key is not plain text."),
-    (DOCUMENTS, "A YAML file holds several documents."),
-    (ALIAS, "A YAML alias has no anchor before it."),
-    (MERGE, "`<<` is given something that is not a mapping."),
-    (QUOTING, "Quoted YAML text has a wrong escape, or text after its closing quote."),
-    (BRACKET, "A YAML bracket is unmatched."),
-    (KDL_SYNTAX, "The text is not KDL."),
-    (NEEDS_QUOTES, "Text needs double quotes in KDL."),
-    (BARE_KEYWORD, "`true`, `false` and `null` are written with `#` in KDL."),
-    (EQUALS_AFTER_NAME, "A KDL node's value follows its name without `=`."),
-    (COLON_AFTER_NAME, "KDL has no colon after a name."),
-    (HASH_COMMENT, "A KDL comment begins with `//`."),
-    (LIST_PUNCTUATION, "KDL lists have no brackets and no commas."),
-    (SINGLE_QUOTES, "KDL text has double quotes."),
-    (TYPE_ANNOTATION, "KDL type annotations are not used."),
-    (VALUE_AND_BLOCK, "A KDL node has a value and also properties or a block."),
-    (BLOCK_NAME, "A KDL block does not have exactly one name."),
-    (TEXT, "KDL text is not closed or has a wrong escape."),
-    (BRACE, "A KDL brace is unmatched."),
-    (MIXED_LIST, "A KDL block mixes `-` items with keys."),
-    (NOT_FINITE, "A KDL number is infinite or not a number."),
-];
+codes! {
+    TOO_LARGE = "S0101", "The file is larger than stead reads.";
+    NOT_UTF8 = "S0102", "The file is not UTF-8 text.";
+    CONTROL_CHARACTER = "S0103", "The file holds a control character.";
+    TOO_DEEP = "S0104", "Blocks are nested too deeply.";
+    TOO_MANY_VALUES = "S0105", "The file holds, or its aliases repeat, too many values.";
+    DUPLICATE_KEY = "S0106", "A key is written twice.";
+    NOT_A_MAPPING = "S0107", "The top level of the file is not a mapping.";
+    YAML_SYNTAX = "S0110", "The text is not YAML.";
+    TAB = "S0111", "A YAML line is indented with a tab.";
+    UNQUOTED_EXPRESSION = "S0112", "An unquoted expression is cut off by `: ` or ` #` in YAML.";
+    EXPRESSION_IN_FLOW = "S0113", "An unquoted expression is inside `{}` or `[]` in YAML.";
+    UNQUOTED_CRON = "S0114", "An unquoted cron schedule begins with `*` in YAML.";
+    RESERVED_START = "S0115", "An unquoted YAML value begins with a reserved character.";
+    UNCLOSED_QUOTE = "S0116", "A quote is not closed in YAML.";
+    MISSING_SPACE = "S0117", "A space is missing after a colon in YAML.";
+    INDENTATION = "S0118", "A YAML line's indentation matches no block.";
+    TAG = "S0119", "YAML tags are not used.";
+    KEY = "S0120", "A YAML key is not plain text.";
+    DOCUMENTS = "S0121", "A YAML file holds several documents.";
+    ALIAS = "S0122", "A YAML alias has no anchor before it.";
+    MERGE = "S0123", "`<<` is given something that is not a mapping.";
+    QUOTING = "S0124", "Quoted YAML text has a wrong escape, or text after its closing quote.";
+    BRACKET = "S0125", "A YAML bracket is unmatched.";
+    KDL_SYNTAX = "S0130", "The text is not KDL.";
+    NEEDS_QUOTES = "S0131", "Text needs double quotes in KDL.";
+    BARE_KEYWORD = "S0132", "`true`, `false` and `null` are written with `#` in KDL.";
+    EQUALS_AFTER_NAME = "S0133", "A KDL node's value follows its name without `=`.";
+    COLON_AFTER_NAME = "S0134", "KDL has no colon after a name.";
+    HASH_COMMENT = "S0135", "A KDL comment begins with `//`.";
+    LIST_PUNCTUATION = "S0136", "KDL lists have no brackets and no commas.";
+    SINGLE_QUOTES = "S0137", "KDL text has double quotes.";
+    TYPE_ANNOTATION = "S0138", "KDL type annotations are not used.";
+    VALUE_AND_BLOCK = "S0139", "A KDL node has a value and also properties or a block.";
+    BLOCK_NAME = "S0140", "A KDL block does not have exactly one name.";
+    TEXT = "S0141", "KDL text is not closed or has a wrong escape.";
+    BRACE = "S0142", "A KDL brace is unmatched.";
+    MIXED_LIST = "S0143", "A KDL block mixes `-` items with keys.";
+    NOT_FINITE = "S0144", "A KDL number is infinite or not a number.";
+}
 
 /// Returns the syntax that a path's extension names; `None` for any other extension.
 #[must_use]
