@@ -81,12 +81,12 @@ fn again(lines: &[Vec<Record>]) -> Duration {
     let opening = OpenOptions::new(
         &identity,
         LeaseHolder {
-            session: uuid::Uuid::nil(),
+            session: Uuid::nil(),
             who: "figures".into(),
             process: None,
             since: jiff::Timestamp::UNIX_EPOCH,
         },
-        std::time::Duration::ZERO,
+        Duration::ZERO,
     );
     let store = FileStore::open(directory.path(), &opening).unwrap();
     let start = Instant::now();

@@ -53,29 +53,26 @@ fn join_list(items: impl Iterator<Item = String>, last: &str) -> String {
 }
 
 fn of_plan(text: &str) -> Result<ReportTarget, String> {
-    parse_report_target(text, ReviewFormat::ALL.iter().copied())
+    parse_report_target(text, ReviewFormat::ALL)
 }
 
 fn of_problems(text: &str) -> Result<ReportTarget, String> {
-    parse_report_target(text, ReviewFormat::for_diagnostics())
+    parse_report_target(text, &ReviewFormat::for_diagnostics().collect::<Vec<_>>())
 }
 
 /// Parses `FORMAT=PATH`; the path can contain `=`. Standard output (`-`) is refused, since it has the result.
-fn parse_report_target(
-    text: &str,
-    legal: impl Iterator<Item = ReviewFormat> + Clone,
-) -> Result<ReportTarget, String> {
-    let mut names = legal.clone().map(ReviewFormat::name);
+fn parse_report_target(text: &str, legal: &[ReviewFormat]) -> Result<ReportTarget, String> {
+    let names = || legal.iter().map(|format| format.name()).collect::<Vec<_>>().join(", ");
     let Some((name, path)) = text.split_once('=') else {
-        return Err(format!("write FORMAT=PATH, such as {}=report.{0}", names.next().unwrap_or("md")));
+        return Err(format!(
+            "write FORMAT=PATH, such as {}=report.{0}",
+            legal.first().map_or("md", |f| f.name())
+        ));
     };
-    let Some(format) = legal.clone().find(|format| format.name() == name) else {
-        return Err(match nearest_name(name, names.clone()) {
+    let Some(format) = legal.iter().copied().find(|format| format.name() == name) else {
+        return Err(match nearest_name(name, legal.iter().map(|format| format.name())) {
             Some(near) => format!("there is no report format {name} here; did you mean {near}?"),
-            None => {
-                let names = names.collect::<Vec<_>>().join(", ");
-                format!("there is no report format {name} here; there are {names}")
-            }
+            None => format!("there is no report format {name} here; there are {}", names()),
         });
     };
     match path {

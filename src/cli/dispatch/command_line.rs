@@ -260,8 +260,8 @@ impl Command {
             Self::Get(args) => pending(Document, false, move |cx| get::run(cx, args)),
             Self::Resolve(args) => pending(Document, false, move |cx| resolve::run(cx, args)),
             Self::Login(args) => pending(Document, false, move |cx| login::log_in(cx, args)),
-            Self::Logout => ended(Document, false, move |cx| login::log_out(cx)),
-            Self::Whoami => pending(Document, false, move |cx| login::show_account(cx)),
+            Self::Logout => ended(Document, false, login::log_out),
+            Self::Whoami => pending(Document, false, login::show_account),
             Self::Doctor(args) => pending(Document, true, move |cx| doctor::run(cx, args)),
             Self::Catalog(args) => pending(Document, false, move |cx| catalog::run(cx, args)),
             Self::Cost(args) => pending(Document, false, move |cx| cost::run(cx, args)),
@@ -274,7 +274,7 @@ impl Command {
             Self::Ci(args) => pending(Document, false, move |cx| ci::run(cx, args)),
             Self::Emulator(args) => pending(Document, false, move |cx| emulator::run(cx, args)),
             Self::Schema(args) => ended(Text, false, move |cx| Ok(schema::run(cx, args))),
-            Self::Lsp => ended(Text, true, move |cx| lsp::run(cx)),
+            Self::Lsp => ended(Text, true, lsp::run),
             Self::Completions(args) => {
                 ended(Text, false, move |cx| Ok(completions::run(cx, args, Cli::command())))
             }

@@ -114,7 +114,7 @@ impl ReviewFormat {
     ];
 
     /// Returns the formats that support the problems of a configuration.
-    pub fn for_diagnostics() -> impl Iterator<Item = Self> + Clone {
+    pub fn for_diagnostics() -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(|format| format.problems.is_some())
     }
 
