@@ -1,5 +1,7 @@
 //! `Diagnostic`: one problem with its reason, its remedy and its source location.
 
+pub mod blocker_code;
+
 use serde::Serialize;
 
 use super::address::Name;

@@ -4,6 +4,7 @@
 use super::join::joined_state::{JoinedState, ResourceState};
 use super::model::block::Blocker;
 use crate::model::address::Address;
+use crate::model::diagnostic::blocker_code::BlockerCode;
 use crate::model::source::{SourceLocation, Span};
 
 /// The blockers of one plan, in the order in which they were found.
@@ -21,7 +22,7 @@ impl<'s, 'a> Blockers<'s, 'a> {
     /// Adds a blocker about a resource, located at `span` or else at its block.
     pub fn add_for_subject(
         &mut self,
-        code: &'static str,
+        code: BlockerCode,
         subject: &ResourceState<'_>,
         span: Option<Span>,
         text: String,
@@ -31,37 +32,49 @@ impl<'s, 'a> Blockers<'s, 'a> {
             .or_else(|| subject.block.map(|block| block.span))
             .and_then(|span| self.resolve_location(span));
         let address = Some(subject.address.clone());
-        self.all.push(Blocker { code: code.into(), address, text, help, source });
+        self.all.push(Blocker { code: code.code.into(), address, text, help, source });
     }
 
     /// Adds a blocker about an address without a resource, or about the whole plan.
     pub fn add_for_address(
         &mut self,
-        code: &'static str,
+        code: BlockerCode,
         address: Option<&Address>,
         text: String,
         help: String,
     ) {
-        self.all.push(Blocker { code: code.into(), address: address.cloned(), text, help, source: None });
+        self.all.push(Blocker {
+            code: code.code.into(),
+            address: address.cloned(),
+            text,
+            help,
+            source: None,
+        });
     }
 
     /// Adds a blocker about an address, located at `span`; without a span it has no location.
     pub fn add_at_span(
         &mut self,
-        code: &'static str,
+        code: BlockerCode,
         address: &Address,
         span: Option<Span>,
         text: String,
         help: String,
     ) {
         let source = span.and_then(|span| self.resolve_location(span));
-        self.all.push(Blocker { code: code.into(), address: Some(address.clone()), text, help, source });
+        self.all.push(Blocker {
+            code: code.code.into(),
+            address: Some(address.clone()),
+            text,
+            help,
+            source,
+        });
     }
 
     /// Adds a blocker about a location in a file, and about no resource.
-    pub fn at_place(&mut self, code: &'static str, span: Option<Span>, text: String, help: String) {
+    pub fn at_place(&mut self, code: BlockerCode, span: Option<Span>, text: String, help: String) {
         let source = span.and_then(|span| self.resolve_location(span));
-        self.all.push(Blocker { code: code.into(), address: None, text, help, source });
+        self.all.push(Blocker { code: code.code.into(), address: None, text, help, source });
     }
 
     /// Adds a blocker that was built by a pure check; `None` adds nothing.

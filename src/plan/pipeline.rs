@@ -35,6 +35,7 @@ use super::order::durations::critical_path;
 use super::order::ledger_updates::ledger_updates;
 use super::order::steps::{StepOrder, order_steps};
 use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 
@@ -100,7 +101,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
             );
         } else {
             blocks.add_for_subject(
-                dependency_cycle::CYCLE_CODE,
+                blocker_code::CYCLE,
                 &survey.subjects[first.n],
                 None,
                 String::new(),

@@ -8,15 +8,13 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::kinds::REGISTRY;
 use crate::model::address::{Address, Name};
+use crate::model::diagnostic::blocker_code::HOLDS_DATA;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::text::escape;
 
 /// Maximum number of addresses that a message lists.
 const MAX_LISTED_ADDRESSES: usize = 20;
-
-/// Code of the blocker for objects that hold data, as the plan sets it.
-const HOLDS_DATA_CODE: &str = "holds_data";
 
 /// Asks for the addresses of the objects whose data the plan would delete without approval. Returns them after each
 /// was typed; `None` if one was not, the plan has another blocker, or there is no terminal to ask on.
@@ -35,7 +33,7 @@ pub(in crate::cli) async fn confirm_data_loss(
         plan.changes.iter().any(|change| change.address == *address && change.action == Action::Delete)
     };
     let lacks_consent =
-        |block: &&Blocker| block.code == HOLDS_DATA_CODE && block.address.as_ref().is_some_and(is_deleted);
+        |block: &&Blocker| block.code == HOLDS_DATA.code && block.address.as_ref().is_some_and(is_deleted);
     let mut asked: Vec<&Blocker> = plan.blocks.iter().filter(lacks_consent).collect();
     let others = plan.blocks.iter().filter(|block| !lacks_consent(block) && !block.only_freezes());
     if asked.is_empty()

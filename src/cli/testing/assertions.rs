@@ -14,15 +14,13 @@ use crate::config::test_file::{
 };
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code::POLICY;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyStatus};
 use crate::report::text::phrases;
-
-/// Code of the blocker that a policy causes.
-const POLICY: &str = "policy";
 
 /// Maximum number of missing or unexpected names in one message.
 const MAX_LISTED_DIFFERENCES: usize = 20;
@@ -196,7 +194,7 @@ fn check_blockers(wanted: &PlanExpectation, plan: &Plan) -> Option<AssertionFail
         return compare_names("blocks", wanted, &found);
     }
     let denied = wanted.policy.values().any(|said| said.value == "deny");
-    let expected = |block: &&Blocker| block.only_freezes() || denied && block.code == POLICY;
+    let expected = |block: &&Blocker| block.only_freezes() || denied && block.code == POLICY.code;
     let block = plan.blocks.iter().find(|block| !expected(block))?;
     let address = block.address.as_ref().map(|address| format!(" {address}")).unwrap_or_default();
     let text = format!("expected nothing to block the plan; {}{address}: {}", block.code, block.text);

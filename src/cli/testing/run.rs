@@ -30,13 +30,11 @@ use crate::ledger::state::run_history::RunOrigin;
 use crate::ledger::stores::memory::MemoryStore;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
+use crate::model::diagnostic::blocker_code::HOLDS_DATA;
 use crate::model::live::snapshot::Snapshot;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
-
-/// Code of the blocker for objects that hold data.
-const HOLDS_DATA: &str = "holds_data";
 
 /// State of one test: the emulated cloud, and the ledger of its stack.
 struct TestFixture {
@@ -83,7 +81,8 @@ pub(in crate::cli) fn run(
         let counted = test.apply.iter().flat_map(|apply| apply.objects.keys().cloned()).collect();
         let mut stage = TestFixture::set_up(cloud, &time, &now.stack, &counted).await?;
         let blocks = test.plan.as_ref().and_then(|plan| plan.blocks.as_ref());
-        stage.guards_data = blocks.is_some_and(|blocks| blocks.value.iter().any(|code| code == HOLDS_DATA));
+        stage.guards_data =
+            blocks.is_some_and(|blocks| blocks.value.iter().any(|code| code == HOLDS_DATA.code));
         if let Some(before) = &before {
             stage.apply_given(before).await?;
         }

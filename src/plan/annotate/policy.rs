@@ -9,6 +9,7 @@ use crate::config::stack::model::Policy;
 use crate::model::address::{Address, Name};
 use crate::model::cel::evaluate_program;
 use crate::model::cel::{CelProgram, CelValue, ExpressionScope, PathSegment, ReferencePath};
+use crate::model::diagnostic::blocker_code;
 use crate::model::schema::Type;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::plan_fingerprint;
@@ -16,7 +17,7 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;
 use crate::plan::diff::planned_values::planned_value;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
-use crate::plan::model::block::{Blocker, POLICY};
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan, PolicyResult, PolicyStatus};
 use crate::plan::model::compare::fingerprint_secrets;
 
@@ -83,7 +84,7 @@ pub(in crate::plan) fn evaluate_policies(
     plan.policy = rulings;
     let denied = plan.policy.iter().filter(|ruling| ruling.verdict == PolicyStatus::Deny);
     plan.blocks.extend(denied.map(|ruling| Blocker {
-        code: POLICY.into(),
+        code: blocker_code::POLICY.code.into(),
         address: ruling.address.clone(),
         text: format!("{}: {}", ruling.name, ruling.message),
         help: format!(
@@ -96,7 +97,7 @@ pub(in crate::plan) fn evaluate_policies(
         Ok(fingerprint) => plan.fingerprint = fingerprint,
         // A plan without a fingerprint cannot be reviewed, so it must not be applied.
         Err(error) => plan.blocks.push(Blocker {
-            code: "fingerprint".into(),
+            code: blocker_code::FINGERPRINT.code.into(),
             address: None,
             text: format!("the plan has no fingerprint: {error}"),
             help: "This is a defect of stead: please report it.".to_owned(),

@@ -5,6 +5,7 @@ use crate::config::check::secret_sinks::{self, describe_sink};
 use crate::config::stack::model::{SinkUse, Stack};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
+use crate::model::diagnostic::blocker_code;
 use crate::model::schema::Registry;
 use crate::plan::blockers::Blockers;
 use crate::plan::join::joined_state::JoinedState;
@@ -13,12 +14,6 @@ use crate::plan::model::step::{Operation, Step};
 
 /// The prefix of a generated secret's address.
 const VARIABLE_PREFIX: &str = "vars.";
-
-/// The code of the blocker for a target with content that stead did not write.
-const SINK_OCCUPIED: &str = "sink_occupied";
-
-/// The code of the blocker for a sink on a CI runner's temporary disk.
-const SINK_ON_RUNNER: &str = "sink_on_runner";
 
 /// Returns the sinks that steps write to, in the order of the configuration. `is_known` returns whether the
 /// secret of a generated variable exists already: then its sink is not written.
@@ -62,7 +57,12 @@ pub(in crate::plan) fn check(
     if let Some((address, why)) = sink_on_runner(inputs.options.on_runner, has_recipients, &delivered) {
         let help = "Store a copy in the ledger: add `secrets: { recipients: [age1…] }` to the stack (stead secret keygen); or apply on a permanent machine."
             .to_owned();
-        blocks.add_for_address(SINK_ON_RUNNER, Address::parse(&address).ok().as_ref(), why, help);
+        blocks.add_for_address(
+            blocker_code::SINK_ON_RUNNER,
+            Address::parse(&address).ok().as_ref(),
+            why,
+            help,
+        );
     }
     for one in delivered {
         if let Some(why) = inputs.options.occupied_sinks.get(&one.address) {
@@ -73,9 +73,15 @@ pub(in crate::plan) fn check(
             );
             match &address {
                 Some(address) => {
-                    blocks.add_at_span(SINK_OCCUPIED, address, Some(one.span), why.clone(), help);
+                    blocks.add_at_span(
+                        blocker_code::SINK_OCCUPIED,
+                        address,
+                        Some(one.span),
+                        why.clone(),
+                        help,
+                    );
                 }
-                None => blocks.add_for_address(SINK_OCCUPIED, None, why.clone(), help),
+                None => blocks.add_for_address(blocker_code::SINK_OCCUPIED, None, why.clone(), help),
             }
         }
         // The note of a generated secret names its sink already.

@@ -3,13 +3,13 @@
 //! catalog (names of catalog entries, prices, locations) are not compared here, as the apply recomputes the plan.
 
 use crate::model::address::path_prefixes;
+use crate::model::diagnostic::blocker_code;
 use crate::model::expression::Expression;
 use crate::model::schema::{Kind, Registry, Type};
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Change, Plan};
 use crate::plan::model::compare::{part_type, to_canonical};
 use crate::plan::model::step::{Operation, PlannedCall, Step};
-use crate::plan::order::dependency_cycle;
 use crate::plan::order::durations::critical_path;
 
 /// Checks that a plan's changes match its steps: every step belongs to exactly one change, follows the steps
@@ -19,7 +19,7 @@ use crate::plan::order::durations::critical_path;
 /// The first mismatch, as a phrase: `step 3 belongs to no change`.
 pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), String> {
     // A dependency cycle has no order: the plan has no steps, and is blocked.
-    if plan.steps.is_empty() && plan.blocks.iter().any(|block| block.code == dependency_cycle::CYCLE_CODE) {
+    if plan.steps.is_empty() && plan.blocks.iter().any(|block| block.code == blocker_code::CYCLE.code) {
         return Ok(());
     }
     let mut owned = vec![false; plan.steps.len()];

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::json_digest;
+use crate::model::diagnostic::blocker_code::POLICY;
 use crate::model::expression::Expression;
 use crate::model::values::value::Value;
-use crate::plan::model::block::POLICY;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
@@ -56,7 +56,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
             .blocks
             .iter()
             // An override of a policy is not part of the decision, but the policy's result is.
-            .filter(|block| block.code != POLICY)
+            .filter(|block| block.code != POLICY.code)
             .map(|block| (block.code.as_str(), block.address.as_ref()))
             .collect(),
         denied: plan

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::conflicts::name_conflicts::{object_home, planned_home, uniqueness_key};
 use crate::model::address::{Address, Name};
+use crate::model::diagnostic::blocker_code;
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::source::Span;
 use crate::plan::blockers::Blockers;
@@ -26,7 +27,13 @@ pub(in crate::plan) fn check<'a>(
             continue;
         };
         let block = subject.and_then(|subject| subject.block).map(|block| block.span);
-        blocks.add_at_span("adopt", address, import_span(survey, address).or(block), text, help);
+        blocks.add_at_span(
+            blocker_code::ADOPT,
+            address,
+            import_span(survey, address).or(block),
+            text,
+            help,
+        );
     }
     let mut told = block_shared_objects(survey, blocks);
     told.extend(block_mistaken_adoptions(survey, verdicts, blocks));
@@ -76,7 +83,7 @@ fn block_shared_objects<'a>(
         let text = format!("The {} {} would become {}.", key.kind, key.id, all.join(" and "));
         let help = "An object has one address: keep the one that it belongs to, and omit the others.";
         let span = import_span(survey, last.address).or_else(|| last.block.map(|block| block.span));
-        blocks.add_at_span("adopt", last.address, span, text, help.to_owned());
+        blocks.add_at_span(blocker_code::ADOPT, last.address, span, text, help.to_owned());
         told.extend(subjects.iter().map(|subject| subject.address));
     }
     told
@@ -121,7 +128,7 @@ fn block_mistaken_adoptions<'a>(
             subject.address
         );
         let span = import_span(survey, other.address).or_else(|| want.setting.map(|setting| setting.span));
-        blocks.add_for_subject("adopt", subject, span, text, help);
+        blocks.add_for_subject(blocker_code::ADOPT, subject, span, text, help);
         told.insert(other.address);
     }
     told
@@ -185,5 +192,5 @@ fn check_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks
     );
     let help = "Write the values of the live object, adopt it, and change it afterwards.".to_owned();
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
-    blocks.add_for_subject("adopt", subject, span.map(|setting| setting.span), text, help);
+    blocks.add_for_subject(blocker_code::ADOPT, subject, span.map(|setting| setting.span), text, help);
 }

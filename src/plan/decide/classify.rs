@@ -13,6 +13,7 @@ use super::{byproducts, final_snapshot, reactivation, replacement_order};
 use crate::config::stack::declarations::RemovedAction;
 use crate::config::stack::model::{OnRemove, Resource};
 use crate::model::address::Address;
+use crate::model::diagnostic::blocker_code;
 use crate::model::graph::Graph;
 use crate::model::schema::Revival;
 use crate::plan::blockers::Blockers;
@@ -66,7 +67,7 @@ pub(in crate::plan) fn dependencies_first(
                 let Some(subject) = graph.get(id).map(|n| &survey.subjects[*n]) else { continue };
                 let text = format!("{} depends on itself.", subject.address);
                 blocks.add_for_subject(
-                    "cycle",
+                    blocker_code::CYCLE,
                     subject,
                     None,
                     text,

@@ -3,6 +3,7 @@
 //! object is never moved between projects; it is replaced.
 
 use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{AttributeLookup, Expression, Reference};
 use crate::model::live::snapshot::Snapshot;
@@ -32,7 +33,7 @@ impl ProjectAssignment {
                 || {
                     let text = format!("There is no project `{named}`.");
                     let help = "Give a project's name or id with --project.".to_owned();
-                    blocks.add_for_address("project", None, text, help);
+                    blocks.add_for_address(blocker_code::PROJECT, None, text, help);
                     TargetProject::None
                 },
                 TargetProject::Id,

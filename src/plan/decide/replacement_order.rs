@@ -5,6 +5,7 @@
 use ipnet::Ipv4Net;
 
 use crate::model::address::Address;
+use crate::model::diagnostic::blocker_code;
 use crate::model::schema::{ReplaceOrder, RuleCheck};
 use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
@@ -67,7 +68,7 @@ fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, block
     let help = "Revert the change, or set `lifecycle.replace` to create_first or delete_first.";
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
     blocks.add_for_subject(
-        "replace_never",
+        blocker_code::REPLACE_NEVER,
         subject,
         span.map(|setting| setting.span),
         text,

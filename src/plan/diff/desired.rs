@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::planned_values::PlannedValues;
 use crate::config::stack::model::{AttributeSetting, Resource};
 use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code;
 use crate::model::diagnostic::nearest_name;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{EvaluationError, Expression};
@@ -52,7 +53,7 @@ fn desired_attribute<'a>(
             EvaluationError::TooLarge => "Shorten the values that it is made of (stead explain S0218).",
             _ => "Correct the expression.",
         };
-        blocks.add_for_subject("expression", subject, Some(setting.span), text, help.into());
+        blocks.add_for_subject(blocker_code::EXPRESSION, subject, Some(setting.span), text, help.into());
         Value::Unknown(Vec::new())
     });
     let value = match (value, attribute.presence) {
@@ -160,7 +161,7 @@ fn catalog_id<'a>(
         Some(name) => format!("Did you mean `{name}`?"),
         None => format!("It has {}.", survey.names.slugs(table).take(12).collect::<Vec<_>>().join(", ")),
     };
-    blocks.add_for_subject("catalog", subject, Some(setting.span), text, help);
+    blocks.add_for_subject(blocker_code::CATALOG, subject, Some(setting.span), text, help);
     None
 }
 

@@ -18,6 +18,7 @@ use crate::ledger::state::entry::Entry as LedgerEntry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Severity;
+use crate::model::diagnostic::blocker_code;
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::source::{Source, SourceId, Sources};
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
@@ -377,7 +378,7 @@ impl DraftRound<'_, '_> {
                 Some((_, Some(key))) => told.push((key.clone(), None, block.text.clone())),
                 // Problems of the existing stack are not decided here.
                 Some((_, None)) => {}
-                None if block.code == "deletion_budget" => {}
+                None if block.code == blocker_code::DELETION_BUDGET.code => {}
                 None => return Err(ImportError::Blocked(block.text.clone())),
             }
         }

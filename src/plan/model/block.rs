@@ -4,24 +4,23 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::{Address, Name};
+use crate::model::diagnostic::blocker_code::{
+    BlockerCode, LATE_EFFECT, POLICY, QUESTION, SECRET_LOST, UNKNOWN_KIND, UNREAD,
+};
 use crate::model::source::SourceLocation;
 
 impl Blocker {
     /// Returns whether the blocker only repeats the denial of a policy, which reports show with the policies.
     #[must_use]
     pub fn is_ruling(&self) -> bool {
-        self.code == POLICY
+        self.code == POLICY.code
     }
 }
 
 /// A blocker: why a plan cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocker {
-    /// Stable code: `account`, `adopt`, `catalog`, `choice`, `cycle`, `deletion_budget`, `exists`,
-    /// `expression`, `failed`, `fingerprint`, `grow_only`, `held`, `holds_data`, `identity_missing`,
-    /// `late_effect`, `ledger_lost`, `moved`, `other_directory`, `policy`, `project`, `project_unknown`,
-    /// `protected`, `provisional`, `question`, `recipient_refused`, `recipients_changed`, `replace_never`,
-    /// `rule`, `secret_lost`, `sink_occupied`, `sink_on_runner`, `target`, `unknown`, `unknown_kind`, `unread`.
+    /// Stable code: one of `BLOCKER_CODES`.
     pub code: Name,
     /// The resource that it is about; `None` for the whole plan.
     pub address: Option<Address>,
@@ -34,25 +33,19 @@ pub struct Blocker {
 }
 
 /// Codes that freeze their resource and its dependents, while the rest of the plan can be applied.
-const FREEZING_CODES: &[&str] = &["late_effect", "question", "unread", "unknown_kind"];
-
-/// The code of a lost secret. About an object it freezes the object's resource; about a variable it blocks the plan, as
-/// any resource may use it.
-pub(in crate::plan) const SECRET_LOST: &str = "secret_lost";
+const FREEZING_CODES: &[BlockerCode] = &[LATE_EFFECT, QUESTION, UNREAD, UNKNOWN_KIND];
 
 impl Blocker {
     /// Returns whether the blocker only freezes its resource and the dependents: the rest of the plan can be applied.
     #[must_use]
     pub fn only_freezes(&self) -> bool {
-        self.is_lost_secret_of_object() || FREEZING_CODES.contains(&self.code.as_str())
+        self.is_lost_secret_of_object() || FREEZING_CODES.iter().any(|code| self.code == code.code)
     }
 
-    /// Returns whether it is about an object whose secret is lost, for which the user must decide.
+    /// Returns whether it is about an object whose secret is lost, for which the user must decide. It freezes the
+    /// object's resource; a lost secret of a variable blocks the plan, as any resource may use it.
     #[must_use]
     pub fn is_lost_secret_of_object(&self) -> bool {
-        self.code == SECRET_LOST && self.address.is_some()
+        self.code == SECRET_LOST.code && self.address.is_some()
     }
 }
-
-/// The code of a policy's denial.
-pub(in crate::plan) const POLICY: &str = "policy";

@@ -9,9 +9,10 @@ use rust_decimal::Decimal;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::block::{Blocker, POLICY};
+use super::block::Blocker;
 use super::step::{CriticalPath, LedgerUpdate, Step};
 use crate::model::address::{Address, Name};
+use crate::model::diagnostic::blocker_code::POLICY;
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::{ObjectKey, RequestCount};
 use crate::model::schema::Effect;
@@ -232,7 +233,7 @@ impl Plan {
     #[must_use]
     pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
         let open = self.denying_policies().iter().any(|name| !overrides.contains(*name));
-        let lifted = |block: &Blocker| block.code == POLICY && !open;
+        let lifted = |block: &Blocker| block.code == POLICY.code && !open;
         !self.blocks.iter().all(|block| block.only_freezes() || lifted(block))
     }
 }

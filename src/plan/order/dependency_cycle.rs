@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::steps::CycleStep;
 use crate::config::stack::model::Stack;
 use crate::model::address::Address;
+use crate::model::diagnostic::blocker_code;
 use crate::model::expression::Expression;
 use crate::model::schema::ReplaceOrder;
 use crate::model::source::Span;
@@ -16,11 +17,8 @@ use crate::plan::decide::conflicts::name_conflicts::unique_attributes;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::inputs::PlanInputs;
 use crate::plan::join::joined_state::JoinedState;
-use crate::plan::model::block::{Blocker, POLICY};
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-
-/// The code of the blocker, as documents and `stead explain` show it.
-pub(in crate::plan) const CYCLE_CODE: &str = "cycle";
 
 /// The limit on steps of a cycle that a message names.
 const MAX_LISTED_STEPS: usize = 12;
@@ -56,7 +54,12 @@ pub(in crate::plan) fn add_cycle_blocker(
             .to_owned(),
     };
     let span = cycle.first().and_then(|step| subject_span(survey, step.n));
-    blocks.at_place(CYCLE_CODE, span, describe_cycle(survey, cycle), survey.render_help(span, &help));
+    blocks.at_place(
+        blocker_code::CYCLE,
+        span,
+        describe_cycle(survey, cycle),
+        survey.render_help(span, &help),
+    );
 }
 
 fn blocker_identity(block: &Blocker) -> (String, Option<Address>) {
@@ -151,7 +154,7 @@ fn leads_out(
         }
     }
     let plan = plan_again(&PlanInputs { stack: &stack, options: &options, ..*original });
-    let counts = |block: &&Blocker| block.code != POLICY;
+    let counts = |block: &&Blocker| block.code != blocker_code::POLICY.code;
     !plan.steps.is_empty()
         && plan.blocks.iter().filter(counts).all(|block| known.contains(&blocker_identity(block)))
 }

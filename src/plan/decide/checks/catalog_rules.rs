@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::model::diagnostic::blocker_code;
 use crate::model::diagnostic::nearest_name;
 use crate::model::live::catalog::CatalogRecord;
 use crate::model::live::snapshot::Object;
@@ -42,7 +43,7 @@ pub(in crate::plan) fn check(
                     .map(|setting| setting.span);
                 let text = format!("{} ({}: {what})", rule.says, subject.address);
                 blocks.add_for_subject(
-                    "rule",
+                    blocker_code::RULE,
                     subject,
                     span,
                     text,
@@ -85,7 +86,7 @@ fn unreachable_choices(
             offered => format!("The service offers {}.", offered.join(", ")),
         };
         let span = difference.setting.map(|setting| setting.span);
-        blocks.add_for_subject("choice", subject, span, text, help);
+        blocks.add_for_subject(blocker_code::CHOICE, subject, span, text, help);
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use crate::model::diagnostic::blocker_code;
 use crate::model::source::Span;
 use crate::plan::blockers::Blockers;
 use crate::plan::join::joined_state::JoinedState;
@@ -13,7 +14,13 @@ use crate::plan::moves::resolved::ImpossibleMove;
 /// Adds a blocker for each impossible move.
 pub(in crate::plan) fn block_impossible_moves(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     for ImpossibleMove { address, text, help, span } in &survey.declared.impossible {
-        blocks.add_at_span("moved", address, *span, text.clone(), survey.render_help(*span, help));
+        blocks.add_at_span(
+            blocker_code::MOVED,
+            address,
+            *span,
+            text.clone(),
+            survey.render_help(*span, help),
+        );
     }
 }
 

@@ -8,6 +8,7 @@ use crate::ledger::journal::intent_candidates;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::entry::OwnedObject;
 use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code;
 use crate::model::diagnostic::nearest_name;
 use crate::model::schema::{ReplaceOrder, Type, UpdateStrategy};
 use crate::model::values::value::Value;
@@ -51,7 +52,7 @@ pub(in crate::plan) fn check<'a>(
     for address in &survey.strangers {
         let text = format!("The ledger has {address}, of a kind that this version does not know.");
         blocks.add_for_address(
-            "unknown_kind",
+            blocker_code::UNKNOWN_KIND,
             Some(address),
             text,
             "Use the version of stead that made it.".into(),
@@ -77,7 +78,7 @@ fn block_protected(
         "The ledger records its protection: write the block again with `lifecycle: { protect: false }`, apply, and then remove it."
     };
     let span = subject.block.and_then(|block| block.lifecycle.protect_span);
-    blocks.add_for_subject("protected", subject, span, text, survey.render_help(span, help));
+    blocks.add_for_subject(blocker_code::PROTECTED, subject, span, text, survey.render_help(span, help));
 }
 
 /// Returns the object of an address that was bound from an ambiguous intent and that the user has not confirmed.
@@ -100,7 +101,7 @@ fn block_unconfirmed(survey: &JoinedState<'_>, subject: &ResourceState<'_>, bloc
     } else {
         format!("Inspect it, and confirm that it is yours: {adopt}.")
     };
-    blocks.add_for_subject("provisional", subject, None, text, help);
+    blocks.add_for_subject(blocker_code::PROVISIONAL, subject, None, text, help);
 }
 
 /// Blocks the replacement of an object that contains data without approval, as the new object is empty. An object that
@@ -134,7 +135,7 @@ fn holds_data(
         wake.unwrap_or_default()
     );
     let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
-    blocks.add_for_subject("holds_data", subject, span.map(|setting| setting.span), text, help);
+    blocks.add_for_subject(blocker_code::HOLDS_DATA, subject, span.map(|setting| setting.span), text, help);
 }
 
 /// Blocks a plan where an abandoned request had an effect after all: an apply would ask the user to resolve it.
@@ -150,7 +151,7 @@ fn late_effects(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
             ambiguous_intent::short_handle(ledger, intent.op),
             words.join(" | ")
         );
-        blocks.add_for_address("late_effect", Some(&intent.address), text, help);
+        blocks.add_for_address(blocker_code::LATE_EFFECT, Some(&intent.address), text, help);
     }
 }
 
@@ -167,7 +168,7 @@ fn block_held_objects(survey: &JoinedState<'_>, verdicts: &[Decision<'_>], block
         let what = if verdict.act == DecisionKind::Delete { "deleted" } else { "replaced" };
         let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
         let help = format!("Include {} in the plan, or exclude {}.", holder.address, subject.address);
-        blocks.add_for_subject("held", subject, None, text, help);
+        blocks.add_for_subject(blocker_code::HELD, subject, None, text, help);
     }
 }
 
@@ -195,7 +196,7 @@ fn block_dangling_references(
                 subject.address, holder.address
             );
             let help = format!("Set {}.{attribute} to another object, or to null.", holder.address);
-            blocks.add_for_subject("held", holder, None, text, help);
+            blocks.add_for_subject(blocker_code::HELD, holder, None, text, help);
         }
     }
 }
@@ -228,7 +229,7 @@ fn block_wrong_account(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) 
     };
     let text = format!("The ledger belongs to account {owner}, and the key to {here}.");
     let help = "Use the other account's key, or another environment.".to_owned();
-    blocks.add_for_address("account", None, text, help);
+    blocks.add_for_address(blocker_code::ACCOUNT, None, text, help);
 }
 
 fn block_unknown_targets(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
@@ -243,7 +244,12 @@ fn block_unknown_targets(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>
             Some(near) => format!("Did you mean {near}?"),
             None => "`stead ls` lists the addresses.".to_owned(),
         };
-        blocks.add_for_address("target", Some(address), format!("{address} does not exist."), help);
+        blocks.add_for_address(
+            blocker_code::TARGET,
+            Some(address),
+            format!("{address} does not exist."),
+            help,
+        );
     }
 }
 
@@ -266,7 +272,7 @@ fn enforce_deletion_limit(
     if deletions >= MIN_DELETION_LIMIT && deletions * 100 > managed * DELETION_LIMIT_PERCENT {
         let text = format!("{deletions} of {managed} managed objects would be deleted.");
         let help = "If this is intended: --allow-deletes. Otherwise look for a wrong environment or a missing file.";
-        blocks.add_for_address("deletion_budget", None, text, help.to_owned());
+        blocks.add_for_address(blocker_code::DELETION_BUDGET, None, text, help.to_owned());
     }
 }
 
@@ -286,7 +292,7 @@ pub(in crate::plan) fn may_change(
         );
         let span = difference.setting.map(|setting| setting.span);
         blocks.add_for_subject(
-            "unknown",
+            blocker_code::UNKNOWN,
             subject,
             span,
             text,
@@ -330,7 +336,7 @@ pub(in crate::plan) fn may_change(
         difference.before
     );
     blocks.add_for_subject(
-        "grow_only",
+        blocker_code::GROW_ONLY,
         subject,
         difference.setting.map(|setting| setting.span),
         text,
@@ -352,7 +358,7 @@ pub(in crate::plan) fn may_replace_failed(
     let text =
         format!("{} is {status}, and it may still hold data: stead does not replace it.", subject.address);
     let help = "Repair or restore it; or save its data, delete it by hand, and plan again.".to_owned();
-    blocks.add_for_subject("failed", subject, None, text, help);
+    blocks.add_for_subject(blocker_code::FAILED, subject, None, text, help);
     false
 }
 
@@ -362,7 +368,7 @@ pub(in crate::plan) fn block_unread(subject: &ResourceState<'_>, blocks: &mut Bl
     let text =
         format!("{} {id} was not listed, and stead cannot confirm that it is gone.", subject.address);
     let help = "Plan again; if this persists, check which projects the key can read.".to_owned();
-    blocks.add_for_subject("unread", subject, None, text, help);
+    blocks.add_for_subject(blocker_code::UNREAD, subject, None, text, help);
 }
 
 /// Blocks an address with an ambiguous intent, which only the user can resolve.
@@ -381,5 +387,5 @@ pub(in crate::plan) fn block_ambiguous_intent(
         ambiguous_intent::possible_answers(survey.inputs.ledger, &asked.intent, &asked.candidates)
             .join(" | ")
     );
-    blocks.add_for_subject("question", subject, None, asked.text.clone(), help);
+    blocks.add_for_subject(blocker_code::QUESTION, subject, None, asked.text.clone(), help);
 }

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use super::guards;
 use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
 use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code;
 use crate::model::expression::Expression;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
-use crate::plan::model::block::SECRET_LOST;
 use crate::plan::model::change::{NoteCode, PlanNote};
 use crate::plan::model::step::LedgerUpdate;
 
@@ -36,7 +36,7 @@ pub(in crate::plan) fn check<'a>(
         );
         let span = stack.awaited.get(name).map(|awaited| awaited.span);
         let way_out = ways_out(&format!("{VARIABLE_PREFIX}{name}"), "the same value", "");
-        blocks.at_place(SECRET_LOST, span, text, way_out);
+        blocks.at_place(blocker_code::SECRET_LOST, span, text, way_out);
     }
     if survey.inputs.options.locked_secrets.is_empty() {
         return;
@@ -53,7 +53,7 @@ pub(in crate::plan) fn check<'a>(
             let help = "Set STEAD_AGE_IDENTITY to the identity's file, or `age_identity` in the settings. \
                         A plan needs none."
                 .to_owned();
-            blocks.add_for_subject("identity_missing", subject, None, text, help);
+            blocks.add_for_subject(blocker_code::IDENTITY_MISSING, subject, None, text, help);
         }
     }
 }
@@ -77,7 +77,7 @@ fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
             let text = format!("The recipient {name} is not one of the settings' `allowed_recipients`.");
             let help =
                 "Remove it from the stack, or add it to your own settings if it is intended.".to_owned();
-            blocks.at_place("recipient_refused", span, text, help);
+            blocks.at_place(blocker_code::RECIPIENT_REFUSED, span, text, help);
         }
     }
     if pinned.is_empty() || declared == pinned {
@@ -98,7 +98,7 @@ fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
     } else {
         "Nothing is encrypted to other recipients until someone with a pinned identity runs: stead secret rekey."
     };
-    blocks.at_place("recipients_changed", span, text, help.to_owned());
+    blocks.at_place(blocker_code::RECIPIENTS_CHANGED, span, text, help.to_owned());
 }
 
 /// Adds the blocker of a resource whose shown-once secret is lost: the user decides whether its object is
@@ -118,7 +118,7 @@ pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mu
         "{way_out} To keep it without a delivery: stead resolve {} adopt {id}. Until then, it and its dependents are not changed.",
         subject.address
     );
-    blocks.add_for_subject(SECRET_LOST, subject, None, text, way_out);
+    blocks.add_for_subject(blocker_code::SECRET_LOST, subject, None, text, way_out);
 }
 
 /// Returns the ledger update that pins the stack's recipients; `None` if the stack declares none, if some are

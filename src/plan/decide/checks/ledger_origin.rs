@@ -4,12 +4,10 @@
 
 use crate::ledger::state::origins::{CurrentOrigin, OriginMatch};
 use crate::model::address::Address;
+use crate::model::diagnostic::blocker_code;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::Decision;
 use crate::plan::join::joined_state::JoinedState;
-
-/// The code of the blocker, as documents and `stead explain` show it.
-const BLOCKER_CODE: &str = "other_directory";
 
 /// Blocks a plan for a ledger that is applied from another directory. A ledger that owns nothing, or a run
 /// without a directory, passes.
@@ -41,7 +39,7 @@ pub(in crate::plan) fn check(
                  objects of that stack.",
                 known.join(" and ")
             );
-            blocks.add_for_address(BLOCKER_CODE, None, text, origin_help(true));
+            blocks.add_for_address(blocker_code::OTHER_DIRECTORY, None, text, origin_help(true));
         }
     }
 }
@@ -74,7 +72,7 @@ fn block_unknown_origin(
          deleted or replaced. They may be those of another stack of this name: {why}.",
         entries.len()
     );
-    blocks.add_for_address(BLOCKER_CODE, None, text, origin_help(here.origin.is_some()));
+    blocks.add_for_address(blocker_code::OTHER_DIRECTORY, None, text, origin_help(here.origin.is_some()));
 }
 
 fn origin_help(has_origin: bool) -> String {

@@ -3,12 +3,10 @@
 //! objects behind a false statement.
 
 use crate::ledger::state::ledger::Ledger;
+use crate::model::diagnostic::blocker_code;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
-
-/// The code of the blocker, as documents and `stead explain` show it.
-const BLOCKER_CODE: &str = "ledger_lost";
 
 /// The limit on addresses that the message names.
 const MAX_LISTED_ADDRESSES: usize = 3;
@@ -38,16 +36,16 @@ pub fn lost_ledger_blocker(ledger: &Ledger, plan: &Plan) -> Option<Blocker> {
     if ledger.has_owned() {
         return None;
     }
-    let exists = plan.blocks.iter().filter(|block| block.code == "exists");
+    let exists = plan.blocks.iter().filter(|block| block.code == blocker_code::EXISTS.code);
     let addresses: Vec<&str> = exists.filter_map(|block| Some(block.address.as_ref()?.as_str())).collect();
-    let first = plan.blocks.iter().find(|block| block.code == "exists")?;
+    let first = plan.blocks.iter().find(|block| block.code == blocker_code::EXISTS.code)?;
     let named = addresses[..addresses.len().min(MAX_LISTED_ADDRESSES)].join(", ");
     let more = match addresses.len().saturating_sub(MAX_LISTED_ADDRESSES) {
         0 => String::new(),
         count => format!(" and {count} more"),
     };
     Some(Blocker {
-        code: BLOCKER_CODE.into(),
+        code: blocker_code::LEDGER_LOST.code.into(),
         address: None,
         text: format!(
             "The ledger never recorded an object, but live objects have the names of {named}{more}: it may be lost."

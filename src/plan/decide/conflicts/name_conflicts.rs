@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code::{EXISTS, RULE};
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::meaning::to_comparable;
 use crate::model::schema::{Kind, KindScope, Rule, RuleCheck};
@@ -68,7 +69,7 @@ pub(in crate::plan) fn block_name_conflicts(
         && found.len() + count_in_existing_projects(survey, verdicts, &found, &there) >= MIN_CONFLICTS;
     for (subject, want, object) in found {
         if let Some((text, help)) = let_go(survey, subject, object) {
-            blocks.add_for_subject("exists", subject, want.setting.map(|setting| setting.span), text, help);
+            blocks.add_for_subject(EXISTS, subject, want.setting.map(|setting| setting.span), text, help);
             continue;
         }
         let known = match subject.kind.known_by {
@@ -83,7 +84,7 @@ pub(in crate::plan) fn block_name_conflicts(
             let help =
                 "Choose another name. To adopt it, forget it there first: stead rm --keep, and apply.";
             let span = want.setting.map(|setting| setting.span);
-            blocks.add_for_subject("exists", subject, span, text, help.to_owned());
+            blocks.add_for_subject(EXISTS, subject, span, text, help.to_owned());
             continue;
         }
         let adopt = format!("--adopt {}={}", subject.address, object.id);
@@ -94,7 +95,7 @@ pub(in crate::plan) fn block_name_conflicts(
         } else {
             format!("Adopt it with {adopt}, or choose another name.")
         };
-        blocks.add_for_subject("exists", subject, want.setting.map(|setting| setting.span), text, help);
+        blocks.add_for_subject(EXISTS, subject, want.setting.map(|setting| setting.span), text, help);
     }
 }
 
@@ -211,7 +212,7 @@ fn block_repeated_values(
                 rule.code, rule.place
             );
             let setting = attributes.first().and_then(|name| verdict.find_attribute(name)?.setting);
-            blocks.add_for_subject("rule", subject, setting.map(|setting| setting.span), text, help);
+            blocks.add_for_subject(RULE, subject, setting.map(|setting| setting.span), text, help);
         }
     }
 }
@@ -311,7 +312,7 @@ fn block_nonempty_projects(
             let way = format!("if it is not needed: `stead do delete {kind} {id}`.");
             help = format!("{help} Move the objects that belong to others; {way}");
         }
-        blocks.add_for_subject("rule", subject, None, text, help);
+        blocks.add_for_subject(RULE, subject, None, text, help);
     }
 }
 
@@ -394,7 +395,7 @@ fn changed_subjects<'s, 'a>(
 
 fn add_rule_blocker(subject: &ResourceState<'_>, rule: &Rule, what: &str, blocks: &mut Blockers<'_, '_>) {
     let text = format!("{} ({}: {what})", rule.says, subject.address);
-    blocks.add_for_subject("rule", subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
+    blocks.add_for_subject(RULE, subject, None, text, format!("Rule {}: {}.", rule.code, rule.place));
 }
 
 /// Returns the attribute sets whose values must be unique among the objects of a kind in one scope: those of

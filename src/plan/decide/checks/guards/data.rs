@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 
 use crate::config::stack::declarations::RemovedAction;
+use crate::model::diagnostic::blocker_code;
 use crate::model::live::snapshot::Object;
 use crate::model::schema::Kind;
 use crate::model::values::value::Value;
@@ -74,7 +75,7 @@ pub(super) fn would_be_lost(
     };
     let help =
         format!("Declare it again; or approve the deletion of its data: {entry}--delete-data {address}.");
-    blocks.add_for_subject("holds_data", subject, None, text, help);
+    blocks.add_for_subject(blocker_code::HOLDS_DATA, subject, None, text, help);
 }
 
 /// Describes the copies of an object's data that survive a plan, newest first, and their age; `None` if none

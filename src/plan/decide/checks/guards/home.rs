@@ -2,6 +2,7 @@
 //! is not sent if neither the ledger nor the service shows that project. In: decisions. Out: a blocker for each
 //! object whose project would be a guess.
 
+use crate::model::diagnostic::blocker_code;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -27,7 +28,7 @@ pub(super) fn check<'a>(
             "Use a key that can read the object's project; or forget the object with `stead rm {} --keep`, which does not change it.",
             subject.address
         );
-        blocks.add_for_subject("project_unknown", subject, None, text, help);
+        blocks.add_for_subject(blocker_code::PROJECT_UNKNOWN, subject, None, text, help);
     }
 }
 
