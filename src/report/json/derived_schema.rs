@@ -101,9 +101,9 @@ fn remove_widths(object: &mut Map<String, Value>) {
     }
 }
 
-/// Joins the lines of a doc comment.
+/// Joins the lines and paragraphs of a doc comment.
 fn join_lines(object: &mut Map<String, Value>) {
     if let Some(Value::String(text)) = object.get_mut("description") {
-        *text = text.split('\n').map(str::trim).collect::<Vec<_>>().join(" ");
+        *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     }
 }

@@ -1,4 +1,7 @@
-//! The JSON documents. Each one has `schema_version`; `schemas/` describes them.
+//! The JSON documents. Each one has `schema_version`.
+//!
+//! The types derive the files in `schemas/`: a doc comment is a description there, and a key exists once. A new document
+//! is a type that derives `Serialize` and, in tests, `JsonSchema`, and a row in `cli/commands/schema.rs`.
 
 mod ambiguous_intents;
 #[cfg(test)]
