@@ -1,7 +1,9 @@
 //! Documents that violate a JSON Schema, each in one place: made from the schema and a document that it accepts.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
+use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 /// A schema, with the definitions that its `$ref`s name.
@@ -9,6 +11,8 @@ pub struct Mutator<'a> {
     root: &'a Value,
     /// Rules that were violated already; a rule is violated once for all documents.
     seen: BTreeSet<String>,
+    /// Compiled parts of the schema.
+    validators: RefCell<BTreeMap<*const Value, Validator>>,
 }
 
 /// One violation: the rule, and the document that violates it.
@@ -50,7 +54,7 @@ struct Edit {
 
 impl<'a> Mutator<'a> {
     pub fn new(root: &'a Value) -> Self {
-        Self { root, seen: BTreeSet::new() }
+        Self { root, seen: BTreeSet::new(), validators: RefCell::default() }
     }
 
     /// Returns one mutant of the document for each rule of the schema that applies to it and was not violated before.
@@ -132,11 +136,16 @@ impl<'a> Mutator<'a> {
 
     /// Returns whether a part of the schema accepts a value.
     fn accepts(&self, part: &Value, value: &Value) -> bool {
-        let mut part = part.clone();
-        if let (Some(part), Some(definitions)) = (part.as_object_mut(), self.root.get("$defs")) {
-            part.insert("$defs".to_owned(), definitions.clone());
-        }
-        jsonschema::is_valid(&part, value)
+        let compile = || {
+            let mut part = part.clone();
+            if let (Some(part), Some(definitions)) = (part.as_object_mut(), self.root.get("$defs")) {
+                part.insert("$defs".to_owned(), definitions.clone());
+            }
+            jsonschema::validator_for(&part).unwrap()
+        };
+        // Compiling takes longer than all else here, and a part does not move while the schema is borrowed.
+        let mut validators = self.validators.borrow_mut();
+        validators.entry(std::ptr::from_ref(part)).or_insert_with(compile).is_valid(value)
     }
 }
 
