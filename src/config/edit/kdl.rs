@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::content::{LIST_KEYWORDS, is_computed};
+use super::kdl_target::{KdlEditTarget, KdlTargets};
 use super::lines::{CommentedText, TextPatch};
 use super::literal::{ConfigLiteral, kdl_node, kdl_tail, kdl_word};
 use super::references::{PathRenames, redirect_text};
@@ -21,25 +22,16 @@ const MAX_LINE_WIDTH: usize = 100;
 /// Editor of one KDL file.
 pub(super) struct KdlEditor<'t> {
     lines: CommentedText<'t>,
+    targets: KdlTargets<'t>,
     tree: &'t KdlTree,
     file: &'t EditableFile<'t>,
-}
-
-/// Syntax element at the end of a path.
-#[derive(Clone, Copy)]
-enum KdlEditTarget<'t> {
-    /// A node; with `labelled`, its first argument is its name.
-    Node { node: &'t KdlNode, siblings: &'t [KdlNode], block: Option<&'t KdlBlock>, labelled: bool },
-    /// A property of a node.
-    Property(&'t KdlNode, &'t KdlEntry),
-    /// One of several arguments.
-    Argument(&'t KdlNode, &'t KdlEntry),
 }
 
 impl<'t> KdlEditor<'t> {
     /// Returns an editor of a file; `tree` is the layout of `text`.
     pub(super) fn new(text: &'t str, tree: &'t KdlTree, file: &'t EditableFile<'t>) -> Self {
-        Self { lines: CommentedText { text, comments: &tree.comments }, tree, file }
+        let targets = KdlTargets { text, tree, file };
+        Self { lines: CommentedText { text, comments: &tree.comments }, targets, tree, file }
     }
 
     /// Returns the bytes to replace for an edit.
@@ -62,98 +54,8 @@ impl<'t> KdlEditor<'t> {
         byte_span(SourceId(0), range.start, range.end)
     }
 
-    fn of_node(
-        node: &'t KdlNode,
-        siblings: &'t [KdlNode],
-        block: Option<&'t KdlBlock>,
-        labelled: bool,
-    ) -> KdlEditTarget<'t> {
-        KdlEditTarget::Node { node, siblings, block, labelled }
-    }
-
-    /// Returns the last existing element of a path, and how many of the path's steps exist. The node that
-    /// names a block counts for both of its steps.
-    fn locate(&self, path: &EditPath) -> (Option<KdlEditTarget<'t>>, usize) {
-        let nodes = self.tree.nodes.as_slice();
-        let (Some(EditPathStep::Key(word)), second) = (path.0.first(), path.0.get(1)) else {
-            return (None, 0);
-        };
-        let mut named = nodes.iter().filter(|node| node.name == *word);
-        let (mut site, mut used) = match second {
-            Some(EditPathStep::Item(n)) if LIST_KEYWORDS.contains(&word.as_str()) => match named.nth(*n) {
-                Some(node) => (Self::of_node(node, nodes, None, false), 2),
-                None => return (None, 1),
-            },
-            Some(EditPathStep::Key(name)) => {
-                let blocks: Vec<_> = named.collect();
-                let labelled = blocks
-                    .iter()
-                    .find(|node| self.block_label(node).is_some_and(|(label, _)| label == *name));
-                let plain = blocks.iter().find(|node| self.block_label(node).is_none());
-                match (labelled, plain) {
-                    (Some(node), _) => (Self::of_node(node, nodes, None, true), 2),
-                    (None, Some(node)) => (Self::of_node(node, nodes, None, false), 1),
-                    (None, None) => return (None, usize::from(!blocks.is_empty())),
-                }
-            }
-            _ => match named.next() {
-                Some(node) => (Self::of_node(node, nodes, None, false), 1),
-                None => return (None, 0),
-            },
-        };
-        for step in &path.0[used..] {
-            let Some(inner) = Self::child_site(site, step) else { break };
-            site = inner;
-            used += 1;
-        }
-        (Some(site), used)
-    }
-
-    fn child_site(site: KdlEditTarget<'t>, step: &EditPathStep) -> Option<KdlEditTarget<'t>> {
-        let KdlEditTarget::Node { node, labelled, .. } = site else { return None };
-        let children = node.children();
-        let child = |child| Self::of_node(child, children, node.block.as_ref(), false);
-        match step {
-            EditPathStep::Key(key) => match node.property(key) {
-                Some(entry) => Some(KdlEditTarget::Property(node, entry)),
-                None => children.iter().find(|child| child.name == *key).map(child),
-            },
-            EditPathStep::Item(n) if children.iter().any(|child| child.name == "-") => {
-                children.get(*n).map(child)
-            }
-            EditPathStep::Item(n) => node
-                .arguments()
-                .nth(n + usize::from(labelled))
-                .map(|entry| KdlEditTarget::Argument(node, entry)),
-        }
-    }
-
-    /// Returns the name of a top-level block, with its byte range; `None` for a node that has arguments instead
-    /// of a name.
-    fn block_label(&self, node: &'t KdlNode) -> Option<(&'t str, &'t Range<usize>)> {
-        let mut arguments = node.arguments();
-        let (first, second) = (arguments.next()?, arguments.next());
-        let has_body = node.block.is_some() || node.entries.iter().any(|entry| entry.key.is_some());
-        let named = second.is_none()
-            && (has_body || self.file.is_kind(&node.name))
-            && !LIST_KEYWORDS.contains(&node.name.as_str());
-        match &first.value {
-            KdlValue::Text(text) if named => Some((text, &first.at)),
-            KdlValue::Number if named => Some((&self.lines.text[first.at.clone()], &first.at)),
-            _ => None,
-        }
-    }
-
-    /// Returns the element at a path; refuses the edit if it does not exist.
-    fn find_site(&self, path: &EditPath) -> Result<KdlEditTarget<'t>, EditError> {
-        match self.locate(path) {
-            (Some(site), used) if used == path.0.len() => Ok(site),
-            _ => Err(refusals::missing_path(&path.to_string())),
-        }
-    }
-
     fn set_value(&self, path: &EditPath, literal: &ConfigLiteral) -> Result<Vec<TextPatch>, EditError> {
-        let (site, used) = self.locate(path);
+        let (site, used) = self.targets.locate(path);
         let Some(keys) = path.keys_from(used) else {
             return Err(refusals::missing_path(&path.to_string()));
         };
@@ -371,7 +273,7 @@ impl<'t> KdlEditor<'t> {
             }]);
         }
         let whole = ConfigLiteral::List(vec![literal.clone()]);
-        match self.locate(path) {
+        match self.targets.locate(path) {
             (Some(KdlEditTarget::Node { node, labelled: false, .. }), used) if used == path.0.len() => {
                 let items = node.children().iter().any(|child| child.name == "-");
                 if let (Some(block), true) = (&node.block, items) {
@@ -401,7 +303,7 @@ impl<'t> KdlEditor<'t> {
                 nodes.map(|node| self.without_node(node, &self.tree.nodes, None)).collect();
             return if patches.is_empty() { Err(refusals::missing_path(word)) } else { Ok(patches) };
         }
-        Ok(vec![match self.find_site(path)? {
+        Ok(vec![match self.targets.find_target(path)? {
             KdlEditTarget::Argument(node, entry)
                 if node.entries.len() == 2
                     && !self.file.is_list(&path.parent())
@@ -469,16 +371,16 @@ impl<'t> KdlEditor<'t> {
         let sibling = EditPath(
             [&path.0[..path.0.len().saturating_sub(1)], &[EditPathStep::Key(to.clone())]].concat(),
         );
-        if let Ok(KdlEditTarget::Node { node, .. }) = self.find_site(&sibling) {
+        if let Ok(KdlEditTarget::Node { node, .. }) = self.targets.find_target(&sibling) {
             return Err(refusals::name_taken(to, Self::span(&node.name_at)));
         }
-        if let Ok(KdlEditTarget::Property(_, entry)) = self.find_site(&sibling) {
+        if let Ok(KdlEditTarget::Property(_, entry)) = self.targets.find_target(&sibling) {
             return Err(refusals::name_taken(to, Self::span(&entry.at)));
         }
-        let at = match self.find_site(path)? {
+        let at = match self.targets.find_target(path)? {
             KdlEditTarget::Property(_, KdlEntry { key: Some((_, at)), .. }) => at,
             KdlEditTarget::Node { node, labelled: true, .. } => {
-                self.block_label(node).map_or(&node.name_at, |(_, at)| at)
+                self.targets.block_label(node).map_or(&node.name_at, |(_, at)| at)
             }
             KdlEditTarget::Node { node, .. } => &node.name_at,
             KdlEditTarget::Property(..) | KdlEditTarget::Argument(..) => {

@@ -8,6 +8,7 @@ mod apply;
 mod content;
 mod instance;
 mod kdl;
+mod kdl_target;
 mod lines;
 mod list_entry;
 mod literal;
