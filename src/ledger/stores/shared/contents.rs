@@ -132,3 +132,17 @@ pub(super) fn shelf_error<H: SharedBackend>(
 ) -> StoreError {
     StoreError::Shared { action, place: shelf.display_location(), reason: error.to_string() }
 }
+
+/// Returns the bytes of a line, and the head of the chain after it.
+pub(super) fn write_line<H: SharedBackend>(
+    shelf: &H,
+    records: &[Record],
+    before: &ChainHead,
+    key: Option<&MacKey>,
+) -> Result<(Vec<u8>, ChainHead), StoreError> {
+    line::encode_line(records, before, key).map_err(|error| encoding_error(shelf, &error))
+}
+
+pub(super) fn encoding_error<H: SharedBackend>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
+    StoreError::Shared { action: "write", place: shelf.display_location(), reason: error.to_string() }
+}

@@ -4,7 +4,9 @@
 mod access;
 pub mod backend;
 mod contents;
+mod guarantees;
 pub mod lease;
+pub mod lease_access;
 pub mod lease_rules;
 pub mod memory_backend;
 pub mod store;

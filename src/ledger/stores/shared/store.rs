@@ -11,10 +11,14 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
-use super::contents::{SharedStoreContents, shelf_error, write_checkpoint};
-use super::lease::{LEASE_DURATION, LEASE_RENEWAL_INTERVAL, Lease, LeaseInfo, lease_status};
+use super::contents::{SharedStoreContents, encoding_error, shelf_error, write_checkpoint, write_line};
+use super::guarantees::{check_no_overwrite, check_no_second_create, check_no_stale_write};
+use super::lease::{LEASE_DURATION, LEASE_RENEWAL_INTERVAL, Lease};
+pub use super::lease_access::find_lease_holder;
+use super::lease_access::{displaced_error, is_held_by, lost_race_error, take_lease};
 use super::lease_rules::{SharedStoreOptions, check_takeable, is_silent};
 use crate::ledger::journal::chain::{self, ChainHead};
+use crate::ledger::journal::checkpoint;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::{self, MacKey, check_readable};
 use crate::ledger::journal::record::Record;
@@ -22,8 +26,7 @@ use crate::ledger::journal::replay::apply_record;
 use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, same_owner};
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::HeadHistory;
-use crate::ledger::journal::{checkpoint, line};
-use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
+use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::shared::contents;
 use crate::model::clock::Clock;
@@ -204,14 +207,8 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
 
     /// Verifies that the backend writes a lease only under its condition.
     async fn probe_lease(&self, before: Option<&LeaseVersion>) -> Result<(), StoreError> {
-        let lax = |what| StoreError::Lax { place: self.shelf.display_location(), what };
-        let probed = |error| shelf_error(&self.shelf, "probe", &error);
         let lease = self.own_lease(Some(&self.holder));
-        match self.shelf.put_lease(&lease, None).await {
-            Err(BackendError::Conflict) => {}
-            Ok(_) => return Err(lax("it accepted the creation of an object that existed already")),
-            Err(error) => return Err(probed(error)),
-        }
+        check_no_second_create(&self.shelf, &lease).await?;
         let stale = if let Some(mark) = before {
             mark.clone()
         } else {
@@ -221,24 +218,13 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
             self.renew_at_once("probe").await?;
             mark
         };
-        match self.shelf.put_lease(&lease, Some(&stale)).await {
-            Err(BackendError::Conflict) => Ok(()),
-            Ok(_) => Err(lax("it replaced an object that had changed since it was read")),
-            Err(error) => Err(probed(error)),
-        }
+        check_no_stale_write(&self.shelf, &lease, &stale).await
     }
 
     /// Verifies that the backend never overwrites a line.
     async fn probe_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
-        match self.shelf.put_line(number, epoch, text).await {
-            Err(BackendError::Conflict) => Ok(()),
-            Ok(()) => Err(StoreError::Lax {
-                place: self.shelf.display_location(),
-                what: "it overwrote a line that existed already",
-            }),
-            Err(error) => Err(shelf_error(&self.shelf, "probe", &error)),
-        }
+        check_no_overwrite(&self.shelf, number, epoch, text).await
     }
 
     /// Reads a ledger without the lease; `None` when there is none.
@@ -324,15 +310,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     }
 
     async fn displaced_error(&self) -> StoreError {
-        let by = match self.shelf.lease().await {
-            Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. }))
-                if holder.session != self.holder.session =>
-            {
-                holder.in_words()
-            }
-            _ => "someone else".to_owned(),
-        };
-        StoreError::Displaced { by }
+        displaced_error(&self.shelf, &self.holder).await
     }
 
     fn own_lease(&self, holder: Option<&LeaseHolder>) -> Lease {
@@ -514,64 +492,6 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
             written => self.give_back().await.and(written),
         }
     }
-}
-
-/// Takes the lease, or finds that an attempt without a response succeeded.
-async fn take_lease<H: SharedBackend>(
-    shelf: &H,
-    lease: &Lease,
-    mark: Option<&LeaseVersion>,
-) -> Result<LeaseVersion, StoreError> {
-    let refused = match shelf.put_lease(lease, mark).await {
-        Ok(mark) => return Ok(mark),
-        Err(error) => error,
-    };
-    match (shelf.lease().await, refused) {
-        (Ok(Some(found)), _) if found.lease == *lease => Ok(found.mark),
-        (_, BackendError::Conflict) => Err(lost_race_error(shelf).await),
-        (_, error) => Err(shelf_error(shelf, "lock", &error)),
-    }
-}
-
-fn is_held_by(lease: &Lease, who: &LeaseHolder) -> bool {
-    lease.holder.as_ref().is_some_and(|holder| holder.session == who.session)
-}
-
-/// Returns the error that names the process which took the lease first.
-async fn lost_race_error<H: SharedBackend>(shelf: &H) -> StoreError {
-    let holder = match shelf.lease().await {
-        Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
-        _ => "another process that was faster".to_owned(),
-    };
-    StoreError::Locked { holder }
-}
-
-fn write_line<H: SharedBackend>(
-    shelf: &H,
-    records: &[Record],
-    before: &ChainHead,
-    key: Option<&MacKey>,
-) -> Result<(Vec<u8>, ChainHead), StoreError> {
-    line::encode_line(records, before, key).map_err(|error| encoding_error(shelf, &error))
-}
-
-fn encoding_error<H: SharedBackend>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
-    StoreError::Shared { action: "write", place: shelf.display_location(), reason: error.to_string() }
-}
-
-/// Returns the holder of a backend's lease without taking it; `None` when it is free.
-///
-/// # Errors
-/// When the lease cannot be read.
-pub async fn find_lease_holder<H: SharedBackend>(
-    shelf: &H,
-    effect: Duration,
-    is_dead: &dyn Fn(&ProcessIdentity) -> bool,
-) -> Result<Option<LeaseInfo>, StoreError> {
-    let stored = shelf.lease().await.map_err(|error| shelf_error(shelf, "read", &error))?;
-    let Some(StoredLease { lease, age, .. }) = stored else { return Ok(None) };
-    let standing = lease_status(&lease, age, effect, is_dead);
-    Ok(lease.holder.map(|holder| LeaseInfo { holder, standing, renewed: Some(age) }))
 }
 
 #[cfg(test)]
