@@ -2,6 +2,7 @@
 
 mod action;
 mod attribute;
+mod attribute_type;
 mod endpoint;
 mod kind;
 mod literal;
@@ -16,7 +17,8 @@ pub use action::{
     Action, ActionCompletion, ActionRequest, DocumentMerge, Parameter, ParameterLocation,
     ParameterPresence, ResponseShape,
 };
-pub use attribute::{Attribute, Presence, ServiceUpgrade, TextFormat, Type, UpdateStrategy};
+pub use attribute::{Attribute, Presence, ServiceUpgrade, UpdateStrategy};
+pub use attribute_type::{TextFormat, Type};
 pub use endpoint::{ApiCall, Endpoint, Envelope, Method, Provenance};
 pub use kind::{
     DurationEstimate, FinalSnapshot, Kind, KindApi, KindScope, NestedPlacement, ReadinessRule, ReplaceOrder,
