@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use rust_decimal::Decimal;
-use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::derived::comparable_text;
-use super::secret::{COMPUTED_FORM, Secret, SecretMarker};
+use super::secret::Secret;
+use super::value_visitor::ValueVisitor;
 use crate::model::address::{Address, Name};
 use crate::model::redact::SentSecrets;
 
@@ -447,150 +447,5 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
-struct ValueVisitor;
-
-impl<'de> Visitor<'de> for ValueVisitor {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, b: bool) -> Result<Value, E> {
-        Ok(Value::Bool(b))
-    }
-
-    fn visit_i64<E>(self, n: i64) -> Result<Value, E> {
-        Ok(Value::Integer(n))
-    }
-
-    fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
-        // `COMPUTED_FORM` is the marker of a computed value, which `marker` reads; no other value has it.
-        if n == COMPUTED_FORM {
-            return Ok(Value::Null);
-        }
-        i64::try_from(n).map(Value::Integer).map_err(|_| E::custom("a whole number out of range"))
-    }
-
-    fn visit_f64<E: de::Error>(self, n: f64) -> Result<Value, E> {
-        parse_decimal(&n.to_string()).map(Value::Decimal).ok_or_else(|| E::custom("a number out of range"))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::text(text))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
-        Ok(Value::List(items))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = BTreeMap::new();
-        while let Some((key, value)) = access.next_entry::<Name, Value>()? {
-            map.insert(key, value);
-        }
-        Ok(parse_marker(&map).unwrap_or(Value::Map(map)))
-    }
-}
-
-/// Reads the three marker forms that `Serialize` writes.
-fn parse_marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
-    if let Some(Value::Bool(true)) = map.get("secret") {
-        let known =
-            |key: &Name| ["secret", "fingerprint", "derived", "form", "inputs"].contains(&key.as_str());
-        let text = |key: &str| match map.get(key) {
-            None => Some(None),
-            Some(Value::Text(text)) => Some(Some(text.clone())),
-            Some(_) => None,
-        };
-        let inputs = match map.get("inputs") {
-            None => BTreeMap::new(),
-            Some(Value::Map(inputs)) => {
-                let input =
-                    |(name, print): (&Name, &Value)| Some((name.clone(), Name::new(print.as_text()?)));
-                inputs.iter().map(input).collect::<Option<_>>()?
-            }
-            Some(_) => return None,
-        };
-        let marker = SecretMarker {
-            secret: true,
-            fingerprint: text("fingerprint")?,
-            derived: text("derived")?,
-            form: None,
-            inputs,
-        };
-        return map.keys().all(known).then(|| Value::Secret(marker.into()));
-    }
-    if map.len() != 1 {
-        return None;
-    }
-    if let Some(Value::Text(text)) = map.get("decimal") {
-        return parse_decimal(text).map(Value::Decimal);
-    }
-    let Some(Value::List(items)) = map.get("unknown") else { return None };
-    let addresses: Option<Vec<_>> = items.iter().map(|item| Address::parse(item.as_text()?).ok()).collect();
-    addresses.map(Value::Unknown)
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn values() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::Bool),
-            any::<i64>().prop_map(Value::Integer),
-            (any::<i32>(), 0u32..6).prop_map(|(n, s)| Value::Decimal(Decimal::new(n.into(), s))),
-            "[ -~]{0,12}".prop_map(Value::text),
-            Just(Value::Unknown(vec![Address::new("vm", "web")])),
-            Just(Value::Secret(Secret::Fingerprint(Some("9a41".into())))),
-        ];
-        leaf.prop_recursive(3, 24, 4, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::List),
-                prop::collection::btree_map("[a-z]{1,3}".prop_map(Name::new), inner, 0..4)
-                    .prop_map(Value::Map),
-            ]
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn a_value_round_trips_through_json(value in values()) {
-            let text = serde_json::to_string(&value).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
-        }
-    }
-
-    #[test]
-    fn an_unknown_or_fingerprinted_value_is_never_sent() {
-        let unknown = Value::List(vec![Value::Unknown(vec![Address::new("vm", "web")])]);
-        assert_eq!(unknown.to_wire(), None);
-        assert_eq!(Value::Secret(Secret::Fingerprint(None)).to_wire(), None);
-        let (secret, mut sent) =
-            (Value::List(vec![Value::Secret(Secret::new("canary"))]), SentSecrets::default());
-        assert_eq!(secret.to_body(&mut sent), Some(serde_json::json!(["canary"])));
-        assert!(sent.are_repeated_in(b"canary"));
-        assert_eq!(secret.to_wire(), None, "no secret is sent that is not noted");
-    }
-
-    #[test]
-    fn live_json_cannot_imitate_an_unknown_value() {
-        let json = serde_json::json!({"unknown": ["vm.web"]});
-        assert!(matches!(Value::from_json(&json), Value::Map(_)));
-    }
-}
+mod tests;
