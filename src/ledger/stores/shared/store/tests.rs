@@ -9,7 +9,9 @@ use uuid::Uuid;
 
 use super::*;
 use crate::ledger::fixture::*;
+use crate::ledger::journal::line;
 use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::holder::ProcessIdentity;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::ledger::stores::shared::memory_backend::{BrokenGuarantee, MemoryBackend};
 
