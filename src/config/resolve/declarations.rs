@@ -33,7 +33,8 @@ pub(in crate::config) fn read_removals<'d>(
     items.iter().filter_map(|item| read_removal(evaluator, item)).collect()
 }
 
-/// Returns the entries of all lists of one keyword, and reports unknown and missing keys.
+/// Returns the entries of all lists of one keyword. An entry with an unknown key, or without one that it needs, is
+/// reported and left out.
 pub(in crate::config) fn read_list_items<'d>(
     context: &ConfigContext<'d>,
     lists: &[&'d DocumentEntry],
@@ -95,6 +96,7 @@ fn read_list_item<'d>(
     good.then_some(DeclarationItem { entries, span: node.span })
 }
 
+/// Reports what is wrong in a `moved`, `import` or `removed` entry.
 pub(in crate::config) fn report_invalid_declaration(
     context: &ConfigContext<'_>,
     span: Span,
@@ -105,7 +107,8 @@ pub(in crate::config) fn report_invalid_declaration(
     context.problems.push(problem.detail(detail).help(help));
 }
 
-/// Reads the address of a resource or a module, with its kind if it is a resource.
+/// Reads the address of a resource or a module. The kind is `None` for a module; the result is `None` after a
+/// problem that was reported.
 fn parse_address(context: &ConfigContext<'_>, node: &Node) -> Option<(Address, Option<&'static Kind>)> {
     let written = node.scalar().map(|scalar| scalar.text.as_str());
     let Some(written) = written else {
@@ -143,7 +146,8 @@ fn parse_address(context: &ConfigContext<'_>, node: &Node) -> Option<(Address, O
     Some((address, kind))
 }
 
-/// Reads the address of a resource or of several.
+/// Reads the address of a resource, or of a whole block with `for_each`. `None` after a problem that was reported,
+/// here if it is the address of a module.
 pub(in crate::config) fn resource_at(context: &ConfigContext<'_>, node: &Node) -> Option<Address> {
     let (address, kind) = parse_address(context, node)?;
     if kind.is_none() {
@@ -233,13 +237,14 @@ fn read_removal<'d>(
     Some(RemovedDeclaration { from: from.in_module(&module), action, module, span: item.span })
 }
 
-/// One entry of a list.
+/// One entry of a `moved`, `import` or `removed` list. It has every key that its keyword needs, and no unknown one.
 pub(in crate::config) struct DeclarationItem<'d> {
     entries: &'d [DocumentEntry],
     pub(in crate::config) span: Span,
 }
 
 impl<'d> DeclarationItem<'d> {
+    /// Returns the value of a key; `None` if an optional key is not written.
     pub(in crate::config) fn get(&self, key: &str) -> Option<&'d Node> {
         self.entries.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }

@@ -1,4 +1,5 @@
-//! Expressions: a `${…}` computed as far as everything that it names is known.
+//! Expressions: a `${…}` is computed if everything that it names is known. In: a parsed program and its site. Out:
+//! a value, or an expression that is kept with the values that it names, until the live objects are known.
 
 mod evaluation;
 
@@ -29,6 +30,8 @@ use crate::model::source::Span;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
+/// Returns the problem of an expression that cannot be parsed, at the exact characters if the file contains the
+/// expression as one plain scalar.
 pub(in crate::config) fn syntax_problem(
     context: &ConfigContext<'_>,
     error: &SyntaxError,
@@ -56,7 +59,7 @@ pub(in crate::config) fn syntax_problem(
     }
 }
 
-/// Computes a path that continues inside a value that only CEL can index.
+/// Computes a path that continues inside a value that only CEL can index. `None` after a problem that was reported.
 pub(in crate::config) fn deep_path<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &[Name],
@@ -68,6 +71,8 @@ pub(in crate::config) fn deep_path<'d>(
     compute_program(evaluator, &program, &source, span, frame)
 }
 
+/// Evaluates a program; one that depends on live objects becomes an expression with the values, the files and the
+/// objects that it names. `None` after a problem that was reported.
 pub(in crate::config) fn compute_program<'d>(
     evaluator: &Evaluator<'_, 'd>,
     program: &CelProgram,
@@ -83,6 +88,7 @@ pub(in crate::config) fn compute_program<'d>(
         files.borrow_mut().insert(Name::new(path), Value::text(&text));
         Ok(text)
     };
+    // Each object is stored twice: in the scope of the evaluation, and in the expression that waits for it.
     evaluator.context.report_exceeded(
         evaluator.context.budget.charge_nodes(2 * named.objects.len()),
         span,
@@ -125,7 +131,8 @@ pub(in crate::config) fn compute_program<'d>(
     }
 }
 
-/// Follows every path of an expression. `None` when one of them is a problem.
+/// Follows every path of an expression, also after the first problem, so that all are reported together. `None`
+/// after a problem.
 fn resolve_named_paths<'d, 'p>(
     evaluator: &Evaluator<'_, 'd>,
     paths: &'p [ReferencePath],
@@ -181,7 +188,8 @@ fn resolve_named_paths<'d, 'p>(
     good.then_some(named)
 }
 
-/// Checks a path through a local or `each.value`, which may itself be a resource.
+/// Checks a path through the value of a variable, a local, a module call or `each`, which may itself be a resource.
+/// Returns whether the path is correct; `base` is `None` if its problem was already reported.
 fn check_base_path<'d>(
     evaluator: &Evaluator<'_, 'd>,
     base: Option<&Expression>,
@@ -216,6 +224,7 @@ fn check_live_path<'d, 'p>(
     }
     let steps: Vec<PathStep> =
         path.segments.iter().map(|segment| segment_name(evaluator, segment, span, frame)).collect();
+    // A macro over all instances, such as `vm.all(…)`, must find a map even if no instance exists.
     named.places.push(kind.name.to_owned());
     match evaluator.blocks.follow_path(&evaluator.context.registry, kind, &steps) {
         PathTarget::Objects { addresses, all, kind: found, rest } => {
@@ -244,7 +253,7 @@ fn check_live_path<'d, 'p>(
     }
 }
 
-/// Returns the name of a segment; a computed key is computed, when it names no live object.
+/// Returns the name of a segment. `None` for a computed key that depends on a live object, or has no value.
 fn segment_name<'d>(
     evaluator: &Evaluator<'_, 'd>,
     segment: &PathSegment,
@@ -265,7 +274,8 @@ fn segment_name<'d>(
     }
 }
 
-/// Returns the parts of the roots that wait for live objects themselves.
+/// Returns the values that the expression names and that wait for live objects themselves, by path: `locals.url`.
+/// Of a map, only the part that the path names. `None` after a problem that was reported.
 fn unknown_parts<'d>(
     evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
@@ -312,7 +322,7 @@ fn unknown_parts<'d>(
     Some(waiting)
 }
 
-/// Returns the names of segments; a computed one has none.
+/// Returns the names of segments; `None` for a computed one.
 fn names_of<'s>(segments: &'s [PathSegment]) -> Vec<Option<&'s Name>> {
     let name = |segment: &'s PathSegment| match segment {
         PathSegment::Name(name) => Some(name),
@@ -321,7 +331,7 @@ fn names_of<'s>(segments: &'s [PathSegment]) -> Vec<Option<&'s Name>> {
     segments.iter().map(name).collect()
 }
 
-/// Reserved words of CEL.
+/// Reserved words of CEL: `a.in` does not parse, `a["in"]` does.
 const RESERVED: &[&str] = &[
     "as",
     "break",
@@ -365,8 +375,8 @@ fn as_cel(path: &[Name]) -> String {
     source
 }
 
-/// Follows a path into a map with unknown parts, so that only the referenced part is kept. Returns that
-/// part and the number of segments used.
+/// Follows a path into a map with unknown parts, so that only the referenced part is kept. Returns that part and
+/// the number of segments that lead to it, 0 for the whole.
 fn narrow_to_part<'e>(mut base: &'e Expression, path: &[PathSegment]) -> (&'e Expression, usize) {
     let mut used = 0;
     while let (Some(PathSegment::Name(name)), Expression::Map(map)) = (path.get(used), base) {

@@ -1,4 +1,6 @@
-//! References to data lookups and to outputs of other stacks.
+//! References to data lookups and to outputs of other stacks. In: a path that begins with `data` or `stacks`. Out:
+//! a reference whose value `late_binding` fills in after reading. Each output that is referenced is recorded,
+//! because only these are read.
 
 use super::names::{has_attribute, is_late};
 use crate::config::codes;
@@ -11,12 +13,13 @@ use crate::model::expression::Reference;
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Span;
 
-/// Returns the address of a lookup in a unit.
+/// Returns the address of a lookup in a unit: `data.KIND.NAME`, after the prefix of the module.
 pub(in crate::config) fn data_address(scope: &ModuleScope, kind: &str, name: &str) -> Address {
     Address::new("data", kind).join(name).in_module(&scope.prefix)
 }
 
-/// Returns the reference for a path in an expression, and the path at which its value is bound.
+/// Returns the reference for a path in an expression, and the path at which its value is bound: the part of the
+/// path that the reference covers. `None` after a problem that was reported.
 pub(in crate::config) fn resolve_external<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &ReferencePath,
@@ -36,7 +39,8 @@ pub(in crate::config) fn resolve_external<'d>(
     Some((Name::new(place), reference))
 }
 
-/// Returns the reference, and how many steps of the path it uses.
+/// Returns the reference for the steps after `data` or `stacks`, and how many of the steps it covers. `None` after
+/// a problem that was reported.
 pub(in crate::config) fn external_reference<'d>(
     evaluator: &Evaluator<'_, 'd>,
     root: &Name,
@@ -138,7 +142,8 @@ fn undeclared_external<'d, 'n>(
     );
 }
 
-/// Returns whether the service's lists contain an attribute: a data lookup reads nothing else.
+/// Returns whether the service's lists contain an attribute. A data lookup reads lists only, so any other attribute
+/// would have no value.
 pub(in crate::config) fn is_seen(attribute: &Attribute) -> bool {
     attribute.listed && attribute.is_readable()
 }

@@ -1,5 +1,6 @@
-//! Late binding: replaces `$data…` and `$stacks…` by values after the live objects and the other stacks'
-//! ledgers were read. Pure.
+//! Late binding: replaces `$data…` and `$stacks…` by values after the live objects and the other stacks' ledgers
+//! were read. In: the resolved stack and what was read. Out: a stack without such references, or every problem.
+//! Values that are known now are checked as written ones are. Pure.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -24,24 +25,25 @@ use crate::model::schema::{Kind, Type};
 use crate::model::source::Span;
 use crate::model::values::value::{Attributes, Value};
 
-/// Maximum number of objects that a message names.
+/// Number of objects that a message names before it only counts the others.
 const MAX_NAMED_OBJECTS: usize = 10;
 
-/// Results of reading, besides the stack itself.
+/// What was read for a stack's lookups and remote stack outputs.
 pub struct LateBindingInputs<'r> {
     /// Snapshot of the live objects.
     pub snapshot: &'r Snapshot,
-    /// Objects in this stack's ledger, with their addresses.
+    /// Objects in this stack's ledger, with their addresses: a lookup must not find one of them.
     pub owned: BTreeMap<ObjectKey, Address>,
-    /// Outputs of other stacks, from their ledgers.
+    /// Outputs of other stacks, from their ledgers, by the names under `stacks`. A stack that was never applied is
+    /// absent.
     pub outputs: BTreeMap<Name, Attributes>,
 }
 
 /// Returns the stack with every reference to a data lookup or a remote stack output replaced by its value.
 ///
 /// # Errors
-/// Every lookup that finds nothing or several objects, or one that this stack manages; every output
-/// that is not there.
+/// Every lookup that finds nothing or several objects, or one that this stack manages; every output that is missing
+/// or secret; every value that does not fit its attribute's type.
 pub fn bind_lookups<'s>(
     stack: &'s Stack,
     read: &LateBindingInputs<'_>,
@@ -104,7 +106,11 @@ pub fn bind_lookups<'s>(
     if problems.is_empty() { Ok(Cow::Owned(settled)) } else { Err(problems) }
 }
 
-/// Returns the one object that a lookup means.
+/// Returns the only object that has all attributes of a lookup.
+///
+/// # Errors
+/// When no object or several have them, or when this stack manages the object: a reference to its block would order
+/// the two resources, and a lookup does not.
 fn find_object<'r>(
     address: &Address,
     lookup: &DataLookup,
@@ -152,6 +158,8 @@ fn find_object<'r>(
     }
 }
 
+/// Returns whether an object has all attributes of a lookup. Values are also compared by their text, because a
+/// written number may be text in the API.
 fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
     lookup.fields.iter().all(|(name, field)| {
         let Some(wanted) = field.known_value() else { return false };
@@ -166,7 +174,7 @@ fn fits_all(object: &Object, lookup: &DataLookup) -> bool {
     })
 }
 
-/// Returns the objects found, as text for a message.
+/// Returns a sentence that names the objects found, at most `MAX_NAMED_OBJECTS` of them, with their ids.
 fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) -> String {
     let mut count = 0;
     let mut names = Vec::new();
@@ -189,7 +197,8 @@ fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) 
     }
 }
 
-/// Checks that every output that is read is there.
+/// Checks that the ledger of another stack has every output that is read. `given` is `None` if the stack was never
+/// applied. A secret output is a problem, because a ledger stores only its fingerprint.
 fn check_outputs(
     name: &Name,
     other: &OtherStack,
@@ -235,6 +244,8 @@ fn check_outputs(
     }
 }
 
+/// Returns the value of a reference to a lookup or to another stack's output: null if the object found has no such
+/// attribute. `None` for a reference to a resource of this stack, which stays.
 fn referenced_value(
     reference: &Reference,
     found: &BTreeMap<Address, &Object>,
@@ -251,7 +262,8 @@ fn referenced_value(
     })
 }
 
-/// Replaces references in an expression by values. Returns whether any was replaced.
+/// Replaces references in an expression by values, and evaluates it if it waits for nothing else. Returns whether
+/// any was replaced.
 fn substitute_references(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
     let any = fill_references(expression, value);
     if any
@@ -292,7 +304,7 @@ fn fill_references(expression: &mut Expression, value: &dyn Fn(&Reference) -> Op
     }
 }
 
-/// Fills every part, also after the first that had something to fill.
+/// Fills every part: `any` would stop at the first that had something to fill.
 fn fill_all<'e>(
     parts: impl Iterator<Item = &'e mut Expression>,
     value: &dyn Fn(&Reference) -> Option<Value>,
@@ -304,7 +316,8 @@ fn fill_all<'e>(
     any
 }
 
-/// Checks a value that is known now against its attribute's type.
+/// Checks a value that is known now against its attribute's type. A reference or a catalog name is an id by now,
+/// and is not checked.
 fn check_known_value(ty: &Type, expression: &mut Expression, span: Span) -> Result<(), Box<Diagnostic>> {
     if matches!(ty, Type::Reference(_) | Type::Catalog(_)) {
         return Ok(());
@@ -319,7 +332,8 @@ fn check_known_value(ty: &Type, expression: &mut Expression, span: Span) -> Resu
     }
 }
 
-/// Returns a digest of everything that was read from elsewhere: part of a plan's fingerprint.
+/// Returns a digest of the ids and outputs that were read: part of a plan's fingerprint, so that a saved plan is
+/// stale once a lookup finds another object.
 fn reads_digest(
     stack: &Stack,
     found: &BTreeMap<Address, &Object>,

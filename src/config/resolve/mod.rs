@@ -1,5 +1,6 @@
-//! Resolution of names and expressions: one recursive phase over the stack and its modules. In: merged
-//! blocks. Out: resources whose attributes are values, or expressions that wait for other resources.
+//! Resolution of names and expressions: one recursive phase over the stack and its modules. In: merged blocks. Out:
+//! resources whose attributes are values, or expressions that wait for other resources. It is one phase because a
+//! `for_each` may read a local, a local an output of a module, and that output needs the module's resources.
 
 pub(super) mod blocks;
 pub(super) mod context;

@@ -1,5 +1,6 @@
 //! Names in scope: variables, locals, `each`, outputs of modules and declared resources, with the diagnostics for
-//! names that mean nothing. No expression is evaluated here.
+//! names that are not declared. In: a name and the site of its use. Out: its value, or a diagnostic and `None`. No
+//! expression is evaluated here.
 
 use crate::config::codes;
 use crate::config::resolve::context::block_index::{Each, EachValue};
@@ -13,8 +14,7 @@ use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Returns the name prefix of a module's resources; in the stack itself there
-/// is none, which is reported.
+/// Returns the name prefix of a module's resources. `None` in the stack itself, which has none; that is reported.
 pub(in crate::config) fn module_name_prefix<'e, 'd>(
     evaluator: &Evaluator<'e, 'd>,
     span: Span,
@@ -35,7 +35,8 @@ pub(in crate::config) fn module_name_prefix<'e, 'd>(
     None
 }
 
-/// Returns whether live objects can be referenced here; reports it otherwise.
+/// Returns whether live objects can be referenced at this site; reports it otherwise. `kind` names what the
+/// reference is to, for the message.
 pub(in crate::config) fn is_late<'d>(
     context: &ConfigContext<'d>,
     frame: EvaluationSite<'_, 'd>,
@@ -55,7 +56,8 @@ pub(in crate::config) fn is_late<'d>(
     false
 }
 
-/// Reports a path that does not resolve.
+/// Reports a path that does not resolve: gives the problem of the block index a span, and an edit if its hint names
+/// the right segment.
 pub(in crate::config) fn dead_end<'d>(
     context: &ConfigContext<'d>,
     frame: EvaluationSite<'_, 'd>,
@@ -79,7 +81,7 @@ pub(in crate::config) fn dead_end<'d>(
     context.report_problem(frame, problem);
 }
 
-/// Returns the problem of a resource that this environment leaves out.
+/// Returns the problem of a reference to a resource that this environment leaves out.
 pub(in crate::config) fn absent_resource(
     evaluator: &Evaluator<'_, '_>,
     address: &Address,
@@ -100,7 +102,8 @@ pub(in crate::config) fn absent_resource(
     }
 }
 
-/// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise.
+/// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise. Every kind has
+/// `id`.
 pub(in crate::config) fn has_attribute<'d>(
     context: &ConfigContext<'d>,
     kind: &Kind,
@@ -129,7 +132,7 @@ pub(in crate::config) fn has_attribute<'d>(
     false
 }
 
-/// Returns the value of a variable; reports one that is not declared.
+/// Returns the value of a variable. `None` after a problem that was reported, here if the variable is not declared.
 pub(in crate::config) fn variable_value<'e, 'd>(
     evaluator: &Evaluator<'e, 'd>,
     name: &Name,
@@ -147,7 +150,8 @@ pub(in crate::config) fn variable_value<'e, 'd>(
     value.as_ref()
 }
 
-/// Returns the value of a local; reports one that is not declared.
+/// Returns the value of a local. `None` after a problem that was reported, here if the local is not declared, or is
+/// not resolved before all blocks are declared.
 pub(in crate::config) fn local_value<'e, 'd>(
     evaluator: &Evaluator<'e, 'd>,
     name: &Name,
@@ -165,7 +169,8 @@ pub(in crate::config) fn local_value<'e, 'd>(
     ready_value(evaluator.context, &local.value, "resource that the local names", span, frame)
 }
 
-/// Returns a value that is available now; reports one that is only available later.
+/// Returns the value of a binding. `None` after a problem that was reported, here if it is resolved only once all
+/// blocks are declared; `what` names for the message what it waits for.
 pub(in crate::config) fn ready_value<'d, 'v>(
     context: &ConfigContext<'d>,
     value: &'v LocalValue,
@@ -203,7 +208,7 @@ fn undeclared_name<'n>(
     }
 }
 
-/// Returns `each.key` or `each.value`.
+/// Returns `each.key` or `each.value`. `None` after a problem that was reported, here if `each` is not in scope.
 pub(in crate::config) fn resolve_each<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &str,
@@ -234,7 +239,7 @@ pub(in crate::config) fn resolve_each<'d>(
     }
 }
 
-/// Returns the value of `each.value` as an expression.
+/// Returns the value of `each.value` as an expression. `None` after a problem that was reported.
 pub(in crate::config) fn each_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     each: &Each<'d>,
@@ -249,6 +254,7 @@ pub(in crate::config) fn each_value<'d>(
         EachValue::Instance(address) => {
             Some(Expression::Reference(Reference { address: address.clone(), attribute: None }))
         }
+        // The values of a `for_each` are outside of its instances, so that `each` is not in scope there.
         EachValue::Written(node) => {
             (evaluator.context.resolve_written)(evaluator, node, EvaluationSite { each: None, ..frame })
                 .map(|resolved| resolved.expression)
@@ -256,7 +262,7 @@ pub(in crate::config) fn each_value<'d>(
     }
 }
 
-/// Returns the kind of a reference's target.
+/// Returns the kind of a reference's target, a resource or a lookup; `None` for any other address.
 pub(in crate::config) fn kind_of(
     evaluator: &Evaluator<'_, '_>,
     address: &Address,
@@ -265,7 +271,8 @@ pub(in crate::config) fn kind_of(
     evaluator.blocks.of_instance(address).map(|block| block.kind).or_else(looked_up)
 }
 
-/// Returns what decided the value of a variable or local, if that was not its own declaration.
+/// Returns what decided the value of a variable or local: `vars.size, set by --var`. `None` if that was its own
+/// declaration, and for any other root.
 pub(in crate::config) fn value_origin(
     evaluator: &Evaluator<'_, '_>,
     root: &str,
@@ -278,7 +285,8 @@ pub(in crate::config) fn value_origin(
     }
 }
 
-/// Returns an output of a module; reports an output or instance that does not exist.
+/// Returns all outputs of a module call, after checking that the instance and the output exist that `steps` name (a
+/// `None` step is computed). `None` after a problem that was reported.
 pub(in crate::config) fn module_output<'e, 'd>(
     evaluator: &Evaluator<'e, 'd>,
     name: &Name,

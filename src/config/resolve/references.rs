@@ -1,4 +1,6 @@
-//! References: resolution of `$path`, and diagnostics for paths that resolve to nothing.
+//! References: resolution of `$path`. In: the segments of a path. Out: the value of a name, a reference to an
+//! attribute of a live object, or a diagnostic. A path that only CEL can follow, such as an index of a list, is
+//! computed as the expression `${path}`.
 
 use super::expressions::deep_path;
 use super::external_references::external_reference;
@@ -18,7 +20,7 @@ use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Resolves a reference such as `$a.b.c`.
+/// Resolves a reference such as `$a.b.c`. `None` after a problem that was reported.
 pub(in crate::config) fn resolve_path<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &[Name],
@@ -70,7 +72,8 @@ pub(in crate::config) fn resolve_path<'d>(
     }
 }
 
-/// Follows the rest of a path inside of a local or of `each.value`.
+/// Follows the rest of a path inside of the value of a variable, a local, a module call or `each`. `path` is the
+/// whole path. `None` after a problem that was reported.
 fn resolve_inside<'d>(
     evaluator: &Evaluator<'_, 'd>,
     base: &Expression,
@@ -87,6 +90,8 @@ fn resolve_inside<'d>(
         return known.then(|| Expression::Reference(reference).into());
     }
     match follow_expression(base, rest) {
+        // Each use of a name copies its value: without a charge, locals that use each other twice would grow
+        // exponentially.
         Some(PathValue::Expression(part)) => {
             evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, frame)?;
             Some(part.clone().into())
@@ -125,6 +130,7 @@ fn live_path<'d>(
                 return None;
             }
         };
+    // A block with `for_each` without a key is the list of its instances.
     if all {
         let all = addresses.into_iter().map(|address| Reference { address, attribute: None });
         return Some(Expression::List(all.map(Expression::Reference).collect()).into());
@@ -142,13 +148,14 @@ fn live_path<'d>(
     Some(Expression::Reference(Reference { address, attribute: attribute.cloned() }).into())
 }
 
-/// Result of following a path into an expression.
+/// Part of an expression or of a value to which a path leads.
 enum PathValue<'e> {
     Expression(&'e Expression),
     Value(&'e Value),
 }
 
-/// Follows a path into an expression; `None` if only CEL can evaluate it.
+/// Follows a path into an expression. `None` if it leads into anything but a map, or to a missing key: CEL then
+/// computes the path, or reports why it has no value.
 fn follow_expression<'e>(base: &'e Expression, path: &[Name]) -> Option<PathValue<'e>> {
     match (base, path.split_first()) {
         (base, None) => Some(PathValue::Expression(base)),
@@ -166,7 +173,8 @@ fn drill_value<'v>(base: &'v Value, path: &[Name]) -> Option<&'v Value> {
     }
 }
 
-/// Resolves `$data.KIND.NAME…` and `$stacks.NAME.OUTPUT…`.
+/// Resolves `$data.KIND.NAME…` and `$stacks.NAME.OUTPUT…`. `steps` is `path` without its root. `None` after a
+/// problem that was reported.
 pub(in crate::config) fn external_path<'d>(
     evaluator: &Evaluator<'_, 'd>,
     root: &Name,

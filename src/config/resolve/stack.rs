@@ -20,8 +20,8 @@ use crate::model::address::Name;
 use crate::model::expression::Expression;
 use crate::model::source::Span;
 
-/// Resolves a stack and the modules that it uses. `expression` is the span and the text of an expression to evaluate
-/// besides, as an output would be.
+/// Resolves a stack and the modules that it uses. `expression` is the text and the span of an expression to
+/// evaluate besides, as an output would be; `None` if none was requested.
 pub(in crate::config) fn resolve_config<'d>(
     context: &ConfigContext<'d>,
     merged: &MergedDocuments<'d>,
@@ -30,6 +30,7 @@ pub(in crate::config) fn resolve_config<'d>(
 ) -> ResolvedConfig<'d> {
     let mut units = ResolvedUnits::default();
     let mut scope = ModuleScope { override_names: vec![Name::default()], ..ModuleScope::default() };
+    // Variables refer to nothing, so they come first; recipients refer to variables only.
     scope.variables = resolve_variables(&units.evaluator(context, &scope), &merged.vars, variables);
     let recipients = resolve_recipients(&units.evaluator(context, &scope), merged.secrets);
     units.data.stacks = declared_stacks(context, &merged.stacks);
@@ -43,7 +44,8 @@ pub(in crate::config) fn resolve_config<'d>(
     ResolvedConfig { scope, units, project, outputs, recipients, evaluated, named }
 }
 
-/// Resolves the requested expression: `$path`, `${…}`, or bare CEL.
+/// Resolves the requested expression: `$path`, `${…}`, or CEL without braces, which a text without `$` is. `None`
+/// after a problem that was reported.
 fn evaluate_requested(evaluator: &Evaluator<'_, '_>, text: &str, span: Span) -> Option<Expression> {
     let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
     resolve_text(evaluator, &text, span, EvaluationSite::top_level(None))
@@ -61,7 +63,8 @@ fn resolve_outputs<'d>(
     entries.iter().filter_map(output).collect()
 }
 
-/// Returns the variables and locals that have a value, by their paths.
+/// Returns the variables and locals that have a value, by their paths. Each is a copy, so it is charged again; one
+/// that exceeds the budget is reported and left out.
 fn values_by_name<'d>(
     evaluator: &Evaluator<'_, 'd>,
     merged: &MergedDocuments<'d>,

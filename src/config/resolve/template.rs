@@ -1,8 +1,10 @@
-//! `TextTemplate`: a text of the configuration split into literal text, `$path` and `${…}`.
+//! `TextTemplate`: a string of the configuration split into literal text, `$path` and `${…}`. In: a scalar. Out:
+//! its parts, unresolved. The reverse direction, `escape_literal`, writes a string so that it is read as itself.
+//! Pure.
 
 use crate::model::address::Name;
 
-/// Part of a template.
+/// Part of a template, in the order of the string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum TemplatePart {
     /// Literal text, with `$$` already unescaped to `$`.
@@ -13,26 +15,27 @@ pub(in crate::config) enum TemplatePart {
     Cel(String),
 }
 
-/// Text with parts to interpolate.
+/// String with parts to interpolate, or with `$$` to unescape.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) struct TextTemplate {
     /// Parts in order; if the only part is no literal text, the result keeps that part's type.
     pub(in crate::config) parts: Vec<TemplatePart>,
 }
 
-/// Why a text is no template.
+/// Why a string is no template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::config) enum TemplateError {
     /// `${` without a closing `}`.
     Unclosed,
-    /// `$root` inside a text, where `root` is a valid root: it is unclear whether a reference is meant.
+    /// `$root` inside a longer string, where `root` is a valid root: it is unclear whether a reference is meant.
     Ambiguous(String),
-    /// `$path` with an empty or illegal part.
+    /// `$path` with an empty part: `$vpc..x`, `$vpc.`.
     Path(String),
 }
 
-/// Returns a text escaped so that it means itself: every `$` is doubled, and a text that looks like a
-/// reference or call without `$` is marked as text by an expression.
+/// Returns a string escaped so that it is read as itself: every `$` is doubled. A string that looks like a
+/// reference or a call without `$` would be reported as a mistake, so it is written as a literal inside of an
+/// expression.
 pub(in crate::config) fn escape_literal(text: &str) -> String {
     let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let root = text.split_once('.').filter(|_| text.chars().all(is_path)).map(|(root, _)| root);
@@ -47,7 +50,8 @@ pub(in crate::config) fn escape_literal(text: &str) -> String {
     }
 }
 
-/// Returns a text with expressions, marked so that it is not mistaken for a call without `${…}`.
+/// Returns a string with `${…}` in it, changed so that a `file(` at its beginning is not reported as a call without
+/// `${…}`; its expressions stay.
 pub(in crate::config) fn marked_as_text(text: String) -> String {
     match text.strip_prefix("file(") {
         Some(rest) if text.ends_with(')') => format!("${{'file('}}{rest}"),
@@ -64,12 +68,12 @@ fn double_dollars(text: &str) -> String {
 }
 
 impl TextTemplate {
-    /// Splits a text into its parts. `None` when there is nothing to interpolate or unescape.
+    /// Splits a string into its parts. `None` if it has no `$`, so that nothing is interpolated or unescaped.
     ///
     /// `is_root` returns whether a name is a valid root after a `$`.
     ///
     /// # Errors
-    /// When a `$` cannot be understood.
+    /// When `${` is not closed, `$root` stands inside a longer string, or a path has an empty part.
     pub(in crate::config) fn parse(
         text: &str,
         is_root: impl Fn(&str) -> bool,
@@ -117,7 +121,7 @@ impl TextTemplate {
 }
 
 impl TextTemplate {
-    /// Returns whether the template has only literal text.
+    /// Returns whether the template has only literal text, so that its value needs no scope.
     pub(in crate::config) fn is_text(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, TemplatePart::Text(_)))
     }
@@ -128,13 +132,14 @@ fn leading_word(text: &str) -> &str {
     &text[..end]
 }
 
-/// Returns whether a text after a `$` is a dotted path.
+/// Returns whether the text after a `$` has the characters of a dotted path. Its parts may still be empty.
 pub(in crate::config) fn is_path(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.'))
 }
 
-/// Returns the offset of the `}` that closes the expression, outside of quotes and inner braces.
+/// Returns the byte offset in `body`, the text after `${`, of the `}` that closes the expression, outside of quotes
+/// and inner braces. `None` if the expression is not closed.
 pub(in crate::config) fn find_expression_close(body: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut quote = None;

@@ -1,4 +1,5 @@
-//! Texts with references and expressions: `$path`, `${…}`, and texts that contain them.
+//! Scalars with references and expressions: `$path`, `${…}`, and strings that contain `${…}`. In: the scalar as it
+//! is written. Out: a value, or an expression that waits for live objects. A string without `$` is its own value.
 
 use super::expressions::{compute_program, syntax_problem};
 use super::references::resolve_path;
@@ -15,7 +16,8 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Resolves a text with its references and expressions. `None` when there was a problem.
+/// Resolves a string with its references and expressions. `None` after a problem that was reported, and after the
+/// budget is exceeded.
 pub(in crate::config) fn resolve_text<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &Name,
@@ -25,6 +27,8 @@ pub(in crate::config) fn resolve_text<'d>(
     if evaluator.context.problems.are_closed() {
         return None;
     }
+    // Intermediate values are refunded, and only the result stays charged: a long interpolation would otherwise
+    // count several times.
     let before = evaluator.context.budget.mark();
     let resolved = filled_in(evaluator, text, span, frame);
     evaluator.context.budget.release(before);
@@ -73,7 +77,7 @@ fn interpolate<'d>(
         resolved.push(part.expression);
     }
     let expression = Expression::Text(resolved);
-    // Evaluated even if parts are unknown: a list inside a text is wrong in any case.
+    // Evaluated even if parts are unknown: a list inside a string is wrong in any case.
     match evaluate_within(&expression, &NoLiveValues, evaluator.context.budget) {
         Ok(value) if value.is_unknown() => Some(ResolvedValue::new(expression, origin)),
         Ok(value) => Some(ResolvedValue::new(Expression::Value(value), origin)),
@@ -117,8 +121,8 @@ fn template_problem(error: &TemplateError, text: &str, span: Span) -> Diagnostic
     }
 }
 
-/// Resolves `${…}`: computed now if all its values are known, else kept with only the
-/// values that it refers to.
+/// Resolves the text between `${` and `}`: computed now if all its values are known, else kept with only the values
+/// that it refers to. `None` after a problem that was reported.
 pub(in crate::config) fn resolve_expression<'d>(
     evaluator: &Evaluator<'_, 'd>,
     source: &str,
@@ -134,6 +138,7 @@ pub(in crate::config) fn resolve_expression<'d>(
             return None;
         }
     };
+    // `${vm.web}` is the same as `$vm.web`: a reference, whose target's kind is checked, and not a computed value.
     if let Some(path) = program.as_path() {
         let names: Option<Vec<Name>> = std::iter::once(Some(path.root.clone()))
             .chain(path.segments.iter().map(|segment| match segment {

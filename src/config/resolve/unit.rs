@@ -1,5 +1,7 @@
-//! `use`: a directory as a block. Each instance is resolved in a scope of its own, and leaves its
-//! resources, with its name in front of their addresses, and its outputs.
+//! The stack, and each module instance that it uses, as a unit. In: merged blocks and a scope with values of
+//! variables. Out: the unit's blocks, resources and declarations in `ResolvedUnits`, and the outputs of a module.
+//! An instance is resolved in a scope of its own; its name is the prefix of its addresses. The order inside a unit
+//! is: locals and module calls that need no live object, blocks, the other locals and calls, resources.
 
 use std::collections::BTreeMap;
 
@@ -33,18 +35,21 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Maximum nesting of modules.
+/// Maximum nesting of modules: a module that uses itself would otherwise never end.
 const MAX_MODULE_DEPTH: usize = 16;
-/// Maximum number of module instances in a stack.
+/// Maximum number of module instances in a stack. Without it, modules that each use the next one twice would grow
+/// exponentially within the maximum nesting.
 const MAX_INSTANCES: usize = 10_000;
 /// Maximum number of blocks in a stack, including those of its modules.
 const MAX_BLOCKS: usize = 1_000_000;
 
-/// Module instance that is to be resolved.
+/// Module instance that is to be resolved: its inputs and names, from the caller's scope.
 struct ModuleInstance<'d> {
+    /// Unit number of the module.
     module: usize,
     prefix: Name,
     name_prefix: Name,
+    /// Names by which overrides refer to the instance; empty if none does.
     override_names: Vec<Name>,
     inputs: BTreeMap<Name, ModuleInput>,
     /// Budget charge of the inputs.
@@ -53,7 +58,7 @@ struct ModuleInstance<'d> {
 }
 
 /// Resolves a stack or a module: its locals, its blocks, the modules that it uses, its resources. Adds its names to
-/// `scope`, and what it declares to `units`.
+/// `scope`, whose variables are already bound, and what it declares to `units`.
 pub(in crate::config) fn resolve_unit<'d>(
     context: &ConfigContext<'d>,
     merged: &MergedDocuments<'d>,
@@ -68,6 +73,7 @@ pub(in crate::config) fn resolve_unit<'d>(
         resolve_step(context, step, scope, units);
     }
     let own = units.blocks.blocks().len();
+    // References to lookups are checked before the lookups' own attributes can be resolved.
     units.data.data.extend(declared_lookups(scope, &merged.data));
     let waiting = declare_blocks(&mut block_declarer(context, scope, units), merged);
     let own = own..units.blocks.blocks().len();
@@ -184,7 +190,8 @@ struct ModuleCall<'d> {
     with: &'d [DocumentEntry],
 }
 
-/// Resolves the inputs and the names of one instance in the caller's scope; `None` after a problem.
+/// Resolves the inputs and the names of one instance in the caller's scope. `each` is `None` without `for_each`.
+/// Returns `None` after a problem that was reported.
 fn bind_instance<'d>(
     evaluator: &Evaluator<'_, 'd>,
     call: &ModuleCall<'d>,
@@ -211,8 +218,8 @@ fn prefix_of(scope: &ModuleScope, name: &Name, key: Option<&Name>) -> Name {
     Name::new(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."))
 }
 
-/// Returns the name prefix of an instance's resources: its `name`, else the instance's own name and
-/// key, prefixed with those of the enclosing modules.
+/// Returns the name prefix of an instance's resources: its `name`, else the call's name and the instance's key,
+/// after the prefix of the enclosing modules. `None` after a problem that was reported.
 fn instance_name_prefix<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
@@ -254,7 +261,8 @@ fn module_name<'d>(
     }
 }
 
-/// Returns the unit of a module call, and the inputs.
+/// Returns the unit number of a module call, and the entries of its `with`; empty if it has none. `None` after a
+/// problem that was reported.
 fn read_call<'d>(
     context: &ConfigContext<'d>,
     entry: &'d DocumentEntry,
@@ -313,8 +321,8 @@ fn unknown_inputs<'d>(
     }
 }
 
-/// Resolves one instance of a module that is used in a unit of this depth. Returns its outputs; `None` if a limit is
-/// exceeded.
+/// Resolves one instance of a module that a unit of depth `caller_depth` uses. Returns its outputs, those with a
+/// problem as unknown values; `None` if a limit is exceeded, which is reported once.
 fn resolve_instance<'d>(
     context: &ConfigContext<'d>,
     instance: ModuleInstance<'d>,
@@ -364,6 +372,7 @@ fn resolve_instance<'d>(
     }
     context.problems.leave_instance();
     units.blocks.leave_module(names);
+    // The values in the scope end here; those that resources and outputs keep were charged on their own.
     context.budget.refund(scope.cost + scope.variables.cost);
     Some(Expression::Map(outputs))
 }

@@ -1,4 +1,5 @@
-//! Conversion of nodes to values where no schema applies.
+//! Conversion of nodes to values where no schema applies: locals, outputs, values of `for_each`, ids. In: a node.
+//! Out: a value whose type the scalar's form decides, or an expression that waits for live objects.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,8 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
 use crate::model::values::value::Value;
 
-/// Charges a node without its parts, which are charged when they are resolved.
+/// Charges a node without its parts, which are charged when they are resolved. `None` once the budget is exceeded;
+/// the first time is reported.
 pub(in crate::config) fn charge_node<'d>(
     context: &ConfigContext<'d>,
     node: &Node,
@@ -37,7 +39,7 @@ pub(in crate::config) fn charge_node<'d>(
     context.report_exceeded(charged, node.span, frame)
 }
 
-/// Resolves a node to which no schema applies.
+/// Resolves a node to which no schema applies. `None` after a problem that was reported.
 pub(in crate::config) fn resolve_untyped<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &Node,
@@ -78,7 +80,7 @@ pub(in crate::config) fn resolve_untyped<'d>(
     }
 }
 
-/// Returns the diagnostic of a key that is an expression: keys are always text.
+/// Returns the diagnostic of a key that contains `${`: keys are never computed.
 pub(in crate::config) fn computed_key(entry: &DocumentEntry) -> Diagnostic {
     Diagnostic::error(codes::SYNTAX, "a key cannot be an expression")
         .with_label(entry.key_span, "")
@@ -89,7 +91,7 @@ pub(in crate::config) fn computed_key(entry: &DocumentEntry) -> Diagnostic {
         .help("write the key out, or compute the whole map by one expression: `\"${{vars.key: 'value'}}\"`")
 }
 
-/// Builds a list from its parts. It is known if all parts are.
+/// Builds a list from its parts, in their order: a value if all parts are known, else an expression.
 pub(in crate::config) fn listed_whole(parts: Vec<Expression>) -> Expression {
     if parts.iter().any(|part| part.known_value().is_none()) {
         return Expression::List(parts);
@@ -101,7 +103,7 @@ pub(in crate::config) fn listed_whole(parts: Vec<Expression>) -> Expression {
     Expression::Value(Value::List(parts.into_iter().map(known).collect()))
 }
 
-/// Builds a map from its parts. It is known if all parts are.
+/// Builds a map from its parts: a value if all parts are known, else an expression.
 pub(in crate::config) fn map_from_parts(parts: BTreeMap<Name, Expression>) -> Expression {
     if parts.values().all(|part| part.known_value().is_some()) {
         let known = |(key, part)| match part {

@@ -1,4 +1,6 @@
-//! `BlockIndex`: every declared block with its instances, and the resolution of paths to them.
+//! `BlockIndex`: every declared block with its instances. In: the blocks, as `expand` declares them, unit by unit.
+//! Out: the target of a path such as `vm.web.a.disks.data`. An address is in the index once; the names in scope are
+//! those of the unit that is being resolved, but the blocks of all units stay.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +14,8 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
 use crate::model::values::value::Value;
 
-/// Above this number of names, no similar name is suggested, because the search would be too slow.
+/// Number of names among which a similar one is searched, the first in alphabetical order: the comparison with
+/// every name of a large stack would take too long.
 const MAX_CANDIDATES: usize = 1000;
 
 /// Values of `each` in one instance.
@@ -24,18 +27,19 @@ pub(in crate::config) struct Each<'d> {
     pub(in crate::config) value: EachValue<'d>,
 }
 
-/// Source from which `each.value` is resolved.
+/// The value of `each.value`, or what it is resolved from when an expression reads it.
 #[derive(Debug, Clone)]
 pub(in crate::config) enum EachValue<'d> {
     /// A value that is already computed.
     Known(Value),
     /// An instance of another block: `for_each: $vm.web`.
     Instance(Address),
-    /// The value of an entry of a written map, resolved when it is used.
+    /// The value of an entry of a map that the block writes out. It may refer to live objects, so it is resolved
+    /// only when it is used.
     Written(&'d Node),
 }
 
-/// Number of resources that a block declares.
+/// Instances that a block declares.
 #[derive(Debug)]
 pub(in crate::config) enum BlockExpansion<'d> {
     /// Unknown, because of a problem that was reported.
@@ -44,11 +48,11 @@ pub(in crate::config) enum BlockExpansion<'d> {
     Absent,
     /// One, with its parent's `each`, if that has one.
     One,
-    /// One for each key; `None` where `when` is false.
+    /// One for each key, in the order of the `for_each`; `None` where `when` is false.
     Keyed(IndexMap<Name, Option<Each<'d>>>),
 }
 
-/// Declared block of a resource.
+/// Block of a resource in the files, with the instances that it declares.
 #[derive(Debug)]
 pub(in crate::config) struct DeclaredBlock<'d> {
     pub(in crate::config) kind: &'static Kind,
@@ -56,32 +60,33 @@ pub(in crate::config) struct DeclaredBlock<'d> {
     pub(in crate::config) address: Address,
     /// Entry of the block: its key and body.
     pub(in crate::config) entry: &'d DocumentEntry,
-    /// Instance that contains it, for a child.
+    /// Instance that contains it; `None` for a block at the top level.
     pub(in crate::config) parent: Option<ParentInstance<'d>>,
-    /// Resources that it declares.
+    /// Instances that it declares.
     pub(in crate::config) state: BlockExpansion<'d>,
 }
 
-/// Instance that contains a child.
+/// Instance in which a child is written.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct ParentInstance<'d> {
     pub(in crate::config) address: Address,
-    /// Its `each`, which is in scope for its children.
+    /// Its `each`, which is in scope for its children; `None` without a `for_each`.
     pub(in crate::config) each: Option<Each<'d>>,
 }
 
 impl<'d> DeclaredBlock<'d> {
-    /// Returns the entries of its body.
+    /// Returns the entries of its body; none if the body is not a map.
     pub(in crate::config) fn body(&self) -> &'d [DocumentEntry] {
         named_entries(&self.entry.value).unwrap_or_default()
     }
 
-    /// Returns an entry of its body.
+    /// Returns an entry of its body; `None` if the key is not written.
     pub(in crate::config) fn get(&self, key: &str) -> Option<&'d DocumentEntry> {
         self.body().iter().find(|entry| entry.key == key)
     }
 
-    /// Returns the addresses of all its instances, with their keys and their `each`.
+    /// Returns the addresses of all its instances, with their keys (`None` without `for_each`) and their `each`. A
+    /// block that is broken or absent has none, and an instance whose `when` is false is left out.
     pub(in crate::config) fn instances(&self) -> Vec<(Address, Option<Name>, Option<&Each<'d>>)> {
         match &self.state {
             BlockExpansion::Broken | BlockExpansion::Absent => Vec::new(),
@@ -103,11 +108,13 @@ impl<'d> DeclaredBlock<'d> {
 #[derive(Debug, Default)]
 pub(in crate::config) struct BlockIndex<'d> {
     blocks: IndexMap<Address, DeclaredBlock<'d>>,
+    /// Names of the top-level blocks in the current unit, from which a similar name is suggested.
     names: BlockNames,
+    /// Address prefix of the current unit; empty for the stack itself.
     prefix: Name,
 }
 
-/// The names of the blocks of each kind.
+/// Addresses of the top-level blocks of a unit, by kind and name.
 type BlockNames = HashMap<&'static str, BTreeMap<Name, Address>>;
 
 /// Saved scope of names, to restore when a module is left.
@@ -119,16 +126,17 @@ pub(in crate::config) type PathStep = Option<Name>;
 /// Target of a path.
 #[derive(Debug)]
 pub(in crate::config) enum PathTarget {
-    /// To these objects; the steps from `rest` on lie inside them.
+    /// These objects; the steps from `rest` on are inside of them.
     Objects {
+        /// One object, or all instances of a block if the path names no key or one that is not known.
         addresses: Vec<Address>,
         /// Whether the path names a whole block with `for_each` instead of an instance.
         all: bool,
         kind: &'static Kind,
-        /// Number of steps that address the objects.
+        /// Number of steps that address the objects, without the kind.
         rest: usize,
     },
-    /// To a resource that this environment leaves out.
+    /// A block or an instance that this environment leaves out.
     Absent(Address),
     /// A block with a problem that was reported.
     Broken,
@@ -137,12 +145,12 @@ pub(in crate::config) enum PathTarget {
 }
 
 impl<'d> BlockIndex<'d> {
-    /// Changes the scope of names to a module instance, and returns the previous scope.
+    /// Starts the scope of a module instance, which has no names yet, and returns the previous scope.
     pub(in crate::config) fn enter_module(&mut self, prefix: Name) -> OuterNames {
         OuterNames(std::mem::take(&mut self.names), std::mem::replace(&mut self.prefix, prefix))
     }
 
-    /// Restores the scope of names that `enter` returned.
+    /// Restores the scope that `enter_module` returned.
     pub(in crate::config) fn leave_module(&mut self, outer: OuterNames) {
         OuterNames(self.names, self.prefix) = outer;
     }
@@ -151,7 +159,7 @@ impl<'d> BlockIndex<'d> {
         Address::new(kind, name).in_module(&self.prefix)
     }
 
-    /// Adds a block; its name, too, unless it has a parent.
+    /// Adds a block. The name of a block without a parent becomes a name of the current unit.
     pub(in crate::config) fn insert(&mut self, block: DeclaredBlock<'d>) {
         if block.parent.is_none() {
             let names = self.names.entry(block.kind.name).or_default();
@@ -160,7 +168,7 @@ impl<'d> BlockIndex<'d> {
         self.blocks.insert(block.address.clone(), block);
     }
 
-    /// Returns a block by its address without a key.
+    /// Returns a block by its address without an instance key; `None` if no block has this address.
     pub(in crate::config) fn get(&self, address: &str) -> Option<&DeclaredBlock<'d>> {
         self.blocks.get(address)
     }
@@ -170,19 +178,19 @@ impl<'d> BlockIndex<'d> {
         self.blocks.values()
     }
 
-    /// Returns the block with the index `n` in declaration order.
+    /// Returns the block with the index `n` in declaration order; `None` beyond the last.
     pub(in crate::config) fn block_at(&self, n: usize) -> Option<&DeclaredBlock<'d>> {
         self.blocks.get_index(n).map(|(_, block)| block)
     }
 
-    /// Returns the block to which the address of an instance belongs.
+    /// Returns the block to which the address of an instance, or the block's own address, belongs.
     pub(in crate::config) fn of_instance(&self, address: &Address) -> Option<&DeclaredBlock<'d>> {
         self.get(address.as_str())
             .or_else(|| self.get(address.as_str().rsplit_once('.').map(|(block, _)| block)?))
     }
 
-    /// Returns the keyword (`when` or `for_each`) that determines how many instances each block has, for
-    /// blocks that may have fewer than are written.
+    /// Returns, by address, the keyword (`when` or `for_each`) because of which a resource may not exist: for each
+    /// block that is absent or has a `for_each`, and for each instance whose `when` is false.
     pub(in crate::config) fn left_out(&self) -> BTreeMap<Address, ExclusionReason> {
         let mut found = BTreeMap::new();
         for block in self.blocks() {
@@ -202,7 +210,8 @@ impl<'d> BlockIndex<'d> {
         found
     }
 
-    /// Resolves a path that begins with a kind. The diagnostic of an unresolved path has no span yet.
+    /// Resolves the steps of a path after its kind, in the current unit. The diagnostic of an unresolved path has
+    /// no span yet: the caller knows which part of the source it is about.
     pub(in crate::config) fn follow_path(
         &self,
         registry: &Registry,
@@ -234,6 +243,7 @@ impl<'d> BlockIndex<'d> {
                         }
                     }
                 }
+                // A key that is not known yet may be any: the expression depends on all instances.
                 (BlockExpansion::Keyed(_), step) => {
                     let addresses = block.instances().into_iter().map(|(address, ..)| address).collect();
                     let rest = used + usize::from(step.is_some());
@@ -287,7 +297,8 @@ impl<'d> BlockIndex<'d> {
         }
     }
 
-    /// Returns the problem of a path that must name an instance and does not.
+    /// Returns the problem of a path that must name an instance and does not: `key` does not exist, or is `None`
+    /// because the path names the whole block. It has no label at the path yet.
     pub(in crate::config) fn which_instance(
         &self,
         block: &DeclaredBlock<'_>,
@@ -328,7 +339,7 @@ impl<'d> BlockIndex<'d> {
     }
 }
 
-/// Number of instances that a `use` block declares.
+/// Instances that a `use` block declares.
 #[derive(Debug)]
 pub(in crate::config) enum ModuleExpansion {
     /// Unknown, because of a problem that was reported.
@@ -342,7 +353,7 @@ pub(in crate::config) enum ModuleExpansion {
 }
 
 impl ModuleExpansion {
-    /// Returns the instances of a call from its expansion.
+    /// Returns the instances of a call from its expansion; `None`, an expansion that failed, counts as broken.
     pub(in crate::config) fn from_state(state: Option<&BlockExpansion<'_>>) -> Self {
         match state {
             None | Some(BlockExpansion::Broken) => Self::Broken,
@@ -355,7 +366,7 @@ impl ModuleExpansion {
     }
 }
 
-/// Block that is not yet in the index.
+/// Block that is not yet in the index. The address of a plain entry may still change: it derives from a value.
 pub(in crate::config) struct PendingBlock<'d> {
     pub(in crate::config) kind: &'static Kind,
     pub(in crate::config) address: Address,

@@ -1,4 +1,6 @@
-//! Data lookups and other stacks that the configuration declares.
+//! Data lookups and other stacks that the configuration declares. In: `data` and `stacks` blocks of all units. Out:
+//! what must be read before planning. Only outputs that an expression reads are recorded, so that no other one is
+//! required.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,14 +9,15 @@ use crate::config::stack::model::{DataLookup, OtherStack};
 use crate::model::address::{Address, Name};
 use crate::model::source::Span;
 
-/// All data lookups and remote stack outputs.
+/// Data lookups and other stacks of all units.
 #[derive(Default)]
 pub(in crate::config) struct DataSources {
-    /// Objects that are found by their attributes.
+    /// Lookups of objects by their attributes, by the address of the lookup: `data.vpc.main`.
     pub(in crate::config) data: BTreeMap<Address, DataLookup>,
     /// Other stacks, by name.
     pub(in crate::config) stacks: BTreeMap<Name, OtherStack>,
-    /// Referenced outputs of other stacks, each with the span of its first use.
+    /// Outputs that expressions read, by stack and output, each with the span of its first use. Expressions are
+    /// resolved through a shared `Evaluator`, so the record has interior mutability.
     pub(in crate::config) reads: RefCell<BTreeMap<Name, BTreeMap<Name, Span>>>,
 }
 

@@ -1,5 +1,6 @@
-//! What resolving reads: the inputs that all steps share (`ConfigContext`), and the names that an expression can refer
-//! to at one point (`Evaluator`).
+//! What the resolution reads: the inputs that all steps share (`ConfigContext`), and the names that an expression
+//! can refer to at one point (`Evaluator`). Neither adds a block, a value or a resource: steps return what they
+//! add, and `resolve_unit` adds it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -32,8 +33,8 @@ use crate::model::source::{SourceId, Sources, Span};
 use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 
-/// Resolves a node to which no schema applies: a value of `for_each` is resolved where `each.value` is read, and may
-/// itself be any expression.
+/// Resolves a node to which no schema applies: a value of `for_each` is resolved where `each.value` is read, and
+/// may itself be any expression. Returns `None` after a problem that was reported.
 pub(in crate::config) type ResolveNode<'d> =
     for<'e, 'f> fn(&Evaluator<'e, 'd>, &'e Node, EvaluationSite<'f, 'd>) -> Option<ResolvedValue>;
 
@@ -50,13 +51,13 @@ pub(in crate::config) struct ConfigContext<'d> {
     pub(in crate::config) budget: &'d Budget,
     /// Reads files below the stack's directory.
     pub(in crate::config) root_files: FilesRef<'d>,
-    /// Name of the stack.
+    /// Name of the stack; empty if it has no valid one, which was reported.
     pub(in crate::config) stack: Name,
-    /// Name of the environment.
+    /// Name of the environment: `default` if the stack declares none, empty if none could be chosen.
     pub(in crate::config) env: Name,
-    /// Merged documents of the modules, by unit number.
+    /// Merged documents of the modules, by unit number; number 0, the stack itself, is empty here.
     pub(in crate::config) modules: &'d [MergedDocuments<'d>],
-    /// Directories of the modules, by unit number.
+    /// Directories of the units, by unit number.
     pub(in crate::config) module_dirs: &'d [ConfigPath],
     /// Unit number of each module call, by the span of its `source`.
     pub(in crate::config) module_calls: &'d BTreeMap<Span, usize>,
@@ -64,23 +65,23 @@ pub(in crate::config) struct ConfigContext<'d> {
     pub(in crate::config) replaced_spans: &'d BTreeSet<Span>,
     /// Overrides of values in instances and modules.
     pub(in crate::config) overrides: Overrides<'d>,
-    /// Deferred secrets whose values this run has, by the paths of their variables.
+    /// Plaintext of the deferred secrets whose values this run has, by the paths of their variables.
     pub(in crate::config) available_secrets: &'d BTreeMap<Name, Secret>,
-    /// Variable files, whose content must not be shown.
+    /// Variable files: no diagnostic may show their content, because any value in them may be confidential.
     pub(in crate::config) var_files: Vec<SourceId>,
-    /// Whether a placeholder is used as if it were the secret.
+    /// Whether a placeholder is used as if it were the secret, because the run creates nothing real.
     pub(in crate::config) accepts_placeholders: bool,
-    /// Access of this run to secrets.
+    /// Whether a secret without a value is a problem, and whether sources of secrets may be read at all.
     pub(in crate::config) secret_access: SecretAccess,
     /// Whether the stack has a `secrets` block, valid or not.
     pub(in crate::config) keeps_secrets: bool,
-    /// Variables that are deferred secrets; every declaration that is read adds its own.
+    /// Variables that are deferred secrets, by path; every declaration that is read adds its own.
     pub(in crate::config) deferred_secrets: RefCell<BTreeMap<Name, DeferredSecret>>,
-    /// Where sinks were written, by the addresses of their secrets.
+    /// Spans of the `deliver_secret` entries, by the addresses of their secrets: `vars.token`, `vm.web`.
     pub(in crate::config) sink_spans: RefCell<BTreeMap<Name, Span>>,
-    /// Cache of parsed expressions, by source text.
+    /// Cache of parsed expressions and of syntax errors, by source text.
     pub(in crate::config) programs: RefCell<HashMap<String, Result<Rc<CelProgram>, SyntaxError>>>,
-    /// Digests of directories: instances of one block often share theirs.
+    /// Cache of the digests of source directories, by path: instances of one block often share theirs.
     pub(in crate::config) directories: RefCell<BTreeMap<Name, Result<Name, SourceError>>>,
 }
 
@@ -97,7 +98,7 @@ pub(in crate::config) struct Evaluator<'e, 'd> {
     pub(in crate::config) data: &'e DataSources,
 }
 
-/// Source of live values before anything is read: every value is unknown.
+/// Source of live values before anything is read: every attribute is unknown, and no object is complete.
 pub(in crate::config) struct NoLiveValues;
 
 impl AttributeLookup for NoLiveValues {
@@ -111,12 +112,12 @@ impl AttributeLookup for NoLiveValues {
 }
 
 impl<'d> ConfigContext<'d> {
-    /// Adds a problem in the name of the frame's instance.
+    /// Reports a problem of the site's instance: the same problem of several instances becomes one diagnostic.
     pub(in crate::config) fn report_problem(&self, frame: EvaluationSite<'_, 'd>, diagnostic: Diagnostic) {
         self.problems.push_in(frame.instance, diagnostic);
     }
 
-    /// Reports a value that exceeds the stack's budget, and returns `None` then.
+    /// Unwraps the result of a charge; a value that exceeds the stack's budget is reported, and `None`.
     pub(in crate::config) fn report_exceeded<T>(
         &self,
         charged: Result<T, BudgetExceeded>,
@@ -129,7 +130,8 @@ impl<'d> ConfigContext<'d> {
         charged.ok()
     }
 
-    /// Returns the value of an expression if it is known now; its problems are reported elsewhere.
+    /// Evaluates an expression without live objects: a value that depends on one is unknown. `None` after an error,
+    /// of which only an exceeded budget is reported; the others are reported where the expression is used.
     pub(in crate::config) fn known_now(&self, expression: &Expression, span: Span) -> Option<Value> {
         match evaluate_within(expression, &NoLiveValues, self.budget) {
             Ok(value) => Some(value),
@@ -146,7 +148,8 @@ impl<'d> ConfigContext<'d> {
             || self.registry.top_level().any(|kind| kind.name == name)
     }
 
-    /// Parses an expression, each distinct one once.
+    /// Parses the text between `${` and `}`. Each distinct text is parsed once, whether it is correct or not: the
+    /// instances of a block evaluate the same expression.
     pub(in crate::config) fn parse_program(&self, source: &str) -> Result<Rc<CelProgram>, SyntaxError> {
         if let Some(known) = self.programs.borrow().get(source) {
             return known.clone();
@@ -156,12 +159,14 @@ impl<'d> ConfigContext<'d> {
         program
     }
 
-    /// Returns the span of an expression within a scalar, if it is written there without escapes.
+    /// Returns the span of an expression within a scalar; the scalar's own span if the file contains the expression
+    /// with escapes or over several lines.
     pub(in crate::config) fn span_within(&self, span: Span, words: &str) -> Span {
         self.locate_text(span, words, |text| text.find(words)).unwrap_or(span)
     }
 
-    /// Returns the span of a path's segment within a scalar: a whole word after a dot.
+    /// Returns the span of a path's segment within a scalar, a whole word after a dot; the scalar's own span if the
+    /// segment is not found.
     pub(in crate::config) fn part_within(&self, span: Span, name: &str) -> Span {
         let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let find = |text: &str| {
@@ -191,7 +196,8 @@ impl Evaluator<'_, '_> {
         self.scope.files.as_deref().unwrap_or(self.context.root_files)
     }
 
-    /// Returns the problem of a name that means nothing after a `$`.
+    /// Returns the problem of a name that is no root: neither a kind nor a keyword such as `vars`. `written` is the
+    /// text after the `$`, with its braces.
     pub(in crate::config) fn unknown_root(&self, root: &str, written: &str, span: Span) -> Diagnostic {
         let known = self
             .context

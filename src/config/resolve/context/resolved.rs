@@ -1,5 +1,5 @@
-//! What resolving has produced: the blocks, resources and declarations of the stack and of the module instances that are
-//! resolved so far, and at the end the resolved stack.
+//! What the resolution has produced: the blocks, resources and declarations of the stack and of the module
+//! instances that are resolved so far, and at the end the resolved stack.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::model::expression::Expression;
 /// instance add to it; every other step reads it through an `Evaluator`.
 #[derive(Default)]
 pub(in crate::config) struct ResolvedUnits<'d> {
-    /// All declared blocks.
+    /// Blocks that are declared so far, of all units.
     pub(in crate::config) blocks: BlockIndex<'d>,
-    /// Data lookups and other stacks.
+    /// Data lookups and other stacks that are declared so far.
     pub(in crate::config) data: DataSources,
-    /// Resources, in the order of their resolution.
+    /// Resources, in the order of their resolution; `resolve_config` sorts them by address at the end.
     pub(in crate::config) resources: Vec<Resource>,
     /// Instances of each `use` block, by the block's address prefix.
     pub(in crate::config) module_expansions: BTreeMap<Name, ModuleExpansion>,
@@ -30,7 +30,7 @@ pub(in crate::config) struct ResolvedUnits<'d> {
     pub(in crate::config) moved: Vec<MovedDeclaration>,
     /// `removed` entries of the stack and of its modules.
     pub(in crate::config) removed: Vec<RemovedDeclaration>,
-    /// Number of module instances so far.
+    /// Number of module instances so far, nested ones included.
     pub(in crate::config) instances: usize,
     /// Whether the limit of module instances was exceeded and reported.
     pub(in crate::config) exhausted: bool,
@@ -57,10 +57,11 @@ pub(in crate::config) struct ResolvedConfig<'d> {
     pub(in crate::config) project: Option<Address>,
     /// Outputs of the stack; one with a problem is absent.
     pub(in crate::config) outputs: BTreeMap<Name, Output>,
-    /// To whom kept secrets are encrypted; `None` without a valid `secrets` block.
+    /// Recipients to whom the ledger's secrets are encrypted; `None` without a valid `secrets` block.
     pub(in crate::config) recipients: Option<Recipients>,
-    /// The requested expression; `None` if none was requested, or after a problem.
+    /// The requested expression (`stead eval`); `None` if none was requested, or after a problem that was reported.
     pub(in crate::config) evaluated: Option<Expression>,
-    /// Variables and locals that have a value, by their paths.
+    /// Variables and locals that have a value, by their paths: `vars.size`. The value may be secret, or unknown
+    /// until apply.
     pub(in crate::config) named: BTreeMap<Name, AttributeSetting>,
 }

@@ -1,4 +1,5 @@
-//! Scopes: the names to which an expression may refer, depending on where it is written.
+//! Scopes: the names to which an expression may refer, depending on where it is written. `ModuleScope` belongs to a
+//! unit, `EvaluationSite` to a place in it. A module instance sees its own names only, never those of its caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -14,20 +15,20 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::values::value::{Attributes, Value};
 
-/// Value of a local, and what decided it.
+/// Value of a local, or the outputs of a module call.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct LocalBinding {
     pub(in crate::config) value: LocalValue,
-    /// What decided the value, for messages.
+    /// What decided the value besides its own text, for messages: `vars.size, set by --var`. `None` if nothing did.
     pub(in crate::config) origin: Option<Name>,
 }
 
 /// A local's value, as far as it is known.
 #[derive(Debug, Clone)]
 pub(in crate::config) enum LocalValue {
-    /// The value, or how to get it.
+    /// The value, or an expression that waits for live objects.
     Ready(Expression),
-    /// It reads live objects: it is there once all blocks are declared.
+    /// It reads live objects, so it is resolved once all blocks are declared. Until then a use of it is a problem.
     Deferred,
     /// The local has a problem that was reported.
     Broken,
@@ -40,32 +41,33 @@ pub(in crate::config) struct ModuleScope {
     pub(in crate::config) prefix: Name,
     /// Prefix of its resources' default names; empty for the stack itself.
     pub(in crate::config) name_prefix: Name,
-    /// Names by which overrides refer to it: its own, or that of several instances.
+    /// Names by which overrides refer to it, the most specific first: that of the instance, and that of the whole
+    /// `use` block. The stack itself has one empty name; a module to which no override refers has none.
     pub(in crate::config) override_names: Vec<Name>,
-    /// Directory of the unit.
+    /// Directory of a module; the default path for the stack itself.
     pub(in crate::config) directory: ConfigPath,
     /// File access of a module; `None` for the stack itself.
     pub(in crate::config) files: Option<Rc<dyn Files>>,
-    /// Number of modules that contain it.
+    /// Number of modules that contain it; 0 for the stack itself.
     pub(in crate::config) depth: usize,
-    /// Its variables.
+    /// Values of its variables.
     pub(in crate::config) variables: BoundVariables,
-    /// Locals; one that reads live objects is there once all blocks are declared.
+    /// Locals, by name.
     pub(in crate::config) locals: BTreeMap<Name, LocalBinding>,
-    /// The same values as expressions see them now.
+    /// The same values as expressions see them now: unknown if they depend on live objects, null after a problem.
     pub(in crate::config) local_values: Attributes,
-    /// Outputs of the modules that it uses: there once all blocks are declared.
+    /// Outputs of the modules that it uses, by the name of the call.
     pub(in crate::config) uses: BTreeMap<Name, LocalBinding>,
-    /// The same values as expressions see them now.
+    /// The same values as expressions see them now: unknown if they depend on live objects, null after a problem.
     pub(in crate::config) use_values: Attributes,
-    /// Those of its modules that have a `for_each`.
+    /// Names of the calls that have a `for_each`: their outputs are a map by key.
     pub(in crate::config) keyed: BTreeSet<Name>,
     /// Budget charge of its inputs, variables and locals, returned when the module is left.
     pub(in crate::config) cost: BudgetCharge,
 }
 
 impl ModuleScope {
-    /// Adds a local or a module call that has no value yet, or never gets one.
+    /// Adds a local or a module call (by the root `use`) that has no value yet, or never gets one.
     pub(in crate::config) fn bind_unresolved(
         &mut self,
         (root, name): (&'static str, Name),
@@ -88,9 +90,10 @@ impl ModuleScope {
 pub(in crate::config) struct BoundVariables {
     /// The values; `None` after a problem that was reported.
     pub(in crate::config) expressions: BTreeMap<Name, Option<Expression>>,
-    /// The same values as expressions see them; one that is not known yet is null.
+    /// The same values as expressions see them: unknown if they depend on live objects. One with a problem is
+    /// absent in the stack, and null in a module.
     pub(in crate::config) values: Attributes,
-    /// What set each variable that does not have its default.
+    /// What set each variable that does not have its default: `vars.size, set by environments.prod`.
     pub(in crate::config) origins: BTreeMap<Name, Name>,
     /// Span of each variable's value, if it is in a file.
     pub(in crate::config) spans: BTreeMap<Name, Span>,
@@ -101,18 +104,18 @@ pub(in crate::config) struct BoundVariables {
 /// A local after its resolution.
 pub(in crate::config) struct ResolvedLocal {
     pub(in crate::config) binding: LocalBinding,
-    /// Its value as expressions see it now; null if it is not known yet.
+    /// Its value as expressions see it now: unknown if it depends on live objects, null after a problem.
     pub(in crate::config) known: Value,
     /// Budget charge of the value.
     pub(in crate::config) cost: BudgetCharge,
 }
 
-/// Site at which an expression is resolved.
+/// Site at which an expression is resolved: what is in scope there besides the names of the unit.
 #[derive(Clone, Copy)]
 pub(in crate::config) struct EvaluationSite<'f, 'd> {
-    /// Values of `each`, inside a block with `for_each`.
+    /// Values of `each`; `None` outside of a block with `for_each`.
     pub(in crate::config) each: Option<&'f Each<'d>>,
-    /// Instance to which problems are attributed.
+    /// Instance to which problems are attributed; `None` outside of blocks.
     pub(in crate::config) instance: Option<InstanceContext<'f>>,
     /// Keyword (`for_each`) whose value must be known before any resource exists, so that live objects
     /// cannot be referenced here; `None` where they can.
@@ -120,7 +123,7 @@ pub(in crate::config) struct EvaluationSite<'f, 'd> {
 }
 
 impl EvaluationSite<'_, '_> {
-    /// Returns a frame outside of any block.
+    /// Returns the site outside of any block, such as that of an output; `early` as in the field.
     pub(in crate::config) const fn top_level(early: Option<&'static str>) -> Self {
         Self { each: None, instance: None, early }
     }
@@ -129,16 +132,16 @@ impl EvaluationSite<'_, '_> {
 /// A resolved value, and what decided it besides its span.
 #[derive(Debug, Clone)]
 pub(in crate::config) struct ResolvedValue {
-    /// The value, or how to get it.
+    /// The value, or an expression that waits for live objects.
     pub(in crate::config) expression: Expression,
-    /// `vars.size, set by environments.prod`.
+    /// What decided the value: `vars.size, set by environments.prod`. `None` if it is the written text alone.
     pub(in crate::config) origin: Option<Name>,
-    /// The same of every entry of a written map.
+    /// Span and origin of every entry of a map that is written out; `None` for any other value.
     pub(in crate::config) parts: Option<Box<MapEntries>>,
 }
 
 impl ResolvedValue {
-    /// Returns a resolved value with what decided it.
+    /// Returns a value that is no written map, with what decided it.
     pub(in crate::config) const fn new(expression: Expression, origin: Option<Name>) -> Self {
         Self { expression, origin, parts: None }
     }

@@ -1,5 +1,6 @@
-//! Evaluation of one expression: the scope with the values that are known, and the bindings that an expression keeps when
-//! it waits for live objects.
+//! Evaluation of one expression: the scope with the values that are known, and the bindings that an expression
+//! keeps when it waits for live objects. In: a program and the targets of its paths. Out: a value, unknown if it
+//! depends on a live object. No live value is read.
 
 use std::collections::BTreeMap;
 
@@ -27,13 +28,15 @@ pub(super) struct ExpressionPaths<'p> {
     pub(super) places: Vec<String>,
     /// Resources that this environment leaves out, and that no test guards.
     pub(super) absent: Vec<Address>,
+    /// The paths themselves, as the program names them.
     pub(super) paths: Vec<&'p ReferencePath>,
     /// What decided the first value that a variable or local names; `None` if none did.
     pub(super) origin: Option<Name>,
 }
 
-/// Evaluates a program over the values that are known in the scope. `waiting` holds the parts of the roots that wait for
-/// live objects; `read` gives the text of a file.
+/// Evaluates a program over the values that are known in the scope. `waiting` holds the values that wait for live
+/// objects, by path; `read` returns the text of a file, or why it cannot be read. The result is unknown if it
+/// depends on a live object.
 pub(super) fn evaluate_in_scope<'d>(
     evaluator: &Evaluator<'_, 'd>,
     program: &CelProgram,
@@ -88,7 +91,7 @@ pub(super) fn evaluate_in_scope<'d>(
             bind_path(&mut scope.roots, ["each", "value"].into_iter(), CelValue::from_borrowed(value));
         }
     }
-    // In `local_values`, a local that waits is already unknown.
+    // In `local_values` and `use_values`, a value that waits is already unknown.
     let later = |path: &Name| ["each.", "data.", "stacks."].iter().any(|root| path.starts_with(root));
     for (path, value) in values.iter().filter(|(path, _)| later(path)) {
         bind_path(&mut scope.roots, path.split('.'), CelValue::from_borrowed(value));
@@ -96,7 +99,8 @@ pub(super) fn evaluate_in_scope<'d>(
     evaluate_program(program, &scope)
 }
 
-/// Returns the literal `each.value` if it is known and the expression refers to it.
+/// Returns the value of an entry that the `for_each` writes out. `None` if it is not known, or the expression does
+/// not refer to `each`: an unused value must not be resolved, because its problems would be reported.
 fn written_each<'d>(
     evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
@@ -113,8 +117,8 @@ fn written_each<'d>(
     }
 }
 
-/// Returns the known values that an expression names, and no more: an expression that waits is stored in plans, so it
-/// must not carry values that it does not use.
+/// Returns the known values that an expression names, by root, and no more: an expression that waits is stored in
+/// plans, so it must not carry values that it does not use.
 pub(super) fn bind_known_values<'d>(
     evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
@@ -163,7 +167,8 @@ pub(super) fn bind_known_values<'d>(
     Ok(bindings)
 }
 
-/// Copies the part of a map that a path names, as far as it is known.
+/// Copies the part of a map that a path names, if it is known; a missing key copies nothing. An empty path, or one
+/// that begins with a computed key, copies the whole map, because any entry may be used.
 fn copy_known_part(
     into: &mut BTreeMap<Name, Value>,
     root: &Name,
