@@ -1,4 +1,6 @@
-//! Conversion of nodes to values: by the schema's type, or as written where no schema applies.
+//! Conversion of nodes to values by the schema's type. In: a node and a type. Out: a value of the type, or an
+//! expression whose type was checked as far as it is known. A mismatch is reported, with an edit where the
+//! intention is clear.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -25,7 +27,8 @@ use crate::model::schema::{Attribute, Presence, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Resolves the value of an attribute. `None` after a problem.
+/// Resolves the value of an attribute. `None` after a problem that was reported. `null` is refused where it has no
+/// meaning, and a secret as the name, because names are part of plans and messages.
 pub(in crate::config) fn resolve_attribute<'d>(
     evaluator: &Evaluator<'_, 'd>,
     attribute: &Attribute,
@@ -55,7 +58,8 @@ pub(in crate::config) fn resolve_attribute<'d>(
     Some(resolved)
 }
 
-/// Resolves a node to a value of a type. `null` is always accepted.
+/// Resolves a node to a value of a type. `null` is accepted for every type, except as an entry of a list. `None`
+/// after a problem that was reported.
 pub(in crate::config) fn resolve_typed<'d>(
     evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
@@ -77,6 +81,7 @@ pub(in crate::config) fn resolve_typed<'d>(
             let resolved = if scalar.sole_argument { wrap_sole_argument(ty, resolved) } else { resolved };
             check_resolved(evaluator, ty, resolved, node.span, frame)
         }
+        // A KDL node with one argument looks the same for a value and for a list of one.
         (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
             let mut item = node.clone();
             if let NodeValue::Scalar(scalar) = &mut item.value {
@@ -152,8 +157,8 @@ fn resolve_list<'d>(
     Some(ResolvedValue::new(expression, origin))
 }
 
-/// Builds a list or set from its parts. It is known if all parts are; a set is
-/// sorted and has no duplicates.
+/// Builds a list or set from its parts: a value if all parts are known. A set is sorted and has no duplicates, so
+/// that the order in the files is no change. `None` if a set has too many entries, which is reported.
 fn build_list<'d>(
     context: &ConfigContext<'d>,
     ty: &Type,
@@ -221,7 +226,8 @@ fn resolve_map<'d>(
     good.then(|| ResolvedValue { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
 }
 
-/// Checks the result of a reference or an expression against the expected type.
+/// Checks the result of a reference or an expression against the expected type, and converts a known value. `None`
+/// after a problem that was reported. The type of a CEL expression that waits is not known, so it passes.
 fn check_resolved<'d>(
     evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
@@ -286,7 +292,7 @@ fn check_resolved<'d>(
     Some(ResolvedValue::new(expression, origin))
 }
 
-/// Checks that the target of a reference fits the type.
+/// Checks that the target of a reference fits the type. `None` after a problem that was reported.
 fn check_reference_type<'d>(
     evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
@@ -350,8 +356,8 @@ fn check_reference_type<'d>(
     None
 }
 
-/// Returns the correct form of a reference without its `$`, or of a `file(…)`
-/// call outside of an expression.
+/// Returns the correct form of a reference without its `$`, or of a `file(…)` call outside of an expression. `None`
+/// for any other text, and for a reference to a name that is not declared, which is probably no reference.
 fn suggested_expression<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &str,
@@ -378,8 +384,8 @@ fn suggested_expression<'d>(
     rest.chars().all(is_path).then(|| format!("${right}.{rest}"))
 }
 
-/// Adds the reference that the user probably meant, if the text is the name or
-/// address of a declared block.
+/// Adds the reference that the user probably meant, if the text is the name or the address of a block that is
+/// declared in this unit.
 fn with_reference_hint(
     evaluator: &Evaluator<'_, '_>,
     slip: TypeMismatch,
@@ -396,7 +402,7 @@ fn with_reference_hint(
     slip.help(format!("write `{right}`")).fix(right)
 }
 
-/// Reports a mismatch; always returns `None`.
+/// Reports a mismatch. Always returns `None`, so that a caller can return the result.
 pub(in crate::config) fn report_mismatch<'d, T>(
     context: &ConfigContext<'d>,
     slip: &TypeMismatch,
@@ -426,14 +432,14 @@ fn single_value_mismatch(ty: &Type, node: &Node) -> TypeMismatch {
     }
 }
 
-/// Returns the mismatch of an expression without `$` or `${…}`.
+/// Returns the mismatch of an expression without `$` or `${…}`; `right` is its correct form.
 fn written_as_text(text: &str, right: &str) -> TypeMismatch {
     let detail = format!("`{}` would be a literal text.", quoting::shorten_for_message(text));
     TypeMismatch::new(codes::WRONG_TYPE, "an expression is written as a text", detail)
         .help(format!("write `{right}`; for the text itself, write `{}`", quote_for_hint(&as_it_is(text))))
 }
 
-/// Returns a text escaped so that it is no expression; interpolations stay.
+/// Returns how to write a string so that it is no expression; interpolations stay.
 fn as_it_is(text: &str) -> String {
     if text.contains("${") {
         template::marked_as_text(text.to_owned())
@@ -442,12 +448,13 @@ fn as_it_is(text: &str) -> String {
     }
 }
 
-/// Returns a text in quotes; unchanged if it contains quotes itself.
+/// Returns a string in double quotes; unchanged if it contains double quotes itself.
 fn quote_for_hint(text: &str) -> Cow<'_, str> {
     if text.contains('"') { text.into() } else { format!("\"{text}\"").into() }
 }
 
-/// Wraps the only argument of a KDL node in a list if a list is expected and the value is none.
+/// Wraps the only argument of a KDL node in a list if a list is expected and the value is not a list. An unknown
+/// value stays: it may be a list.
 fn wrap_sole_argument(ty: &Type, resolved: ResolvedValue) -> ResolvedValue {
     let wants_list = matches!(ty, Type::List(_) | Type::Set { .. });
     match resolved.expression {
@@ -463,7 +470,8 @@ fn wrap_sole_argument(ty: &Type, resolved: ResolvedValue) -> ResolvedValue {
     }
 }
 
-/// Returns the sort key of a set's entry. All secrets have the same key, so they keep their order.
+/// Returns the sort key of a set's entry. All secrets have the same key, so they keep their order: sorted by their
+/// text, their order would reveal something about it.
 fn sort_key(part: &Expression) -> String {
     match part {
         Expression::Value(value) => value.to_string(),
@@ -474,7 +482,8 @@ fn sort_key(part: &Expression) -> String {
     }
 }
 
-/// Returns the override that replaced the value at a span: `environments.X.set`.
+/// Returns the override that replaced the value at a span: `environments.X.set`. `None` if the value is the block's
+/// own.
 pub(in crate::config) fn replaced_by(context: &ConfigContext<'_>, span: Span) -> Option<Name> {
     context.replaced_spans.contains(&span).then(|| Name::new(format!("environments.{}.set", context.env)))
 }

@@ -1,4 +1,7 @@
-//! Expansion of `for_each` and `when`: the resources that each block declares.
+//! Expansion of `for_each` and `when`: the instances that each block declares. In: the blocks of a unit. Out: each
+//! block in the index, with its keys. Keys must be known before any resource exists, and must not be secret,
+//! because they are part of addresses. A block with a problem is in the index as broken, so that references to it
+//! are not reported as well.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,11 +30,12 @@ use crate::model::schema::Presence;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Budget charge of a block, and of each of its instances.
+/// Nodes of the budget that a block is charged, besides its address.
 const BLOCK_NODES: usize = 4;
+/// Nodes of the budget that each key of a `for_each` is charged.
 const INSTANCE_NODES: usize = 2;
 
-/// Declares the blocks of one unit: expands each over the blocks that are declared before it, and adds it to the index.
+/// Expands the blocks of one unit and adds them to the index. The only step that writes to the index.
 pub(in crate::config) struct BlockDeclarer<'e, 'd> {
     pub(in crate::config) context: &'e ConfigContext<'d>,
     pub(in crate::config) scope: &'e ModuleScope,
@@ -46,8 +50,8 @@ impl<'d> BlockDeclarer<'_, 'd> {
     }
 }
 
-/// Declares every block and child of a unit. Returns the children whose keys depend on
-/// values that are only known after all other blocks are declared.
+/// Declares every block of a unit, and the children in its instances. Returns the plain entries whose address
+/// derives from a value that is not known before all other blocks are declared.
 pub(in crate::config) fn declare_blocks<'d>(
     declarer: &mut BlockDeclarer<'_, 'd>,
     merged: &MergedDocuments<'d>,
@@ -77,7 +81,8 @@ pub(in crate::config) fn declare_blocks<'d>(
     waiting
 }
 
-/// Declares the children that waited for all others.
+/// Declares the children that `declare_blocks` returned. One whose value is still unknown keeps the address of its
+/// expression.
 pub(in crate::config) fn declare_waiting<'d>(
     declarer: &mut BlockDeclarer<'_, 'd>,
     waiting: Vec<PendingBlock<'d>>,
@@ -94,7 +99,8 @@ fn declare_child<'d>(declarer: &mut BlockDeclarer<'_, 'd>, child: PendingBlock<'
     }
 }
 
-/// Declares top-level blocks, each after the block over whose instances it iterates.
+/// Declares top-level blocks, each after the block over whose instances it iterates. Blocks in a cycle are
+/// reported, and broken.
 fn declare_in_turn<'d>(declarer: &mut BlockDeclarer<'_, 'd>, blocks: Vec<PendingBlock<'d>>) {
     let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
     let mut ready = Vec::new();
@@ -127,7 +133,8 @@ fn declare_in_turn<'d>(declarer: &mut BlockDeclarer<'_, 'd>, blocks: Vec<Pending
     }
 }
 
-/// Returns the block over whose instances a block iterates: `for_each: $vm.web`.
+/// Returns the block over whose instances a block iterates: `for_each: $vm.web`. `None` for any other `for_each`.
+/// It is read from the text, because nothing can be resolved before the order is known.
 fn goes_through<'d>(evaluator: &Evaluator<'_, 'd>, block: &PendingBlock<'d>) -> Option<Address> {
     let node = named_entries(&block.entry.value)?.iter().find(|entry| entry.key == "for_each")?;
     let path = node.value.scalar()?.text.strip_prefix('$')?;
@@ -143,7 +150,7 @@ fn insert_block<'d>(
 ) {
     let context = declarer.context;
     let PendingBlock { kind, address, entry, parent } = block;
-    // Once the budget is exhausted, the block counts as broken.
+    // Once the budget is exhausted, the block counts as broken: it must be in the index for references to it.
     let charged = context
         .budget
         .charge_nodes(BLOCK_NODES)
@@ -168,7 +175,8 @@ fn declare_block<'d>(declarer: &mut BlockDeclarer<'_, 'd>, block: PendingBlock<'
     insert_block(declarer, block, state);
 }
 
-/// Returns the children in the instances of block number `n`.
+/// Returns the children in the instances of the block with index `n`. Names that are no address segments are
+/// reported; once the budget is exceeded, the children so far.
 fn instance_children<'d>(evaluator: &Evaluator<'_, 'd>, n: usize) -> Vec<PendingBlock<'d>> {
     let Some(block) = evaluator.blocks.block_at(n) else { return Vec::new() };
     let mut children = Vec::new();
@@ -214,7 +222,8 @@ fn instance_children<'d>(evaluator: &Evaluator<'_, 'd>, n: usize) -> Vec<Pending
     children
 }
 
-/// Returns the resources, or module instances, that a block declares; `None` after a problem.
+/// Returns the instances that a block or a module call declares. `address` is the block's own, `outer` the `each`
+/// of its parent. `None` after a problem that was reported.
 pub(in crate::config) fn expand_block<'d>(
     evaluator: &Evaluator<'_, 'd>,
     address: &Address,
@@ -241,6 +250,7 @@ pub(in crate::config) fn expand_block<'d>(
     )?;
     let mut members = IndexMap::with_capacity(keys.len());
     let mut good = true;
+    // All keys are checked, also after a wrong one, so that a list is corrected at once.
     for (each, span) in keys {
         if !is_legal_segment(&each.key) {
             evaluator.context.problems.push(illegal_key(&each.key, span));
@@ -274,7 +284,8 @@ pub(in crate::config) fn expand_block<'d>(
     good.then_some(BlockExpansion::Keyed(members))
 }
 
-/// Returns the keys of a `for_each` with their values and spans.
+/// Returns the keys of a `for_each` in order, with their values and spans, duplicates included. `None` after a
+/// problem that was reported.
 fn for_each_keys<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &'d Node,
@@ -293,6 +304,7 @@ fn for_each_keys<'d>(
     if let Some(path) = node.scalar().and_then(|scalar| scalar.text.strip_prefix('$')) {
         let root = path.split('.').next().unwrap_or_default();
         if evaluator.context.registry.top_level().any(|kind| kind.name == root) {
+            // The keys of another block are known, although its objects are not.
             let frame = EvaluationSite { early: None, ..frame };
             return each_instance(evaluator, path, node, frame);
         }
@@ -343,7 +355,8 @@ fn each_text<'d>(
     }
 }
 
-/// Returns the keys of another block's instances; each value is the instance.
+/// Returns the keys of another block's instances, each with the instance as its value. `path` has no `$`. `None`
+/// after a problem that was reported.
 fn each_instance<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &str,
@@ -371,7 +384,8 @@ fn each_instance<'d>(
     Some(parts.into_iter().filter_map(each).collect())
 }
 
-/// Resolves a node that must be known now.
+/// Resolves a node that decides which resources exist: its value must be known, and not secret. `None` after a
+/// problem that was reported.
 pub(in crate::config) fn resolve_known<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &Node,
@@ -403,6 +417,7 @@ pub(in crate::config) fn resolve_known<'d>(
     }
 }
 
+/// Resolves `when`, which is true or false. `None` after a problem that was reported.
 pub(in crate::config) fn resolve_when<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &'d Node,
@@ -432,7 +447,8 @@ pub(in crate::config) fn resolve_when<'d>(
     None
 }
 
-/// Returns the diagnostic of a block that is no map: often an attribute with too little indentation.
+/// Returns the diagnostic of a block that is no map: often it is an attribute of the kind with too little
+/// indentation.
 fn no_body(block: &PendingBlock<'_>) -> Diagnostic {
     let (key, kind) = (&block.entry.key, block.kind);
     let scalar = block.entry.value.scalar();
@@ -459,7 +475,7 @@ fn no_body(block: &PendingBlock<'_>) -> Diagnostic {
     }
 }
 
-/// Adds a hint how an entry of the list, or one with a name of its own, is written.
+/// Replaces the hint of an illegal name: a plain entry is listed, or gets a name of its own.
 fn not_plain(problem: Diagnostic, entry: &DocumentEntry, collection: &str, attribute: &str) -> Diagnostic {
     let said = entry.value.entries().and_then(|inner| inner.iter().find(|inner| inner.key == attribute));
     let text = said.and_then(|said| said.value.scalar()).map_or(&entry.key, |scalar| &scalar.text);

@@ -1,4 +1,5 @@
-//! The diagnostics of a block with `for_each`: what is wrong with its value or with a key of it.
+//! The diagnostics of the expansion: a wrong `for_each` or key, and a collection of plain entries that is no list.
+//! In: the wrong value and its span. Out: a diagnostic with a hint how to write it.
 
 use crate::config::codes;
 use crate::config::syntax::document::Node;
@@ -9,7 +10,7 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Returns the problem of a single value where a collection lists plain ones.
+/// Returns the problem of a single value where a collection of plain entries is expected.
 pub(super) fn not_a_list(name: &str, node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a list was expected")
         .with_label(node.span, "")
@@ -26,7 +27,7 @@ pub(super) fn not_a_list(name: &str, node: &Node) -> Diagnostic {
     }
 }
 
-/// Describes what an expression waits for.
+/// Describes what an expression waits for: at most five addresses.
 pub(super) fn describe_wait(expression: &Expression) -> String {
     let names: Vec<&str> = expression.addresses().into_iter().take(5).map(Address::as_str).collect();
     match names.as_slice() {

@@ -1,5 +1,5 @@
-//! Keywords of a resource's block that are not
-//! attributes: `lifecycle`, `depends_on`, `project`, `deliver_secret`.
+//! Keywords of a resource's block that are not attributes: `lifecycle`, `project`, `deliver_secret`. In: the entry.
+//! Out: the setting; a wrong one is reported, and the strictest setting or the default takes its place.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ use crate::model::schema::{Kind, KindScope, ReplaceOrder};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Returns the diagnostic of an unknown keyword in `lifecycle`.
+/// Returns the diagnostic of an unknown keyword in `lifecycle`, with the equivalent of another tool's keyword.
 fn no_lifecycle_word(entry: &DocumentEntry) -> Diagnostic {
     let problem = Diagnostic::error(codes::UNKNOWN_KEY, "this key is not known")
         .with_label(entry.key_span, "")
@@ -40,7 +40,7 @@ fn no_lifecycle_word(entry: &DocumentEntry) -> Diagnostic {
     }
 }
 
-/// Reads a `lifecycle` block.
+/// Reads a `lifecycle` block. A wrong keyword is reported, and keeps its default.
 pub(in crate::config) fn read_lifecycle<'d>(
     evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
@@ -95,7 +95,8 @@ pub(in crate::config) fn read_lifecycle<'d>(
     lifecycle
 }
 
-/// Reads a boolean keyword that may be an expression; a wrong value counts as true.
+/// Reads a boolean keyword that may be an expression. A wrong value is reported and counts as true: both keywords
+/// protect data.
 fn read_condition<'d>(
     evaluator: &Evaluator<'_, 'd>,
     word: &str,
@@ -132,6 +133,7 @@ fn read_choice<'d, T: Copy>(
     None
 }
 
+/// Reads `timeouts`; one that is wrong or not written is `None`, and the kind's default applies.
 fn read_timeouts<'d>(context: &ConfigContext<'d>, node: &Node, frame: EvaluationSite<'_, 'd>) -> Timeouts {
     let mut timeouts = Timeouts::default();
     let Some(entries) = named_entries(node) else {
@@ -162,7 +164,8 @@ fn read_timeouts<'d>(context: &ConfigContext<'d>, node: &Node, frame: Evaluation
     timeouts
 }
 
-/// Reads `project`: a reference to a project of this stack, or the name or id of another.
+/// Reads `project`: a reference to a project of this stack or to an output of another stack, or the name or id of a
+/// project. An expression that waits is accepted unchecked. `None` after a problem that was reported.
 pub(in crate::config) fn project_of<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'_>,
@@ -202,7 +205,8 @@ pub(in crate::config) fn project_of<'d>(
     }
 }
 
-/// Reads the `deliver_secret` entry of a resource whose secret the service shows only once.
+/// Reads the `deliver_secret` entry of a resource. `None` after a problem that was reported, here if the service
+/// does not show a secret of this kind once.
 pub(in crate::config) fn deliver_secret<'d>(
     evaluator: &Evaluator<'_, 'd>,
     kind: &Kind,
@@ -220,8 +224,8 @@ pub(in crate::config) fn deliver_secret<'d>(
     read_sink(evaluator, entry, frame)
 }
 
-/// Reports a resource whose secret would be lost: the service shows it only once, and
-/// nothing delivers or keeps it.
+/// Reports a resource without `deliver_secret` whose secret would be lost: the service shows it only once, and the
+/// ledger does not store it.
 pub(in crate::config) fn secret_has_a_place<'d>(
     context: &ConfigContext<'d>,
     block: &DeclaredBlock<'d>,
@@ -258,7 +262,9 @@ fn no_sink<'d, T>(
     None
 }
 
-/// Reads a secret sink.
+/// Reads a secret sink: a file, a line of an env file, or a program of the user's settings. `None` after a problem
+/// that was reported. The path may be computed; it must stay below the stack's directory, and must not be a file
+/// that a tool executes.
 pub(in crate::config) fn read_sink<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &DocumentEntry,
@@ -311,7 +317,7 @@ pub(in crate::config) fn read_sink<'d>(
     }
 }
 
-/// Kind of the block to which project-scoped resources belong.
+/// Name of the kind to which project-scoped resources belong.
 pub(in crate::config) const PROJECT: &str = "project";
 
 fn is_variable(text: &str) -> bool {
@@ -320,7 +326,7 @@ fn is_variable(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
 }
 
-/// Returns the diagnostic of a value that is no duration such as `90s`, `30m` or `1h`, of at most a week.
+/// Returns the diagnostic of a value that is no duration such as `90s`, `30m` or `1h`, or is longer than a week.
 fn no_duration(node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::DURATION, "this is not a duration")
         .with_label(node.span, "")
@@ -336,6 +342,8 @@ fn no_duration(node: &Node) -> Diagnostic {
     problem.help("write `90s`, `30m` or `1h`")
 }
 
+/// Parses a whole number with the unit `s`, `m` or `h`. `None` for any other text, for zero, and for more than a
+/// week.
 fn parse_duration(text: &str) -> Option<Duration> {
     let (number, seconds) = match text.strip_suffix('s') {
         Some(number) => (number, 1),
@@ -349,7 +357,8 @@ fn parse_duration(text: &str) -> Option<Duration> {
     (1..=7 * 24 * 3600).contains(&total).then(|| Duration::from_secs(total))
 }
 
-/// Returns whether a text is a legal name of a program in the user's settings.
+/// Returns whether a string is a legal name of a program in the user's settings: 1 to 64 of a-z, 0-9, `-` and `_`.
+/// A stack names programs only, and never defines one, because whoever writes its files could then run commands.
 pub(in crate::config) fn is_program_name(text: &str) -> bool {
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
     !text.is_empty() && text.len() <= 64 && text.bytes().all(legal)

@@ -1,5 +1,6 @@
-//! List keywords of a resource's block: `lifecycle.ignore_drift` and `depends_on`. The checks: each entry
-//! occurs once, names something that exists, and has an effect.
+//! List keywords of a resource's block: `lifecycle.ignore_drift` and `depends_on`. In: the list. Out: its correct
+//! entries. Each entry occurs once, names something that exists, and has an effect; any other is reported and left
+//! out.
 
 use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
@@ -26,7 +27,7 @@ fn list_entries(node: &Node) -> Option<&[Node]> {
     }
 }
 
-/// Reads the entries of a block's `ignore_drift` list.
+/// Reads the entries of a block's `ignore_drift` list, in order. Empty if it is not a list, which is reported.
 pub(in crate::config) fn read_ignore_drift<'d>(
     context: &ConfigContext<'d>,
     kind: &'static Kind,
@@ -111,8 +112,8 @@ fn ignored_one<'d>(
     wrong(field.span, &detail, &help)
 }
 
-/// Warns about entries of `ignore_drift` without effect: an attribute that the block does
-/// not write has no drift.
+/// Warns about entries of `ignore_drift` without effect: the live value of an attribute that the block does not set
+/// is ignored anyway.
 pub(in crate::config) fn ignored_for_nothing<'d>(
     context: &ConfigContext<'d>,
     resource: &Resource,
@@ -131,8 +132,8 @@ pub(in crate::config) fn ignored_for_nothing<'d>(
     }
 }
 
-/// Reads `depends_on`: all instances of the named blocks, without those
-/// that this environment leaves out.
+/// Reads `depends_on`: the addresses of all instances of the named blocks, sorted, without those that this
+/// environment leaves out. A wrong entry is reported and left out.
 pub(in crate::config) fn depends_on<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &Node,
@@ -170,7 +171,8 @@ pub(in crate::config) fn depends_on<'d>(
     found
 }
 
-/// Returns the resources at an address of this stack or module.
+/// Returns the resources at an address of this stack or module: all instances of a block with `for_each`. None if
+/// this environment leaves them out, or after a problem that was reported.
 fn dependency_addresses<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &str,

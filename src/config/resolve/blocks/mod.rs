@@ -1,4 +1,5 @@
-//! Resource blocks: `for_each` and `count`, attributes, lifecycle and shorthands.
+//! Resource blocks: their instances, attributes, lifecycle and shorthands. In: the blocks of a unit. Out: first the
+//! declared blocks in the index, then a `Resource` for each instance.
 
 pub(in crate::config) mod attributes;
 pub(in crate::config) mod expand;

@@ -1,4 +1,6 @@
-//! Overrides of instances and modules, applied while each resource is resolved.
+//! Overrides of instances and modules, applied while each resource is resolved. In: the overrides that could not be
+//! applied to the files. Out: the resource's entries with other values, and records of which overrides were used,
+//! from which `check::overrides` reports the others.
 
 use crate::config::merge::overrides::{EXPANSION_KEYWORDS, OverrideTarget, override_path, walk_path};
 use crate::config::resolve::context::block_index::DeclaredBlock;
@@ -6,7 +8,9 @@ use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Address;
 
-/// Returns the overrides of a resource, each with the remaining steps, the least specific ones first.
+/// Returns the overrides of a resource, each with the steps of its path inside of the resource. The least specific
+/// are first, so that a later one replaces them: the whole `use` block, the module instance; in each the block, the
+/// resource.
 pub(in crate::config) fn override_values<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
@@ -34,7 +38,8 @@ pub(in crate::config) fn override_values<'d>(
     found
 }
 
-/// Returns a block's entry with the overrides of a resource applied; `None` if there are none.
+/// Returns a block's entry with the overrides of a resource applied; `None` if none names the entry. Records each
+/// override as used, or what its path misses.
 pub(in crate::config) fn replaced_in<'d>(
     context: &ConfigContext<'d>,
     entry: &DocumentEntry,
@@ -64,7 +69,8 @@ pub(in crate::config) fn replaced_in<'d>(
     new
 }
 
-/// Records the overrides of a resource whose target is not written.
+/// Records the overrides of a resource that name a key which the block does not write, or one that decides which
+/// instances exist.
 pub(in crate::config) fn not_written<'d>(
     context: &ConfigContext<'d>,
     block: &DeclaredBlock<'d>,

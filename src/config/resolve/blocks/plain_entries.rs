@@ -1,4 +1,6 @@
-//! Addresses of the plain entries of a list: an address derives from the value once that is known.
+//! Addresses of the plain entries of a list such as an app's domains: each is a resource of its own. Its address
+//! derives from the value and not from the text, because renaming a local, or moving a value into a variable, must
+//! not plan to replace it.
 
 use crate::config::codes;
 use crate::config::diagnostics::collector::InstanceContext;
@@ -12,7 +14,8 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{Expression, Reference};
 use crate::model::values::value::Value;
 
-/// Returns the address of a child, that of a plain entry by its value; `None` while that is not known.
+/// Returns the address of a child, for a computed plain entry by its value. `None` if that is not known yet, is
+/// secret, or makes no legal address segment.
 pub(in crate::config) fn by_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     child: &PendingBlock<'d>,
@@ -28,8 +31,8 @@ pub(in crate::config) fn by_value<'d>(
     is_legal_segment(&key).then(|| parent.address.join(collection).join(&key))
 }
 
-/// Returns whether no earlier child has this address. The same value again is ignored, as in any set; a
-/// different value would be lost, so it is a problem.
+/// Returns whether no earlier child has this address. The same value again is ignored, as in any set; a different
+/// value would be lost, so it is reported.
 pub(in crate::config) fn is_new<'d>(evaluator: &Evaluator<'_, 'd>, child: &PendingBlock<'d>) -> bool {
     let Some(first) = evaluator.blocks.get(child.address.as_str()) else { return true };
     let earlier = PendingBlock {
@@ -54,6 +57,8 @@ pub(in crate::config) fn is_new<'d>(evaluator: &Evaluator<'_, 'd>, child: &Pendi
     false
 }
 
+/// Resolves the value of a plain entry without reporting problems, which the resolution of its resource reports.
+/// `None` after a problem, and for an entry that is written in full.
 fn plain_value<'d>(evaluator: &Evaluator<'_, 'd>, child: &PendingBlock<'d>) -> Option<Expression> {
     let (node, _) = shorthand_value(child.entry, child.kind)?;
     let parent = child.parent.as_ref()?;
@@ -63,7 +68,7 @@ fn plain_value<'d>(evaluator: &Evaluator<'_, 'd>, child: &PendingBlock<'d>) -> O
     resolved.map(|resolved| resolved.expression)
 }
 
-/// Returns the text from which a computed entry's key derives: its value, or the reference that it
+/// Returns the text from which a computed entry's key derives: its value, or the reference or expression that it
 /// waits for. `None` for a secret, which must not appear in an address.
 fn named_by(evaluator: &Evaluator<'_, '_>, expression: &Expression) -> Option<String> {
     match expression {

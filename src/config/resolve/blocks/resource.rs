@@ -1,4 +1,6 @@
-//! Resolution of declared blocks to `Resource`s: every attribute is typed, every keyword is read.
+//! Resolution of declared blocks to `Resource`s: every attribute is typed, every keyword is read. In: a range of
+//! the index. Out: one resource for each instance. A wrong attribute is unknown and not absent, so that no rule
+//! reports it as missing.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,14 +32,16 @@ use crate::model::schema::{Attribute, Kind, KindScope, Presence, Type};
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
-/// Budget charge of a resource, and of each of its attributes besides the value.
+/// Nodes of the budget that a resource is charged, besides its address.
 const RESOURCE_NODES: usize = 32;
+/// Nodes of the budget that each entry of a resource's block is charged, besides its value.
 const ATTRIBUTE_NODES: usize = 2;
 
-/// Keyword of an open map that removes the live keys which the map does not name.
+/// Keyword of a map whose keys the schema does not fix: it removes the live keys which the map does not name.
 const EXCLUSIVE: &str = keywords::MAP[0].name;
 
-/// Resolves every instance of these blocks. Broken ones are left out: their problems were reported.
+/// Resolves every instance of the blocks with these indices, in order. Broken blocks have none: their problems were
+/// reported. Once the budget is exceeded, which is reported, the rest is left out.
 pub(in crate::config) fn resolve_blocks(
     evaluator: &Evaluator<'_, '_>,
     blocks: Range<usize>,
@@ -152,7 +156,8 @@ fn resolve_entry<'d>(
     }
 }
 
-/// Sets the default name, and reports missing attributes.
+/// Sets the default name, and reports required attributes that are missing, unless the block has one with nearly
+/// their name, which is reported instead. `written` holds the keys of the block.
 fn complete_resource<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
@@ -216,8 +221,8 @@ fn complete_resource<'d>(
     }
 }
 
-/// Returns the default name of a resource: the block's name, prefixed with the names of its modules
-/// (two instances of a module would otherwise have equal names), followed by its key.
+/// Returns the default name of a resource: the block's name after the name prefix of its module (two instances of a
+/// module would otherwise have equal names), followed by its key.
 fn default_name(evaluator: &Evaluator<'_, '_>, name: &Name, key: Option<&Name>) -> String {
     let front = Some(&evaluator.scope.name_prefix).filter(|front| !front.is_empty());
     let parts = front.into_iter().chain([name]).chain(key).map(Name::as_str);
@@ -255,7 +260,8 @@ fn unknown_attribute(context: &ConfigContext<'_>, kind: &Kind, entry: &DocumentE
     }
 }
 
-/// Returns the project to which project-scoped resources belong, and reports those without one.
+/// Returns the address of the stack's only project, to which resources without `project` belong. `None` if there is
+/// no project or there are several; in the second case, resources that do not name theirs are reported.
 pub(in crate::config) fn find_project(
     evaluator: &Evaluator<'_, '_>,
     resources: &[Resource],
@@ -295,8 +301,8 @@ fn computed_attribute_problem(kind: &Kind, entry: &DocumentEntry) -> Diagnostic 
         .help("remove the line")
 }
 
-/// Removes the keyword `exclusive` from an open map: returns the other entries, and whether it is `true`.
-/// In quotes it is an ordinary key.
+/// Removes the keyword `exclusive` from a map: returns the other entries, and whether it is `true`. `None` if the
+/// map does not have it. With a value in quotes it is an ordinary key.
 fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)> {
     let (Type::Map(_), NodeValue::Mapping(entries)) = (&attribute.ty, &node.value) else { return None };
     let flag = |entry: &DocumentEntry| {
@@ -310,8 +316,8 @@ fn without_exclusive(attribute: &Attribute, node: &Node) -> Option<(Node, bool)>
     Some((Node { value: NodeValue::Mapping(rest), ..node.clone() }, exclusive))
 }
 
-/// Makes the value of a secret attribute sensitive: a value that is not known yet becomes a text
-/// with an empty secret part.
+/// Makes the value of a secret attribute sensitive, so that no plan, ledger or message contains it. An expression
+/// that waits becomes a string with an empty secret part, so that its value is sensitive once it is known.
 fn mark_sensitive(attribute: &Attribute, expression: Expression) -> Expression {
     match expression {
         expression if !attribute.secret || expression.is_secret() => expression,

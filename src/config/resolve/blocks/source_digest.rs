@@ -1,4 +1,6 @@
-//! Replacement of the path of a source directory by the digest of its content, which a plan compares.
+//! Replacement of the path of a source directory by the digest of its content, which a plan compares. In: a path
+//! below the stack's or the module's directory. Out: the digest, and the path from the stack's directory. No
+//! directory that is uploaded contains the file of a secret sink.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +18,9 @@ use crate::model::schema::{Attribute, TextFormat, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Replaces the path of a directory by the digest of its content, and returns the path as well. Any
-/// other value stays. After a problem the value is unknown but still counts as written, so that the
-/// mistake is reported once.
+/// Replaces the path of a directory by the digest of its content, and returns the path as well. The value of any
+/// other attribute stays, with `None`. After a problem, which is reported, the value is unknown but still counts as
+/// written, so that the mistake is reported once.
 pub(in crate::config) fn replace_with_digest<'d>(
     evaluator: &Evaluator<'_, 'd>,
     attribute: &Attribute,
@@ -110,8 +112,11 @@ pub(in crate::config) fn check_secret_boundaries(
     }
 }
 
-/// Returns a directory's path relative to the stack's directory: a module's
-/// sources are below the module.
+/// Returns a directory's path relative to the stack's directory: in a module, it is written relative to the module.
+///
+/// # Errors
+/// When the module's directory is outside of the stack's: uploaded files must be below it. The diagnostic has no
+/// span yet.
 fn path_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, Box<Diagnostic>> {
     if evaluator.scope.files.is_none() || path_refusal(path).is_some() {
         return Ok(path.clone());
@@ -129,6 +134,7 @@ fn path_of(evaluator: &Evaluator<'_, '_>, path: &Name) -> Result<Name, Box<Diagn
     Ok(Name::new(way))
 }
 
+/// Returns the digest of a directory; each is read once, also after an error.
 fn digest_of(context: &ConfigContext<'_>, path: &Name) -> Result<Name, SourceError> {
     if let Some(known) = context.directories.borrow().get(path) {
         return known.clone();
