@@ -1,6 +1,6 @@
-//! Values that are read but not managed: `data` (objects found by their attributes) and `stacks` (outputs
-//! of other stacks). Both are references whose values are known after the live
-//! objects and ledgers were read.
+//! Values that are read but not managed: `data` (objects found by their attributes) and `stacks` (outputs of other
+//! stacks). In: the blocks. Out: what to read. References to both wait until the live objects and ledgers were
+//! read; the attributes of a lookup must be known before.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,8 @@ use crate::model::schema::{Kind, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Returns the lookups of a stack or module without their attributes, so that references to them are known.
+/// Returns the lookups of a stack or module, by address, still without their attributes: references to them are
+/// checked while blocks are resolved.
 pub(in crate::config) fn declared_lookups(
     scope: &ModuleScope,
     data: &KindEntries<'_>,
@@ -40,7 +41,8 @@ pub(in crate::config) fn declared_lookups(
     lookups
 }
 
-/// Returns the lookups of a stack or module with the attributes by which they find objects.
+/// Returns the lookups of a stack or module, by address, with the attributes by which they find objects. An
+/// attribute with a problem is reported and left out.
 pub(in crate::config) fn resolve_lookups<'d>(
     evaluator: &Evaluator<'_, 'd>,
     data: &KindEntries<'d>,
@@ -97,7 +99,7 @@ fn resolve_lookup_fields<'d>(
     fields
 }
 
-/// Resolves one attribute that an object is found by.
+/// Resolves one attribute by which an object is found. `None` after a problem that was reported.
 fn resolve_lookup_field<'d>(
     evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
@@ -119,7 +121,7 @@ fn resolve_lookup_field<'d>(
     }
 }
 
-/// Returns the other stacks whose outputs are referenced; one with a problem is reported, and absent.
+/// Returns the other stacks that the stack declares, by name; one with a problem is reported, and absent.
 pub(in crate::config) fn declared_stacks<'d>(
     context: &ConfigContext<'d>,
     stacks: &NamedEntries<'d>,

@@ -1,5 +1,6 @@
-//! The locals and the calls of modules: named values that may use variables, each other and, once all
-//! blocks are declared, live objects.
+//! The locals and the calls of modules: named values that may use variables, each other and, once all blocks are
+//! declared, live objects. In: the entries. Out: their order, and the value of a local. Calls are resolved by
+//! `unit`, which resolves the module.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,11 +19,11 @@ use crate::model::values::value::Value;
 
 /// Locals and module calls in dependency order.
 pub(in crate::config) struct LocalOrder<'d> {
-    /// Steps that can be computed at once; their values may decide which blocks exist.
+    /// Steps that depend on no live object, in order; their values may decide which blocks exist.
     pub(in crate::config) early: Vec<LocalOrCall<'d>>,
-    /// Steps that depend on live objects, directly or indirectly; computed once all blocks are declared.
+    /// Steps that depend on live objects, directly or indirectly, in order; resolved once all blocks are declared.
     pub(in crate::config) late: Vec<LocalOrCall<'d>>,
-    /// Names without a value for now: the late ones, or all of them after a dependency cycle.
+    /// Names without a value for now: the late ones as deferred, or all names as broken after a dependency cycle.
     pub(in crate::config) unresolved: Vec<(LocalName, LocalValue)>,
 }
 
@@ -34,18 +35,20 @@ pub(in crate::config) enum LocalOrCall<'d> {
     Call(&'d DocumentEntry),
 }
 
-/// Root and name: `locals.NAME` or `use.NAME`.
+/// Root, `locals` or `use`, and name.
 pub(in crate::config) type LocalName = (&'static str, Name);
 
 /// Names to which a local or a module call refers.
 #[derive(Default)]
 struct LocalDependencies {
+    /// Locals and module calls that it names, declared or not.
     named: BTreeSet<LocalName>,
+    /// Whether it names a live object, a lookup or another stack.
     live: bool,
 }
 
-/// Sorts locals and module calls by dependency. Reports dependency cycles; then all of
-/// their members count as broken.
+/// Sorts locals and module calls by dependency. Reports dependency cycles; then all locals and calls count as
+/// broken, because no order is known.
 pub(in crate::config) fn order_values<'d>(
     context: &ConfigContext<'d>,
     locals: &NamedEntries<'d>,
@@ -95,7 +98,8 @@ pub(in crate::config) fn order_values<'d>(
     ordered
 }
 
-/// Computes the value of a local.
+/// Resolves the value of a local; broken after a problem that was reported. The budget that it is charged is part
+/// of the result, because a module refunds it when it is left.
 pub(in crate::config) fn resolve_local<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
@@ -115,6 +119,8 @@ pub(in crate::config) fn resolve_local<'d>(
     ResolvedLocal { binding, known: known.unwrap_or(Value::Null), cost }
 }
 
+/// Returns the names that a node uses. An expression that does not parse uses none: its problem is reported when it
+/// is resolved.
 fn collect_uses(context: &ConfigContext<'_>, node: &Node) -> LocalDependencies {
     let mut uses = LocalDependencies::default();
     let mut open = vec![node];

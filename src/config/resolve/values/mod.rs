@@ -1,4 +1,5 @@
-//! Values by name: variables, locals, module inputs, data sources and deferred secrets.
+//! Values by name: variables, locals, module inputs, data sources and deferred secrets. In: declarations and the
+//! sources of values. Out: what `vars`, `locals`, `data` and `stacks` mean in a scope.
 
 pub(in crate::config) mod data_sources;
 pub(in crate::config) mod deferred_secrets;

@@ -1,4 +1,6 @@
-//! Inputs of a module: values by the types of its variables, or expressions that are not known yet.
+//! Inputs of a module. In: the `with` of a call, in the caller's scope. Out: values by the types of the module's
+//! variables, or expressions that wait for live objects. The value of a `secret` variable is sensitive in both
+//! cases.
 
 use super::variable_declaration::has_default;
 use std::collections::BTreeMap;
@@ -25,9 +27,9 @@ use crate::model::values::value::Value;
 
 /// Input for one variable of a module.
 pub(in crate::config) struct ModuleInput {
-    /// The value; `None` after a problem.
+    /// The value; `None` after a problem that was reported.
     pub(in crate::config) value: Option<Expression>,
-    /// What decided it besides the call: `vars.size, set by environments.prod`.
+    /// What decided it besides the call: `vars.size, set by environments.prod`. `None` if nothing did.
     pub(in crate::config) origin: Option<Name>,
     /// Module call that gives the value: `use.shop_eu`.
     pub(in crate::config) by: Name,
@@ -35,7 +37,8 @@ pub(in crate::config) struct ModuleInput {
     pub(in crate::config) span: Span,
 }
 
-/// Resolves the inputs of a module call in the caller's scope.
+/// Resolves the inputs of a module call in the caller's scope, by the names of the variables. One that the module
+/// does not declare was reported already, and is absent. `module` is the unit number.
 pub(in crate::config) fn resolve_inputs<'d>(
     evaluator: &Evaluator<'_, 'd>,
     module: usize,
@@ -63,7 +66,8 @@ pub(in crate::config) fn resolve_inputs<'d>(
     inputs
 }
 
-/// Returns the values of a module's variables. Each input is taken; a missing one without a default is reported.
+/// Returns the values of a module's variables: the input, else the default. All variables without a value are one
+/// problem at the call, except one that the call seems to misspell, which was reported already.
 pub(in crate::config) fn module_variables<'d>(
     evaluator: &Evaluator<'_, 'd>,
     declared: &NamedEntries<'d>,
@@ -132,6 +136,7 @@ fn input_origin(name: &Name, input: &ModuleInput) -> Name {
     })
 }
 
+/// Returns the value of an input after its checks. One that waits for live objects is not checked.
 fn module_variable<'d>(
     context: &ConfigContext<'d>,
     name: &Name,
@@ -147,7 +152,8 @@ fn module_variable<'d>(
     }
 }
 
-/// Resolves a node by a variable's type: a literal from its text, an expression from its value.
+/// Resolves a node by a variable's type: a literal from its text, an expression from its value. `None` after a
+/// problem that was reported. An expression that waits is not compared with the type.
 fn given_to<'d>(
     evaluator: &Evaluator<'_, 'd>,
     ty: &VariableType,
@@ -220,7 +226,8 @@ fn value_or_report<'d>(
     }
 }
 
-/// Returns whether a call has an input whose name is nearly `name`: the misspelling was already reported.
+/// Returns whether a call has an input whose name is nearly `name`, or a key that is nearly `with`: the misspelling
+/// was already reported.
 fn is_misspelled(name: &str, call: &DocumentEntry) -> bool {
     let body = named_entries(&call.value).unwrap_or_default();
     let given = |entry: &DocumentEntry| {
@@ -233,7 +240,8 @@ fn is_misspelled(name: &str, call: &DocumentEntry) -> bool {
     })
 }
 
-/// Makes the value of a secret variable sensitive, even if it is not known yet.
+/// Makes an expression that waits sensitive if the variable is a secret. A known value already is: the type
+/// converts it.
 fn mark_input_sensitive(ty: &VariableType, given: ResolvedValue) -> ResolvedValue {
     let waits = !matches!(given.expression, Expression::Value(_));
     if *ty != VariableType::Secret || !waits || given.expression.is_secret() {

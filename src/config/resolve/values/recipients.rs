@@ -1,8 +1,7 @@
 //! `secrets: { recipients: [age1…] }`: recipients to whom the ledger's kept secrets are encrypted.
 //!
-//! In: the block, and variables that are known by now. Out: the set of recipients, or a problem for each
-//! wrong one. A plugin's recipient, an SSH key and a private key are refused; a private
-//! key's line is never shown.
+//! In: the block, and variables that are known by now. Out: the set of recipients, or the problems of the list. A
+//! plugin's recipient, an SSH key and a private key are refused; a private key's line is never shown.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +22,8 @@ use crate::model::values::value::Value;
 const EXAMPLE: &str =
     "write `secrets: { recipients: [age1…, age1…] }`; `stead secret keygen --out FILE` makes a pair";
 
-/// Resolves the `secrets` block; `None` without a block.
+/// Resolves the `secrets` block; each recipient counts once. `None` without a block, and after a problem that was
+/// reported. A list of one is a warning.
 pub(in crate::config) fn resolve_recipients<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: Option<&'d DocumentEntry>,
@@ -76,7 +76,8 @@ pub(in crate::config) fn resolve_recipients<'d>(
     Some(Recipients { names, span: list.key_span })
 }
 
-/// Resolves one item: a recipient, or a variable that contains one or a list of them.
+/// Resolves one item: a recipient, or a variable that contains one or a list of them. `None` after a problem that
+/// was reported.
 fn resolve_recipient<'d>(evaluator: &Evaluator<'_, 'd>, item: &'d Node) -> Option<Vec<Recipient>> {
     let early = Some("the list of recipients");
     let resolved = resolve_untyped(evaluator, item, EvaluationSite::top_level(early))?;

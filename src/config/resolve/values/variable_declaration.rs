@@ -1,4 +1,5 @@
-//! Declarations of variables.
+//! Declarations of variables: the type, the sources of the value and its constraints. In: an entry of `vars`. Out:
+//! a declaration whose keywords are compatible; the value is not resolved here.
 
 use super::variable_problems::no_type;
 use crate::config::codes;
@@ -16,7 +17,8 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Checks that the keywords of a deferred secret's declaration are compatible.
+/// Checks that a declaration with `generate` or `source` is a secret without `from_file`. `None` after a problem
+/// that was reported.
 pub(in crate::config) fn check_deferred<'d>(
     context: &ConfigContext<'d>,
     declaration: &VariableDeclaration<'d>,
@@ -34,22 +36,27 @@ pub(in crate::config) fn check_deferred<'d>(
     Some(())
 }
 
-/// Declaration of a variable.
+/// Declaration of a variable, as the files write it.
 pub(in crate::config) struct VariableDeclaration<'d> {
     /// Its name and body.
     pub(in crate::config) entry: &'d DocumentEntry,
+    /// The type; text if none is written.
     pub(in crate::config) ty: VariableType,
     pub(in crate::config) default: Option<&'d Node>,
+    /// The only allowed values; empty allows all.
     pub(in crate::config) one_of: Vec<Value>,
+    /// Condition over `self` that the value must fulfill.
     pub(in crate::config) check: Option<&'d Node>,
+    /// The `from_file` entry: the file that contains the value.
     pub(in crate::config) from_file: Option<&'d DocumentEntry>,
-    /// The `generate` or `source` entry of a deferred secret.
+    /// The `generate` or `source` entry of a deferred secret; `None` for any other variable.
     pub(in crate::config) deferred: Option<&'d DocumentEntry>,
-    /// Where a generated value is delivered.
+    /// Where a generated secret is delivered; `None` if it is not.
     pub(in crate::config) deliver: Option<SecretSink>,
 }
 
-/// Parses a variable's declaration, and reports what is wrong.
+/// Reads a variable's declaration. `None` after a problem that was reported: the variable then counts as declared,
+/// without a value.
 pub(in crate::config) fn read_declaration<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
@@ -122,7 +129,7 @@ fn check_description(context: &ConfigContext<'_>, node: &Node) -> Option<()> {
     wrong_declaration(context, node.span, "A `description` is a text.", help)
 }
 
-/// Reports a wrong declaration.
+/// Reports a wrong declaration. Always returns `None`, so that a caller can return the result.
 pub(in crate::config) fn wrong_declaration<T>(
     context: &ConfigContext<'_>,
     span: Span,
@@ -138,7 +145,8 @@ pub(in crate::config) fn wrong_declaration<T>(
     None
 }
 
-/// Reads the values of `one_of`.
+/// Reads the values of `one_of` by the variable's type. `None` after a problem that was reported, here also for an
+/// empty list, which would allow no value.
 fn read_one_of(context: &ConfigContext<'_>, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
     match VariableType::List(Box::new(ty.clone())).read(node) {
         Ok(Value::List(words)) => {
@@ -167,12 +175,13 @@ fn read_one_of(context: &ConfigContext<'_>, ty: &VariableType, node: &Node) -> O
     }
 }
 
-/// Returns whether a variable has a value when no source has one.
+/// Returns whether a variable has a value without an input or a source of the request: a `default`, `from_file`,
+/// `generate` or `source`.
 pub(in crate::config) fn has_default(declaration: &VariableDeclaration<'_>) -> bool {
     declaration.deferred.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
 }
 
-/// Returns the path of a variable across modules.
+/// Returns the path of a variable across modules: its name after the prefix of its module instance.
 pub(in crate::config) fn variable_path(evaluator: &Evaluator<'_, '_>, name: &Name) -> Name {
     match evaluator.scope.prefix.as_str() {
         "" => name.clone(),

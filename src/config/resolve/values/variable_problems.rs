@@ -1,4 +1,5 @@
-//! The diagnostics of a variable: no type, not one of its values, a condition that is none.
+//! The diagnostics of a variable: an unknown type, a value that `one_of` does not list, a `check` that is no
+//! condition. In: the node or the value. Out: a diagnostic that does not contain a confidential value.
 
 use crate::config::codes;
 use crate::config::diagnostics::hints::other_tools;
@@ -9,7 +10,8 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Ends the problem of a value that `one_of` does not list; `shown` is the value where it may be named.
+/// Completes the problem of a value that `one_of` does not list. `shown` is the value as a message may show it;
+/// `None` if it is confidential. The allowed values of a secret are only counted: they are secrets, too.
 pub(super) fn none_of(
     mut problem: Diagnostic,
     one_of: &[Value],
@@ -50,7 +52,8 @@ pub(super) fn no_type(node: &Node) -> Diagnostic {
     }
 }
 
-/// Reports a `check` that is no condition, and the value that it yields if that is known.
+/// Returns the problem of a `check` that is no condition. `gives` is the value that it results in, of which only
+/// the type is named; `None` if it is no expression.
 pub(super) fn no_condition(span: Span, gives: Option<&Value>) -> Diagnostic {
     let detail = match gives {
         Some(value) => {

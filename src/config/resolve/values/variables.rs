@@ -1,4 +1,6 @@
-//! Variables: their declarations, and the sources of their values.
+//! Variables: their values, and the sources of these. In: declarations, and the values of flags, process
+//! environment, variable files and environments. Out: each variable's value, what set it, and where. A value from a
+//! source that may be confidential appears in no message, whatever the variable's type.
 
 use std::collections::BTreeMap;
 
@@ -27,18 +29,19 @@ use crate::model::source::Span;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
-/// Value of a variable, and its source.
+/// Value of a variable, not checked against `one_of` and `check` yet, and its source.
 struct SuppliedValue {
+    /// The value, or why it does not have the variable's type.
     value: Result<Value, TypeMismatch>,
-    /// Source of the value: `--var`, `environments.prod`.
+    /// Source of the value, as messages name it: `--var`, `environments.prod`, `default`.
     by: Name,
-    /// Span of the value, if it is in a file.
+    /// Span of the value; `None` if it is not in a file.
     span: Option<Span>,
 }
 
 /// All sources of values besides the declarations.
 pub(in crate::config) struct VariableSources<'d, 'r> {
-    /// Flags, process environment, names of variable files.
+    /// Flags, process environment and access to secrets. Its variable files are parsed, in the next field.
     pub(in crate::config) request: &'r LoadRequest,
     /// Variable files with their paths for messages, highest precedence first.
     pub(in crate::config) var_files: &'d [(Name, Document)],
@@ -54,7 +57,8 @@ const FLAG: &str = "--var";
 /// Source name of a secret that is withheld from a run, or that a command does not use.
 const NO_SUPPLIER: &str = "a source that this command does not read";
 
-/// Returns the value of every variable of the stack. The evaluator's scope has none yet: a variable refers to no other.
+/// Returns the value of every variable of the stack; `None` for one with a problem, which was reported. The
+/// evaluator's scope has none yet: a variable refers to no other.
 pub(in crate::config) fn resolve_variables<'d>(
     evaluator: &Evaluator<'_, 'd>,
     declared: &NamedEntries<'d>,
@@ -110,7 +114,8 @@ fn secret_argument(name: &Name, place: Span) -> Diagnostic {
                 ))
 }
 
-/// Returns the value of a variable, and adds its span and what set it to `bound`.
+/// Returns the value of a variable, and adds its span and what set it to `bound`. `None` after a problem that was
+/// reported. Warns about a secret that is written in a file of the stack or given on the command line.
 fn resolve_variable<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -126,6 +131,7 @@ fn resolve_variable<'d>(
     let value = match given.value {
         Ok(value) => value,
         Err(slip) => {
+            // The message of the mismatch contains the value.
             let slip = if evaluator.context.var_files.contains(&place.source) {
                 let detail = format!("It takes {}.", declaration.ty.name());
                 TypeMismatch::new(slip.code, slip.summary, detail)
@@ -178,7 +184,8 @@ fn resolve_variable<'d>(
     Some(with_name(evaluator, name, value))
 }
 
-/// Names a secret after its variable, because plans identify expressions over it by that name.
+/// Names a secret after its variable, because plans identify expressions over it by that name and not by its text.
+/// Any other value stays.
 fn with_name(evaluator: &Evaluator<'_, '_>, name: &Name, value: Value) -> Value {
     match value {
         Value::Secret(secret) => {
@@ -188,7 +195,9 @@ fn with_name(evaluator: &Evaluator<'_, '_>, name: &Name, value: Value) -> Value 
     }
 }
 
-/// Returns the value of a variable for which no source has a value.
+/// Returns the value of a module's variable for which the call has no input: deferred, from a file, or the default.
+/// `None` if it has none of them, and after a problem that was reported. A run that must not read secrets gets a
+/// withheld one.
 pub(in crate::config) fn by_itself<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -222,7 +231,9 @@ pub(in crate::config) fn by_itself<'d>(
     }
 }
 
-/// Returns the strongest value: flag, process environment, file, environment, default.
+/// Returns the value of the source with the highest precedence: flag, process environment, variable file,
+/// environment, deferred secret, `from_file`, default. `None` if no source has a value. A secret is withheld where
+/// the run must not read its source, or does not need its value and no source has it.
 fn find_given_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -292,7 +303,11 @@ fn find_given_value<'d>(
     })
 }
 
-/// Reads a value from a file of the configuration; a secret may name a file of its own.
+/// Reads a value from a file of the configuration or a variable file. A secret may be a map with `from_file`,
+/// `generate` or `source` instead.
+///
+/// # Errors
+/// When the value does not have the type, is an expression, or cannot be read from its file.
 fn read_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -326,6 +341,8 @@ fn read_value<'d>(
     ty.read(node)
 }
 
+/// Reads a value from a file of its own, without the line ends at its end, which editors add. An unreadable file
+/// withholds a secret that the run does not need.
 fn secret_file(
     evaluator: &Evaluator<'_, '_>,
     ty: &VariableType,
@@ -348,7 +365,9 @@ fn secret_file(
     }
 }
 
-/// Checks a value against `one_of` and `check`.
+/// Checks a value against `one_of` and `check`. Returns the value, also if the `check` itself is wrong; `None` if
+/// the value is not allowed, or the `check` fails. Both are reported. `by` and `place` are the value's source and
+/// span.
 pub(in crate::config) fn check_constraints<'d>(
     context: &ConfigContext<'d>,
     name: &Name,
@@ -420,15 +439,17 @@ pub(in crate::config) fn check_constraints<'d>(
     Some(value)
 }
 
-/// Returns whether messages may show a value: not if it comes from a variable file, the process
-/// environment or a secret's own file.
+/// Returns whether messages may show a value that is not secret: not if it comes from a variable file, the process
+/// environment, `from_file` or a program. CI systems keep confidential values in these whatever their declared
+/// type.
 fn may_be_shown(context: &ConfigContext<'_>, by: &str, place: Span) -> bool {
     let is_open =
         ["default", "--var"].contains(&by) || ["environments.", "use."].iter().any(|of| by.starts_with(of));
     is_open && !context.var_files.contains(&place.source)
 }
 
-/// Reports values for variables that are not declared.
+/// Reports values for variables that are not declared, in every environment. The process environment is not
+/// checked: it may have variables for other stacks.
 fn undeclared_values<'d>(
     context: &ConfigContext<'d>,
     declared: &NamedEntries<'d>,
