@@ -1,5 +1,5 @@
-//! Status of the addresses that declarations name: how many resources each one denotes, or why there is
-//! none. Also the diagnostics for addresses that do not fit the blocks.
+//! Status of the addresses that declarations name: how many resources each one denotes, or why it denotes none. In:
+//! an address of the stack. Out: its `AddressStatus`, and the diagnostics for addresses that do not fit the blocks.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,8 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::source::Span;
 
-/// Above this number of addresses, no similar address is suggested.
+/// Number of addresses among which a similar one is searched: the comparison with every address of a large stack
+/// would take too long.
 const MAX_CANDIDATES: usize = 1_000;
 
 /// How many resources an address denotes, or why it has none.
@@ -25,7 +26,7 @@ pub(in crate::config) enum AddressStatus {
     Many,
     /// A block is written, but this environment leaves it out.
     Absent,
-    /// The block has a problem that was already reported.
+    /// The block has a problem that was already reported, or its resource is missing because of one.
     Broken,
     /// No block declares it.
     Undeclared,
@@ -39,13 +40,13 @@ pub(in crate::config) struct AddressIndex<'g, 'd> {
 }
 
 impl<'g, 'd> AddressIndex<'g, 'd> {
-    /// Builds the index over all resources.
+    /// Builds the index over the resources of all units.
     pub(in crate::config) fn new(context: &'g ConfigContext<'d>, units: &'g ResolvedUnits<'d>) -> Self {
         let resources = units.resources.iter().map(|resource| (&resource.address, resource)).collect();
         Self { context, units, resources }
     }
 
-    /// Returns the status of the address of a resource or of a module.
+    /// Returns the status of the address of a resource, of a whole block or of a module.
     pub(in crate::config) fn address_status(&self, address: &Address) -> AddressStatus {
         let (module, rest) = module_of(&self.context.registry, address.as_str());
         if rest.is_empty() {
@@ -69,6 +70,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
                     BlockExpansion::Keyed(keys) if matches!(keys.get(key), Some(None)) => {
                         AddressStatus::Absent
                     }
+                    // A single resource that is not in the index was dropped, which only an exceeded budget does.
                     BlockExpansion::One if rest.is_empty() => AddressStatus::Broken,
                     BlockExpansion::One | BlockExpansion::Keyed(_) => AddressStatus::Undeclared,
                 };
@@ -107,7 +109,8 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         AddressStatus::Undeclared
     }
 
-    /// Returns whether an address ends with a key of `for_each`, whether or not that key exists.
+    /// Returns whether the part before the last `.` is a block or a module call with `for_each`, so that the last
+    /// part is a key, whether or not that key exists.
     pub(in crate::config) fn is_key(&self, address: &Address) -> bool {
         let Some((above, _)) = address.as_str().rsplit_once('.') else { return false };
         let block = self.units.blocks.get(above);
@@ -115,7 +118,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
             || matches!(self.units.module_expansions.get(above), Some(ModuleExpansion::Keyed(_)))
     }
 
-    /// Reports an address that no block declares.
+    /// Reports an address that no block declares. `help` says what to do if no similar address is meant.
     pub(in crate::config) fn report_undeclared(&self, address: &Address, span: Span, help: &str) {
         let (_, rest) = module_of(&self.context.registry, address.as_str());
         let is_module = rest.is_empty();
@@ -139,7 +142,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         });
     }
 
-    /// Reports an address that a declaration calls gone, although its block still exists.
+    /// Reports an address that a declaration moves away or removes, although its block still exists.
     pub(in crate::config) fn still_declared(&self, address: &Address, span: Span, help: &str) {
         let (module, rest) = module_of(&self.context.registry, address.as_str());
         let what = if rest.is_empty() { "`use` block" } else { "block" };
@@ -158,6 +161,7 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
     }
 }
 
+/// Returns the problem of two declarations about one address; `text` says in which way they contradict each other.
 pub(in crate::config) fn duplicate_declaration(text: &str, first: Span, again: Span) -> Diagnostic {
     Diagnostic::error(codes::SAID_TWICE, "two declarations contradict each other")
         .with_label(again, "declared again here")

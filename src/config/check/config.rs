@@ -19,16 +19,18 @@ use crate::model::live::catalog::Catalog;
 
 /// Output of the phase `check`.
 pub(in crate::config) struct CheckedParts {
+    /// `moved`, `import` and `removed` entries that fit the blocks.
     pub(in crate::config) declarations: Declarations,
+    /// Policies without the wrong ones, for the plan to evaluate.
     pub(in crate::config) policies: Vec<Policy>,
-    /// Sinks of the stack's secrets.
+    /// Sinks of the stack's secrets, also those with a problem, which is reported.
     pub(in crate::config) sinks: Vec<SinkUse>,
     /// Variables that are deferred secrets, by their paths.
     pub(in crate::config) deferred_secrets: BTreeMap<Name, DeferredSecret>,
 }
 
-/// Checks a resolved stack. `pinned` holds the names of the service's catalog that the lock file pins; `None` leaves out
-/// the rules that need them.
+/// Checks a resolved stack. `pinned` holds the names of the service's catalog that the lock file pins; `None`
+/// leaves out the rules that need them. Takes the deferred secrets and the spans of sinks out of the context.
 pub(in crate::config) fn check_config<'d>(
     context: &ConfigContext<'d>,
     merged: &MergedDocuments<'d>,
@@ -48,7 +50,8 @@ pub(in crate::config) fn check_config<'d>(
     CheckedParts { declarations, policies, sinks, deferred_secrets }
 }
 
-/// Returns the sinks of a stack's secrets, checked.
+/// Returns the sinks of a stack's secrets; reports those that collide, overwrite a file of the stack or would be
+/// uploaded, and secrets that no sink keeps.
 fn check_sinks(
     context: &ConfigContext<'_>,
     resources: &[Resource],
@@ -56,6 +59,7 @@ fn check_sinks(
 ) -> Vec<SinkUse> {
     let sinks = secret_sinks::sink_uses(resources, deferred, &context.sink_spans.take());
     check_secret_boundaries(context, resources, &sinks);
+    // With a `secrets` block the ledger stores each secret, encrypted, so that none is lost.
     if !context.keeps_secrets {
         deferred_secrets::check_readable(deferred.iter(), resources, &context.problems);
     }

@@ -1,7 +1,7 @@
 //! `moved`, `import` and `removed`: declarations about the past of addresses and objects.
 //!
-//! In: the lists of the stack and of its modules. Out: `Declarations` that are consistent with the blocks.
-//! The plan compares them with the ledger later.
+//! In: the lists of the stack and of its modules. Out: `Declarations` that are consistent with the blocks; a wrong
+//! entry is reported, and absent. The plan compares them with the ledger later.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,8 @@ use crate::model::address::{Address, Name};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Reads all declarations of the stack, and checks them and those of its modules against the blocks.
+/// Reads the `import` entries of the stack, and checks them and the `moved` and `removed` entries of all units
+/// against the blocks.
 pub(in crate::config) fn read_declarations<'d>(
     context: &ConfigContext<'d>,
     merged: &MergedDocuments<'d>,
@@ -45,6 +46,8 @@ pub(in crate::config) fn read_declarations<'d>(
     }
 }
 
+/// Reads an entry of `import`. `None` after a problem that was reported, and if its `when` is false or this
+/// environment leaves the resource out: the entry is checked in these cases, too.
 fn read_import<'d>(
     evaluator: &Evaluator<'_, 'd>,
     item: &DeclarationItem<'d>,
@@ -92,7 +95,8 @@ fn read_import<'d>(
     }
 }
 
-/// Reports the second and every later entry for the same address, and keeps the first.
+/// Reports each entry for an address that an earlier entry names. Returns all entries: no later phase runs after
+/// the error.
 fn each_once<T>(
     context: &ConfigContext<'_>,
     all: Vec<T>,
@@ -113,7 +117,8 @@ fn each_once<T>(
     all
 }
 
-/// Returns whether no block declares what a `removed` entry names; reports it otherwise.
+/// Returns whether no block declares what a `removed` entry names; reports an entry whose block exists, even if
+/// this environment leaves it out.
 fn is_gone(addresses: &AddressIndex<'_, '_>, removed: &RemovedDeclaration) -> bool {
     let is_gone = addresses.address_status(&removed.from) == AddressStatus::Undeclared;
     if !is_gone {
@@ -124,7 +129,8 @@ fn is_gone(addresses: &AddressIndex<'_, '_>, removed: &RemovedDeclaration) -> bo
     is_gone
 }
 
-/// Drops a module's entry for an address for which its caller has an entry, too: the outermost entry wins.
+/// Drops a module's entry for an address for which its caller has an entry, too: the outermost entry wins, because
+/// a caller cannot edit the module.
 fn drop_overridden_removals(mut removed: Vec<RemovedDeclaration>) -> Vec<RemovedDeclaration> {
     let mut sayers: HashMap<Address, Name> = HashMap::new();
     for one in &removed {

@@ -1,4 +1,5 @@
-//! Dependency cycles between resources.
+//! Dependency cycles between resources. In: the resolved resources. Out: a diagnostic for each cycle, with the span
+//! of each reference in it. Without a cycle, the plan can order all steps.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,8 @@ use crate::model::source::Span;
 /// Maximum number of edges of a cycle that a message shows.
 const MAX_EDGES: usize = 20;
 
-/// Returns one problem for each dependency cycle, naming every edge.
+/// Returns one problem for each group of resources that depend on each other, naming the edges of one cycle in it.
+/// Empty without a cycle.
 pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagnostic> {
     let mut graph = Graph::default();
     let nodes: HashMap<&Address, NodeId> =
@@ -40,7 +42,8 @@ pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagno
         .collect()
 }
 
-/// Returns the resources that a resource depends on, each with the source location of the reference.
+/// Returns the addresses that a resource depends on, each with the span of the reference: those in its attributes,
+/// `depends_on`, its project and its parent.
 fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
     let waiting =
         resource.attributes.values().filter(|setting| !matches!(setting.expression, Expression::Value(_)));
@@ -53,7 +56,8 @@ fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
         .chain(resource.parent.iter().map(|address| (address, resource.span)))
 }
 
-/// Walks one cycle among mutually dependent resources and describes each of its edges.
+/// Follows dependencies from the first address until one repeats, and describes the edges of that cycle. The
+/// smallest dependency is always followed, so that the message is the same in every run.
 fn cycle_problem(members: &HashMap<&Address, &Resource>) -> Diagnostic {
     let mut problem =
         Diagnostic::error(codes::DEPENDENCY_CYCLE, "resources depend on each other in a cycle")

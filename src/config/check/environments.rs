@@ -1,4 +1,6 @@
-//! Diagnostics of a stack in several environments: each problem once, with the environments that have it.
+//! Diagnostics of a stack in several environments. In: the diagnostics of each environment. Out: each problem once,
+//! with the names of the environments that have it unless all do. An environment that cannot differ from another
+//! one is not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +15,7 @@ use crate::model::source::{Sources, Span};
 /// Root of the expression that reads the name of the environment.
 const ENV: &str = "env";
 
-/// Identity of a problem across environments: code and span; without a span, the text.
+/// Identity of a problem across environments: code and span; without a span, code and summary.
 type ProblemIdentity = (&'static str, Option<Span>, String);
 
 fn problem_key(problem: &Diagnostic) -> ProblemIdentity {
@@ -21,18 +23,19 @@ fn problem_key(problem: &Diagnostic) -> ProblemIdentity {
     (problem.code, problem.span(), words)
 }
 
-/// Returns the problems of another environment that are not those of the chosen one as well.
+/// Returns the problems of another environment, `there`, that the chosen one, `own`, does not have.
 #[must_use]
 pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let known: BTreeSet<ProblemIdentity> = own.iter().map(problem_key).collect();
     there.into_iter().filter(|problem| !known.contains(&problem_key(problem))).collect()
 }
 
-/// Returns the problems of the chosen environment and the errors of the others. An error that not all
-/// environments have names those that do.
+/// Returns all problems of the chosen environment, followed by the errors of the others that it does not have. An
+/// error that not all environments have names those that do.
 ///
-/// A variable's value that is given for one run may be missing in another environment: that is no error
-/// there. Where no environment is chosen, `chosen` is empty.
+/// A missing variable is never merged, and is left out for the other environments: a value that is given for one
+/// run need not exist there. Where no environment is chosen, `chosen` is empty, and its own errors name no
+/// environment.
 #[must_use]
 pub fn merge_problems(
     chosen: &Name,
@@ -78,7 +81,7 @@ pub fn merge_problems(
     all
 }
 
-/// Adds to a problem the names of the environments that have it.
+/// Adds to the detail of a problem the names of the environments that have it.
 fn with_environment_names(mut problem: Diagnostic, names: &[&Name]) -> Diagnostic {
     let word = if names.len() == 1 { "environment" } else { "environments" };
     let names: Vec<&str> = names.iter().map(|name| name.as_str()).collect();
@@ -86,8 +89,8 @@ fn with_environment_names(mut problem: Diagnostic, names: &[&Name]) -> Diagnosti
     problem.detail(format!("In the {word} {}: {detail}", names.join(", ")))
 }
 
-/// Returns the environments besides the chosen one that must be checked, and those that are certainly
-/// identical to another one: neither overrides a value, and no expression reads the environment's name.
+/// Returns the environments besides the chosen one that must be checked, and those that are certainly identical to
+/// another one, paired with that one: neither sets a variable or overrides a value, and no file mentions `env`.
 pub(in crate::config) fn environments_to_check(
     environments: &NamedEntries<'_>,
     sources: &Sources,
@@ -109,6 +112,8 @@ pub(in crate::config) fn environments_to_check(
     (others, alike)
 }
 
+/// Returns whether a file contains `env` as a whole word. It may be in a comment: then the environments are checked
+/// without need, which is only slower.
 fn mentions_env(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(ENV)

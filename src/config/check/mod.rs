@@ -1,4 +1,6 @@
-//! Checks of a resolved stack that need no network: rules of the service, dependency cycles, declarations and policies.
+//! Checks of a resolved stack that need no network: rules of the service, dependency cycles, declarations and
+//! policies. In: the resolved stack. Out: diagnostics, and the parts that the checks read (declarations, policies,
+//! secret sinks). No check changes a resource.
 
 pub(super) mod address_status;
 pub(super) mod config;

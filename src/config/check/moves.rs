@@ -1,7 +1,8 @@
 //! `moved` entries checked against the blocks: each is followed to its end, through moved modules as well.
 //!
-//! An entry of a caller names an object in a module by the module's address at that time; it also holds for
-//! the module's later addresses.
+//! In: the entries of all units, with addresses of the stack. Out: the moves that end at a resource, and removals
+//! for those whose end was removed. An entry of a caller names an object in a module by the module's address at
+//! that time; it also holds for the module's later addresses.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,18 +12,19 @@ use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
 use crate::model::address::{Address, path_prefixes};
 use crate::model::diagnostic::Diagnostic;
 
-/// End address of a chain of moves, and whether this move is itself the last one of the chain.
+/// End address of a chain of moves, and whether no entry moves this move's own target further. `None` for a move
+/// whose chain is a cycle.
 type MoveEnd = Option<(Address, bool)>;
 
-/// Moves, each by the address that it leaves.
+/// All moves, with an index by the address that each leaves.
 struct MoveChains<'m> {
     moved: &'m [MovedDeclaration],
     by_from: BTreeMap<&'m str, usize>,
 }
 
 impl MoveChains<'_> {
-    /// Returns the next move that applies to an address, and the address after it.
-    /// The most specific entry wins.
+    /// Returns the index of the next move that applies to an address, and the address after it; `None` at the end
+    /// of a chain. An entry for the address itself wins, then one for the innermost module around it.
     fn next(&self, at: &Address) -> Option<(usize, Address)> {
         if let Some(n) = self.by_from.get(at.as_str()) {
             return Some((*n, self.moved[*n].to.clone()));
@@ -40,9 +42,9 @@ impl MoveChains<'_> {
     }
 }
 
-/// Follows all moves to their ends, and keeps those that end at a resource or in a module. A move whose
-/// target was removed later becomes a removal of its `from` address, because the ledger
-/// may still hold that address.
+/// Follows all moves to their ends. Returns those that end at a resource, a module or a block with `for_each`, and
+/// the removals that others become: a move whose end was removed later is a removal of its `from` address, because
+/// the ledger may still have that address. A wrong move is reported, and in neither list.
 pub(in crate::config) fn resolve_moves(
     addresses: &AddressIndex<'_, '_>,
     mut moved: Vec<MovedDeclaration>,
@@ -86,9 +88,9 @@ pub(in crate::config) fn resolve_moves(
     (kept, left)
 }
 
-/// Returns the entries that continue a chain of moves at the present address of a module. Example:
-/// `a.vm.x` moved to `vm.y`, and `a` to `b`. A move within the module to `vm.x` now ends at `b.vm.x`,
-/// and continues to `vm.y`.
+/// Returns copies of entries that continue a chain of moves at the present address of a module. Example: `a.vm.x`
+/// moved to `vm.y`, and `a` to `b`. A move within the module to `vm.x` now ends at `b.vm.x`, and continues to
+/// `vm.y`.
 fn at_later_places(
     addresses: &AddressIndex<'_, '_>,
     moved: &[MovedDeclaration],
@@ -109,8 +111,8 @@ fn at_later_places(
     found.into_values().collect()
 }
 
-/// Returns the removal that a move becomes when no block declares its end and a
-/// `removed` entry names that end.
+/// Returns the removal that a move becomes if no block declares its end nor its `from`, and a `removed` entry names
+/// the end or what contains it; the innermost such entry decides the action. `None` for any other move.
 fn removal_for(
     addresses: &AddressIndex<'_, '_>,
     step: &MovedDeclaration,
@@ -140,7 +142,8 @@ fn report_contradiction(
     });
 }
 
-/// Returns whether a move is kept, and whether it leads to a whole block with `for_each`.
+/// Returns whether a move leads to a whole block with `for_each`; `None` for one that is not kept: it is wrong,
+/// which is reported, or its end is absent in this environment.
 fn check_move(addresses: &AddressIndex<'_, '_>, step: &MovedDeclaration, end: MoveEnd) -> Option<bool> {
     let (end, is_last) = end?;
     let problems = &addresses.context.problems;
@@ -168,7 +171,8 @@ fn check_move(addresses: &AddressIndex<'_, '_>, step: &MovedDeclaration, end: Mo
     }
 }
 
-/// Returns where each move ends; `None` for those in a cycle, which is reported once.
+/// Returns where each move ends, in the order of the moves; `None` for those that lead into a cycle, which is
+/// reported once. Ends are shared between chains, so that the work does not grow with the square of their length.
 fn move_ends(addresses: &AddressIndex<'_, '_>, ways: &MoveChains<'_>) -> Vec<MoveEnd> {
     let moved = ways.moved;
     let mut ends: Vec<Option<Option<Address>>> = vec![None; moved.len()];
@@ -204,8 +208,8 @@ fn move_ends(addresses: &AddressIndex<'_, '_>, ways: &MoveChains<'_>) -> Vec<Mov
     ends.map(|(n, end)| end.flatten().map(|end| (end, last(n)))).collect()
 }
 
-/// Returns the next move that applies to an address. A declared resource stays where it is, even if its
-/// module moves; a move that names exactly this address is reported with its own entry.
+/// Returns the next move that applies to an address; `None` at the end of a chain. A declared resource keeps its
+/// address, even if its module moves; a move that names exactly this address is reported with its own entry.
 fn next_move(
     addresses: &AddressIndex<'_, '_>,
     ways: &MoveChains<'_>,
@@ -226,8 +230,8 @@ fn report_move_cycle(addresses: &AddressIndex<'_, '_>, moved: &[MovedDeclaration
     addresses.context.problems.push(problem.help(help));
 }
 
-/// Returns the entry that continues the chain from the address that the object
-/// had before its modules moved.
+/// Returns the index of the entry that moves the object further from an address that it had before its modules
+/// moved; `None` if no entry does.
 fn further_from_before(
     at: &Address,
     by_to: &HashMap<&str, &MovedDeclaration>,

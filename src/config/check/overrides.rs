@@ -1,5 +1,6 @@
-//! Check of the overrides (`environments.X.set`): one that replaced nothing is a mistake. In: the resolved units and the
-//! overrides, each marked if it was used. Out: diagnostics that name the nearest path.
+//! Check of the overrides (`environments.X.set`) of instances and modules: one that replaced nothing is a mistake.
+//! In: the resolved units and the overrides, with the records of which were used. Out: diagnostics that name the
+//! nearest path.
 
 use crate::config::codes;
 use crate::config::merge::overrides::{EXPANSION_KEYWORDS, override_path, unknown_step};
@@ -10,10 +11,12 @@ use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 
-/// Above this number of addresses, no similar address is suggested.
+/// Number of resources among whose attributes a similar path is searched: the comparison with every path of a large
+/// stack would take too long.
 const MAX_CANDIDATES: usize = 1_000;
 
-/// Reports overrides that replaced nothing.
+/// Reports overrides that replaced nothing, except in blocks that this environment leaves out: they replace a value
+/// where the block exists.
 pub(in crate::config) fn check_overrides(context: &ConfigContext<'_>, units: &ResolvedUnits<'_>) {
     let used = context.overrides.used.borrow();
     let missed = context.overrides.missed.borrow();
@@ -29,7 +32,7 @@ pub(in crate::config) fn check_overrides(context: &ConfigContext<'_>, units: &Re
     }
 }
 
-/// Returns whether a path leads into a block that this environment leaves out.
+/// Returns whether a path leads into a module, a block or an instance that this environment leaves out.
 fn is_left_out(units: &ResolvedUnits<'_>, path: &str) -> bool {
     let within = |place: &Name| path.strip_prefix(place.as_str()).is_some_and(|rest| rest.starts_with('.'));
     if units.absent_modules.iter().any(within) {

@@ -1,5 +1,5 @@
-//! Policies: rules that a plan must pass, as a stack's files write them. They are checked here, and
-//! judged by the plan.
+//! Policies: rules that a plan must pass, as a stack's files write them. In: the `policy` entries. Out: policies
+//! whose condition names only fields that exist; a wrong one is reported, and absent. The plan evaluates them.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub const PLAN_FIELDS: &[&str] = &[
     "update",
 ];
 
-/// Reads all policies and reports those that are wrong.
+/// Reads all policies, by name. A wrong one is reported, and absent.
 pub(in crate::config) fn read_policies<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entries: &NamedEntries<'d>,
@@ -121,7 +121,8 @@ fn read_message(context: &ConfigContext<'_>, node: &Node) -> Option<String> {
     }
 }
 
-/// Reads the `deny` condition of a policy, and binds all values that are known now.
+/// Reads the `deny` condition of a policy, and binds the values that it names, so that the plan can evaluate it
+/// later. `None` after a problem that was reported. `on` is empty for a rule over the whole plan.
 fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind]) -> Option<CelExpression> {
     let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     let source = text.strip_prefix("${").and_then(|text| text.strip_suffix('}')).map(str::trim);
@@ -144,7 +145,8 @@ fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind])
     good.then_some(cel)
 }
 
-/// Checks one path of a `deny` condition, and binds the value that it names.
+/// Checks one path of a `deny` condition, and binds the value of a variable, a local, `env` or `stack` that it
+/// names. `None` after a problem that was reported.
 fn check_denial_path(
     evaluator: &Evaluator<'_, '_>,
     path: &ReferencePath,
@@ -204,6 +206,7 @@ fn check_denial_path(
     Some(())
 }
 
+/// Reports a name that is none of the known ones, with the nearest; `None` then.
 fn one_of<'n>(
     context: &ConfigContext<'_>,
     name: &str,

@@ -1,8 +1,8 @@
 //! Secret sinks that are files: which paths are refused, and which sinks would overwrite each other. Pure.
 //!
-//! In: the sinks of a resolved stack, with the spans where they were written. Out: diagnostics. The
-//! invariant: two secrets never share a target, in whatever spelling, and none is a file that decides what
-//! a later run of stead, git, CI or an editor does.
+//! In: the sinks of a resolved stack, with the spans where they were written. Out: diagnostics. The invariant: two
+//! secrets never share a target, in whatever spelling, and none is a file of the stack. Which other files are
+//! refused, `input::sink_path` decides when a sink is read.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Sources, Span};
 
-/// Target of a secret sink, normalized: all spellings of one file have the same target.
+/// Target of a secret sink that is a file, normalized: all spellings of one path have the same target.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SinkTarget {
-    /// The file, without `.` and in one case.
+    /// Path of the file below the stack's directory, without `.` and in lower case.
     pub file: String,
-    /// The line of an env file; `None` for a file of its own.
+    /// Name of the variable in an env file; `None` if the whole file is the secret.
     pub variable: Option<Name>,
 }
 
@@ -33,7 +33,7 @@ pub fn target_of(sink: &SecretSink) -> Option<SinkTarget> {
     Some(SinkTarget { file: fold_path(path), variable })
 }
 
-/// Returns the text that a plan shows for a sink.
+/// Returns the text that a plan shows for a sink: its path or the program's name, never a secret.
 #[must_use]
 pub fn describe_sink(sink: &SecretSink) -> String {
     match sink {
@@ -44,7 +44,8 @@ pub fn describe_sink(sink: &SecretSink) -> String {
 }
 
 impl SinkTarget {
-    /// Returns the key under which a ledger records that the secret was delivered to this target.
+    /// Returns the key under which a ledger records that the secret was delivered to this target. It is stored, so
+    /// its form must not change.
     #[must_use]
     pub fn key(&self) -> Name {
         match &self.variable {
@@ -77,8 +78,8 @@ impl<'a> SinkTargetIndex<'a> {
         self.0.entry(target.file.clone()).or_default().push((one, target));
     }
 
-    /// Returns a sink that would overwrite the secret of `target`, or
-    /// whose secret `target` would overwrite.
+    /// Returns a sink that would overwrite the secret of `target`, or whose secret `target` would overwrite; `None`
+    /// if both could be delivered.
     fn find_collision(&self, target: &SinkTarget) -> Option<&'a SinkUse> {
         let file = target.file.as_str();
         let above = file.match_indices('/').filter_map(|(at, _)| self.0.get(&file[..at]));
@@ -90,7 +91,8 @@ impl<'a> SinkTargetIndex<'a> {
     }
 }
 
-/// Returns the sinks of a stack, each with the span where it was written.
+/// Returns the sinks of a stack, those of resources before those of variables, each with the span of its
+/// `deliver_secret` entry.
 pub(in crate::config) fn sink_uses(
     resources: &[Resource],
     awaited: &BTreeMap<Name, DeferredSecret>,
@@ -110,8 +112,8 @@ pub(in crate::config) fn sink_uses(
     of_resources.chain(of_variables).collect()
 }
 
-/// Returns the problems with the sinks of one environment: two that share a target, and sinks that
-/// overwrite files of the stack.
+/// Returns the problems with the sinks of one environment: two that share a target, and sinks that overwrite a file
+/// that the stack was read from.
 pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let files: Vec<String> = sources.iter().map(|(_, source)| fold_path(&source.path)).collect();
@@ -151,8 +153,8 @@ pub(in crate::config) fn check(uses: &[SinkUse], sources: &Sources) -> Vec<Diagn
     found
 }
 
-/// Returns the sinks that another environment has as well: each has a ledger of its own, and they would
-/// overwrite each other's secrets.
+/// Returns a problem for each sink of `environment` that shares a target with a sink of the environment `other`:
+/// each has a ledger of its own, and they would overwrite each other's secrets.
 #[must_use]
 pub fn shared_with(own: &[SinkUse], environment: &str, other: &str, others: &[SinkUse]) -> Vec<Diagnostic> {
     let mut taken = SinkTargetIndex::default();
@@ -182,7 +184,7 @@ fn shared_target(span: Span, detail: String) -> Diagnostic {
         .detail(detail)
 }
 
-/// Returns the warning about a sink that git does not ignore.
+/// Returns the warning about a sink that git does not ignore; `line` is what to add to `file`, the ignore file.
 #[must_use]
 pub fn not_ignored(one: &SinkUse, file: &str, line: &str) -> Diagnostic {
     Diagnostic::warning(codes::DELIVER_SECRET, "git would commit a secret")

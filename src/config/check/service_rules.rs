@@ -1,5 +1,6 @@
-//! The service's rules that can be checked without a network. A value that is not
-//! known yet passes every rule.
+//! The service's rules that can be checked without a network. In: the resolved resources and the rules of their
+//! kinds. Out: diagnostics with the code of each rule. A value that is not known yet passes every rule: the plan
+//! and the service check it again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -16,7 +17,8 @@ use crate::model::schema::{Kind, Literal, Presence, Rule, RuleCheck, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Checks every rule of every kind.
+/// Checks every rule of every kind. `pinned` holds the catalog names of the lock file; without them, rules about
+/// the catalog pass.
 pub(in crate::config) fn check(
     resources: &[Resource],
     pinned: Option<&Catalog>,
@@ -56,14 +58,16 @@ fn report_violation(problems: &DiagnosticCollector, resource: &Resource, problem
     problems.push_in(Some(instance), problem);
 }
 
+/// Returns the problem of a broken rule: the rule's own sentence, `why` it is broken, and where the service
+/// documents it.
 fn rule_violation(rule: &Rule, span: Span, why: &str) -> Diagnostic {
     Diagnostic::error(rule.code, rule.says.trim_end_matches('.'))
         .with_label(span, "")
         .detail(format!("{why} Rule: {}.", rule.place))
 }
 
-/// Returns the desired value of an attribute: the written value, else the kind's default. `None`
-/// if it is not known.
+/// Returns the desired value of an attribute: the written value, else the kind's default, also for `null`. `None`
+/// if it is not known, or not written and without a default.
 fn desired_value(resource: &Resource, name: &str) -> Option<Value> {
     match resource.attributes.get(name) {
         Some(setting) => match setting.expression.known_value()? {
@@ -81,7 +85,8 @@ fn default_value(kind: &Kind, name: &str) -> Option<Value> {
     }
 }
 
-/// Returns a written value that differs from `unless`, with its span.
+/// Returns a written value that differs from `unless`, with its span. `None` for `null`, and for a value that is
+/// not written or not known.
 fn significant_value<'r>(resource: &'r Resource, name: &str, unless: Literal) -> Option<(&'r Value, Span)> {
     let setting = resource.attributes.get(name)?;
     let value = setting.expression.known_value()?;
@@ -89,6 +94,7 @@ fn significant_value<'r>(resource: &'r Resource, name: &str, unless: Literal) ->
     (!harmless).then_some((value, setting.span))
 }
 
+/// Checks a rule about one resource. `None` if it holds, or cannot be decided yet.
 fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog>) -> Option<Diagnostic> {
     match rule.check {
         RuleCheck::OnlyWith { attribute, unless, other, values } => {
@@ -126,7 +132,8 @@ fn check_resource_rule(rule: &Rule, resource: &Resource, pinned: Option<&Catalog
     }
 }
 
-/// Checks rules about which attributes require or exclude each other.
+/// Checks rules about which attributes require or exclude each other. `None` if the rule holds, cannot be decided
+/// yet, or is of another sort.
 fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
         RuleCheck::ExactlyOne { attributes } => exactly_one(rule, resource, attributes, true),
@@ -160,13 +167,15 @@ fn check_presence(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     }
 }
 
-/// Checks rules about a single number, such as its bounds.
+/// Checks rules about a single value: its bounds, or which values it may have. `None` if the rule holds, cannot be
+/// decided yet, or is of another sort.
 fn check_number_rule(rule: &Rule, resource: &Resource) -> Option<Diagnostic> {
     match rule.check {
         RuleCheck::Is { attribute, value } => {
             let (written, span) = significant_value(resource, attribute, value)?;
             Some(rule_violation(rule, span, &format!("`{attribute}` is {written}.")))
         }
+        // The service accepts the value, so it is a warning.
         RuleCheck::Granted { attribute, value } => {
             let (written, span) = significant_value(resource, attribute, Literal::Null)?;
             (written.as_text() == Some(value)).then(|| Diagnostic {
@@ -226,8 +235,8 @@ fn is_missing(resource: &Resource, name: &str) -> bool {
     written.is_none_or(|expression| *expression == Expression::Value(Value::Null))
 }
 
-/// Returns the text of an attribute, or of a part of a record: unset is its default, else "". `None`
-/// when it is not known.
+/// Returns the text of an attribute, or of a part of a record (`attribute.part`). An attribute that is not written
+/// has its default, else an empty text, as has a missing part. `None` if the value is not known.
 fn attribute_text(resource: &Resource, path: &str) -> Option<String> {
     let (name, key) = path.split_once('.').map_or((path, None), |(name, key)| (name, Some(key)));
     if is_missing(resource, name) && default_value(resource.kind, name).is_none() {
@@ -239,6 +248,7 @@ fn attribute_text(resource: &Resource, path: &str) -> Option<String> {
     Some(map.get(key).map(ToString::to_string).unwrap_or_default())
 }
 
+/// Reports more than one written attribute of several, and none if one is `needed`.
 fn exactly_one(rule: &Rule, resource: &Resource, attributes: &[&str], needed: bool) -> Option<Diagnostic> {
     let written: Vec<&&str> = attributes.iter().filter(|name| !is_missing(resource, name)).collect();
     let names = attributes.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -260,6 +270,8 @@ fn exactly_one(rule: &Rule, resource: &Resource, attributes: &[&str], needed: bo
     }
 }
 
+/// Reports each parent whose children's numbers add up to less than `least`, at its first child. A parent with a
+/// child whose number is not known passes.
 fn sum_at_least(
     rule: &Rule,
     attribute: &str,
@@ -285,6 +297,8 @@ fn sum_at_least(
     }
 }
 
+/// Returns the record of the catalog that an attribute names, and the attribute's setting. `None` if the value is
+/// not known or not in the pinned catalog.
 fn catalog_record<'c, 'r>(
     resource: &'r Resource,
     attribute: &str,
@@ -295,7 +309,8 @@ fn catalog_record<'c, 'r>(
     Some((pinned.find(table, setting.expression.known_value()?)?, setting))
 }
 
-/// Sorted by first address, a network overlaps an earlier one only if it begins before the widest end.
+/// Reports networks that overlap. Sorted by first address, a network overlaps an earlier one only if it begins
+/// before the widest end, so that one pass finds all.
 fn no_overlap(rule: &Rule, attribute: &str, resources: &[&Resource], problems: &DiagnosticCollector) {
     let mut networks: Vec<(Ipv4Net, &Resource, Span)> = resources
         .iter()
@@ -349,8 +364,8 @@ fn unique_overall(
     unique_within(rule, attributes, resources, problems, |_| String::new());
 }
 
-/// Reports resources that agree in all given attributes with another resource of the same
-/// scope, as `place` names it.
+/// Reports resources that agree in all given attributes with an earlier resource of the same scope, as `place`
+/// names it. A resource with a value that is not known passes.
 fn unique_within(
     rule: &Rule,
     attributes: &[&str],
@@ -387,7 +402,8 @@ fn unique_within(
     }
 }
 
-/// Returns a key that two values share if they are known to be equal; `None` if that is not known.
+/// Returns a key that two values share if they are known to be equal; `None` if the value is not known, or is a
+/// secret without a variable's name.
 fn value_identity(resource: &Resource, name: &str) -> Option<String> {
     match resource.attributes.get(name).map(|setting| &setting.expression) {
         Some(Expression::Reference(reference)) => {
@@ -403,6 +419,7 @@ fn value_identity(resource: &Resource, name: &str) -> Option<String> {
     }
 }
 
+/// Reports each parent with more than `count` children of the kind, at the first child over it.
 fn at_most(rule: &Rule, count: usize, resources: &[&Resource], problems: &DiagnosticCollector) {
     let mut parents: BTreeMap<Option<&Address>, Vec<&Resource>> = BTreeMap::new();
     for resource in resources {

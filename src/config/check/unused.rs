@@ -1,5 +1,6 @@
-//! Warnings about declarations that nothing uses: variables, locals, blocks without entries. Often the name
-//! is misspelt where it should be used.
+//! Warnings about declarations that nothing uses: variables, locals, blocks without entries. In: the documents of
+//! one unit. Out: warnings. Often the name is misspelt where it should be used. The text is searched and not
+//! resolved, so that a use in a block that this environment leaves out counts.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,8 @@ use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, 
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 
-/// Returns warnings about unused declarations of a stack or of a module.
+/// Returns warnings about unused declarations in the documents of a stack or of a module, in the order of the
+/// files.
 pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]) -> Vec<Diagnostic> {
     let mut used = UsedNames::default();
     let roots = || documents.iter().flat_map(|document| &document.root);
@@ -40,9 +42,11 @@ pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]
     found
 }
 
-/// Names that expressions and references use.
+/// Names that expressions and references use. A name in a quoted string of an expression counts, too:
+/// a missing warning does less harm than a wrong one.
 #[derive(Default)]
 struct UsedNames {
+    /// Paths such as `vars.size`.
     names: BTreeSet<String>,
     /// Roots that an expression reads as a whole or with a computed key, so that each of
     /// their entries counts as used.
@@ -95,7 +99,7 @@ impl UsedNames {
     }
 }
 
-/// Returns the warning about a block without entries.
+/// Returns the warning about a block or a top-level list without entries; `None` for any other entry.
 fn empty_block_problem(registry: &Registry, entry: &DocumentEntry) -> Option<Diagnostic> {
     let holds = registry.top_level().any(|kind| kind.name == entry.key)
         || keywords::find_word(keywords::TOP, &entry.key).is_some();
