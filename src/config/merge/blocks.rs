@@ -1,6 +1,6 @@
-//! Merge of the documents of one unit: top-level blocks of the same keyword are joined, in whatever file they
-//! are. In: parsed documents; out: their entries by keyword and name, borrowed. A name that is declared twice
-//! is reported, and the first declaration counts.
+//! Merge of the documents of one unit: top-level blocks of the same keyword are joined, in whatever file they are.
+//! In: documents in file order. Out: `MergedDocuments`, which borrow from them. A name that occurs again or is
+//! illegal is reported, and the first one is kept.
 
 use std::collections::BTreeMap;
 
@@ -13,20 +13,22 @@ use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::{Kind, Registry};
 
-/// Named entries of one block, over all files.
+/// Entries of all blocks of one keyword, by name.
 pub(in crate::config) type NamedEntries<'d> = BTreeMap<Name, &'d DocumentEntry>;
 
-/// Top level of a unit, joined over all files; each name occurs once.
+/// Top level of a unit, joined over all files; each name occurs once. A block that is not written is empty or
+/// `None`.
 #[derive(Debug, Default)]
 pub(in crate::config) struct MergedDocuments<'d> {
     /// All `stead: 1` entries; several files may have one.
     pub(in crate::config) stead: Vec<&'d DocumentEntry>,
     /// All `stack: NAME` entries; several files may have one.
     pub(in crate::config) stack: Vec<&'d DocumentEntry>,
-    /// The `backend` entry; `None` if no file has one.
+    /// The `backend` entry; of several, which is reported, the last.
     pub(in crate::config) backend: Option<&'d DocumentEntry>,
-    /// The `secrets` block with the recipients of kept secrets; `None` if no file has one.
+    /// The `secrets` block with the recipients of the ledger's secrets; of several, which is reported, the last.
     pub(in crate::config) secrets: Option<&'d DocumentEntry>,
+    /// Declarations of variables, by name.
     pub(in crate::config) vars: NamedEntries<'d>,
     pub(in crate::config) environments: NamedEntries<'d>,
     /// Local values, by name.
@@ -43,16 +45,17 @@ pub(in crate::config) struct MergedDocuments<'d> {
     pub(in crate::config) imports: Vec<&'d DocumentEntry>,
     /// All `removed` lists; several files may have one.
     pub(in crate::config) removed: Vec<&'d DocumentEntry>,
-    /// Resource blocks, by kind.
+    /// Resource blocks at the top level, by kind and name.
     pub(in crate::config) blocks: KindEntries<'d>,
-    /// Data lookups by kind: objects that this stack does not manage.
+    /// Data lookups by kind and name: objects that this stack does not manage.
     pub(in crate::config) data: KindEntries<'d>,
 }
 
-/// Named entries of each kind.
+/// Named entries of each kind, by the kind's name.
 pub(in crate::config) type KindEntries<'d> = BTreeMap<&'static str, (&'static Kind, NamedEntries<'d>)>;
 
-/// Merges a module's documents. Reports top-level keywords that only a stack may have.
+/// Merges a module's documents. Reports top-level keywords that only a stack may have; their entries are merged,
+/// but nothing reads them.
 pub(in crate::config) fn merge_module<'d>(
     registry: &Registry,
     documents: &'d [Document],
@@ -75,8 +78,7 @@ pub(in crate::config) fn merge_module<'d>(
     merged
 }
 
-/// Merges documents. Reports entries that do not fit, and leaves them out, so that later phases see only legal
-/// ones.
+/// Merges documents. Reports unknown blocks, illegal names and names that occur again, and leaves them out.
 pub(in crate::config) fn merge_documents<'d>(
     registry: &Registry,
     documents: &'d [Document],
@@ -130,7 +132,8 @@ pub(in crate::config) fn merge_documents<'d>(
     merged
 }
 
-/// Returns only the environments. Their problems are reported by the complete merge.
+/// Returns only the environments, which must be known before the documents are edited and merged. Problems with
+/// them are reported by the complete merge.
 pub(in crate::config) fn merge_environments(documents: &[Document]) -> NamedEntries<'_> {
     let mut environments = NamedEntries::new();
     let root = documents.iter().flat_map(|document| &document.root);
@@ -193,7 +196,7 @@ fn gather_entries<'d>(
     }
 }
 
-/// Returns the diagnostic of a value that is not a map where named entries are expected.
+/// Returns the problem of a value that is no map where `name` needs one.
 pub(in crate::config) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
     let problem = Diagnostic::error(codes::NOT_A_BLOCK, "a map was expected")
         .with_label(node.span, "")
@@ -205,8 +208,7 @@ pub(in crate::config) fn not_a_block(name: &str, node: &Node) -> Diagnostic {
     }
 }
 
-/// Returns the diagnostic of a value that is not a map where named blocks are expected; for plain names with
-/// the map to write.
+/// Returns the problem of a value where `name` needs blocks with names.
 pub(in crate::config) fn no_names(name: &str, node: &Node) -> Diagnostic {
     let problem = not_a_block(name, node);
     match other_tools::suggest_named_blocks(name, node) {
@@ -223,7 +225,7 @@ fn duplicate_block(name: &str, first: &DocumentEntry, second: &DocumentEntry) ->
         .help("keep one of the two")
 }
 
-/// Returns the diagnostic of a name that is illegal in an address.
+/// Returns the diagnostic of a name that is illegal in an address, with a legal one if there is a similar one.
 pub(in crate::config) fn illegal_name(entry: &DocumentEntry) -> Diagnostic {
     let legal: String = entry
         .key
@@ -241,8 +243,8 @@ pub(in crate::config) fn illegal_name(entry: &DocumentEntry) -> Diagnostic {
     }
 }
 
-/// Adds a hint where an unknown block may belong: below `empty`, a block above it without a value, as after a
-/// wrong indentation.
+/// Adds a hint where an unknown block may belong: below `empty`, the entry before it without a value. `None` adds
+/// nothing.
 fn with_misplaced_hint(problem: Diagnostic, empty: Option<&DocumentEntry>) -> Diagnostic {
     match empty.filter(|_| problem.fix.is_none()) {
         Some(above) => {

@@ -8,7 +8,8 @@ use crate::config::syntax::document::Document;
 use crate::model::address::Name;
 use crate::model::schema::Registry;
 
-/// Blocks of the stack and of its modules, and the chosen environment.
+/// Blocks of the stack and of its modules, and the chosen environment. After a problem it is complete, but may have
+/// no name or no environment.
 pub(in crate::config) struct MergedConfig<'d> {
     /// Blocks of the stack itself.
     pub(in crate::config) stack: MergedDocuments<'d>,
@@ -28,8 +29,7 @@ pub(in crate::config) fn merge_config<'d>(
 ) -> MergedConfig<'d> {
     let (own, others) = units.split_first().map_or((&[][..], &[][..]), |(own, others)| (own, others));
     let stack = merge_documents(registry, own, problems);
-    // Module calls hold unit numbers, in which the stack itself is 0: a
-    // placeholder keeps the indices aligned.
+    // Module calls hold unit numbers, in which the stack itself is 0: a placeholder keeps the indices aligned.
     let mut modules = vec![MergedDocuments::default()];
     modules.extend(others.iter().map(|documents| merge_module(registry, documents, problems)));
     let header = resolve_header(&stack, problems);

@@ -1,5 +1,6 @@
-//! Header of the stack and selection of this run's environment. In: merged entries and the requested
-//! environment; out: the name, and the variables and overrides of one environment.
+//! Header of the stack and selection of this run's environment. In: merged entries, and the environment that was
+//! requested. Out: the stack's name, its ledger policy, and the environment with its values. A wrong entry is
+//! reported, and has its default.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +13,12 @@ use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entr
 use crate::model::address::{Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 
-/// Header of the stack: its name and its ledger policy.
+/// Header of the stack: what can be read without an environment.
 #[derive(Debug)]
 pub(in crate::config) struct HeaderSettings {
-    /// Name of the stack.
+    /// Name of the stack; empty if it has no valid one, which was reported.
     pub(in crate::config) name: Name,
-    /// Whether the local ledger is refused.
+    /// Whether the stack refuses the local ledger (`backend: required`).
     pub(in crate::config) backend_required: bool,
 }
 
@@ -97,19 +98,20 @@ fn backend_required(merged: &MergedDocuments<'_>, problems: &DiagnosticCollector
     required
 }
 
-/// Environment selected for this run.
+/// Environment selected for this run. A stack without environments has the environment `default`, without values.
 #[derive(Debug)]
 pub(in crate::config) struct ChosenEnvironment<'d> {
-    /// Its name, and how an apply asks for approval.
+    /// Its name, which is empty if none could be chosen, and how an apply to it is confirmed.
     pub(in crate::config) environment: Environment,
-    /// Values that it gives to variables.
+    /// Values of variables in this environment.
     pub(in crate::config) vars: &'d [DocumentEntry],
-    /// Its overrides: values that replace those at a path.
+    /// Its overrides: each replaces the value at one path.
     pub(in crate::config) set: &'d [DocumentEntry],
 }
 
-/// Chooses the environment: the requested one, the one marked `default`, or the only one; `default` for a stack
-/// without environments. If none can be chosen, that is reported and an empty one is returned.
+/// Chooses the environment: the requested one, else the one marked `default`, else the only one. One that is
+/// requested but not declared is reported, and has no values; if none can be chosen, which is reported, the name is
+/// empty.
 pub(in crate::config) fn choose_environment<'d>(
     environments: &NamedEntries<'d>,
     asked: Option<&Name>,
@@ -162,7 +164,8 @@ pub(in crate::config) fn environments_confirmed_by_name(environments: &NamedEntr
     typed.map(|entry| entry.key.clone()).collect()
 }
 
-/// Returns the variable values of the environments that are not selected, each with the environment's name.
+/// Returns the names and the variable values of the environments that are not selected. Problems with them are
+/// reported when the environment is chosen.
 pub(in crate::config) fn other_environment_vars<'d>(
     environments: &NamedEntries<'d>,
     chosen: &Name,
@@ -172,7 +175,7 @@ pub(in crate::config) fn other_environment_vars<'d>(
     others.map(|entry| (&entry.key, read_environment_block(entry, &quiet).vars)).collect()
 }
 
-/// Returns the overrides (`set`) of the environments that are not selected.
+/// Returns the overrides of the environments that are not chosen.
 pub(in crate::config) fn other_sets<'d>(
     environments: &NamedEntries<'d>,
     chosen: &Name,
@@ -182,7 +185,8 @@ pub(in crate::config) fn other_sets<'d>(
     others.flat_map(move |entry| read_environment_block(entry, &quiet).set)
 }
 
-/// Returns whether an environment has neither variables nor overrides, so that it cannot change a resource.
+/// Returns whether an environment sets no variable and overrides no value, so that only its name could change a
+/// resource.
 pub(in crate::config) fn is_plain(environment: &DocumentEntry) -> bool {
     let block = read_environment_block(environment, &DiagnosticCollector::default());
     block.vars.is_empty() && block.set.is_empty()

@@ -1,5 +1,6 @@
-//! Merge phase: blocks of all files of one unit, the selected environment, and its overrides. In: parsed
-//! documents; out: entries by keyword and name, which the resolve phase reads. Nothing is evaluated here.
+//! Merge phase. In: parsed documents. Out: one set of blocks for each unit, the header, the chosen environment, and
+//! documents in which its overrides are applied. Overrides edit documents, so they are applied before the merge
+//! borrows them.
 
 pub(super) mod blocks;
 pub(super) mod config;

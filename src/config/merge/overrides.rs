@@ -1,8 +1,8 @@
 //! Overrides (`environments.X.set`): values that replace the value at exactly one path each.
 //!
-//! Values in the stack's own files are replaced there, before any other phase reads them. Values of an
-//! instance or of a module are written once for several resources, so they are replaced
-//! while each resource is resolved.
+//! In: the environment's `set` and the stack's documents. Out: edited documents, and the overrides that are left.
+//! Values in the stack's own files are replaced there, before any other phase reads them. Values of an instance or
+//! of a module are written once for several resources, so they are replaced while each resource is resolved.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,8 +16,8 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
-/// Position of each block, by keyword and name: indexes of the document, of its top-level entry, and of the
-/// entry in it.
+/// Position of each block by its keyword and name: index of the document, of the top-level entry, and of the entry
+/// in it.
 type BlockLocations = HashMap<(Name, Name), (usize, usize, usize)>;
 
 /// Keywords that decide which instances exist: an instance cannot override them.
@@ -26,9 +26,9 @@ pub(in crate::config) const EXPANSION_KEYWORDS: [&str; 2] = ["for_each", "when"]
 /// Result of applying overrides to the documents, with those that are still to apply.
 #[derive(Debug, Default)]
 pub(in crate::config) struct AppliedOverrides {
-    /// Spans of the new values, applied or still to apply.
+    /// Spans of the new values, applied or still to apply: a value with such a span was set by the environment.
     pub(in crate::config) spans: BTreeSet<Span>,
-    /// Overrides of instances and modules, which are still to apply.
+    /// Overrides of instances and of modules, still to apply.
     pub(in crate::config) later: Vec<DocumentEntry>,
 }
 
@@ -40,7 +40,8 @@ pub(in crate::config) enum OverrideTarget<'d> {
     Deferred,
 }
 
-/// Applies the overrides of the selected environment to the documents, and reports paths that do not exist.
+/// Applies the overrides of the selected environment to the documents of the stack. One whose path does not exist
+/// is reported.
 pub(in crate::config) fn replace_overridden_values(
     registry: &Registry,
     documents: &mut [Document],
@@ -71,7 +72,8 @@ pub(in crate::config) fn replace_overridden_values(
     replaced
 }
 
-/// Checks the override paths of an environment that is not selected, as far as the files alone allow.
+/// Reports override paths that do not exist, of an environment that is not selected. Paths of instances and of
+/// modules pass: their blocks are only known when the environment is resolved.
 pub(in crate::config) fn check(
     registry: &Registry,
     documents: &mut [Document],
@@ -101,7 +103,10 @@ fn index_blocks(documents: &[Document]) -> BlockLocations {
     blocks
 }
 
-/// Returns the value that an override's path names; the diagnostic if it names none.
+/// Returns the value that an override's path names.
+///
+/// # Errors
+/// When the path is none of one value, or a step of it does not exist.
 fn find_target<'d>(
     registry: &Registry,
     documents: &'d mut [Document],
@@ -138,7 +143,11 @@ fn find_target<'d>(
     walk_path(body, rest, format!("{root}.{name}"), entry)
 }
 
-/// Follows a path below a block. `way` is the path so far, for messages.
+/// Follows the steps `rest` of a path below a block. `way` is the path of the block, for messages. The target is
+/// deferred if a step may be the key of an instance or derives from a value.
+///
+/// # Errors
+/// When a step does not exist: an override replaces only values that are written.
 pub(in crate::config) fn walk_path<'d>(
     mut node: &'d mut Node,
     rest: &[&str],
@@ -175,18 +184,20 @@ pub(in crate::config) fn walk_path<'d>(
     Ok(OverrideTarget::Value(node))
 }
 
-/// Path of a resource, the first step that does not exist in it, and the existing keys.
+/// Path inside of a resource, the first step that does not exist there, and the existing keys.
 type UnmatchedOverride = (String, String, Vec<String>);
 
-/// Overrides of instances and modules, by the addresses that they may belong to.
+/// Overrides of instances and of modules, by the addresses to which they may apply. Resolution records their use
+/// behind `RefCell`, because it shares them with all that it evaluates.
 #[derive(Default)]
 pub(in crate::config) struct Overrides<'d> {
-    /// The overrides under every prefix of their paths.
+    /// Each override under every proper prefix of its path: `shop`, `shop.vm`, `shop.vm.web`.
     pub(in crate::config) by_place: HashMap<&'d str, Vec<&'d DocumentEntry>>,
+    /// All overrides, in the order of the files.
     pub(in crate::config) all: &'d [DocumentEntry],
+    /// Spans of the values that replaced another one.
     pub(in crate::config) used: RefCell<BTreeSet<Span>>,
-    /// For each override that matched a resource but no key in it: what is missing. An override that matches in
-    /// one instance at least is no mistake.
+    /// For each override that matched a resource but no key in it, by the span of its value: what is missing.
     pub(in crate::config) missed: RefCell<BTreeMap<Span, UnmatchedOverride>>,
 }
 
@@ -208,8 +219,8 @@ impl<'d> Overrides<'d> {
         Self { by_place, all, ..Self::default() }
     }
 
-    /// Returns the names by which overrides may refer to a module instance, its own and that of the whole
-    /// block, as far as any override does. `outer` are those of the enclosing module.
+    /// Returns the names by which overrides may refer to a module instance, after each of the `outer` names: with
+    /// its key, and that of the whole `use` block. Only names to which an override refers; empty without any.
     pub(in crate::config) fn instance_names(
         &self,
         outer: &[Name],
@@ -235,6 +246,7 @@ fn incomplete_path(entry: &DocumentEntry) -> Diagnostic {
         .help("write the path of one value: `database.main.storage_gb`, `use.shop.with.size`, or `use.shop.vm.web.plan`")
 }
 
+/// Returns the problem of an override whose path has no `step` after `way`, with the nearest of the `known` keys.
 pub(in crate::config) fn unknown_step<'n>(
     entry: &DocumentEntry,
     way: &str,
