@@ -1,5 +1,6 @@
-//! `load`: entry point of the configuration phase. In: file texts and the request. Out: a `Stack`, or every
-//! problem that was found.
+//! `load`: entry point of the configuration phase. In: file texts and the request. Out: a `Stack`, or every problem
+//! that was found. It runs the phases parse, override, merge, resolve and check in this order. No diagnostic that
+//! leaves this file contains a secret or the content of a variable file.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -34,7 +35,7 @@ use crate::model::source::{Source, Sources, Span};
 /// Diagnostics of a configuration with errors; it yields no stack.
 #[derive(Debug)]
 pub struct LoadFailure {
-    /// Source files, to resolve the spans of the diagnostics.
+    /// Source files, to resolve the spans of the diagnostics. Secrets in them are hidden.
     pub sources: Sources,
     /// All diagnostics; at least one is an error.
     pub diagnostics: Vec<Diagnostic>,
@@ -47,16 +48,18 @@ struct UnlocatedStack(Stack);
 struct LoadOutcome {
     stack: UnlocatedStack,
     problems: DiagnosticCollector,
+    /// Redacts the values of variable files in the diagnostics.
     withheld: VariableFileRedactor,
 }
 
 impl LoadOutcome {
-    /// Returns the diagnostics with confidential text redacted.
+    /// Returns the diagnostics, ordered by location, with confidential text redacted.
     fn into_diagnostics(self, sources: &Sources) -> Vec<Diagnostic> {
         redacted_diagnostics(self.problems, &self.withheld, sources)
     }
 
-    /// Returns the stack with its sources and its digest, and the diagnostics.
+    /// Returns the stack with its sources and its digest, and the diagnostics, redacted. A digest that cannot be
+    /// computed adds an error to them.
     fn into_stack(self, sources: Sources) -> (Stack, Vec<Diagnostic>) {
         let Self { stack: UnlocatedStack(mut stack), problems, withheld } = self;
         stack.digest = stack_digest(&stack, &problems);
@@ -92,7 +95,8 @@ fn stack_digest(stack: &Stack, problems: &DiagnosticCollector) -> String {
     })
 }
 
-/// Resolves a stack. On success the diagnostics are warnings only.
+/// Loads a stack: `sources` holds its own files, `read` gives access to all others. On success the diagnostics are
+/// warnings only.
 ///
 /// # Errors
 /// All problems that were found, together.
@@ -110,6 +114,7 @@ pub fn load(
         let diagnostics = apply_suggestions(&registry, &sources, outcome.into_diagnostics(&sources));
         return Err(Box::new(LoadFailure { sources, diagnostics }));
     }
+    // The digest is computed here, and may add an error, so the diagnostics are checked again below.
     let (stack, warnings) = outcome.into_stack(sources);
     let warnings = apply_suggestions(&registry, &stack.sources, warnings);
     if warnings.iter().any(|found| found.severity == Severity::Error) {
@@ -118,25 +123,27 @@ pub fn load(
     Ok((stack, warnings))
 }
 
-/// Diagnostics of a stack in one environment, with the other environments to check.
+/// Diagnostics of a stack in one environment, and the other environments in which it must be checked.
 #[derive(Debug)]
 pub struct CheckedConfig {
     /// Diagnostics of this environment, including warnings.
     pub diagnostics: Vec<Diagnostic>,
-    /// Source files, to resolve the spans of the diagnostics.
+    /// Source files, to resolve the spans of the diagnostics. Secrets in them are hidden.
     pub sources: Sources,
-    /// The checked environment; if several are possible and none was requested, the first.
+    /// Name of the checked environment; if several are possible and none was requested, the first. Empty if a file
+    /// does not parse.
     pub environment: Name,
-    /// The others, unless one was asked for.
+    /// Names of the other environments to check, one by one; empty if one was requested.
     pub others: Vec<Name>,
     /// Environments that certainly have the same diagnostics as another one, paired with that one.
     pub alike: Vec<(Name, Name)>,
-    /// The stack, to evaluate its policies; `None` if it has no policies, or has errors.
+    /// The stack, to evaluate its policies in an editor; `None` if it has no policies, or has errors.
     pub stack: Option<Box<Stack>>,
 }
 
-/// Returns all diagnostics of a stack in one environment: an editor calls it at every keystroke. The stack
-/// is built only if it has policies. Parsed files stay in the cache `trees`.
+/// Returns all diagnostics of a stack in one environment: an editor calls it at every keystroke. The stack is
+/// returned only if it has policies, because its digest and a copy of its sources take time. Parsed files stay in
+/// the cache `trees`.
 #[must_use]
 pub fn check(
     registry: Registry,
@@ -182,7 +189,8 @@ pub fn check(
     checked
 }
 
-/// Replaces values by those of the environment's `set`.
+/// Replaces values in the stack's documents by those of the chosen environment's `set`; checks the paths of the
+/// other environments.
 fn apply_overrides(
     registry: &Registry,
     files: &mut ParsedFiles,
@@ -199,7 +207,8 @@ fn apply_overrides(
     overrides::replace_overridden_values(registry, documents, &set, problems)
 }
 
-/// Runs the phases after `parse` in order, each on the result of the one before.
+/// Runs the phases after `parse` in order, each on the result of the one before, also after problems: all are
+/// reported together.
 fn load_parsed(
     registry: Registry,
     sources: &mut Sources,
@@ -273,7 +282,7 @@ fn redact_parsed(sources: &mut Sources, files: &ParsedFiles) {
     }
 }
 
-/// Builds the stack from the results of the phases.
+/// Builds the stack from the results of the phases. It may be incomplete if `problems` has an error.
 fn finish(
     merged: &MergedConfig<'_>,
     resolved: ResolvedConfig<'_>,
@@ -309,8 +318,9 @@ fn finish(
     })
 }
 
-/// Returns the header of a stack without resolving it: its name, environments and default environment. In:
-/// the stack's own files; included files are read. `None` if the files are not a stack.
+/// Returns the header of a stack without resolving it: its name, environments and default environment. `sources`
+/// holds the stack's own files; included files are read, modules are not. `None` if a file does not parse, or the
+/// stack has no valid name. Problems are not reported.
 #[must_use]
 pub fn read_header(registry: Registry, sources: &Sources, read: FilesRef<'_>) -> Option<StackHeader> {
     let documents = read_own_files(registry, &mut sources.clone(), read).ok()?;
@@ -327,7 +337,7 @@ pub fn read_header(registry: Registry, sources: &Sources, read: FilesRef<'_>) ->
     })
 }
 
-/// Header of a stack, read without resolving it.
+/// Header of a stack, which commands need before they know the environment or the values of variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StackHeader {
     /// Name of the stack, as `stack:` declares it.
@@ -338,7 +348,8 @@ pub struct StackHeader {
     pub environments: BTreeSet<Name>,
     /// Environments whose applies require the user to type the environment's name.
     pub confirmed: BTreeSet<Name>,
-    /// The environment that is chosen when none is asked for; empty when there are several.
+    /// Name of the environment that is chosen if none is requested: `default` for a stack without environments,
+    /// empty if there are several and none is marked.
     pub default: Name,
 }
 

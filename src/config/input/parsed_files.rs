@@ -27,9 +27,9 @@ pub(in crate::config) struct ParsedFiles {
     pub(in crate::config) units: Vec<Vec<Document>>,
     /// Directories of the units, in the same order.
     pub(in crate::config) places: Vec<ConfigPath>,
-    /// Index of the unit for each module call, by the span of its `source`.
+    /// Unit number of each module call, by the span of its `source`; the stack itself is number 0.
     pub(in crate::config) calls: BTreeMap<Span, usize>,
-    /// Variable files, highest precedence first.
+    /// Variable files with their paths for messages, highest precedence first. Their values may be confidential.
     pub(in crate::config) vars: Vec<(Name, Document)>,
     /// Name of the requested environment; `None` chooses the default.
     pub(in crate::config) environment: Option<Name>,
@@ -37,7 +37,12 @@ pub(in crate::config) struct ParsedFiles {
     pub(in crate::config) budget: Budget,
 }
 
-/// Parses all files: the stack's, those that it includes and uses, and the variable files.
+/// Parses all files: the stack's in `sources`, those that it includes and uses, and the variable files. Adds each
+/// file that it reads to `sources`. `trees` is the cache of parsed files, which an editor passes.
+///
+/// # Errors
+/// The problems of all files. Then the secrets in `sources` are hidden and the variable files blanked, because
+/// snippets of the sources are shown with the problems.
 pub(in crate::config) fn parse_files(
     registry: Registry,
     sources: &mut Sources,
@@ -51,6 +56,7 @@ pub(in crate::config) fn parse_files(
     };
     let first_of_vars = sources.next();
     let mut vars = Vec::new();
+    // Reversed, because the first file that has a value decides.
     for (path, text) in request.var_files.iter().rev() {
         let source = Source::new(path.clone(), text.as_str());
         let id = sources.add(source.clone());

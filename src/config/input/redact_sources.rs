@@ -1,4 +1,6 @@
-//! Which spans of the source files are sensitive, so that no excerpt in a message shows them. Pure.
+//! Which spans of the source files are sensitive, so that no snippet in a message shows them. In: the parsed
+//! documents of all units, which may be wrong in any other way. Out: spans. In doubt a value is sensitive: a
+//! misspelled name or type must not reveal a secret. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +9,12 @@ use crate::config::types::variable_type::VariableType;
 use crate::model::address::Name;
 use crate::model::source::Span;
 
-/// Keywords in a secret variable's declaration that messages may show; the value of any other
-/// keyword may be the secret.
+/// Keywords in a secret variable's declaration whose values messages may show; the value of any other keyword, such
+/// as a misspelled `default`, may be the secret.
 const UNREDACTED_KEYWORDS: &[&str] =
     &["type", "description", "check", "from_file", "generate", "source", "deliver_secret"];
 
-/// Variables that one unit (the stack or a module) declares.
+/// Names of the variables that one unit (the stack or a module) declares.
 #[derive(Default)]
 struct UnitVariables<'d> {
     all: BTreeSet<&'d Name>,
@@ -27,7 +29,9 @@ impl UnitVariables<'_> {
     }
 }
 
-/// Returns where the values of secret variables are written: as defaults, for environments and modules.
+/// Returns the spans of the values of secret variables: in declarations, in the `vars` and `set` of environments,
+/// and in the `with` of module calls. `units` begins with the stack; `calls` maps the span of a call's `source` to
+/// its unit number.
 pub(in crate::config) fn secret_spans(units: &[Vec<Document>], calls: &BTreeMap<Span, usize>) -> Vec<Span> {
     let mut spans = Vec::new();
     let declared: Vec<UnitVariables<'_>> =
@@ -55,12 +59,12 @@ pub(in crate::config) fn secret_spans(units: &[Vec<Document>], calls: &BTreeMap<
     spans
 }
 
-/// Returns the names of the secret variables of a unit.
+/// Returns the names of the variables of a unit that are secrets, or may be because their type cannot be read.
 pub(in crate::config) fn secret_names(unit: &[Document]) -> BTreeSet<&Name> {
     declared_variables(unit, &mut Vec::new()).secret
 }
 
-/// Returns the variables that a unit declares; adds the spans of the secret ones' values to `spans`.
+/// Returns the names of the variables that a unit declares; adds the spans of the secret ones' values to `spans`.
 fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> UnitVariables<'d> {
     let mut declared = UnitVariables::default();
     for entry in block_entries(unit, "vars") {
@@ -75,7 +79,8 @@ fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> UnitVa
     declared
 }
 
-/// Returns whether a declaration is of a secret. One whose type cannot be read may be.
+/// Returns whether a declaration is of a secret, or may be one because its type cannot be read or its `type` is
+/// misspelled.
 fn is_secret(declaration: &Node) -> bool {
     let words = named_entries(declaration).unwrap_or_default();
     let text = |key: &str| words.iter().find(|word| word.key == key).and_then(|word| word.value.scalar());
@@ -88,13 +93,13 @@ fn is_secret(declaration: &Node) -> bool {
     }
 }
 
-/// Returns the spans of the values in a map whose names `hides` classifies as secret.
+/// Returns the spans of the values in a map whose names `hides` classifies as secret; none if it is not a map.
 fn secret_value_spans(map: Option<&Node>, hides: impl Fn(&Name) -> bool) -> Vec<Span> {
     let entries = map.and_then(named_entries).unwrap_or_default();
     entries.iter().filter(|entry| hides(&entry.key)).map(|entry| entry.value.span).collect()
 }
 
-/// Returns the entries of all blocks of a name.
+/// Returns the entries of all top-level blocks of a name, over all files of a unit.
 fn block_entries<'d>(stack: &'d [Document], block: &'d str) -> impl Iterator<Item = &'d DocumentEntry> {
     let blocks = stack.iter().flat_map(|document| document.root.iter());
     blocks

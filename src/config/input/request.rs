@@ -1,5 +1,5 @@
-//! Inputs of loading a configuration: environment, variables, overrides and access to secrets. The caller reads
-//! the command line, the process environment and files; loading itself reads only through `Files`.
+//! What a configuration is loaded with besides its files: environment, variables and access to secrets. The caller
+//! fills it in from flags, settings and the process environment; no phase of `config` reads these itself.
 
 use std::collections::BTreeMap;
 
@@ -8,32 +8,34 @@ use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
 use crate::model::values::secret::Secret;
 
-/// Inputs of a load besides the files.
+/// Inputs of a load besides the files. The default asks for nothing, and requires secrets.
 #[derive(Debug, Clone, Default)]
 pub struct LoadRequest {
-    /// The requested environment (`-e`, `STEAD_ENV`); `None`: the default one.
+    /// Name of the requested environment (`-e`, `STEAD_ENV`); `None` chooses the stack's default.
     pub environment: Option<Name>,
-    /// Variables given by name (`--var`), as strings that are parsed by the variable's type.
+    /// Values of variables from flags (`--var`), by name, as text. They have the highest precedence.
     pub vars: BTreeMap<Name, String>,
-    /// Variables from the process environment (`STEAD_VAR_x`), as strings. Names are lower case.
+    /// Values of variables from the process environment (`STEAD_VAR_X`), as text, by the rest of the name in lower
+    /// case. All are held as secrets, because CI systems keep confidential values there.
     pub env_vars: BTreeMap<Name, Secret>,
-    /// Variable files: `(shown path, content)`, YAML or KDL mappings. `vars` and `env_vars` override them, and
-    /// a later file overrides an earlier one.
+    /// Variable files: the path for messages and the text, a YAML or KDL map. Their values may be confidential. A
+    /// later file has precedence over an earlier one, `vars` and `env_vars` over all.
     pub var_files: Vec<(String, String)>,
-    /// Pinned catalog names, for checks without a network; `None` skips these checks.
+    /// Catalog names that the lock file pins, for checks without a network; `None` leaves these checks out.
     pub pinned: Option<Catalog>,
-    /// Deferred secrets whose values this run has, by the paths of their variables.
+    /// Plaintext of the deferred secrets whose values this run has, by the paths of their variables
+    /// (`shop_eu.token` in a module).
     pub available_secrets: BTreeMap<Name, Secret>,
     /// Whether placeholders of deferred secrets are used as if they were the secrets, because
     /// the run creates nothing real.
     pub accepts_placeholders: bool,
-    /// Access of this run to secrets.
+    /// Whether a secret without a value is a problem, and whether sources of secrets may be read.
     pub secrets: SecretAccess,
-    /// An additional expression to evaluate, as an output would be (`stead eval`).
+    /// Text of an expression to evaluate besides, as an output would be (`stead eval`); `None` evaluates none.
     pub expression: Option<String>,
 }
 
-/// Access of a run to secrets.
+/// Whether a run needs secrets, and whether it may read their sources.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SecretAccess {
     /// The run needs secrets: a secret without a value is a problem.
@@ -45,5 +47,6 @@ pub enum SecretAccess {
     Denied,
 }
 
-/// File access for `file("…")`, `from_file` and directories of sources, below the stack's directory.
+/// File access for `file("…")`, `from_file` and directories of sources. Paths are relative to the stack's
+/// directory.
 pub type FilesRef<'a> = &'a dyn Files;

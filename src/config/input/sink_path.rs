@@ -3,8 +3,9 @@
 
 use super::discovery::{is_stack_file, is_test_file};
 
-/// Directories and files, in lower case, whose content version control, CI systems, editors and development
-/// tools execute or obey. Every name that begins with `.git` is refused as well.
+/// Names of directories and files, in lower case, whose content version control, CI systems, editors and development
+/// tools execute or obey: a secret that the service returns must not decide what these do. Every name that begins
+/// with `.git` is refused as well.
 const TOOL_CONTROLLED_PATHS: &[&str] = &[
     ".azure-pipelines",
     ".bitbucket",
@@ -55,15 +56,17 @@ const TOOL_CONTROLLED_PATHS: &[&str] = &[
 /// File name of the lock file with the pinned catalog names.
 const LOCK_FILE_NAME: &str = "stead.lock";
 
-/// Returns a normalized path: without `.` and empty parts, and in lower case, because some file systems do
-/// not distinguish upper case from lower case.
+/// Returns a normalized path, equal for all spellings of one file: without `.` and empty parts, and in one case,
+/// because some file systems do not distinguish upper case from lower case.
 pub(in crate::config) fn fold_path(path: &str) -> String {
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
+    // By way of upper case: the long s is a lower-case letter, and an `s` to a file system that knows no case.
     let parts: Vec<String> = parts.map(|part| part.to_uppercase().to_lowercase()).collect();
     parts.join("/")
 }
 
-/// Returns why no secret may be delivered to a path; `None` when one may be.
+/// Returns why no secret may be delivered to a path, as a sentence without its period; `None` if one may be.
+/// Whether the path leaves the stack's directory is checked elsewhere.
 pub(in crate::config) fn sink_path_refusal(path: &str) -> Option<String> {
     // Two spellings of such a name are one file on some systems, or look like one to a reader.
     if path.chars().any(is_ambiguous) {
