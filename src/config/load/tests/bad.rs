@@ -1,9 +1,9 @@
-//! What every mistake says, and that it is said once.
+//! The message of every mistake, each of which is reported once.
 
 use super::yaml;
 use crate::model::live::catalog::Catalog;
 
-/// Each configuration with what it says.
+/// Returns each configuration as a comment, followed by its problems.
 fn table(cases: &[&str]) -> String {
     cases
         .iter()

@@ -1,4 +1,4 @@
-//! Blocks: instances, children, names, words.
+//! Blocks: instances, children, names and keywords.
 
 use super::yaml;
 use crate::model::address::Address;

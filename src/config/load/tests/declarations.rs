@@ -1,9 +1,9 @@
-//! Declarations: what they mean in both syntaxes, and what every mistake in one says.
+//! Declarations: what they mean in both syntaxes, and the message of every mistake in one.
 
 use super::yaml;
 use crate::config::stack::declarations::Declarations;
 
-/// Declarations in few words.
+/// Returns declarations in a short form, one in each line: `from > to`, `to < id`, `from Action`.
 fn shown(declarations: &Declarations) -> String {
     let moved = declarations.moved.iter().map(|moved| {
         let whole = if moved.whole { " (whole)" } else { "" };

@@ -1,4 +1,5 @@
-//! Lookups and outputs of other stacks: known offline by name and type, and replaced by their values once read.
+//! Lookups and outputs of other stacks: known offline by name and type, and replaced by their values once they are
+//! read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -44,7 +45,8 @@ fn outputs() -> BTreeMap<Name, Attributes> {
     [("net".into(), Attributes::from(given))].into()
 }
 
-/// Every attribute after the world was read, or every problem.
+/// Returns every attribute after the references to `snapshot` and `outputs` were replaced, or every problem. `own`
+/// holds the ids of the objects that the stack manages.
 fn settled(
     config: &Config,
     snapshot: &Snapshot,

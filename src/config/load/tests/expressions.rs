@@ -1,4 +1,4 @@
-//! Expressions: what is computed now, what waits, and with what bound.
+//! Expressions: which are computed now, which wait, and with which bindings.
 
 use super::yaml;
 

@@ -1,4 +1,5 @@
-//! A registry of invented kinds: a `yard` with `gate`s in it, `crane`s that stand in a yard.
+//! A registry of invented kinds: a `yard` with the child `gate`, and `crane`, which refers to a yard. The tests do
+//! not change when the service's kinds do.
 
 use crate::model::schema::{
     Action, Attribute, DurationEstimate, Endpoint, FinalSnapshot, Kind, KindApi, KindScope, Literal,
@@ -130,7 +131,7 @@ static CRANE: Kind = Kind {
 
 static GATE: Kind = Kind {
     shown_once: Some("password"),
-    // It is shown again, so nobody has to say where it goes.
+    // The service shows it again by this action, so `deliver_secret` is optional.
     actions: &[Action::get("password", "/gates/{id}/password", "Its password.")],
     ..kind(
         "gate",

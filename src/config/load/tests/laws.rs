@@ -1,4 +1,4 @@
-//! Laws: order is never meaning, and work grows with the stack.
+//! Laws: the order of files and entries has no meaning, and the work is bounded by the size of the stack.
 
 use proptest::prelude::*;
 
@@ -86,7 +86,8 @@ fn deep_and_long_inputs_are_loaded_in_bounded_time() {
         "[".repeat(9000),
     ] {
         let problems = yaml(&format!("outputs: {{ o: '${{{expression}}}' }}\n")).problems();
-        // An even number of signs is no sign at all; everything else is refused, once.
+        // An even number of signs has no effect, so it may be accepted; everything else is refused with one
+        // problem.
         assert!(
             problems.is_empty() || problems.starts_with("S0214") && problems.lines().count() == 1,
             "{problems}"

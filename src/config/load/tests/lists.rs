@@ -1,9 +1,9 @@
-//! Plain entries of collections: each is a resource whose address is made of its value.
+//! Plain entries of collections: each is a resource whose address derives from its value.
 
 use super::{Config, yaml};
 use crate::kinds::REGISTRY;
 
-/// An app with these domains and databases, and what else the stack says.
+/// Returns a stack of an app with these domains and databases, and `more` top-level blocks.
 fn app(lists: &str, more: &str) -> Config {
     let text = format!(
         "project: {{ p: {{}} }}

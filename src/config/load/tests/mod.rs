@@ -1,4 +1,5 @@
-//! The resolver over an invented registry: what is wanted, and what every mistake says.
+//! Tests of `load` over a registry of invented kinds: what a configuration resolves to, and the message of every
+//! mistake.
 
 #![allow(
     clippy::format_push_string,
@@ -42,10 +43,10 @@ use crate::model::schema::Registry;
 use crate::model::source::{Source, Sources};
 use crate::model::values::secret::Secret;
 
-/// What stands at the top of every test's file.
+/// Header of the first file of every test, without which the stack has no name.
 const HEAD: &str = "stead: 1\nstack: test\n";
 
-/// What stands beside a test's configuration.
+/// Files in the stack's directory, besides the configuration: two texts and the source directory `app`.
 pub(super) struct Disk;
 
 impl Files for Disk {
@@ -68,7 +69,7 @@ impl Files for Disk {
     }
 }
 
-/// A test's configuration, read like a sentence.
+/// Builder of a test's configuration: files, registry and request. `stack`, `resolved` and `problems` load it.
 pub(super) struct Config {
     registry: Registry,
     files: Vec<(String, String)>,
@@ -76,6 +77,7 @@ pub(super) struct Config {
     repository: modules::Repository,
 }
 
+/// Returns a configuration with one YAML file: the header and `text`.
 pub(super) fn yaml(text: &str) -> Config {
     Config {
         registry: invented::REGISTRY,
@@ -91,7 +93,7 @@ impl Config {
         self
     }
 
-    /// Adds a file of the repository: the stack stands at `stacks/shop` in it then.
+    /// Adds a file of the repository. The stack's directory is `stacks/shop` in it then, and `Disk` is not used.
     pub(super) fn shared(mut self, path: &str, text: &str) -> Self {
         self.repository.files.insert(path.into(), text.into());
         self
@@ -102,6 +104,7 @@ impl Config {
         self
     }
 
+    /// Removes the header from the first file.
     pub(super) fn bare(mut self) -> Self {
         self.files[0].1 = self.files[0].1[HEAD.len()..].to_owned();
         self
@@ -127,6 +130,7 @@ impl Config {
         self
     }
 
+    /// Adds a variable file; the last one added has the highest precedence.
     pub(super) fn var_file(mut self, text: &str) -> Self {
         self.request.var_files.push((format!("vars{}.yaml", self.request.var_files.len()), text.into()));
         self
@@ -152,12 +156,13 @@ impl Config {
         }
     }
 
+    /// Returns the stack; panics with the problems if there are errors.
     pub(super) fn stack(&self) -> Stack {
         let (stack, diagnostics, sources) = self.load();
         stack.unwrap_or_else(|| panic!("{}", shown(&diagnostics, &sources)))
     }
 
-    /// Every resource and output in a line each.
+    /// Returns every resource and output, one in each line; panics if there are errors.
     pub(super) fn resolved(&self) -> String {
         let stack = self.stack();
         let mut lines = Vec::new();
@@ -175,14 +180,15 @@ impl Config {
         lines.join("\n")
     }
 
-    /// Every problem in a line each: `code line:column summary | detail | help | fix`.
+    /// Returns every problem, one in each line: `code line:column summary [labels] | detail | help | fix`; empty
+    /// without any.
     pub(super) fn problems(&self) -> String {
         let (_, diagnostics, sources) = self.load();
         shown(&diagnostics, &sources)
     }
 }
 
-/// A short form of an expression.
+/// Returns a short form of an expression: `cel(source | bindings | objects waiting)` for one that waits.
 pub(super) fn expression(expression: &Expression) -> String {
     let all = |parts: &[Expression]| parts.iter().map(self::expression).collect::<Vec<_>>().join(", ");
     match expression {

@@ -1,4 +1,4 @@
-//! Files from elsewhere and directories as blocks: what they give, and what every mistake says.
+//! Included files and modules: the blocks and outputs that they add, and the message of every mistake.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,6 +13,7 @@ use super::{Config, DirectoryEntry, DirectoryEntryKind, Files, Name, yaml};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Repository {
     pub(super) files: BTreeMap<String, String>,
+    /// Directory to which `read` is relative; empty for the stack itself, whose files then begin with `/`.
     below: String,
 }
 

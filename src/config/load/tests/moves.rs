@@ -1,4 +1,4 @@
-//! Moves of whole modules, and what a module says of its own: what they mean, and what every mistake says.
+//! Moves of whole modules, and declarations inside of modules: what they mean, and the message of every mistake.
 
 use super::{Config, yaml};
 

@@ -1,4 +1,4 @@
-//! What decided a value: of a map, each entry by itself.
+//! The origin of a value; in a map, each entry has its own.
 
 use super::yaml;
 use crate::config::stack::known_values::substitute_known_values;

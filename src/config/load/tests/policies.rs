@@ -1,4 +1,4 @@
-//! Policies: what they bind, and what every mistake in one says.
+//! Policies: which values they bind, and the message of every mistake in one.
 
 use super::{expression, yaml};
 use crate::model::expression::Expression;

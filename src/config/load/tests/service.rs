@@ -1,4 +1,4 @@
-//! The service's own kinds: the example of the language resolves, with both files of rules.
+//! The kinds of the real service: the example of the language resolves, and both files of rules hold.
 
 use super::yaml;
 use crate::config::stack::lock_file;

@@ -1,8 +1,8 @@
-//! `environments.X.set` for what several resources share: instances of `for_each`, and modules.
+//! `environments.X.set` for values that several resources share: instances of `for_each`, and modules.
 
 use super::{Config, yaml};
 
-/// A stack of instances and modules whose environment `e` replaces these paths.
+/// Returns a stack of instances and modules whose environment `e` replaces these paths.
 fn with(set: &str) -> Config {
     let text = format!(
         "environments: {{ e: {{ default: true, set: {{ {set} }} }}, other: {{}} }}
@@ -22,7 +22,7 @@ use:
         .shared("in/stead.yaml", "crane: { e: { tons: 1 } }\n")
 }
 
-/// The addresses of the cranes that lift something else than a ton, with what it is.
+/// Returns the addresses of the cranes whose `tons` is not 1, with its value.
 fn changed(set: &str) -> String {
     let stack = with(set).stack();
     let tons = stack.resources.values().filter_map(|resource| {

@@ -1,4 +1,4 @@
-//! Directories of sources: the same digest in both syntaxes, and what each mistake says.
+//! Source directories: the same digest in both syntaxes, and the message of each mistake.
 
 use super::{Config, Disk, yaml};
 use crate::config::input::source_dir::{self, SourceTree};
@@ -11,7 +11,7 @@ fn kdl(text: &str) -> Config {
     yaml("").without_yaml().file("a.stead.kdl", &text).registry(REGISTRY)
 }
 
-/// Returns the problems of an app whose source is written so.
+/// Returns the problems of an app with this `source`.
 fn problems(source: &str) -> String {
     let text = format!(
         "vars: {{ key: {{ type: secret }} }}\nvm: {{ a: {{ template: t, plan: p }} }}\napp: {{ web: {{ type: web, {source} }} }}"

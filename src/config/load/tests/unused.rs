@@ -1,4 +1,4 @@
-//! What nothing uses is a warning, once the stack has no errors.
+//! A declaration that nothing uses is a warning, once the stack has no errors.
 
 use super::yaml;
 

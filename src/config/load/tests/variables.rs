@@ -1,4 +1,4 @@
-//! Variables: who gives a value, and what a wrong one says.
+//! Variables: the source of each value, and the message of each wrong one.
 
 use super::yaml;
 use crate::config::stack::model::Stack;
@@ -129,7 +129,7 @@ fn no_message_reveals_how_close_a_secret_is() {
     let labels =
         key.env_var("s", "canary").stack().resources["crane.a"].attributes["labels"].expression.clone();
     assert_eq!(labels.known_value().map(ToString::to_string).as_deref(), Some("(secret)"));
-    // Which of several guesses is right, and where, shows nowhere: one problem, without a place.
+    // One problem without a location: its number or its location would show which of several guesses is right.
     let text = "
 vars: { s: { type: secret } }
 crane: { a: { note: \"${1 / (vars.s == 'canary' ? 0 : 1)}\" }, b: { note: \"${1 / (vars.s == 'other' ? 0 : 1)}\" } }
@@ -221,7 +221,7 @@ fn invalid_deferred_secrets_are_errors() {
     let other = "crane: { a: { labels: { k: $vars.x }, sise: 1 } }\n";
     let other = yaml(&format!("vars: {{ x: {{ type: secret, generate: 32 }} }}\n{other}")).problems();
     assert!(!other.contains("would be lost"), "{other}");
-    // A default that is empty tells nothing.
+    // An empty default reveals nothing.
     assert_eq!(with("{ type: secret, default: \"\" }").problems(), "");
 }
 
@@ -236,7 +236,7 @@ fn a_secret_in_a_variable_file_is_taken_literally() {
     }
 }
 
-/// What a CI system gives where it has no secret of that name is nobody's secret.
+/// A CI system sets a variable without a secret of its name to an empty string.
 #[test]
 fn an_empty_environment_variable_is_not_a_secret_but_a_valid_string() {
     let text = "vars: { key: { type: secret }, note: { type: string } }\noutputs: { note: $vars.note }";

@@ -1,52 +1,52 @@
-//! What may stand behind each word of the language: what is wrong behind a word follows from it.
+//! The form of the value that each keyword takes. `words` derives from it which forms are wrong.
 
 use crate::config::keywords;
 
-/// A word and what it takes.
+/// A keyword and the form of its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Word {
     /// The keyword, as files write it.
     pub name: &'static str,
     /// The form of the keyword's value.
     pub takes: Takes,
-    /// Its place is wrong without it.
+    /// Whether its block is wrong without it.
     pub needed: bool,
 }
 
-/// What a word takes.
+/// Form of a keyword's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Takes {
     /// The version of the language.
     Version,
-    /// One of these words.
+    /// One of these literals.
     OneOf(&'static [&'static str]),
-    /// A name that an address can hold.
+    /// A name that can be part of an address.
     Name,
-    /// Named blocks; none at all is well.
+    /// Named blocks, possibly none.
     Blocks,
-    /// Named values of any form; none at all is well.
+    /// Named values of any form, possibly none.
     Values,
-    /// Values by the names of what takes them; none at all is well.
+    /// Values for names that are declared elsewhere, possibly none.
     Known,
-    /// A map of words; none at all is well.
+    /// A map of keywords, possibly empty.
     Words,
-    /// A map of words that must say something.
+    /// A map of keywords with at least one entry.
     Said,
-    /// A list of maps; none at all is well.
+    /// A list of maps, possibly empty.
     Entries,
-    /// Paths, or one; none at all is well.
+    /// One path, or a list of them, possibly empty.
     Paths,
-    /// One path that depends on nothing.
+    /// One literal path.
     Path,
     /// The path of a file below the stack's directory.
     File,
-    /// `true` or `false`, as they are written.
+    /// The literal `true` or `false`.
     Flag,
     /// `true`, `false`, or an expression that is known while loading.
     Condition,
     /// An expression that is the whole value.
     Expression,
-    /// What instances are made of.
+    /// The keys of the instances: a list, a map, or an expression.
     Keys,
     /// Addresses, in a list.
     Addresses,
@@ -64,29 +64,29 @@ pub enum Takes {
     Plain,
     /// Plain values, at least one.
     Plains,
-    /// A text, perhaps an empty one.
+    /// A string, possibly empty.
     Prose,
-    /// A text that is known before anything else, perhaps an empty one.
+    /// A string that is known before any resource exists, possibly empty.
     Front,
     /// An address without a `$`, or the name of a module.
     Place,
-    /// A text that says something.
+    /// A string that is not empty.
     Text,
-    /// Recipients of kept secrets, or one.
+    /// One recipient of the ledger's secrets, or a list of them.
     Recipients,
     /// A calendar date such as `2027-01-31`.
     Date,
-    /// A time with its unit.
+    /// A duration with its unit.
     Duration,
     /// The id of a live object.
     Id,
     /// A project by reference, name or id.
     Project,
-    /// The name of a variable of a process.
+    /// The name of a process environment variable.
     Variable,
-    /// The name of a program of one's own settings.
+    /// The name of a program in the user's settings.
     Program,
-    /// How many characters a secret has.
+    /// The number of characters of a generated secret.
     Length,
     /// The name of an environment.
     Environment,
@@ -120,7 +120,7 @@ pub const TOP: &[Word] = &[
     word("vars", Takes::Blocks),
 ];
 
-/// Words of every resource's block.
+/// Keywords of every resource's block.
 pub const BODY: &[Word] = &[
     word("deliver_secret", Takes::Said),
     word("depends_on", Takes::Addresses),
@@ -144,7 +144,7 @@ pub const LIFECYCLE: &[Word] = &[
 pub const TIMEOUTS: &[Word] =
     &[word("create", Takes::Duration), word("delete", Takes::Duration), word("update", Takes::Duration)];
 
-/// Words of an entry of `lifecycle.ignore_drift`.
+/// Keywords of an entry of `lifecycle.ignore_drift`.
 pub const IGNORED: &[Word] =
     &[needed("field", Takes::Attribute), word("reason", Takes::Text), word("until", Takes::Date)];
 
@@ -156,7 +156,7 @@ pub const DELIVER: &[Word] = &[
     word("variable", Takes::Variable),
 ];
 
-/// Words of a variable.
+/// Keywords of a variable's declaration.
 pub const VARIABLE: &[Word] = &[
     word("check", Takes::Expression),
     word("default", Takes::Plain),
@@ -169,7 +169,7 @@ pub const VARIABLE: &[Word] = &[
     word("type", Takes::Type),
 ];
 
-/// Words of an environment.
+/// Keywords of an environment.
 pub const ENVIRONMENT: &[Word] = &[
     word("confirm", Takes::OneOf(&["ask", "typed"])),
     word("default", Takes::Flag),
@@ -177,7 +177,7 @@ pub const ENVIRONMENT: &[Word] = &[
     word("vars", Takes::Known),
 ];
 
-/// Words of a policy.
+/// Keywords of a policy.
 pub const POLICY: &[Word] =
     &[needed("deny", Takes::Expression), needed("message", Takes::Text), word("on", Takes::Kinds)];
 
@@ -190,7 +190,7 @@ pub const USE: &[Word] = &[
     word("with", Takes::Known),
 ];
 
-/// Words of another stack.
+/// Keywords of an entry of `stacks`.
 pub const STACK: &[Word] = &[word("env", Takes::Environment), needed("source", Takes::Path)];
 
 /// Keywords of an entry of `moved`.
@@ -207,7 +207,7 @@ pub const IMPORT: &[Word] =
 pub const REMOVED: &[Word] =
     &[needed("action", Takes::OneOf(&["delete", "forget"])), needed("from", Takes::Place)];
 
-/// Every place with its words, and the language's own list of them.
+/// Every place with its keywords, and the language's own list of them.
 pub const PLACES: &[(&str, &[Word], keywords::Keywords)] = &[
     ("top", TOP, keywords::TOP),
     ("body", BODY, keywords::BODY),

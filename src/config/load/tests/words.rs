@@ -1,5 +1,5 @@
-//! Nothing is accepted silently: every word of the language with every wrong form, in both syntaxes. The
-//! tables are those of the language itself, so that a new word is tried by itself.
+//! No wrong value is accepted silently: every keyword is tried with every wrong form, in both syntaxes. The tables
+//! are those of the language itself, so that a new keyword is tried without a new test.
 
 use std::fmt::Write as _;
 
@@ -7,20 +7,20 @@ use super::vocabulary::{self as words, Takes, Word};
 use super::{Config, yaml};
 use crate::model::diagnostic::Severity;
 
-/// Two recipients of kept secrets.
+/// Two recipients of the ledger's secrets: a list of one would be a warning.
 const RECIPIENTS: [&str; 2] = [
     "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p",
     "age1lggyhqrw2nlhcxprm67z43rta597azn8gknawjehu9d9dl0jq3yqqvfafg",
 ];
 
-/// Something written, in whichever syntax.
+/// A value that can be written in both syntaxes.
 #[derive(Debug, Clone)]
 enum Written {
     Null,
-    /// A KDL node with nothing behind it.
+    /// A KDL node without arguments and children.
     Bare,
     Text(String),
-    /// A number, or a word that no quotes stand around.
+    /// A number, or a word without quotes.
     Plain(&'static str),
     Yes,
     List(Vec<Written>),
@@ -40,7 +40,7 @@ fn map(entries: &[(&str, Written)]) -> Written {
 impl Written {
     fn yaml(&self) -> String {
         match self {
-            // YAML has nothing that is neither.
+            // YAML has no node without a value but null.
             Null | Bare => "null".to_owned(),
             Written::Text(text) => format!("{text:?}"),
             Plain(text) => (*text).to_owned(),
@@ -53,7 +53,7 @@ impl Written {
         }
     }
 
-    /// A KDL node of this name.
+    /// Returns the value as a KDL node of this name.
     fn kdl(&self, name: &str) -> String {
         let argument = |value: &Self| match value {
             Null => "#null".to_owned(),
@@ -75,7 +75,7 @@ impl Written {
     }
 }
 
-/// Everything that somebody may write behind a word: its name, and what it is.
+/// Returns every form that a keyword's value may have, by the name of the form.
 fn forms() -> Vec<(&'static str, Written)> {
     vec![
         ("null", Null),
@@ -92,13 +92,13 @@ fn forms() -> Vec<(&'static str, Written)> {
     ]
 }
 
-/// The forms that are not wrong for what a word takes.
+/// Returns the names of the forms that are not wrong for a keyword that takes `takes`.
 fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
     match takes {
         // A KDL node with one argument is a list of one.
         Takes::Keys if syntax == "kdl" => &["map", "list", "word", "number"],
         Takes::Keys => &["map", "list"],
-        // What is there is asked when its ledger is read.
+        // Whether the directory is a stack shows when its ledger is read.
         Takes::Path if place == "stack" => &["number", "yes", "word"],
         Takes::Blocks | Takes::Words | Takes::Known | Takes::Entries | Takes::Paths => &["null", "bare"],
         Takes::Values => &["null", "bare", "map"],
@@ -132,7 +132,7 @@ fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
     }
 }
 
-/// What is right behind a word of a place.
+/// Returns a correct value for a keyword at a place.
 fn right(place: &str, word: &Word) -> Written {
     match (word.takes, place, word.name) {
         (Takes::Version, ..) => Plain("1"),
@@ -175,13 +175,13 @@ fn right(place: &str, word: &Word) -> Written {
     }
 }
 
-/// A list of one right entry.
+/// Returns a list of one correct entry.
 fn entry(words: &[Word]) -> Written {
     let one = words.iter().map(|word| (word.name.to_owned(), right("entry", word)));
     List(vec![Map(one.collect())])
 }
 
-/// What else must stand beside a word.
+/// Returns the entries without which a keyword is a mistake of its own.
 fn beside(place: &str, word: &str, among: &[Word]) -> Vec<(String, Written)> {
     let needed = among.iter().filter(|other| other.needed && other.name != word);
     let mut found: Vec<_> = needed.map(|other| (other.name.to_owned(), right(place, other))).collect();
@@ -205,7 +205,7 @@ fn beside(place: &str, word: &str, among: &[Word]) -> Vec<(String, Written)> {
     found
 }
 
-/// The whole of a stack that holds this body at a place.
+/// Returns the top level of a stack with this body at a place.
 fn around(place: &str, body: Vec<(String, Written)>) -> Vec<(String, Written)> {
     let one = |name: &str, value: Written| map(&[(name, value)]);
     let crane = |entries: Vec<(String, Written)>| {
@@ -267,7 +267,7 @@ fn in_kdl(document: &[(String, Written)]) -> Config {
     let mut lines = String::new();
     for (key, value) in document {
         match value {
-            // Blocks stand by themselves: `crane a { … }`; lists of maps repeat.
+            // Each block is a node of its own, `crane a { … }`; a list of maps is a repeated node.
             Map(blocks) if kinds.contains(&key.as_str()) => {
                 for (name, block) in blocks {
                     let block = if matches!(block, Null) { &Bare } else { block };
@@ -285,7 +285,7 @@ fn in_kdl(document: &[(String, Written)]) -> Config {
     elsewhere(yaml("").without_yaml().file("a.stead.kdl", &lines))
 }
 
-/// What stands around the stack.
+/// Adds the files to which the correct values refer.
 fn elsewhere(config: Config) -> Config {
     config
         .shared("stacks/net/b.stead.yaml", "vars: { x: { default: x } }\n")
@@ -293,7 +293,7 @@ fn elsewhere(config: Config) -> Config {
         .shared("stacks/shop/secret.txt", "x")
 }
 
-/// Returns the errors of a configuration, and the text of its first file.
+/// Returns the errors of a configuration, one string each, and the text of its first file.
 fn errors(config: &Config) -> (Vec<String>, String) {
     let (_, diagnostics, sources) = config.load();
     let text = sources.iter().next().map(|(_, source)| source.text.to_string()).unwrap_or_default();
@@ -319,7 +319,7 @@ fn errors(config: &Config) -> (Vec<String>, String) {
 type Syntax = (&'static str, fn(&[(String, Written)]) -> Config);
 const SYNTAXES: [Syntax; 2] = [("yaml", in_yaml), ("kdl", in_kdl)];
 
-/// Every word of every place.
+/// Returns every keyword of every place, with all keywords of the place.
 fn every() -> impl Iterator<Item = (&'static str, &'static [Word], &'static Word)> {
     words::PLACES.iter().flat_map(|(place, among, _)| among.iter().map(move |word| (*place, *among, word)))
 }
@@ -345,7 +345,7 @@ fn every_invalid_form_of_every_keyword_is_an_error() {
             for (syntax, config) in SYNTAXES {
                 let fine =
                     well(place, word.takes, syntax).contains(&form) || (form == "bare" && syntax == "yaml");
-                // An address that is repeated is a list of two for whatever takes a list of any texts.
+                // A repeated address is correct for a keyword that takes a list of any strings.
                 if fine || (form == "twice" && matches!(word.takes, Takes::Paths)) {
                     continue;
                 }
@@ -369,7 +369,7 @@ fn every_invalid_form_of_every_keyword_is_an_error() {
     assert!(silent.is_empty() && several.is_empty(), "{found}");
 }
 
-/// A word with its first letter doubled, which is no other word.
+/// Returns a keyword with its first letter doubled, which is no other keyword.
 fn misspelt(word: &str) -> String {
     format!("{}{word}", &word[..1])
 }
@@ -392,7 +392,7 @@ fn every_misspelled_keyword_gets_a_suggestion() {
 fn every_duplicate_keyword_is_an_error() {
     for (place, among, word) in every() {
         for (syntax, config) in SYNTAXES {
-            // A repeated node of KDL is another entry, where a list of entries is taken.
+            // A repeated node of KDL is another entry of a list, and no duplicate.
             if syntax == "kdl" && matches!(word.takes, Takes::Entries | Takes::Blocks) {
                 continue;
             }
