@@ -160,6 +160,7 @@ pub fn check(
         alike: Vec::new(),
         stack: None,
     };
+    // Without the documents, no environment is known: only the problems of the files are returned.
     let mut files = match parse_files(registry, &mut sources, request, read, Some(trees)) {
         Ok(files) => files,
         Err(diagnostics) => return CheckedConfig { diagnostics, sources, ..checked },
@@ -257,6 +258,7 @@ fn load_parsed(
     let problems = context.problems;
     report_unused(&registry, files, &problems);
     problems.correct_once(&files.units);
+    // After the last phase that reads the sources, and before any diagnostic is shown.
     redact_parsed(sources, files);
     let secret_names = redact_sources::secret_names(files.units.first().map_or(&[], Vec::as_slice));
     let withheld = VariableFileRedactor::new(&files.vars, &secret_names);

@@ -33,6 +33,7 @@ pub(in crate::config) fn read_declarations<'d>(
     let ground = AddressIndex::new(context, &resolved.units);
     let imports = read_list_items(evaluator.context, &merged.imports, keywords::IMPORT);
     let imports = imports.into_iter().filter_map(|item| read_import(evaluator, &item, &ground)).collect();
+    // Before the checks, so that an entry that is overridden is not reported.
     let removed = drop_overridden_removals(resolved.units.removed.clone()).into_iter();
     let removed: Vec<RemovedDeclaration> = removed.filter(|removed| is_gone(&ground, removed)).collect();
     let mut removed =
@@ -53,6 +54,7 @@ fn read_import<'d>(
     item: &DeclarationItem<'d>,
     ground: &AddressIndex<'_, 'd>,
 ) -> Option<ImportDeclaration> {
+    // The id of an object to adopt cannot depend on objects that the apply creates.
     let early = EvaluationSite::top_level(Some("an `import`"));
     let wanted = match item.get("when") {
         Some(when) => resolve_when(evaluator, when, early)?,

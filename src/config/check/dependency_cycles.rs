@@ -45,6 +45,7 @@ pub(in crate::config) fn dependency_cycles(resources: &[Resource]) -> Vec<Diagno
 /// Returns the addresses that a resource depends on, each with the span of the reference: those in its attributes,
 /// `depends_on`, its project and its parent.
 fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
+    // A value that is known needs no other resource.
     let waiting =
         resource.attributes.values().filter(|setting| !matches!(setting.expression, Expression::Value(_)));
     let settings = waiting.flat_map(|setting| {
@@ -53,6 +54,7 @@ fn waits_for(resource: &Resource) -> impl Iterator<Item = (&Address, Span)> {
     let project = resource.project.iter().flat_map(|project| project.addresses());
     settings
         .chain(resource.depends_on.iter().chain(project).map(|address| (address, resource.span)))
+        // A child is created after its parent.
         .chain(resource.parent.iter().map(|address| (address, resource.span)))
 }
 

@@ -84,6 +84,7 @@ pub(in crate::config) fn resolve_moves(
             }
         }
     }
+    // The `removed` entry for the same address is the user's own, and decides its action.
     left.retain(|removal| removed.iter().all(|one| one.from != removal.from));
     (kept, left)
 }

@@ -21,6 +21,7 @@ pub(in crate::config) fn check_overrides(context: &ConfigContext<'_>, units: &Re
     let used = context.overrides.used.borrow();
     let missed = context.overrides.missed.borrow();
     for entry in context.overrides.all.iter().filter(|entry| !used.contains(&entry.value.span)) {
+        // The block may exist in an instance or a stack with other variables.
         if is_left_out(units, override_path(entry)) {
             continue;
         }

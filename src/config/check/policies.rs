@@ -108,6 +108,7 @@ fn policy_kinds(context: &ConfigContext<'_>, node: &Node) -> Option<Vec<&'static
     if let Some((n, kind)) = twice {
         return no_policy(context, nodes[n].span, format!("`on` names {} twice.", kind.name));
     }
+    // An empty list would turn the policy into a rule over the whole plan.
     if kinds.is_empty() {
         return no_policy(context, node.span, "`on` names no kind.".to_owned());
     }
@@ -169,6 +170,7 @@ fn check_denial_path(
                 "vars" => variable_value(evaluator, name, span, top)?,
                 _ => local_value(evaluator, name, span, top)?,
             };
+            // The plan evaluates the policy without the configuration, so the value must be known now.
             let Expression::Value(value) = value else {
                 is_late(evaluator.context, top, "resource that the local names", span);
                 return None;

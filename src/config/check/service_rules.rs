@@ -289,6 +289,7 @@ fn sum_at_least(
         }
     }
     for (parent, (sum, resource)) in parents {
+        // An unknown number may make up the difference.
         if sum < Decimal::from(least) && !unknown.contains(&parent) {
             let place = parent.map_or_else(String::new, |parent| format!(" of {parent}"));
             let why = format!("All `{attribute}`{place} add up to {sum}.");

@@ -46,6 +46,7 @@ pub(in crate::config) fn secret_spans(units: &[Vec<Document>], calls: &BTreeMap<
         }
     }
     let (Some(stack), Some(own)) = (units.first(), declared.first()) else { return spans };
+    // The module that an override's path leads into is not resolved here: any unit's secret of this name counts.
     let is_secret = |path: &Name| {
         let name = Name::new(path.rsplit('.').next().unwrap_or_default());
         declared.iter().any(|unit| unit.secret.contains(&name))

@@ -128,8 +128,10 @@ pub(in crate::config) fn choose_environment<'d>(
         );
     }
     let found = match asked {
+        // The name that messages and ledgers use for a stack without environments.
         Some(name) if environments.is_empty() && name == "default" => None,
         Some(name) => {
+            // Never another environment instead: a misspelled `prod` must not apply to `staging`.
             let Some(entry) = environments.get(name) else {
                 problems.push(unknown_environment(name, environments));
                 return empty_environment(name.clone());
@@ -140,6 +142,7 @@ pub(in crate::config) fn choose_environment<'d>(
             (Some(entry), _) => Some(**entry),
             (None, 0) => None,
             (None, 1) => environments.values().next().copied(),
+            // None is guessed: an apply would change the wrong one.
             (None, _) => {
                 problems.push(environment_not_chosen(environments));
                 return empty_environment(Name::default());
@@ -157,6 +160,7 @@ pub(in crate::config) fn choose_environment<'d>(
 
 /// Returns the names of the environments in which an apply requires the user to type the environment's name.
 pub(in crate::config) fn environments_confirmed_by_name(environments: &NamedEntries<'_>) -> BTreeSet<Name> {
+    // The caller reads a header only; `load` reports what is wrong in an environment.
     let quiet = DiagnosticCollector::default();
     let typed = environments
         .values()

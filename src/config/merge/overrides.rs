@@ -52,6 +52,7 @@ pub(in crate::config) fn replace_overridden_values(
     if set.is_empty() {
         return replaced;
     }
+    // Indexed once: a search for each override would take time that grows with their product.
     let blocks = index_blocks(documents);
     for entry in set {
         match find_target(registry, documents, &blocks, entry) {

@@ -84,6 +84,7 @@ fn read_list_item<'d>(
     }
     let is_missing = |word: &&Keyword| word.needed && !entries.iter().any(|entry| entry.key == word.name);
     let missing = words.iter().find(is_missing).map(|word| word.name);
+    // After an unknown key, the missing one is probably its correct spelling.
     if let Some(missing) = missing.filter(|_| good) {
         report_invalid_declaration(
             context,
@@ -116,6 +117,7 @@ fn parse_address(context: &ConfigContext<'_>, node: &Node) -> Option<(Address, O
         report_invalid_declaration(context, node.span, "An address is one text.".to_owned(), help);
         return None;
     };
+    // A reference would have to resolve, but the address of a removed block does not.
     if let Some(bare) = written.strip_prefix('$').filter(|bare| Address::parse_path(bare).is_ok()) {
         let problem = Diagnostic::error(codes::DECLARATION, "a declaration is wrong")
             .with_label(node.span, "")
@@ -125,6 +127,7 @@ fn parse_address(context: &ConfigContext<'_>, node: &Node) -> Option<(Address, O
         return None;
     }
     let is_kind = context.registry.top_level().any(|kind| kind.name == written);
+    // A single segment is the name of a module, unless it is a kind whose name is missing.
     let is_name = is_legal_segment(written) && !is_kind;
     let address = match if is_name { Address::parse_path(written) } else { Address::parse(written) } {
         Ok(address) => address,

@@ -183,6 +183,7 @@ fn resolve_named_paths<'d, 'p>(
         }
         named.paths.push(path);
     }
+    // A plan stores the list, so its order must not depend on that of the paths.
     named.objects.sort();
     named.objects.dedup();
     good.then_some(named)
@@ -240,6 +241,7 @@ fn check_live_path<'d, 'p>(
         }
         PathTarget::Broken => false,
         PathTarget::Absent(address) => {
+            // `has(vm.web)` asks whether the resource exists, so that its absence is no problem.
             if !path.tested {
                 named.absent.push(address);
             }

@@ -75,6 +75,7 @@ pub(in crate::config) fn external_reference<'d>(
             if !has_attribute(evaluator.context, lookup.kind, name, span, frame) {
                 return None;
             }
+            // Such an attribute would be null for every object, which no message would explain.
             if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
                 evaluator.context.report_problem(frame, not_seen(lookup.kind, name, span));
                 return None;
@@ -100,6 +101,7 @@ pub(in crate::config) fn external_reference<'d>(
         undeclared_external(evaluator.context, &written, known.iter().map(String::as_str), span, frame);
         return None;
     }
+    // Whether the output exists is known only when the other stack's ledger is read.
     let mut reads = evaluator.data.reads.borrow_mut();
     reads.entry(name.clone()).or_default().entry(output.clone()).or_insert(span);
     let address = Address::new("stacks", name);

@@ -304,6 +304,7 @@ pub(in crate::config) fn module_output<'e, 'd>(
     };
     let outputs = ready_value(evaluator.context, &call.value, "resource of a module", span, frame)?;
     let keyed = evaluator.scope.keyed.contains(name);
+    // Only the names are checked here; the caller follows the path itself.
     let mut here = outputs;
     let levels: &[&str] = if keyed { &["instance", "output"] } else { &["output"] };
     for (step, what) in steps.iter().zip(levels) {
@@ -335,6 +336,7 @@ fn not_given<'n>(
     span: Span,
 ) -> Diagnostic {
     let place = context.part_within(span, name);
+    // A module with `for_each` may have thousands of instances, and the comparison with each takes time.
     let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
     let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
         .with_label(place, "")

@@ -33,6 +33,7 @@ pub(in crate::config) fn resolve_config<'d>(
     // Variables refer to nothing, so they come first; recipients refer to variables only.
     scope.variables = resolve_variables(&units.evaluator(context, &scope), &merged.vars, variables);
     let recipients = resolve_recipients(&units.evaluator(context, &scope), merged.secrets);
+    // The directories of other stacks are literals, so they are declared before anything can refer to them.
     units.data.stacks = declared_stacks(context, &merged.stacks);
     resolve_unit(context, merged, &mut scope, &mut units);
     units.resources.sort_by(|a, b| a.address.cmp(&b.address));
@@ -40,12 +41,13 @@ pub(in crate::config) fn resolve_config<'d>(
     let outputs = resolve_outputs(&evaluator, &merged.outputs);
     let evaluated = expression.and_then(|(text, span)| evaluate_requested(&evaluator, text, span));
     let named = values_by_name(&evaluator, merged);
+    // Only now are the resources of all modules known, and among them all projects.
     let project = find_project(&evaluator, &units.resources);
     ResolvedConfig { scope, units, project, outputs, recipients, evaluated, named }
 }
 
-/// Resolves the requested expression: `$path`, `${…}`, or CEL without braces, which a text without `$` is. `None`
-/// after a problem that was reported.
+/// Resolves the requested expression: `$path`, `${…}`, or, without any `$`, CEL. `None` after a problem that was
+/// reported.
 fn evaluate_requested(evaluator: &Evaluator<'_, '_>, text: &str, span: Span) -> Option<Expression> {
     let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
     resolve_text(evaluator, &text, span, EvaluationSite::top_level(None))

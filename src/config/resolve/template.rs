@@ -105,6 +105,7 @@ impl TextTemplate {
                 rest = &body[end + 1..];
             } else {
                 let word = leading_word(after);
+                // `$HOME` in a script is text, but `$vars.x` in a string would silently not be interpolated.
                 if is_root(word) {
                     return Err(TemplateError::Ambiguous(word.to_owned()));
                 }
@@ -146,6 +147,7 @@ pub(in crate::config) fn find_expression_close(body: &str) -> Option<usize> {
     let mut chars = body.char_indices();
     while let Some((at, c)) = chars.next() {
         match (quote, c) {
+            // An escaped quote does not end the string.
             (Some(_), '\\') => {
                 chars.next();
             }

@@ -22,6 +22,7 @@ pub(in crate::config) fn charge_node<'d>(
     node: &Node,
     frame: EvaluationSite<'_, 'd>,
 ) -> Option<()> {
+    // After the budget is exceeded nothing is resolved, or a small file could still take hours.
     if context.problems.are_closed() {
         return None;
     }

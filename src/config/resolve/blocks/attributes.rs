@@ -46,6 +46,7 @@ pub(in crate::config) fn resolve_attribute<'d>(
         );
         return None;
     }
+    // Plans, messages and lists of the service show names.
     if attribute.name == "name" && resolved.expression.is_secret() {
         let slip = TypeMismatch::wrong_type("a text that is not secret", "a secret");
         return report_mismatch(
@@ -203,6 +204,7 @@ fn resolve_map<'d>(
             _ => None,
         };
         let Some(of) = of else {
+            // A map has no fixed keys, so only a record can have an unknown one.
             let known: Vec<&str> = match ty {
                 Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
                 _ => Vec::new(),

@@ -37,6 +37,7 @@ pub(super) fn describe_wait(expression: &Expression) -> String {
 }
 
 pub(super) fn illegal_key(key: &str, span: Span) -> Diagnostic {
+    // Keys are never changed silently: two of them could become one address.
     let lower = key.to_lowercase().replace([' ', '.'], "-");
     let problem = Diagnostic::error(codes::INSTANCE_KEY, "this key cannot be part of an address")
         .with_label(span, "")

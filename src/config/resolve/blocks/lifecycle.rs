@@ -82,6 +82,7 @@ pub(in crate::config) fn read_lifecycle<'d>(
                 lifecycle.ignore_drift = read_ignore_drift(evaluator.context, kind, value, frame);
             }
             "timeouts" => lifecycle.timeouts = read_timeouts(evaluator.context, value, frame),
+            // Ignored silently, it would promise a copy that the deletion does not make.
             "final_snapshot" if kind.final_copy.is_none() => {
                 let detail = format!("The data of a {} cannot be copied before its deletion.", kind.name);
                 lifecycle_problem(evaluator.context, entry.key_span, &detail, "remove the keyword", frame);
@@ -105,6 +106,7 @@ fn read_condition<'d>(
 ) -> bool {
     let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
     let early = EvaluationSite { early: Some(why), ..frame };
+    // A plan must know whether a deletion is refused, so live objects cannot decide it.
     let Some(resolved) = resolve_untyped(evaluator, node, early) else { return true };
     if let Some(Value::Bool(holds)) = resolved.expression.known_value() {
         return *holds;
@@ -193,6 +195,7 @@ pub(in crate::config) fn project_of<'d>(
             Some(expression)
         }
         Expression::Reference(Reference { address, attribute: Some(attribute) })
+            // Whether an output of another stack is a project shows when its ledger is read.
             if address.root() == "stacks"
                 || attribute == "id"
                     && kind_of(evaluator, address).is_some_and(|kind| kind.name == PROJECT) =>
@@ -354,11 +357,12 @@ fn parse_duration(text: &str) -> Option<Duration> {
     };
     let number: u64 = number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse().ok())??;
     let total = number.checked_mul(seconds)?;
+    // Zero would end every wait at once; more than a week is probably a wrong unit.
     (1..=7 * 24 * 3600).contains(&total).then(|| Duration::from_secs(total))
 }
 
 /// Returns whether a string is a legal name of a program in the user's settings: 1 to 64 of a-z, 0-9, `-` and `_`.
-/// A stack names programs only, and never defines one, because whoever writes its files could then run commands.
+/// A stack names programs only, and never defines one: the author of its files could otherwise run commands.
 pub(in crate::config) fn is_program_name(text: &str) -> bool {
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
     !text.is_empty() && text.len() <= 64 && text.bytes().all(legal)

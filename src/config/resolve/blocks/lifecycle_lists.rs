@@ -166,6 +166,7 @@ pub(in crate::config) fn depends_on<'d>(
         named.push(text);
         found.extend(dependency_addresses(evaluator, text, item.span, frame));
     }
+    // A block and one of its instances may both be listed; plans must not depend on the order.
     found.sort();
     found.dedup();
     found
@@ -214,6 +215,7 @@ fn depends_problem<'d>(
     match why {
         Some(why) => {
             problem.detail = why.detail;
+            // `depends_on` takes addresses, which have no `$`.
             problem.help = why.help.map(|help| help.replace("`$", "`"));
             problem.labels.extend(why.labels);
         }

@@ -48,6 +48,7 @@ pub(in crate::config) fn replaced_in<'d>(
 ) -> Option<DocumentEntry> {
     let mut new: Option<DocumentEntry> = None;
     for (steps, by) in overrides.iter().filter(|(steps, _)| steps[0] == entry.key) {
+        // The instances exist already: `not_written` records the override as one that cannot apply.
         if EXPANSION_KEYWORDS.contains(&steps[0]) {
             continue;
         }

@@ -83,6 +83,7 @@ fn named_by(evaluator: &Evaluator<'_, '_>, expression: &Expression) -> Option<St
         Expression::Text(parts) if !expression.is_secret() => {
             parts.iter().map(|part| named_by(evaluator, part)).collect()
         }
+        // The text of the expression is known, and does not change when its value becomes known.
         Expression::Cel(cel) if !expression.is_secret() => Some(format!("${{{}}}", cel.source)),
         _ => None,
     }

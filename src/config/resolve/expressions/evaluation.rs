@@ -55,6 +55,7 @@ pub(super) fn evaluate_in_scope<'d>(
         .map(|address| CelObject {
             address: address.clone(),
             attributes: Attributes::new(),
+            // Not complete: a missing attribute is unknown, not an error.
             complete: false,
         })
         .collect();
@@ -77,6 +78,7 @@ pub(super) fn evaluate_in_scope<'d>(
         }
     }
     for object in &objects {
+        // A module's expressions name its blocks without the module's prefix.
         if let Some(path) = object.address.strip_module(&evaluator.scope.prefix) {
             bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
         }

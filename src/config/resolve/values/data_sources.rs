@@ -73,6 +73,7 @@ fn resolve_lookup_fields<'d>(
     let frame = EvaluationSite { each: None, instance: Some(instance), early: Some("a lookup") };
     for field in entries {
         let Some(value) = resolve_lookup_field(evaluator, kind, field, frame) else { continue };
+        // Messages and plans name the attributes of a lookup, so a secret cannot be one.
         let plain = |value: &Value| !value.is_secret() && *value != Value::Null;
         if !value.expression.known_value().is_some_and(plain) {
             evaluator.context.report_problem(
@@ -88,6 +89,7 @@ fn resolve_lookup_fields<'d>(
         }
         fields.insert(field.key.clone(), value.expression);
     }
+    // Without attributes the lookup would find every object of its kind.
     if entries.is_empty() {
         evaluator.context.report_problem(
             frame,

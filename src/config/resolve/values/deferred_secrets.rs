@@ -103,6 +103,7 @@ fn stand_in(path: &str, origin: &SecretOrigin) -> String {
         SecretOrigin::Generated { length, .. } => *length,
         SecretOrigin::Source(_) => 32,
     };
+    // The path, which is never cut, makes the placeholders of two secrets differ, as the secrets do.
     format!("{path}.").chars().cycle().take(length.max(path.len())).collect()
 }
 

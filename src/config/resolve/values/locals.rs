@@ -104,6 +104,7 @@ pub(in crate::config) fn resolve_local<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
 ) -> ResolvedLocal {
+    // The value is stored twice, as an expression and as a known value: the cost is that of both.
     let before = evaluator.context.budget.mark();
     let resolved = resolve_untyped(evaluator, &entry.value, EvaluationSite::top_level(None));
     let known = resolved
@@ -136,6 +137,7 @@ fn collect_uses(context: &ConfigContext<'_>, node: &Node) -> LocalDependencies {
 }
 
 fn text_uses(context: &ConfigContext<'_>, text: &str, uses: &mut LocalDependencies) {
+    // No name counts as a root here: an ambiguous `$` is reported when the value is resolved.
     let Ok(Some(template)) = TextTemplate::parse(text, |_| false) else { return };
     let mut name = |root: &Name, first: Option<&Name>| match (root.as_str(), first) {
         ("locals", Some(first)) => drop(uses.named.insert(("locals", first.clone()))),

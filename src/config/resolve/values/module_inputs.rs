@@ -100,6 +100,7 @@ pub(in crate::config) fn module_variables<'d>(
         bound.values.insert(name.clone(), known.unwrap_or_default());
         bound.expressions.insert(name.clone(), value);
     }
+    // A misspelled input was reported already: its variable would be reported as missing, too.
     missing.retain(|(entry, _)| !is_misspelled(&entry.key, call));
     missing_inputs(evaluator.context, &missing, call);
     bound
@@ -123,6 +124,7 @@ fn missing_inputs<'d>(
     context.problems.push(
         missing
             .iter()
+            // A message with a label for each of many variables would hide the call itself.
             .take(5)
             .fold(problem, |problem, (entry, _)| problem.with_label(entry.key_span, declared)),
     );
@@ -148,6 +150,7 @@ fn module_variable<'d>(
             check_constraints(context, name, declaration, value, &input.by, input.span)
                 .map(Expression::Value)
         }
+        // A value that is known after apply only cannot be checked before it.
         waiting => Some(waiting),
     }
 }
@@ -218,6 +221,7 @@ fn value_or_report<'d>(
         Ok(value) => Some(value),
         Err(slip) => {
             let mut problem = mismatch_diagnostic(&slip, span);
+            // One code for a wrong value of a variable, whichever source it has.
             problem.code = codes::VARIABLE_TYPE;
             problem.summary = "a variable's value has the wrong type".into();
             context.report_problem(frame, problem);

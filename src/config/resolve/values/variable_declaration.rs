@@ -63,6 +63,7 @@ pub(in crate::config) fn read_declaration<'d>(
 ) -> Option<VariableDeclaration<'d>> {
     let context = evaluator.context;
     let Some(keys) = named_entries(&entry.value) else {
+        // In `size: int` a type is meant, in `size: 5` a default.
         let text = entry.value.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
         let word = if VariableType::parse(text).is_some() { ("type", text) } else { ("default", "…") };
         let help = format!("write `{}: {{ {}: {} }}`", entry.key, word.0, word.1);
@@ -150,6 +151,7 @@ pub(in crate::config) fn wrong_declaration<T>(
 fn read_one_of(context: &ConfigContext<'_>, ty: &VariableType, node: &Node) -> Option<Vec<Value>> {
     match VariableType::List(Box::new(ty.clone())).read(node) {
         Ok(Value::List(words)) => {
+            // Listed twice, one of the two is probably a mistake for another value.
             let twice = words.iter().enumerate().find(|(n, word)| words[..*n].contains(word));
             if let Some((_, word)) = twice {
                 let detail =

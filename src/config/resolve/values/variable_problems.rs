@@ -20,6 +20,7 @@ pub(super) fn none_of(
 ) -> Diagnostic {
     let words: Vec<String> = one_of.iter().map(Value::to_string).collect();
     let listed = match words.len() {
+        // The allowed values of a secret are secrets as well.
         many if value.is_secret() => format!("the {many} that its `one_of` lists"),
         _ => words.join(", "),
     };
