@@ -1,6 +1,5 @@
-//! Variables: their values, and the sources of these. In: declarations, and the values of flags, process
-//! environment, variable files and environments. Out: each variable's value, what set it, and where. A value from a
-//! source that may be confidential appears in no message, whatever the variable's type.
+//! Values of the stack's variables. In: declarations, flags, process environment, variable files, environments.
+//! Out: each value, what set it, and where. No message shows a value from a confidential source, whatever its type.
 
 use std::collections::BTreeMap;
 
@@ -57,8 +56,7 @@ const FLAG: &str = "--var";
 /// Source name of a secret that is withheld from a run, or that a command does not use.
 const NO_SUPPLIER: &str = "a source that this command does not read";
 
-/// Returns the value of every variable of the stack; `None` for one with a problem, which was reported. The
-/// evaluator's scope has none yet: a variable refers to no other.
+/// Returns every variable's value; `None` after a problem that was reported. A variable refers to no other.
 pub(in crate::config) fn resolve_variables<'d>(
     evaluator: &Evaluator<'_, 'd>,
     declared: &NamedEntries<'d>,
@@ -114,8 +112,7 @@ fn secret_argument(name: &Name, place: Span) -> Diagnostic {
                 ))
 }
 
-/// Returns the value of a variable, and adds its span and what set it to `bound`. `None` after a problem that was
-/// reported. Warns about a secret that is written in a file of the stack or given on the command line.
+/// Returns the value of a variable, and adds its span and what set it to `bound`. `None` after a reported problem.
 fn resolve_variable<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -184,8 +181,7 @@ fn resolve_variable<'d>(
     Some(with_name(evaluator, name, value))
 }
 
-/// Names a secret after its variable, because plans identify expressions over it by that name and not by its text.
-/// Any other value stays.
+/// Names a secret after its variable: plans identify expressions over it by that name, and not by its text.
 fn with_name(evaluator: &Evaluator<'_, '_>, name: &Name, value: Value) -> Value {
     match value {
         Value::Secret(secret) => {
@@ -195,9 +191,8 @@ fn with_name(evaluator: &Evaluator<'_, '_>, name: &Name, value: Value) -> Value 
     }
 }
 
-/// Returns the value of a module's variable for which the call has no input: deferred, from a file, or the default.
-/// `None` if it has none of them, and after a problem that was reported. A run that must not read secrets gets a
-/// withheld one.
+/// Returns the value of a module's variable without an input: deferred, from a file, or the default. `None` if it
+/// has none, and after a reported problem. A run that must not read secrets gets a withheld one.
 pub(in crate::config) fn by_itself<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -231,9 +226,8 @@ pub(in crate::config) fn by_itself<'d>(
     }
 }
 
-/// Returns the value of the source with the highest precedence: flag, process environment, variable file,
-/// environment, deferred secret, `from_file`, default. `None` if no source has a value. A secret is withheld where
-/// the run must not read its source, or does not need its value and no source has it.
+/// Returns the value of the strongest source: flag, process environment, variable file, environment, deferred
+/// secret, `from_file`, default; `None` without any. A secret that the run must not read, or may lack, is withheld.
 fn find_given_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -303,11 +297,7 @@ fn find_given_value<'d>(
     })
 }
 
-/// Reads a value from a file of the configuration or a variable file. A secret may be a map with `from_file`,
-/// `generate` or `source` instead.
-///
-/// # Errors
-/// When the value does not have the type, is an expression, or cannot be read from its file.
+/// Reads a value from a file; a secret may be a map with `from_file`, `generate` or `source`. An expression fails.
 fn read_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,
@@ -341,8 +331,7 @@ fn read_value<'d>(
     ty.read(node)
 }
 
-/// Reads a value from a file of its own, without the line ends at its end, which editors add. An unreadable file
-/// withholds a secret that the run does not need.
+/// Reads a file without its final line ends, which editors add. A secret that the run may lack may be unreadable.
 fn secret_file(
     evaluator: &Evaluator<'_, '_>,
     ty: &VariableType,
@@ -365,9 +354,8 @@ fn secret_file(
     }
 }
 
-/// Checks a value against `one_of` and `check`. Returns the value, also if the `check` itself is wrong; `None` if
-/// the value is not allowed, or the `check` fails. Both are reported. `by` and `place` are the value's source and
-/// span.
+/// Checks a value against `one_of` and `check`. `None` if it is not allowed or the check fails, which is reported;
+/// a `check` that is no condition is reported, and passes. `by` and `place` are the value's source and span.
 pub(in crate::config) fn check_constraints<'d>(
     context: &ConfigContext<'d>,
     name: &Name,
@@ -440,16 +428,14 @@ pub(in crate::config) fn check_constraints<'d>(
 }
 
 /// Returns whether messages may show a value that is not secret: not if it comes from a variable file, the process
-/// environment, `from_file` or a program. CI systems keep confidential values in these whatever their declared
-/// type.
+/// environment, `from_file` or a program, because CI systems keep confidential values there.
 fn may_be_shown(context: &ConfigContext<'_>, by: &str, place: Span) -> bool {
     let is_open =
         ["default", "--var"].contains(&by) || ["environments.", "use."].iter().any(|of| by.starts_with(of));
     is_open && !context.var_files.contains(&place.source)
 }
 
-/// Reports values for variables that are not declared, in every environment. The process environment is not
-/// checked: it may have variables for other stacks.
+/// Reports values for undeclared variables, in every environment; those of the process may be for other stacks.
 fn undeclared_values<'d>(
     context: &ConfigContext<'d>,
     declared: &NamedEntries<'d>,
