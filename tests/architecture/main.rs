@@ -30,34 +30,12 @@ mod order;
 mod sources;
 mod tokens;
 
-/// What is measured in one top folder.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Figures {
-    /// Modules that are part of a dependency cycle.
-    in_cycles: usize,
-    /// Files with an inherent `impl` of a type of another file.
-    misplaced_impls: usize,
-    /// Files of more than 500 lines.
-    long_files: usize,
-}
-
-const fn figures(in_cycles: usize, misplaced_impls: usize, long_files: usize) -> Figures {
-    Figures { in_cycles, misplaced_impls, long_files }
-}
-
-/// The figures of each top folder now: modules in cycles, misplaced inherent impls, long files. A folder that is not
-/// listed has none. The goal is an empty table.
-const FIGURES: &[(&str, Figures)] = &[];
-
 /// Folders whose modules are one recursion over types that contain each other, with the reason. They do not count as a
 /// cycle if the folder has no other modules and at most six.
 const RECURSIONS: &[(&str, &str)] = &[(
     "model/values",
     "a value may be a secret, a secret may be derived, and a derived secret is computed from values",
 )];
-
-/// Folders with more than 15 entries now.
-const CROWDED_FOLDERS: usize = 0;
 
 /// Folder, and its sub-folders and files in order, lower parts first: each may depend on those to its left only. A
 /// folder that is listed here lists all its entries.

@@ -6,7 +6,5 @@ mod plan;
 mod summary;
 mod verbose_steps;
 
-pub(super) use crate::report::text::notes;
-
 pub use self::verbose_steps::plan_steps_page;
 pub use plan::{PlanContext, plan_page};

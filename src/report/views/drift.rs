@@ -6,7 +6,7 @@ use crate::model::address::Name;
 use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote};
-use crate::report::terminal::notes;
+use crate::report::text::notes;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
