@@ -1,6 +1,5 @@
-//! The executor: runs a plan's steps on one task, up to the concurrency limit, until every step is done, failed
-//! or skipped, or the run is stopped. In: the parts of the apply and the plan; out: the outcome of each
-//! resource. Invariant: every started step ends with an event.
+//! The executor: runs a plan's steps on one task, up to the concurrency limit, until every step is done, failed or
+//! skipped, or the run is stopped. Out: the outcome of each resource. Every started step ends with an event.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::deliver_secret::{DeliveryOutcome, end_of_rotation, hand_on, still_lacks_secret};
 use super::resolve_intent::{
     IntentMatch, LOST_SECRET_REASON, check_late_effects, could_be, find_created_object, lost_secret,
     owned_from_intent, record_ambiguous_intent,
@@ -14,7 +15,6 @@ use super::rollout::{Rollout, explain_failure, foresee_at_parent, roll_out_paren
 use super::upload::settle_new;
 use super::verify_written::{VerifiedWrite, WrittenValues, verify};
 use super::wait::needs_come_to_rest;
-use crate::apply::context::DeliveryError;
 use crate::apply::event::StepError;
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::step::{MutationScope, MutationTarget, StepContext, read_failed};
@@ -25,7 +25,6 @@ use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
-use crate::ledger::state::kept_secrets::RotationStep;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
@@ -279,63 +278,6 @@ async fn report_contradiction<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Delivers a secret that its sink does not have yet: one that was kept, or that the service shows again. Returns
-/// whether the secret is lost: then a plan replaces the object.
-pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Random, S: Store>(
-    parts: &StepParts<'_, C, K, R, S>,
-    job: &StepContext<'_>,
-    target: &MutationTarget,
-) -> Result<bool, StepError> {
-    let lost = parts.context.journal.ledger().entries.get(job.address).is_some_and(|e| e.secret_lost);
-    if !lost {
-        return Ok(false);
-    }
-    let secret = match (parts.context.kept)(job.address, &target.key.id) {
-        Some(secret) => Some(OneTimeSecret(secret)),
-        None if job.kind.reveal().is_none() => return Ok(true),
-        None => parts.context.client.reveal_secret(job.kind, &target.key).await.map_err(read_failed)?,
-    };
-    match hand_on(parts, job, &target.key.id, secret).await {
-        DeliveryOutcome::Delivered => Ok(false),
-        DeliveryOutcome::Missing => Ok(true),
-        DeliveryOutcome::StoredElsewhere(text) | DeliveryOutcome::Lost(text) => {
-            Err(StepError::Failed(format!("the secret of {} {text}", job.address)))
-        }
-    }
-}
-
-/// Delivers the shown-once secret of a response, before the response is used in any other way: a crash later
-/// would lose it.
-async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
-    parts: &StepParts<'_, C, K, R, S>,
-    job: &StepContext<'_>,
-    id: &str,
-    secret: Option<OneTimeSecret>,
-) -> DeliveryOutcome {
-    match (secret, job.kind.shown_once) {
-        (None, None) => DeliveryOutcome::Delivered,
-        (None, Some(_)) => DeliveryOutcome::Missing,
-        (Some(OneTimeSecret(secret)), _) => {
-            // If the ledger rejects the record, binding the object fails, but the secret is delivered.
-            if let Some(record) = (parts.context.delivers)(job.address, &secret) {
-                let _ = parts.commit(vec![record]).await;
-            }
-            match (parts.context.deliver)(job.address, id, &secret) {
-                Ok(()) => DeliveryOutcome::Delivered,
-                Err(DeliveryError { reason, kept: Some(place) }) => {
-                    DeliveryOutcome::StoredElsewhere(format!(
-                        "could not be delivered ({reason}); it is kept in {place}, from where the next \
-                     apply delivers it"
-                    ))
-                }
-                Err(DeliveryError { reason, kept: None }) => {
-                    DeliveryOutcome::Lost(format!("could not be delivered and is lost: {reason}"))
-                }
-            }
-        }
-    }
-}
-
 /// Delivers a secret that the ledger keeps, and records that it is delivered.
 async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
@@ -350,18 +292,6 @@ async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
         parts.commit([Record::Applied { address: job.address.clone(), entry }]).await?;
     }
     Ok(delivered)
-}
-
-/// Returns the record that ends a rotation, once the new object's secret is delivered; `None` if no rotation
-/// has begun.
-fn end_of_rotation<C: Transport, K: Clock, R: Random, S: Store>(
-    parts: &StepParts<'_, C, K, R, S>,
-    job: &StepContext<'_>,
-) -> Option<Record> {
-    let address = Name::new(job.address.as_str());
-    let ledger = parts.context.journal.ledger();
-    let rotates = ledger.secrets.rotating.contains(&address);
-    rotates.then_some(Record::SecretRotation { address, step: RotationStep::Done })
 }
 
 async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
@@ -465,18 +395,6 @@ async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
     parts.objects.store_ready_object(job.address, object);
     failure.map_or(Ok(()), Err)
-}
-
-/// What happened to a shown-once secret.
-enum DeliveryOutcome {
-    /// It is in its sink, or there was none.
-    Delivered,
-    /// The response did not contain it: it may be readable again.
-    Missing,
-    /// The secret is stored elsewhere: where, as a clause.
-    StoredElsewhere(String),
-    /// It is lost: the reason, as a clause.
-    Lost(String),
 }
 
 /// Returns why the request cannot have made the object of the response; `None` if it can.

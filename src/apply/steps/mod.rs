@@ -4,6 +4,7 @@
 
 pub(super) mod create;
 pub(super) mod delete;
+mod deliver_secret;
 pub(super) mod perform_call;
 pub(super) mod planned_call;
 pub(super) mod resolve_intent;

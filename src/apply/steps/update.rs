@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::create::still_lacks_secret;
+use super::deliver_secret::still_lacks_secret;
 use super::perform_call::perform_call;
 use super::planned_call::PreparedCall;
 use super::rollout::{explain_failure, foresee_rollout, roll_out, roll_out_parent};
