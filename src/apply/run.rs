@@ -37,7 +37,7 @@ pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
         Either::Left((result, _)) => {
             result.map_err(|error| error.redact_error(&|text| context.client.redact(&text)))
         }
-        Either::Right((lost, _)) => parts.fence.cut_off(parts.writer, &lost),
+        Either::Right((lost, _)) => parts.fence.record_lost_lease(parts.writer, &lost),
     }
 }
 
@@ -59,7 +59,7 @@ struct RunState<'a, C, K, R, S> {
     context: &'a ExecutionContext<'a, C, K, R, S>,
     baselines: PreexistingObjects,
     dependants: Dependents,
-    scribe: JournalWriter,
+    writer: JournalWriter,
     fence: WriteFence,
     uploads: Mutex<()>,
     objects: ReadyObjects,
@@ -78,7 +78,7 @@ impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
             context,
             baselines,
             dependants,
-            scribe: JournalWriter::default(),
+            writer: JournalWriter::default(),
             fence: WriteFence::default(),
             uploads: Mutex::default(),
             objects: ReadyObjects::new(plan.map(looked_into_by).unwrap_or_default()),
@@ -91,7 +91,7 @@ impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
             context: self.context,
             preexisting: &self.baselines,
             dependants: &self.dependants,
-            writer: &self.scribe,
+            writer: &self.writer,
             fence: &self.fence,
             uploads: &self.uploads,
             objects: &self.objects,

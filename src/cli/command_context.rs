@@ -42,7 +42,7 @@ pub(super) struct CommandContext {
     /// Output and prompts of the command.
     pub(super) ui: Ui,
     /// Error of the user's settings file, if the command reports it instead of failing; `None` if the file has none.
-    pub(super) slip: Option<String>,
+    pub(super) mistake: Option<String>,
     /// Actor of this process: `user@host`, or the CI job, as locks and journals record it.
     pub(super) who: String,
     /// Commit that the CI job reports as checked out; `None` outside of CI.

@@ -48,7 +48,7 @@ fn run() -> Exit {
         }
     };
     let terminal = Terminal::from_process();
-    let (mut settings, slip) = match read_settings(&cli, &terminal.variables) {
+    let (mut settings, mistake) = match read_settings(&cli, &terminal.variables) {
         Ok(found) => found,
         Err(error) => {
             let message = error.to_string();
@@ -94,7 +94,7 @@ fn run() -> Exit {
     };
     let variables = &terminal.variables;
     let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
-    let session = CommandContext { settings, ui, slip, who, commit };
+    let session = CommandContext { settings, ui, mistake, who, commit };
     match run_command(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => session.report_failure(&failure),

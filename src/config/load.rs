@@ -86,7 +86,7 @@ fn stack_digest(stack: &Stack, problems: &DiagnosticCollector) -> String {
         environment: &stack.environment,
         outputs: &stack.outputs,
         policies: &stack.policies,
-        awaited: &stack.awaited,
+        deferred_secrets: &stack.deferred_secrets,
     };
     digest::stack_digest(&input, stack.resources.values()).unwrap_or_else(|error| {
         let problem = Diagnostic::error(codes::DIGEST, "the configuration has no digest");
@@ -310,7 +310,7 @@ fn finish(
         stacks,
         modules: problems.call_spans(),
         left_out,
-        awaited: checked.deferred_secrets,
+        deferred_secrets: checked.deferred_secrets,
         sinks: checked.sinks,
         recipients: resolved.recipients,
         reads: String::new(),

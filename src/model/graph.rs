@@ -74,7 +74,7 @@ impl<N> Graph<N> {
         toposort(&self.inner, None).map_err(|_| {
             tarjan_scc(&self.inner)
                 .into_iter()
-                .filter(|knot| knot.len() > 1 || self.inner.contains_edge(knot[0], knot[0]))
+                .filter(|cycle| cycle.len() > 1 || self.inner.contains_edge(cycle[0], cycle[0]))
                 .collect()
         })
     }
@@ -82,13 +82,13 @@ impl<N> Graph<N> {
     /// Returns a shortest cycle through the first node of a strongly connected component: each node comes before the
     /// next one, and the last before the first.
     #[must_use]
-    pub fn shortest_cycle(&self, knot: &[NodeId]) -> Vec<NodeId> {
-        let Some(start) = knot.iter().copied().min() else { return Vec::new() };
+    pub fn shortest_cycle(&self, cycle: &[NodeId]) -> Vec<NodeId> {
+        let Some(start) = cycle.iter().copied().min() else { return Vec::new() };
         let mut from: BTreeMap<NodeId, NodeId> = BTreeMap::new();
         let mut queue = VecDeque::from([start]);
         while let Some(node) = queue.pop_front() {
             let mut next: Vec<NodeId> =
-                self.successors_of(node).filter(|next| knot.contains(next)).collect();
+                self.successors_of(node).filter(|next| cycle.contains(next)).collect();
             next.sort_unstable();
             for next in next {
                 if next == start {
@@ -119,12 +119,12 @@ mod tests {
         graph.add_edge(b, a);
         assert_eq!(graph.topological_order().unwrap(), vec![c, b, a]);
         graph.add_edge(a, c);
-        let knots = graph.topological_order().unwrap_err();
-        assert_eq!(knots.len(), 1);
-        assert_eq!(knots[0].len(), 3);
+        let cycles = graph.topological_order().unwrap_err();
+        assert_eq!(cycles.len(), 1);
+        assert_eq!(cycles[0].len(), 3);
         // The shortest: the way over a third node is left out.
         graph.add_edge(a, b);
-        let (found, d) = (graph.shortest_cycle(&knots[0]), graph.add("d"));
+        let (found, d) = (graph.shortest_cycle(&cycles[0]), graph.add("d"));
         assert_eq!(found, vec![a, b]);
         assert!(graph.shortest_cycle(&[d]).is_empty());
     }

@@ -9,14 +9,14 @@ use crate::model::source::{SourceLocation, Span};
 
 /// The blockers of one plan, in the order in which they were found.
 pub(super) struct Blockers<'s, 'a> {
-    survey: &'s JoinedState<'a>,
+    joined: &'s JoinedState<'a>,
     all: Vec<Blocker>,
 }
 
 impl<'s, 'a> Blockers<'s, 'a> {
-    /// Creates an empty list; `survey` resolves spans to locations.
-    pub fn new(survey: &'s JoinedState<'a>) -> Self {
-        Self { survey, all: Vec::new() }
+    /// Creates an empty list; `joined` resolves spans to locations.
+    pub fn new(joined: &'s JoinedState<'a>) -> Self {
+        Self { joined, all: Vec::new() }
     }
 
     /// Adds a blocker about a resource, located at `span` or else at its block.
@@ -105,6 +105,6 @@ impl<'s, 'a> Blockers<'s, 'a> {
     }
 
     fn resolve_location(&self, span: Span) -> Option<SourceLocation> {
-        self.survey.inputs.stack.sources.location_of(span)
+        self.joined.inputs.stack.sources.location_of(span)
     }
 }

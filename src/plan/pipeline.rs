@@ -71,30 +71,30 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
     // After the moves: an `import` entry names the address that its resource has now.
     let options = ledger_moves::with_declared_adoptions(inputs.stack, &ledger, inputs.options);
     let inputs = PlanInputs { ledger: &ledger, options: &options, ..*inputs };
-    let survey = JoinedState::new(inputs, &declared);
-    let mut blocks = Blockers::new(&survey);
-    declarations::block_impossible_moves(&survey, &mut blocks);
-    let scope = TargetScope::new(&survey);
-    let projects = ProjectAssignment::new(&survey, &mut blocks);
-    let leftovers = DeposedObjects::from_state(&survey);
-    let verdicts = classify_subjects(&survey, &scope, &projects, &leftovers, &mut blocks);
-    guards::check(&survey, &verdicts, &mut blocks);
+    let joined = JoinedState::new(inputs, &declared);
+    let mut blocks = Blockers::new(&joined);
+    declarations::block_impossible_moves(&joined, &mut blocks);
+    let scope = TargetScope::new(&joined);
+    let projects = ProjectAssignment::new(&joined, &mut blocks);
+    let leftovers = DeposedObjects::from_state(&joined);
+    let decisions = classify_subjects(&joined, &scope, &projects, &leftovers, &mut blocks);
+    guards::check(&joined, &decisions, &mut blocks);
     blocks.extend(lost);
-    ledger_origin::check(&survey, &verdicts, &mut blocks);
-    kept_secrets::check(&survey, &verdicts, &mut blocks);
-    name_conflicts::block_name_conflicts(&survey, &verdicts, &mut blocks);
-    name_conflicts::block_rule_violations(&survey, &verdicts, &mut blocks);
-    catalog_rules::check(&survey, &verdicts, &mut blocks);
-    let ordered = order_steps(&survey, &verdicts, &leftovers);
+    ledger_origin::check(&joined, &decisions, &mut blocks);
+    kept_secrets::check(&joined, &decisions, &mut blocks);
+    name_conflicts::block_name_conflicts(&joined, &decisions, &mut blocks);
+    name_conflicts::block_rule_violations(&joined, &decisions, &mut blocks);
+    catalog_rules::check(&joined, &decisions, &mut blocks);
+    let ordered = order_steps(&joined, &decisions, &leftovers);
     // Before the plan is assembled, which consumes the decisions.
-    let rulings = policy::of_resources(&survey, &verdicts);
-    let notes = collect_notes(&survey, &verdicts, &ordered, &mut blocks);
+    let rulings = policy::of_resources(&joined, &decisions);
+    let notes = collect_notes(&joined, &decisions, &ordered, &mut blocks);
     if let Some(first) = ordered.cycle.first() {
         let plan_again = |inputs: &PlanInputs<'_>| run_pipeline(inputs, false);
         if finds_ways {
             dependency_cycle::add_cycle_blocker(
-                &survey,
-                &verdicts,
+                &joined,
+                &decisions,
                 &ordered.cycle,
                 (original, &plan_again),
                 &mut blocks,
@@ -102,42 +102,42 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
         } else {
             blocks.add_for_subject(
                 blocker_code::CYCLE,
-                &survey.subjects[first.n],
+                &joined.subjects[first.n],
                 None,
                 String::new(),
                 String::new(),
             );
         }
     }
-    let base = plan_base(&survey, &projects, &verdicts, &ordered);
+    let base = plan_base(&joined, &projects, &decisions, &ordered);
     let plan = assemble_plan(
-        &survey,
-        verdicts,
+        &joined,
+        decisions,
         ordered,
         base,
         PlanFindings { blocks: blocks.into_sorted(), notes, scope },
     );
-    policy::evaluate_policies(&survey, plan, rulings)
+    policy::evaluate_policies(&joined, plan, rulings)
 }
 
 /// Collects the plan's notes; a secret that would reach a wrong target adds a blocker.
 fn collect_notes(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision],
     ordered: &StepOrder,
     blocks: &mut Blockers<'_, '_>,
 ) -> Vec<PlanNote> {
-    let mut notes = declarations::notes(survey);
-    notes.extend(rename_hints::rename_notes(survey, verdicts));
-    notes.extend(generated_secrets::generation_notes(survey, verdicts));
-    notes.extend(crate::plan::decide::retention::destroy_notes(survey, verdicts));
-    notes.extend(byproducts::byproduct_notes(survey));
-    notes.extend(guards::data::data_loss_notes(survey, verdicts));
-    notes.extend(secret_sinks::check(survey, &ordered.steps, blocks));
-    notes.extend(kept_secrets::recipient_notes(survey));
-    notes.extend(confirmation::not_kept_notes(survey, verdicts));
-    notes.extend(unread_values::observation_notes(survey));
-    notes.extend(replacement_order::consent_notes(survey, verdicts));
+    let mut notes = declarations::notes(joined);
+    notes.extend(rename_hints::rename_notes(joined, decisions));
+    notes.extend(generated_secrets::generation_notes(joined, decisions));
+    notes.extend(crate::plan::decide::retention::destroy_notes(joined, decisions));
+    notes.extend(byproducts::byproduct_notes(joined));
+    notes.extend(guards::data::data_loss_notes(joined, decisions));
+    notes.extend(secret_sinks::check(joined, &ordered.steps, blocks));
+    notes.extend(kept_secrets::recipient_notes(joined));
+    notes.extend(confirmation::not_kept_notes(joined, decisions));
+    notes.extend(unread_values::observation_notes(joined));
+    notes.extend(replacement_order::consent_notes(joined, decisions));
     notes
 }
 
@@ -149,63 +149,63 @@ struct PlanFindings {
 }
 
 fn plan_base(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     projects: &ProjectAssignment,
-    verdicts: &[Decision<'_>],
+    decisions: &[Decision<'_>],
     ordered: &StepOrder,
 ) -> PlanBase {
-    let PlanInputs { stack, ledger, snapshot, options, .. } = survey.inputs;
-    let touched = |n: &usize| !ordered.of[*n].is_empty() || survey.subjects[*n].adoption.is_some();
-    let key = options.image_key.as_ref().filter(|_| survey.key().is_none()).unwrap_or(survey.key());
-    let image = |n| before_image(&survey.subjects[n], &verdicts[n], key);
+    let PlanInputs { stack, ledger, snapshot, options, .. } = joined.inputs;
+    let touched = |n: &usize| !ordered.of[*n].is_empty() || joined.subjects[*n].adoption.is_some();
+    let key = options.image_key.as_ref().filter(|_| joined.key().is_none()).unwrap_or(joined.key());
+    let image = |n| before_image(&joined.subjects[n], &decisions[n], key);
     PlanBase {
         stack: stack.name.clone(),
         environment: stack.environment.name.clone(),
         account: snapshot.account.clone().unwrap_or_default(),
-        project: projects.id(survey),
+        project: projects.id(joined),
         lineage: ledger.identity.lineage,
         serial: ledger.serial,
         config: stack.digest.clone(),
         reads: stack.reads.clone(),
-        objects: (0..survey.subjects.len()).filter(touched).filter_map(image).collect(),
-        made_at: survey.inputs.now,
-        nonce: survey.inputs.nonce,
+        objects: (0..joined.subjects.len()).filter(touched).filter_map(image).collect(),
+        made_at: joined.inputs.now,
+        nonce: joined.inputs.nonce,
         destroy: options.destroy,
         delete_data: options.delete_data.clone(),
     }
 }
 
 fn assemble_plan(
-    survey: &JoinedState<'_>,
-    verdicts: Vec<Decision<'_>>,
+    joined: &JoinedState<'_>,
+    decisions: Vec<Decision<'_>>,
     ordered: StepOrder,
     base: PlanBase,
     said: PlanFindings,
 ) -> Plan {
-    let linked = LinkedObjects::new(survey, &verdicts);
-    let outputs = redacted_outputs(survey);
-    let mut bill = CostAccumulator::new(survey);
+    let linked = LinkedObjects::new(joined, &decisions);
+    let outputs = redacted_outputs(joined);
+    let mut bill = CostAccumulator::new(joined);
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
-    let moves = &survey.declared.moves;
+    let moves = &joined.declared.moves;
     corrections.extend((!moves.is_empty()).then(|| LedgerUpdate::Move(moves.clone())));
-    corrections.extend(kept_secrets::pin_recipients(survey));
-    let added = survey.declared.added.iter();
+    corrections.extend(kept_secrets::pin_recipients(joined));
+    let added = joined.declared.added.iter();
     corrections
         .extend(added.map(|(to, added)| LedgerUpdate::Remember(to.clone(), Box::new(added.entry.clone()))));
     let (mut unchanged, mut left_out) = (0, 0);
-    for (n, (verdict, steps)) in verdicts.into_iter().zip(ordered.of).enumerate() {
-        let subject = &survey.subjects[n];
+    for (n, (decision, steps)) in decisions.into_iter().zip(ordered.of).enumerate() {
+        let subject = &joined.subjects[n];
         drifts.extend(
-            subject_drift(survey, subject, &verdict).into_iter().map(|drift| kept_back(drift, &said)),
+            subject_drift(joined, subject, &decision).into_iter().map(|drift| kept_back(drift, &said)),
         );
-        corrections.extend(ledger_updates(survey, subject, &verdict));
-        let cost = bill.add(subject, &verdict);
+        corrections.extend(ledger_updates(joined, subject, &decision));
+        let cost = bill.add(subject, &decision);
         let facts = ChangeDetails {
             steps,
-            effects: change_effects(survey, subject, &verdict, &linked, &cost),
+            effects: change_effects(joined, subject, &decision, &linked, &cost),
             cost,
         };
-        match change_line(survey, n, verdict, facts, &ordered.steps) {
+        match change_line(joined, n, decision, facts, &ordered.steps) {
             Some(change) => changes.push(change),
             None if said.scope.contains(n) => unchanged += usize::from(subject.resource.is_some()),
             None => left_out += usize::from(subject.resource.is_some()),
@@ -227,7 +227,7 @@ fn assemble_plan(
         bookkeeping: corrections,
         policy: Vec::new(),
         notes: said.notes,
-        requests: survey.inputs.snapshot.requests,
+        requests: joined.inputs.snapshot.requests,
         fingerprint: String::new(),
     }
 }
@@ -255,10 +255,10 @@ pub(super) fn danger_rank(change: &Change) -> (Action, bool, Option<Effect>, Act
 }
 
 /// Returns the outputs, with fingerprints in place of secrets; empty for a destroy.
-fn redacted_outputs(survey: &JoinedState<'_>) -> BTreeMap<Name, Expression> {
-    if survey.inputs.options.destroy {
+fn redacted_outputs(joined: &JoinedState<'_>) -> BTreeMap<Name, Expression> {
+    if joined.inputs.options.destroy {
         return BTreeMap::new();
     }
-    let all = survey.inputs.stack.outputs.iter();
-    all.map(|(name, output)| (name.clone(), sealed_expression(&output.expression, survey.key()))).collect()
+    let all = joined.inputs.stack.outputs.iter();
+    all.map(|(name, output)| (name.clone(), sealed_expression(&output.expression, joined.key()))).collect()
 }

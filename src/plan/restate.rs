@@ -66,17 +66,17 @@ pub fn restate_value(
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
     let ledger = declared.apply_to_ledger(inputs.ledger);
     let options = ledger_moves::with_declared_adoptions(inputs.stack, &ledger, inputs.options);
-    let survey = JoinedState::new(PlanInputs { ledger: &ledger, options: &options, ..*inputs }, &declared);
-    let mut blocks = Blockers::new(&survey);
-    let scope = TargetScope::new(&survey);
-    let projects = ProjectAssignment::new(&survey, &mut blocks);
-    let verdicts =
-        classify_subjects(&survey, &scope, &projects, &DeposedObjects::from_state(&survey), &mut blocks);
-    let n = *survey.index.get(address).ok_or(RestateError::NotWritten)?;
-    let want = verdicts[n].find_attribute(attribute).ok_or(RestateError::NotWritten)?;
-    let entry = survey.subjects[n].entry.ok_or(RestateError::NotApplied)?;
+    let joined = JoinedState::new(PlanInputs { ledger: &ledger, options: &options, ..*inputs }, &declared);
+    let mut blocks = Blockers::new(&joined);
+    let scope = TargetScope::new(&joined);
+    let projects = ProjectAssignment::new(&joined, &mut blocks);
+    let decisions =
+        classify_subjects(&joined, &scope, &projects, &DeposedObjects::from_state(&joined), &mut blocks);
+    let n = *joined.index.get(address).ok_or(RestateError::NotWritten)?;
+    let want = decisions[n].find_attribute(attribute).ok_or(RestateError::NotWritten)?;
+    let entry = joined.subjects[n].entry.ok_or(RestateError::NotApplied)?;
     let applied = entry.applied.get(attribute).ok_or(RestateError::NotApplied)?;
-    let (ty, value, key) = (&want.attribute.ty, want.stored_value(), survey.key());
+    let (ty, value, key) = (&want.attribute.ty, want.stored_value(), joined.key());
     if value.is_unknown() {
         return Err(RestateError::Unknown);
     }

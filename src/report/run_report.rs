@@ -67,7 +67,7 @@ impl StepResults {
     /// Returns the outcome of an apply that was cut off before the executor returned one, derived from the events
     /// received so far. A resource with a step that did not end counts as skipped.
     #[must_use]
-    pub fn cut_off(&self, plan: &Plan) -> Outcome {
+    pub fn interrupted_outcome(&self, plan: &Plan) -> Outcome {
         let mut outcome = Outcome { interrupted: true, ..Outcome::default() };
         for change in &plan.changes {
             let mut steps = change.steps.iter().map(|step| self.all.get(step));
@@ -223,7 +223,7 @@ mod tests {
             let (step, address) = (*step, first.address.clone());
             steps.record_event(&ApplyEvent::Started { step, address, doing: "create" });
         }
-        let outcome = steps.cut_off(&plan);
+        let outcome = steps.interrupted_outcome(&plan);
         assert!(outcome.interrupted && outcome.skipped.contains(&first.address));
         let ran = RunReport::new(&outcome, &steps, (plans::time(0), Duration::from_secs(3)), 130);
         assert_eq!(ran.resource_outcome(first), ResourceOutcome::Unresolved);

@@ -118,7 +118,7 @@ impl Builder {
             stacks: BTreeMap::new(),
             modules: BTreeMap::new(),
             left_out: BTreeMap::new(),
-            awaited: BTreeMap::new(),
+            deferred_secrets: BTreeMap::new(),
             sinks: Vec::new(),
             recipients: None,
             reads: String::new(),

@@ -42,27 +42,27 @@ impl WriteFence {
     ///
     /// # Errors
     /// The reason why no request may be sent.
-    pub(in crate::apply) fn check_may_send(&self, scribe: &JournalWriter) -> Result<(), StepError> {
-        scribe.check_writable()?;
+    pub(in crate::apply) fn check_may_send(&self, writer: &JournalWriter) -> Result<(), StepError> {
+        writer.check_writable()?;
         self.shut.borrow().clone().map_or(Ok(()), Err)
     }
 
     /// Returns whether nothing is left to wait for: nothing can be recorded, and no request is under way.
-    pub(in crate::apply) fn is_over(&self, scribe: &JournalWriter) -> bool {
-        scribe.check_writable().is_err() && self.out.get() == 0
+    pub(in crate::apply) fn is_over(&self, writer: &JournalWriter) -> bool {
+        writer.check_writable().is_err() && self.out.get() == 0
     }
 
     /// Records that the ledger's lease is lost.
     ///
     /// # Errors
     /// Always: the error of the lost lease.
-    pub(in crate::apply) fn cut_off(
+    pub(in crate::apply) fn record_lost_lease(
         &self,
-        scribe: &JournalWriter,
+        writer: &JournalWriter,
         lost: &StoreError,
     ) -> Result<(), StepError> {
-        scribe.record_failure(lost);
-        self.check_may_send(scribe)
+        writer.record_failure(lost);
+        self.check_may_send(writer)
     }
 
     /// Sends a mutating request whose intent is durable. A request that has not left within the sending bound
@@ -73,17 +73,17 @@ impl WriteFence {
     pub(in crate::apply) async fn send_mutation<C: Transport, K: Clock, R: Random, S: Store>(
         &self,
         context: &ExecutionContext<'_, C, K, R, S>,
-        scribe: &JournalWriter,
+        writer: &JournalWriter,
         job: &StepContext<'_>,
         armed: &DurableIntent,
         request: impl AsyncFnOnce(MutationClient<'_, C, K, R>) -> MutationOutcome,
     ) -> Result<MutationOutcome, StepError> {
         // A lease that is too short is checked in `gate` alone: a request that it rejects is recorded as not
         // sent.
-        scribe.check_writable()?;
+        writer.check_writable()?;
         let left = Cell::new(false);
         let gate = |whole: Duration| {
-            self.may_leave(context, scribe, armed, whole)?;
+            self.may_leave(context, writer, armed, whole)?;
             if !left.replace(true) {
                 self.out.set(self.out.get() + 1);
             }
@@ -119,11 +119,11 @@ impl WriteFence {
     fn may_leave<C: Transport, K: Clock, R: Random, S: Store>(
         &self,
         context: &ExecutionContext<'_, C, K, R, S>,
-        scribe: &JournalWriter,
+        writer: &JournalWriter,
         armed: &DurableIntent,
         whole: Duration,
     ) -> Result<(), String> {
-        self.check_may_send(scribe).map_err(|error| error.to_string())?;
+        self.check_may_send(writer).map_err(|error| error.to_string())?;
         let held = context.journal.held_for();
         if let Some(left) = held.filter(|left| *left < whole + CLOCK_MARGIN) {
             let text = format!(
@@ -146,7 +146,7 @@ impl WriteFence {
 /// fence rejects every request and record, so it ends by itself.
 pub(in crate::apply) async fn run_under_lease<S: Store, T>(
     journal: &Journal<S>,
-    scribe: &JournalWriter,
+    writer: &JournalWriter,
     work: impl Future<Output = T>,
 ) -> T {
     let (mut work, mut keep) = (pin!(work), pin!(journal.keep_lease()));
@@ -156,7 +156,7 @@ pub(in crate::apply) async fn run_under_lease<S: Store, T>(
             lost = true;
             // `work` is still polled: it must see the failure and end by itself, so that facts reach the
             // recovery file.
-            scribe.record_failure(&error);
+            writer.record_failure(&error);
         }
         work.as_mut().poll(context)
     })

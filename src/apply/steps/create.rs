@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::deliver_secret::{DeliveryOutcome, end_of_rotation, hand_on, still_lacks_secret};
+use super::deliver_secret::{DeliveryOutcome, deliver_shown_secret, end_of_rotation, still_lacks_secret};
 use super::resolve_intent::{
     IntentMatch, LOST_SECRET_REASON, check_late_effects, could_be, find_created_object, lost_secret,
     owned_from_intent, record_ambiguous_intent,
@@ -14,7 +14,7 @@ use super::resolve_intent::{
 use super::rollout::{Rollout, explain_failure, foresee_at_parent, roll_out_parent};
 use super::upload::settle_new;
 use super::verify_written::{VerifiedWrite, WrittenValues, verify};
-use super::wait::needs_come_to_rest;
+use super::wait::wait_for_dependencies;
 use crate::apply::event::StepError;
 use crate::apply::request_encoding::{self, ledger_entry, missing_value_error};
 use crate::apply::step::{MutationScope, MutationTarget, StepContext, read_failed};
@@ -74,14 +74,14 @@ pub(in crate::apply) async fn create_object<C: Transport, K: Clock, R: Random, S
     job: &StepContext<'_>,
     wish: &PlannedCreate<'_>,
 ) -> Result<Name, StepError> {
-    let birth = prepare_create(parts, job, wish).await?;
+    let prepared = prepare_create(parts, job, wish).await?;
     let rollout = Box::pin(foresee_at_parent(parts, job, wish.parent)).await?;
     let (owned, object) = {
         let _alone =
-            parts.preexisting.lock_similar_creations(job.kind, &birth.scope, &birth.expected).await;
-        attempt_until_bound(parts, job, &birth).await?
+            parts.preexisting.lock_similar_creations(job.kind, &prepared.scope, &prepared.expected).await;
+        attempt_until_bound(parts, job, &prepared).await?
     };
-    finish_create(parts, job, &birth, (&owned, rollout.as_ref()), object).await?;
+    finish_create(parts, job, &prepared, (&owned, rollout.as_ref()), object).await?;
     Ok(owned.id)
 }
 
@@ -123,11 +123,11 @@ async fn prepare_create<C: Transport, K: Clock, R: Random, S: Store>(
 async fn attempt_until_bound<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
 ) -> Result<(OwnedObject, Object), StepError> {
     let mut attempts = 1;
     loop {
-        match attempt_create(parts, job, birth).await? {
+        match attempt_create(parts, job, prepared).await? {
             CreateAttempt::Bound(owned, object) => return Ok((owned, *object)),
             CreateAttempt::NoEffect(error) if attempts == MAX_CREATE_ATTEMPTS => return Err(error),
             CreateAttempt::NoEffect(error) => parts.emit_progress(job, format!("{error}; trying again")),
@@ -140,39 +140,39 @@ async fn attempt_until_bound<C: Transport, K: Clock, R: Random, S: Store>(
 async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
 ) -> Result<CreateAttempt, StepError> {
     // Before every attempt: an earlier request may have had its effect meanwhile.
     check_late_effects(parts, job).await?;
     let baseline = parts
         .preexisting
-        .preexisting_objects(parts.context.client, job.kind, &birth.scope, &birth.expected)
+        .preexisting_objects(parts.context.client, job.kind, &prepared.scope, &prepared.expected)
         .await?;
     let action = IntentAction::Create {
-        expected: birth.expected.clone(),
+        expected: prepared.expected.clone(),
         baseline: baseline.ids,
         server_date: baseline.date,
-        entry: Box::new(birth.entry.clone()),
-        deposes: birth.deposes,
+        entry: Box::new(prepared.entry.clone()),
+        deposes: prepared.deposes,
     };
     // From here on a crash leaves the intent, by which the next run looks for the object.
-    let armed = parts.record_intent(job, birth.scope.clone(), action).await?;
+    let armed = parts.record_intent(job, prepared.scope.clone(), action).await?;
     let before = parts.clock().elapsed();
-    let (parent, project) = (birth.scope.parent.as_ref(), birth.scope.project.as_ref());
+    let (parent, project) = (prepared.scope.parent.as_ref(), prepared.scope.project.as_ref());
     let request = async |changes: MutationClient<'_, C, K, R>| {
-        changes.create(job.kind, parent, project, birth.body.clone()).await
+        changes.create(job.kind, parent, project, prepared.body.clone()).await
     };
     let ended = parts.send_mutation(job, &armed, request).await?;
     let intent = armed.intent;
     match ended {
         MutationOutcome::Done(Some(object), secret) => {
-            bind_created(parts, job, birth, (&intent, before), *object, secret).await
+            bind_created(parts, job, prepared, (&intent, before), *object, secret).await
         }
         MutationOutcome::Done(None, _) => {
             let error = StepError::Unreachable("the response names no object".to_owned());
             resolve_lost_request(parts, job, &intent, error, true).await
         }
-        MutationOutcome::Refused(refusal) => handle_refusal(parts, job, birth, &intent, refusal).await,
+        MutationOutcome::Refused(refusal) => handle_refusal(parts, job, prepared, &intent, refusal).await,
         MutationOutcome::NotSent(reason) => {
             parts.not_sent(&intent).await?;
             Ok(CreateAttempt::NoEffect(StepError::Unreachable(reason)))
@@ -189,12 +189,12 @@ async fn attempt_create<C: Transport, K: Clock, R: Random, S: Store>(
 async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
     (intent, sent): (&Intent, Duration),
     object: Object,
     secret: Option<OneTimeSecret>,
 ) -> Result<CreateAttempt, StepError> {
-    if let Some(oddity) = not_ours(job.kind, birth, intent, &object) {
+    if let Some(oddity) = not_ours(job.kind, prepared, intent, &object) {
         return Err(report_contradiction(parts, job, intent, &oddity).await);
     }
     // A secret that the ledger keeps is delivered after one transaction recorded it with the object's binding.
@@ -203,13 +203,13 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
         secret.as_ref().and_then(|OneTimeSecret(text)| (parts.context.keep)(job.address, &object.id, text));
     let delivered = match &kept {
         Some(_) => None,
-        None => Some(hand_on(parts, job, &object.id, secret.take()).await),
+        None => Some(deliver_shown_secret(parts, job, &object.id, secret.take()).await),
     };
-    let object = match read_back(parts, job, birth, intent, object).await? {
+    let object = match read_back(parts, job, prepared, intent, object).await? {
         Ok(object) => object,
         Err(oddity) => return Err(report_contradiction(parts, job, intent, &oddity).await),
     };
-    if !parts.preexisting.claim(job.kind, birth.scope.parent.as_ref(), &object.id, sent) {
+    if !parts.preexisting.claim(job.kind, prepared.scope.parent.as_ref(), &object.id, sent) {
         let oddity = format!(
             "the response names {}, which existed before or belongs to another resource",
             object.id
@@ -223,10 +223,10 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
     let owned = owned_from_intent(intent, &object, false);
     // A secret that is only kept counts as lost: the next run delivers it, or reports that it is gone.
     let is_delivered = matches!(delivered, Some(DeliveryOutcome::Delivered));
-    record_binding(parts, job, birth, intent, &owned, (is_delivered, kept)).await?;
+    record_binding(parts, job, prepared, intent, &owned, (is_delivered, kept)).await?;
     let delivered = match delivered {
         Some(delivered) => delivered,
-        None => hand_on_kept(parts, job, birth, &object.id, secret).await?,
+        None => deliver_kept_secret(parts, job, prepared, &object.id, secret).await?,
     };
     match delivered {
         DeliveryOutcome::Delivered | DeliveryOutcome::Missing => {
@@ -244,7 +244,7 @@ async fn bind_created<C: Transport, K: Clock, R: Random, S: Store>(
 async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
     intent: &Intent,
     answered: Object,
 ) -> Result<Result<Object, String>, StepError> {
@@ -257,7 +257,8 @@ async fn read_back<C: Transport, K: Clock, R: Random, S: Store>(
     let Some(seen) = seen.map_err(read_failed)? else {
         return Ok(Err(format!("the response names {}, which the service does not return", key.id)));
     };
-    let oddity = not_ours(job.kind, birth, intent, &seen).or_else(|| describe_mismatch(&answered, &seen));
+    let oddity =
+        not_ours(job.kind, prepared, intent, &seen).or_else(|| describe_mismatch(&answered, &seen));
     let created_at = seen.created_at.clone().or(answered.created_at);
     Ok(oddity.map_or_else(|| Ok(Object { created_at, ..seen }), Err))
 }
@@ -279,16 +280,16 @@ async fn report_contradiction<C: Transport, K: Clock, R: Random, S: Store>(
 }
 
 /// Delivers a secret that the ledger keeps, and records that it is delivered.
-async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
+async fn deliver_kept_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
     id: &str,
     secret: Option<OneTimeSecret>,
 ) -> Result<DeliveryOutcome, StepError> {
-    let delivered = hand_on(parts, job, id, secret).await;
+    let delivered = deliver_shown_secret(parts, job, id, secret).await;
     if matches!(delivered, DeliveryOutcome::Delivered) {
-        let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
+        let entry = Box::new(Entry { secret_lost: false, ..prepared.entry.clone() });
         parts.commit([Record::Applied { address: job.address.clone(), entry }]).await?;
     }
     Ok(delivered)
@@ -297,7 +298,7 @@ async fn hand_on_kept<C: Transport, K: Clock, R: Random, S: Store>(
 async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
     intent: &Intent,
     owned: &OwnedObject,
     (has_secret, kept): (bool, Option<Record>),
@@ -305,8 +306,8 @@ async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
     parts.context.client.keep_id(&owned.key(job.kind.name));
     let mut records: Vec<Record> = kept.into_iter().collect();
     records.push(Record::Bound { op: intent.op, object: owned.clone() });
-    if has_secret && birth.entry.secret_lost {
-        let entry = Box::new(Entry { secret_lost: false, ..birth.entry.clone() });
+    if has_secret && prepared.entry.secret_lost {
+        let entry = Box::new(Entry { secret_lost: false, ..prepared.entry.clone() });
         records.push(Record::Applied { address: job.address.clone(), entry });
         records.extend(end_of_rotation(parts, job));
     }
@@ -320,7 +321,10 @@ async fn record_binding<C: Transport, K: Clock, R: Random, S: Store>(
         error => error,
     })?;
     parts.objects.drop_object(job.address);
-    parts.preexisting.add_created_object(job.kind, &birth.scope, &birth.expected, owned.id.clone()).await;
+    parts
+        .preexisting
+        .add_created_object(job.kind, &prepared.scope, &prepared.expected, owned.id.clone())
+        .await;
     Ok(())
 }
 
@@ -352,19 +356,19 @@ async fn resolve_lost_request<C: Transport, K: Clock, R: Random, S: Store>(
 async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
     intent: &Intent,
     refusal: ApiError,
 ) -> Result<CreateAttempt, StepError> {
     parts.close(intent, ClosedOutcome::Refused).await?;
     let conflict = refusal.status == 409;
-    let error = StepError::of_creation(refusal, job.kind, &birth.values);
+    let error = StepError::of_creation(refusal, job.kind, &prepared.values);
     if !conflict {
         return Err(error);
     }
-    parts.preexisting.discard_list(job.kind, &birth.scope).await;
+    parts.preexisting.discard_list(job.kind, &prepared.scope).await;
     check_late_effects(parts, job).await?;
-    if needs_come_to_rest(parts, job).await? { Ok(CreateAttempt::NoEffect(error)) } else { Err(error) }
+    if wait_for_dependencies(parts, job).await? { Ok(CreateAttempt::NoEffect(error)) } else { Err(error) }
 }
 
 /// Waits until a bound object is ready, sets the attributes that a creation does not take, and records the
@@ -372,33 +376,33 @@ async fn handle_refusal<C: Transport, K: Clock, R: Random, S: Store>(
 async fn finish_create<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
-    birth: &PreparedCreate,
+    prepared: &PreparedCreate,
     (owned, rollout): (&OwnedObject, Option<&Rollout>),
     object: Object,
 ) -> Result<(), StepError> {
     let target = MutationTarget::from_owned(job.kind, owned);
-    let object = match settle_new(parts, job, &target, &birth.values, object).await {
+    let object = match settle_new(parts, job, &target, &prepared.values, object).await {
         Ok(object) => object,
         Err(error) => return Err(Box::pin(explain_failure(parts, job, &target, error)).await),
     };
-    let written = WrittenValues { values: &birth.values, unverified: &birth.unverified, sent: None };
+    let written = WrittenValues { values: &prepared.values, unverified: &prepared.unverified, sent: None };
     let VerifiedWrite { object, verification, failure } =
         Box::pin(verify(parts, job, &target, &written, object)).await?;
     if let Some(rollout) = rollout {
         // Until the roll-out has ended, the ledger has the creation as unfinished: the next run checks it.
         Box::pin(roll_out_parent(parts, job, rollout)).await?;
     }
-    let applied = parts.fingerprint_secrets(job.kind, &birth.values);
+    let applied = parts.fingerprint_secrets(job.kind, &prepared.values);
     let secret_lost = still_lacks_secret(parts, job, &target).await?;
     let verified = Some(verification);
-    let entry = Entry { applied, unfinished: false, secret_lost, verified, ..birth.entry.clone() };
+    let entry = Entry { applied, unfinished: false, secret_lost, verified, ..prepared.entry.clone() };
     parts.commit([Record::Applied { address: job.address.clone(), entry: Box::new(entry) }]).await?;
     parts.objects.store_ready_object(job.address, object);
     failure.map_or(Ok(()), Err)
 }
 
 /// Returns why the request cannot have made the object of the response; `None` if it can.
-fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Object) -> Option<String> {
+fn not_ours(kind: &Kind, prepared: &PreparedCreate, intent: &Intent, object: &Object) -> Option<String> {
     let known =
         matches!(&intent.action, IntentAction::Create { baseline, .. } if baseline.contains(&object.id));
     let id = &object.id;
@@ -409,12 +413,13 @@ fn not_ours(kind: &Kind, birth: &PreparedCreate, intent: &Intent, object: &Objec
         return Some(format!("the response names {id}, which existed before"));
     }
     if let Some(name) =
-        request_encoding::first_mismatch(kind, &birth.expected, object).filter(|name| *name == mark)
+        request_encoding::first_mismatch(kind, &prepared.expected, object).filter(|name| *name == mark)
     {
         return Some(format!("the response names {id}, whose {name} is not the one that was sent"));
     }
-    let elsewhere =
-        object.project.is_some() && birth.scope.project.is_some() && object.project != birth.scope.project;
+    let elsewhere = object.project.is_some()
+        && prepared.scope.project.is_some()
+        && object.project != prepared.scope.project;
     elsewhere.then(|| format!("the response names {id}, which is in another project"))
 }
 

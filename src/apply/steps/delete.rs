@@ -2,7 +2,7 @@
 //! The ledger drops the object only when it is proven gone.
 
 use super::rollout::{foresee_at_parent, roll_out_parent};
-use super::wait::{POLL_INTERVAL, is_leaving, needs_come_to_rest, wait_until_gone};
+use super::wait::{POLL_INTERVAL, is_leaving, wait_for_dependencies, wait_until_gone};
 use crate::apply::event::StepError;
 use crate::apply::step::{DurableIntent, MutationScope, MutationTarget, StepContext};
 use crate::apply::step_parts::StepParts;
@@ -132,7 +132,7 @@ async fn send_delete<C: Transport, K: Clock, R: Random, S: Store>(
                 return Err(StepError::Refused(refusal));
             }
             parts.close(&armed.intent, ClosedOutcome::Refused).await?;
-            if refusal.status != 409 || !needs_come_to_rest(parts, job).await? {
+            if refusal.status != 409 || !wait_for_dependencies(parts, job).await? {
                 return Err(StepError::Refused(refusal));
             }
             Ok(DeleteAttempt::Refused(refusal))

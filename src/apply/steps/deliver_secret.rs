@@ -41,7 +41,7 @@ pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Rand
         None if job.kind.reveal().is_none() => return Ok(true),
         None => parts.context.client.reveal_secret(job.kind, &target.key).await.map_err(read_failed)?,
     };
-    match hand_on(parts, job, &target.key.id, secret).await {
+    match deliver_shown_secret(parts, job, &target.key.id, secret).await {
         DeliveryOutcome::Delivered => Ok(false),
         DeliveryOutcome::Missing => Ok(true),
         DeliveryOutcome::StoredElsewhere(text) | DeliveryOutcome::Lost(text) => {
@@ -52,7 +52,7 @@ pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Rand
 
 /// Delivers the shown-once secret of a response, before the response is used in any other way: a crash later
 /// would lose it.
-pub(super) async fn hand_on<C: Transport, K: Clock, R: Random, S: Store>(
+pub(super) async fn deliver_shown_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
     id: &str,

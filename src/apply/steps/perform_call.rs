@@ -7,7 +7,7 @@ use std::cell::Cell;
 use super::planned_call::{CallProgress, PreparedCall, call_progress, is_told};
 use super::resolve_intent::presume_absent;
 use super::upload::{begun_by, rested_before, to_send, wait_until_finished};
-use super::wait::{POLL_INTERVAL, at_rest, needs_come_to_rest, read_when_stable};
+use super::wait::{POLL_INTERVAL, at_rest, read_when_stable, wait_for_dependencies};
 use crate::apply::event::StepError;
 use crate::apply::request_encoding::{self, missing_value_error};
 use crate::apply::step::{DurableIntent, MutationScope, MutationTarget, StepContext};
@@ -74,7 +74,7 @@ pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S:
             }
             MutationOutcome::Refused(refusal) => {
                 parts.close(&armed.intent, ClosedOutcome::Refused).await?;
-                if refusal.status != 409 || !needs_come_to_rest(parts, job).await? {
+                if refusal.status != 409 || !wait_for_dependencies(parts, job).await? {
                     return Err(StepError::Refused(refusal));
                 }
             }

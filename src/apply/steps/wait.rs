@@ -135,7 +135,7 @@ pub(in crate::apply) async fn wait_until_gone<C: Transport, K: Clock, R: Random,
 /// Waits for those dependencies of a step that this run has not seen ready; returns whether there were any. Called
 /// only after a refusal: objects that this run changes become ready before their dependents begin, but an earlier
 /// run may have been killed half-way.
-pub(in crate::apply) async fn needs_come_to_rest<C: Transport, K: Clock, R: Random, S: Store>(
+pub(in crate::apply) async fn wait_for_dependencies<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
 ) -> Result<bool, StepError> {

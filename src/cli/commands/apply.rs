@@ -368,7 +368,7 @@ impl<'a> ApplyCommand<'a> {
         let SignalOutcome::Finished(mut outcome) = ended else {
             let failure = self.release_ledger().await;
             let heard = telling.steps_so_far();
-            let outcome = heard.cut_off(plan);
+            let outcome = heard.interrupted_outcome(plan);
             self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), failure.exit.code()));
             return Err(failure);
         };

@@ -143,8 +143,12 @@ fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSe
         let resources = resources
             .filter(|resource| fits(resource.kind.name) && (!secrets || resource.kind.shown_once.is_some()))
             .map(|resource| Address::as_str(&resource.address).to_owned());
-        let variables =
-            project.stack.awaited.keys().filter(|_| secrets).map(|name| format!("{VARIABLE_PREFIX}{name}"));
+        let variables = project
+            .stack
+            .deferred_secrets
+            .keys()
+            .filter(|_| secrets)
+            .map(|name| format!("{VARIABLE_PREFIX}{name}"));
         return resources.chain(variables).collect();
     }
     let kinds = REGISTRY.top_level().filter(|kind| fits(kind.name));

@@ -212,16 +212,16 @@ fn as_text(
         ("tier", Some(record.tier.map_or_else(|| rate.clone(), |tier| format!("{tier}, {rate}")))),
         ("expires", record.expires_at.or_else(never)),
     ];
-    let untold: Vec<&str> =
+    let unreported: Vec<&str> =
         rows.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
     let told = rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
     let text = told.fold(String::new(), |text, (name, value)| {
         text + &format!("{name:<16}{}\n", escape::escape_line(value))
     });
-    if untold.is_empty() {
+    if unreported.is_empty() {
         text
     } else {
-        format!("{text}The service does not report: {}.\n", untold.join(", "))
+        format!("{text}The service does not report: {}.\n", unreported.join(", "))
     }
 }
 

@@ -399,7 +399,7 @@ async fn clear_lost_mark(
 /// Returns the sink of a secret; `None` if the secret does not exist or names none.
 fn secret_sink<'p>(project: &'p LoadedStack, address: &str) -> Option<&'p SecretSink> {
     match address.strip_prefix(VARIABLE_PREFIX) {
-        Some(name) => match &project.stack.awaited.get(name)?.origin {
+        Some(name) => match &project.stack.deferred_secrets.get(name)?.origin {
             SecretOrigin::Generated { deliver, .. } => deliver.as_ref(),
             SecretOrigin::Source(_) => None,
         },

@@ -98,7 +98,7 @@ pub(in crate::cli) async fn with_inputs<T>(
     let mut whole = None;
     if !(options.destroy || options.only_looks) {
         world.known = deferred_secrets::collect_available_secrets(project, ledger, &world.snapshot)?;
-        if !project.stack.awaited.is_empty() {
+        if !project.stack.deferred_secrets.is_empty() {
             whole = Some(Box::new(project.with_secrets(&world.known.secrets)?));
         }
     }

@@ -42,20 +42,21 @@ pub(in crate::cli) fn collect_available_secrets(
     ledger: &Ledger,
     snapshot: &Snapshot,
 ) -> Result<AvailableSecrets, CliFailure> {
-    let awaited = || project.stack.awaited.iter().filter(|(_, awaited)| awaited.value.is_awaited());
+    let deferred =
+        || project.stack.deferred_secrets.iter().filter(|(_, deferred)| deferred.value.is_awaited());
     let mut known = AvailableSecrets::default();
     let keyring = Keyring::new(&project.settings);
     let generated = |(_, one): &(_, &DeferredSecret)| matches!(one.origin, SecretOrigin::Generated { .. });
-    let mut shown = if awaited().any(|one| generated(&one)) {
+    let mut shown = if deferred().any(|one| generated(&one)) {
         generated_secrets::find_live_secrets(ledger, snapshot)
     } else {
         SecretValues::new()
     };
-    for (name, awaited) in awaited() {
-        let secret = match &awaited.origin {
+    for (name, deferred) in deferred() {
+        let secret = match &deferred.origin {
             SecretOrigin::Source(source) => Some(ask_secret_program(project, name, source)?),
             SecretOrigin::Generated { deliver, .. } => {
-                match generated_secrets::desired_fingerprint(ledger, name, awaited) {
+                match generated_secrets::desired_fingerprint(ledger, name, deferred) {
                     Some(print) => {
                         let key = &ledger.identity.key;
                         let is_it = |secret: &Secret| {
@@ -180,10 +181,11 @@ fn ask_secret_program(project: &LoadedStack, variable: &Name, source: &Name) -> 
 pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailure> {
     let resources = project.stack.resources.values();
     let shown = resources.filter_map(|one| Some((one.address.to_string(), one.deliver_secret.as_ref()?)));
-    let made = project.stack.awaited.iter().filter_map(|(name, awaited)| match &awaited.origin {
-        SecretOrigin::Generated { deliver: Some(sink), .. } => Some((format!("vars.{name}"), sink)),
-        _ => None,
-    });
+    let made =
+        project.stack.deferred_secrets.iter().filter_map(|(name, deferred)| match &deferred.origin {
+            SecretOrigin::Generated { deliver: Some(sink), .. } => Some((format!("vars.{name}"), sink)),
+            _ => None,
+        });
     for (address, sink) in shown.chain(made) {
         if let SecretSink::Program(name) = sink
             && !project.settings.sinks.contains_key(name)
@@ -231,8 +233,8 @@ pub(in crate::cli) async fn complete_secrets(
     let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
     let sends = plan.steps.iter().any(|step| writes(&step.operation));
     let mut secrets = known.secrets;
-    for (name, awaited) in &project.stack.awaited {
-        let SecretOrigin::Generated { length, deliver } = &awaited.origin else { continue };
+    for (name, deferred) in &project.stack.deferred_secrets {
+        let SecretOrigin::Generated { length, deliver } = &deferred.origin else { continue };
         let address = Address::new("vars", name);
         let rotates = journal.ledger().secrets.rotating.contains(address.as_str());
         let made = match secrets.get(name) {
@@ -263,7 +265,7 @@ pub(in crate::cli) async fn complete_secrets(
         secrets.insert(name.clone(), made);
     }
     kept_secrets::adopt_delivered(project, journal, &secrets).await?;
-    if project.stack.awaited.is_empty() || !sends {
+    if project.stack.deferred_secrets.is_empty() || !sends {
         return Ok(None);
     }
     project.with_secrets(&secrets).map(Some)
@@ -275,7 +277,7 @@ fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets)
     if known.lost.is_empty() && known.locked.is_empty() {
         return Ok(());
     }
-    if project.stack.awaited.is_empty() {
+    if project.stack.deferred_secrets.is_empty() {
         // Only secrets of objects are locked; the plan has a blocker for each delivery of one.
         return Ok(());
     }

@@ -151,7 +151,7 @@ impl LoadedStack {
             }
             warnings.extend(sink_checks::not_ignored_by_git(&stack, &below));
         }
-        let anew = (!stack.awaited.is_empty()).then(|| Box::new((sources, request.clone())));
+        let anew = (!stack.deferred_secrets.is_empty()).then(|| Box::new((sources, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());
         Ok(Self { directory, stack, warnings, outside, settings, anew })
     }
@@ -213,7 +213,7 @@ impl LoadedStack {
         }
         let begun = read.clone();
         let (stack, warnings) = load::load(REGISTRY, read, &request, &below)?;
-        let anew = (!stack.awaited.is_empty()).then(|| Box::new((begun, request.clone())));
+        let anew = (!stack.deferred_secrets.is_empty()).then(|| Box::new((begun, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());
         let project = Self { directory, stack, warnings, outside, settings, anew };
         Ok(StackSources { project, files: sources, request })

@@ -206,9 +206,9 @@ fn differs_from_applied(kind: &Kind, object: &Object, applied: &Attributes) -> b
 fn left_out(kind: &'static Kind, object: &Object, applied: &Attributes) -> BTreeSet<&'static str> {
     let set = applied.iter().filter(|(_, value)| !is_unset(value));
     let listed = set.filter_map(|(name, _)| kind.attribute(name)).filter(|attribute| attribute.listed);
-    let untold = listed
+    let unreported = listed
         .filter(|attribute| AttributeReading::new(attribute, object) == AttributeReading::NotReturned);
-    untold.filter(|attribute| attribute.is_readable()).map(|attribute| attribute.name).collect()
+    unreported.filter(|attribute| attribute.is_readable()).map(|attribute| attribute.name).collect()
 }
 
 /// Returns the kinds and attributes that any object of this read shows.

@@ -30,15 +30,16 @@ pub(in crate::config) fn read_declarations<'d>(
     resolved: &ResolvedConfig<'d>,
 ) -> Declarations {
     let evaluator = &resolved.units.evaluator(context, &resolved.scope);
-    let ground = AddressIndex::new(context, &resolved.units);
+    let addresses = AddressIndex::new(context, &resolved.units);
     let imports = read_list_items(evaluator.context, &merged.imports, keywords::IMPORT);
-    let imports = imports.into_iter().filter_map(|item| read_import(evaluator, &item, &ground)).collect();
+    let imports =
+        imports.into_iter().filter_map(|item| read_import(evaluator, &item, &addresses)).collect();
     // Before the checks, so that an entry that is overridden is not reported.
     let removed = drop_overridden_removals(resolved.units.removed.clone()).into_iter();
-    let removed: Vec<RemovedDeclaration> = removed.filter(|removed| is_gone(&ground, removed)).collect();
+    let removed: Vec<RemovedDeclaration> = removed.filter(|removed| is_gone(&addresses, removed)).collect();
     let mut removed =
         each_once(evaluator.context, removed, |removed| (&removed.from, removed.span), "removed");
-    let (moved, left) = resolve_moves(&ground, resolved.units.moved.clone(), &removed);
+    let (moved, left) = resolve_moves(&addresses, resolved.units.moved.clone(), &removed);
     removed.extend(left);
     Declarations {
         moved,
@@ -52,7 +53,7 @@ pub(in crate::config) fn read_declarations<'d>(
 fn read_import<'d>(
     evaluator: &Evaluator<'_, 'd>,
     item: &DeclarationItem<'d>,
-    ground: &AddressIndex<'_, 'd>,
+    addresses: &AddressIndex<'_, 'd>,
 ) -> Option<ImportDeclaration> {
     // The id of an object to adopt cannot depend on objects that the apply creates.
     let early = EvaluationSite::top_level(Some("an `import`"));
@@ -77,7 +78,7 @@ fn read_import<'d>(
         }
     };
     let import = ImportDeclaration { to, id, span: item.span };
-    match ground.address_status(&import.to) {
+    match addresses.address_status(&import.to) {
         AddressStatus::One => wanted.then_some(import),
         AddressStatus::Absent | AddressStatus::Broken => None,
         AddressStatus::Many => {
@@ -91,7 +92,7 @@ fn read_import<'d>(
             None
         }
         AddressStatus::Undeclared => {
-            ground.report_undeclared(&import.to, node.span, "write its block, or remove the entry");
+            addresses.report_undeclared(&import.to, node.span, "write its block, or remove the entry");
             None
         }
     }

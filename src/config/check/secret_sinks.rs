@@ -95,7 +95,7 @@ impl<'a> SinkTargetIndex<'a> {
 /// `deliver_secret` entry.
 pub(in crate::config) fn sink_uses(
     resources: &[Resource],
-    awaited: &BTreeMap<Name, DeferredSecret>,
+    deferred: &BTreeMap<Name, DeferredSecret>,
     spans: &BTreeMap<Name, Span>,
 ) -> Vec<SinkUse> {
     let of_resources = resources.iter().filter_map(|resource| {
@@ -103,10 +103,10 @@ pub(in crate::config) fn sink_uses(
         let span = spans.get(resource.address.as_str()).copied().unwrap_or(resource.span);
         Some(SinkUse { address: Name::new(resource.address.as_str()), sink, span })
     });
-    let of_variables = awaited.iter().filter_map(|(name, awaited)| {
-        let SecretOrigin::Generated { deliver: Some(sink), .. } = &awaited.origin else { return None };
+    let of_variables = deferred.iter().filter_map(|(name, deferred)| {
+        let SecretOrigin::Generated { deliver: Some(sink), .. } = &deferred.origin else { return None };
         let address = Name::new(Address::new("vars", name).as_str());
-        let span = spans.get(&address).copied().unwrap_or(awaited.span);
+        let span = spans.get(&address).copied().unwrap_or(deferred.span);
         Some(SinkUse { address, sink: sink.clone(), span })
     });
     of_resources.chain(of_variables).collect()

@@ -12,14 +12,15 @@ use crate::model::expression::EvaluationError;
 use crate::model::source::Span;
 
 /// Returns the diagnostic of a type mismatch at a span; one of a secret has no span and no detail.
-pub(in crate::config) fn mismatch_diagnostic(slip: &TypeMismatch, span: Span) -> Diagnostic {
-    if slip.code == codes::SENSITIVE {
+pub(in crate::config) fn mismatch_diagnostic(mistake: &TypeMismatch, span: Span) -> Diagnostic {
+    if mistake.code == codes::SENSITIVE {
         return sensitive_problem();
     }
-    let mut problem =
-        Diagnostic::error(slip.code, slip.summary).with_label(span, "").detail(slip.detail.clone());
-    problem.help.clone_from(&slip.help);
-    match &slip.fix {
+    let mut problem = Diagnostic::error(mistake.code, mistake.summary)
+        .with_label(span, "")
+        .detail(mistake.detail.clone());
+    problem.help.clone_from(&mistake.help);
+    match &mistake.fix {
         Some(fix) => problem.fix(span, fix.clone()),
         None => problem,
     }

@@ -150,13 +150,13 @@ fn report_module_cycles(loader: &mut SourceUnitLoader<'_>) {
     for (from, to, _) in &loader.uses {
         graph.add_edge(nodes[*from], nodes[*to]);
     }
-    let mut knots = graph.topological_order().err().unwrap_or_default();
+    let mut cycles = graph.topological_order().err().unwrap_or_default();
     let alone: Vec<_> = loader.uses.iter().filter(|(from, to, _)| from == to).collect();
-    knots.extend(alone.iter().map(|(from, ..)| vec![nodes[*from]]));
-    knots.sort();
-    knots.dedup();
-    for knot in knots {
-        let members: Vec<usize> = knot.iter().filter_map(|id| graph.get(*id).copied()).collect();
+    cycles.extend(alone.iter().map(|(from, ..)| vec![nodes[*from]]));
+    cycles.sort();
+    cycles.dedup();
+    for cycle in cycles {
+        let members: Vec<usize> = cycle.iter().filter_map(|id| graph.get(*id).copied()).collect();
         let mut problem = Diagnostic::error(codes::MODULE_CYCLE, "modules use each other in a cycle")
             .detail("A module would contain itself without end.")
             .help("move what both need into a separate module");

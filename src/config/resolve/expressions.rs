@@ -38,22 +38,22 @@ pub(in crate::config) fn syntax_problem(
     source: &str,
     span: Span,
 ) -> Diagnostic {
-    let slip = expression_syntax::explain_syntax_error(error, source);
-    let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(slip.help);
+    let mistake = expression_syntax::explain_syntax_error(error, source);
+    let problem = Diagnostic::error(codes::SYNTAX, "an expression cannot be read").help(mistake.help);
     let place = context.span_within(span, source);
     if place == span {
         // The file contains the expression with escapes or over several lines, so the offset
         // is given in the message.
-        let detail = match source[..slip.place.start].chars().count() {
-            0 => slip.detail,
-            before => format!("After {before} characters of it: {}", slip.detail),
+        let detail = match source[..mistake.place.start].chars().count() {
+            0 => mistake.detail,
+            before => format!("After {before} characters of it: {}", mistake.detail),
         };
         return problem.with_label(span, "").detail(detail);
     }
     let at = |n| (place.start + u32::try_from(n).unwrap_or(0)).min(place.end);
-    let at = Span { start: at(slip.place.start), end: at(slip.place.end), ..place };
-    let problem = problem.with_label(at, "").detail(slip.detail);
-    match slip.fix {
+    let at = Span { start: at(mistake.place.start), end: at(mistake.place.end), ..place };
+    let problem = problem.with_label(at, "").detail(mistake.detail);
+    match mistake.fix {
         Some(right) => problem.fix(at, right),
         None => problem,
     }
@@ -64,11 +64,11 @@ pub(in crate::config) fn deep_path<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &[Name],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let source = as_cel(path);
     let program = evaluator.context.parse_program(&source).ok()?;
-    compute_program(evaluator, &program, &source, span, frame)
+    compute_program(evaluator, &program, &source, span, site)
 }
 
 /// Evaluates a program; one that depends on live objects becomes an expression with the values, the files and the
@@ -78,10 +78,10 @@ pub(in crate::config) fn compute_program<'d>(
     program: &CelProgram,
     source: &str,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let paths = program.paths();
-    let named = resolve_named_paths(evaluator, &paths, span, frame)?;
+    let named = resolve_named_paths(evaluator, &paths, span, site)?;
     let files = RefCell::new(BTreeMap::new());
     let read = |path: &str| {
         let text = files::read_text(evaluator.files(), path)?;
@@ -92,16 +92,16 @@ pub(in crate::config) fn compute_program<'d>(
     evaluator.context.report_exceeded(
         evaluator.context.budget.charge_nodes(2 * named.objects.len()),
         span,
-        frame,
+        site,
     )?;
-    let waiting = unknown_parts(evaluator, &named, span, frame)?;
-    let outcome = evaluate_in_scope(evaluator, program, (&named, &waiting), span, frame, &read);
+    let waiting = unknown_parts(evaluator, &named, span, site)?;
+    let outcome = evaluate_in_scope(evaluator, program, (&named, &waiting), span, site, &read);
     let origin = named.origin.clone();
     match outcome {
         Ok(value) if !value.is_unknown() => Some(ResolvedValue::new(Expression::Value(value), origin)),
         Ok(_) => {
-            let bindings = bind_known_values(evaluator, &named, span, frame);
-            let mut bindings = evaluator.context.report_exceeded(bindings, span, frame)?;
+            let bindings = bind_known_values(evaluator, &named, span, site);
+            let mut bindings = evaluator.context.report_exceeded(bindings, span, site)?;
             let files = files.into_inner();
             if !files.is_empty() {
                 bindings.insert(Name::new_static(FILES_BINDING), Value::Map(files));
@@ -125,7 +125,7 @@ pub(in crate::config) fn compute_program<'d>(
                 (EvaluationError::Failed(_), Some(address)) => absent_resource(evaluator, address, span),
                 _ => evaluation_problem(&error, span, Some(source)),
             };
-            evaluator.context.report_problem(frame, problem);
+            evaluator.context.report_problem(site, problem);
             None
         }
     }
@@ -137,7 +137,7 @@ fn resolve_named_paths<'d, 'p>(
     evaluator: &Evaluator<'_, 'd>,
     paths: &'p [ReferencePath],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ExpressionPaths<'p>> {
     let mut named = ExpressionPaths::default();
     let mut good = true;
@@ -148,32 +148,32 @@ fn resolve_named_paths<'d, 'p>(
         });
         match (path.root.as_str(), first) {
             ("env" | "stack", _) | ("vars" | "locals" | "use", None) => {}
-            ("module", None) => good &= module_name_prefix(evaluator, span, frame).is_some(),
+            ("module", None) => good &= module_name_prefix(evaluator, span, site).is_some(),
             ("vars", Some(name)) => {
-                let base = variable_value(evaluator, name, span, frame);
-                good &= check_base_path(evaluator, base, path, span, frame, &mut named);
+                let base = variable_value(evaluator, name, span, site);
+                good &= check_base_path(evaluator, base, path, span, site, &mut named);
             }
             ("use", Some(name)) => {
-                let base = module_output(evaluator, name, &names_of(&path.segments[1..]), span, frame);
-                good &= check_base_path(evaluator, base, path, span, frame, &mut named);
+                let base = module_output(evaluator, name, &names_of(&path.segments[1..]), span, site);
+                good &= check_base_path(evaluator, base, path, span, site, &mut named);
             }
             ("data" | "stacks", _) => {
-                good &= resolve_external(evaluator, path, span, frame).is_some();
+                good &= resolve_external(evaluator, path, span, site).is_some();
             }
             ("locals", Some(name)) => {
-                let base = local_value(evaluator, name, span, frame);
-                good &= check_base_path(evaluator, base, path, span, frame, &mut named);
+                let base = local_value(evaluator, name, span, site);
+                good &= check_base_path(evaluator, base, path, span, site, &mut named);
             }
             ("each", first) => {
-                let base = resolve_each(evaluator, first.map_or("key", Name::as_str), span, frame);
-                good &= check_base_path(evaluator, base.as_ref(), path, span, frame, &mut named);
+                let base = resolve_each(evaluator, first.map_or("key", Name::as_str), span, site);
+                good &= check_base_path(evaluator, base.as_ref(), path, span, site, &mut named);
             }
             (root, _) => {
                 if let Some(kind) = evaluator.context.registry.top_level().find(|kind| kind.name == root) {
-                    good &= check_live_path(evaluator, kind, path, span, frame, &mut named);
+                    good &= check_live_path(evaluator, kind, path, span, site, &mut named);
                 } else {
                     let written = format!("{{{root}}}");
-                    evaluator.context.report_problem(frame, evaluator.unknown_root(root, &written, span));
+                    evaluator.context.report_problem(site, evaluator.unknown_root(root, &written, span));
                     good = false;
                 }
             }
@@ -196,7 +196,7 @@ fn check_base_path<'d>(
     base: Option<&Expression>,
     path: &ReferencePath,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
     named: &mut ExpressionPaths<'_>,
 ) -> bool {
     let Some(base) = base else { return false };
@@ -206,7 +206,7 @@ fn check_base_path<'d>(
     named.objects.push(address.clone());
     match (kind, path.segments.get(1 + used)) {
         (Some(kind), Some(PathSegment::Name(name))) => {
-            has_attribute(evaluator.context, kind, name, span, frame)
+            has_attribute(evaluator.context, kind, name, span, site)
         }
         _ => true,
     }
@@ -217,14 +217,14 @@ fn check_live_path<'d, 'p>(
     kind: &'static Kind,
     path: &'p ReferencePath,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
     named: &mut ExpressionPaths<'p>,
 ) -> bool {
-    if !is_late(evaluator.context, frame, kind.name, span) {
+    if !is_late(evaluator.context, site, kind.name, span) {
         return false;
     }
     let steps: Vec<PathStep> =
-        path.segments.iter().map(|segment| segment_name(evaluator, segment, span, frame)).collect();
+        path.segments.iter().map(|segment| segment_name(evaluator, segment, span, site)).collect();
     // A macro over all instances, such as `vm.all(…)`, must find a map even if no instance exists.
     named.places.push(kind.name.to_owned());
     match evaluator.blocks.follow_path(&evaluator.context.registry, kind, &steps) {
@@ -235,7 +235,7 @@ fn check_live_path<'d, 'p>(
             }
             named.objects.extend(addresses);
             match steps.get(rest) {
-                Some(Some(attribute)) => has_attribute(evaluator.context, found, attribute, span, frame),
+                Some(Some(attribute)) => has_attribute(evaluator.context, found, attribute, span, site),
                 _ => true,
             }
         }
@@ -249,7 +249,7 @@ fn check_live_path<'d, 'p>(
         }
         PathTarget::NotFound(problem) => {
             let names: Vec<Name> = steps.into_iter().flatten().collect();
-            dead_end(evaluator.context, frame, *problem, &names, span);
+            dead_end(evaluator.context, site, *problem, &names, span);
             false
         }
     }
@@ -260,14 +260,14 @@ fn segment_name<'d>(
     evaluator: &Evaluator<'_, 'd>,
     segment: &PathSegment,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> PathStep {
     let program = match segment {
         PathSegment::Name(name) => return Some(name.clone()),
         PathSegment::Computed(program) => program,
     };
     let named = ExpressionPaths::default();
-    match evaluate_in_scope(evaluator, program, (&named, &BTreeMap::new()), span, frame, &|_| {
+    match evaluate_in_scope(evaluator, program, (&named, &BTreeMap::new()), span, site, &|_| {
         Err(String::new())
     }) {
         Ok(Value::Text(text)) => Some(text),
@@ -282,28 +282,28 @@ fn unknown_parts<'d>(
     evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<BTreeMap<Name, Expression>> {
     let mut waiting = BTreeMap::new();
     for path in &named.paths {
         if let "data" | "stacks" = path.root.as_str() {
-            let (place, reference) = resolve_external(evaluator, path, span, frame)?;
+            let (place, reference) = resolve_external(evaluator, path, span, site)?;
             waiting.insert(place, Expression::Reference(reference));
             continue;
         }
-        let (root, base) = match (path.root.as_str(), path.segments.first(), frame.each) {
+        let (root, base) = match (path.root.as_str(), path.segments.first(), site.each) {
             ("vars", Some(PathSegment::Name(name)), _) => {
-                (format!("vars.{name}"), Cow::Borrowed(variable_value(evaluator, name, span, frame)?))
+                (format!("vars.{name}"), Cow::Borrowed(variable_value(evaluator, name, span, site)?))
             }
             ("use", Some(PathSegment::Name(name)), _) => {
                 let steps = names_of(&path.segments[1..]);
-                (format!("use.{name}"), Cow::Borrowed(module_output(evaluator, name, &steps, span, frame)?))
+                (format!("use.{name}"), Cow::Borrowed(module_output(evaluator, name, &steps, span, site)?))
             }
             ("locals", Some(PathSegment::Name(name)), _) => {
-                (format!("locals.{name}"), Cow::Borrowed(local_value(evaluator, name, span, frame)?))
+                (format!("locals.{name}"), Cow::Borrowed(local_value(evaluator, name, span, site)?))
             }
             ("each", Some(PathSegment::Name(name)), Some(each)) if name == "value" => {
-                ("each.value".to_owned(), Cow::Owned(each_value(evaluator, each, span, frame)?))
+                ("each.value".to_owned(), Cow::Owned(each_value(evaluator, each, span, site)?))
             }
             _ => continue,
         };
@@ -318,7 +318,7 @@ fn unknown_parts<'d>(
                 place.push_str(name);
             }
         }
-        evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, frame)?;
+        evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, site)?;
         waiting.insert(Name::new(place), part.clone());
     }
     Some(waiting)

@@ -24,7 +24,7 @@ pub(in crate::config) fn resolve_external<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &ReferencePath,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<(Name, Reference)> {
     let steps: Vec<Name> = path
         .segments
@@ -34,7 +34,7 @@ pub(in crate::config) fn resolve_external<'d>(
             PathSegment::Computed(_) => None,
         })
         .collect();
-    let (reference, used) = external_reference(evaluator, &path.root, &steps, span, frame)?;
+    let (reference, used) = external_reference(evaluator, &path.root, &steps, span, site)?;
     let place = steps.iter().take(used).fold(path.root.to_string(), |place, step| place + "." + step);
     Some((Name::new(place), reference))
 }
@@ -46,9 +46,9 @@ pub(in crate::config) fn external_reference<'d>(
     root: &Name,
     steps: &[Name],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<(Reference, usize)> {
-    if !is_late(evaluator.context, frame, if root == "data" { "looked up object" } else { "stack" }, span) {
+    if !is_late(evaluator.context, site, if root == "data" { "looked up object" } else { "stack" }, span) {
         return None;
     }
     if root == "data" {
@@ -59,7 +59,7 @@ pub(in crate::config) fn external_reference<'d>(
                 "a lookup",
                 "$data.KIND.NAME",
                 span,
-                frame,
+                site,
             );
         };
         let address = data_address(evaluator.scope, kind, name);
@@ -67,17 +67,17 @@ pub(in crate::config) fn external_reference<'d>(
         let Some(lookup) = evaluator.data.data.get(&address) else {
             let known = evaluator.data.data.keys().filter_map(|address| address.strip_module(prefix));
             let written = address.strip_module(prefix).unwrap_or_default();
-            undeclared_external(evaluator.context, written, known, span, frame);
+            undeclared_external(evaluator.context, written, known, span, site);
             return None;
         };
         let attribute = rest.first().cloned();
         if let Some(name) = attribute.as_ref() {
-            if !has_attribute(evaluator.context, lookup.kind, name, span, frame) {
+            if !has_attribute(evaluator.context, lookup.kind, name, span, site) {
                 return None;
             }
             // Such an attribute would be null for every object, which no message would explain.
             if name != "id" && !lookup.kind.attribute(name).is_some_and(is_seen) {
-                evaluator.context.report_problem(frame, not_seen(lookup.kind, name, span));
+                evaluator.context.report_problem(site, not_seen(lookup.kind, name, span));
                 return None;
             }
         }
@@ -91,14 +91,14 @@ pub(in crate::config) fn external_reference<'d>(
             "an output of a stack",
             "$stacks.NAME.OUTPUT",
             span,
-            frame,
+            site,
         );
     };
     if !evaluator.data.stacks.contains_key(name) {
         let known: Vec<String> =
             evaluator.data.stacks.keys().map(|name| format!("stacks.{name}")).collect();
         let written = format!("stacks.{name}");
-        undeclared_external(evaluator.context, &written, known.iter().map(String::as_str), span, frame);
+        undeclared_external(evaluator.context, &written, known.iter().map(String::as_str), span, site);
         return None;
     }
     // Whether the output exists is known only when the other stack's ledger is read.
@@ -114,10 +114,10 @@ fn report_incomplete_reference<'d, T>(
     what: &str,
     form: &str,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
     context.report_problem(
-        frame,
+        site,
         Diagnostic::error(code, "a reference is incomplete")
             .with_label(span, "")
             .help(format!("name {what}: `{form}`")),
@@ -130,13 +130,13 @@ fn undeclared_external<'d, 'n>(
     written: &str,
     known: impl Iterator<Item = &'n str>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) {
     let problem = Diagnostic::error(codes::UNKNOWN_RESOURCE, "there is no lookup of this name")
         .with_label(span, "")
         .detail(format!("No block declares {written}."));
     context.report_problem(
-        frame,
+        site,
         match nearest_name(written, known) {
             Some(near) => problem.help(format!("did you mean `${near}`?")),
             None => problem.help("declare it under `data` or `stacks`"),

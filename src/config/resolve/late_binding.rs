@@ -328,7 +328,7 @@ fn check_known_value(ty: &Type, expression: &mut Expression, span: Span) -> Resu
             *value = good;
             Ok(())
         }
-        Err(slip) => Err(Box::new(mismatch_diagnostic(&slip, span))),
+        Err(mistake) => Err(Box::new(mismatch_diagnostic(&mistake, span))),
     }
 }
 

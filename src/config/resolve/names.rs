@@ -18,13 +18,13 @@ use crate::model::values::value::Value;
 pub(in crate::config) fn module_name_prefix<'e, 'd>(
     evaluator: &Evaluator<'e, 'd>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Name> {
     if evaluator.scope.depth > 0 {
         return Some(&evaluator.scope.name_prefix);
     }
     evaluator.context.report_problem(
-        frame,
+        site,
         Diagnostic::error(codes::UNKNOWN_ROOT, "this name means nothing here")
             .with_label(span, "")
             .detail(
@@ -39,13 +39,13 @@ pub(in crate::config) fn module_name_prefix<'e, 'd>(
 /// reference is to, for the message.
 pub(in crate::config) fn is_late<'d>(
     context: &ConfigContext<'d>,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
     kind: &str,
     span: Span,
 ) -> bool {
-    let Some(place) = frame.early else { return true };
+    let Some(place) = site.early else { return true };
     context.report_problem(
-        frame,
+        site,
         Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
             .with_label(span, "")
             .detail(format!(
@@ -60,7 +60,7 @@ pub(in crate::config) fn is_late<'d>(
 /// the right segment.
 pub(in crate::config) fn dead_end<'d>(
     context: &ConfigContext<'d>,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
     mut problem: Diagnostic,
     path: &[Name],
     span: Span,
@@ -78,7 +78,7 @@ pub(in crate::config) fn dead_end<'d>(
             problem = problem.clone().fix(place, near);
         }
     }
-    context.report_problem(frame, problem);
+    context.report_problem(site, problem);
 }
 
 /// Returns the problem of a reference to a resource that this environment leaves out.
@@ -109,7 +109,7 @@ pub(in crate::config) fn has_attribute<'d>(
     kind: &Kind,
     name: &Name,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> bool {
     let child = context.registry.child(kind.name, name).is_some();
     if name == "id" || kind.attribute(name).is_some() || child {
@@ -122,7 +122,7 @@ pub(in crate::config) fn has_attribute<'d>(
             .detail(format!("{} has no `{name}`.", scalar::with_article(kind.name)));
     let known = kind.attributes.iter().map(|attribute| attribute.name).chain(["id"]);
     context.report_problem(
-        frame,
+        site,
         match nearest_name(name, known) {
             Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
             Some(near) => problem.help(format!("did you mean `{near}`?")),
@@ -137,12 +137,12 @@ pub(in crate::config) fn variable_value<'e, 'd>(
     evaluator: &Evaluator<'e, 'd>,
     name: &Name,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Expression> {
     let Some(value) = evaluator.scope.variables.expressions.get(name) else {
         let known = evaluator.scope.variables.expressions.keys().map(Name::as_str);
         evaluator.context.report_problem(
-            frame,
+            site,
             undeclared_name(evaluator.context, codes::UNKNOWN_VARIABLE, "variable", name, known, span),
         );
         return None;
@@ -156,17 +156,17 @@ pub(in crate::config) fn local_value<'e, 'd>(
     evaluator: &Evaluator<'e, 'd>,
     name: &Name,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Expression> {
     let Some(local) = evaluator.scope.locals.get(name) else {
         let known = evaluator.scope.locals.keys().map(Name::as_str);
         evaluator.context.report_problem(
-            frame,
+            site,
             undeclared_name(evaluator.context, codes::UNKNOWN_LOCAL, "local", name, known, span),
         );
         return None;
     };
-    ready_value(evaluator.context, &local.value, "resource that the local names", span, frame)
+    ready_value(evaluator.context, &local.value, "resource that the local names", span, site)
 }
 
 /// Returns the value of a binding. `None` after a problem that was reported, here if it is resolved only once all
@@ -176,14 +176,14 @@ pub(in crate::config) fn ready_value<'d, 'v>(
     value: &'v LocalValue,
     what: &str,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<&'v Expression> {
     match value {
         LocalValue::Ready(expression) => Some(expression),
         LocalValue::Broken => None,
         LocalValue::Deferred => {
-            let early = frame.early.or(Some("this"));
-            is_late(context, EvaluationSite { early, ..frame }, what, span);
+            let early = site.early.or(Some("this"));
+            is_late(context, EvaluationSite { early, ..site }, what, span);
             None
         }
     }
@@ -213,11 +213,11 @@ pub(in crate::config) fn resolve_each<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &str,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Expression> {
-    let Some(each) = frame.each else {
+    let Some(each) = site.each else {
         evaluator.context.report_problem(
-            frame,
+            site,
             Diagnostic::error(codes::NO_EACH, "`each` is used outside of `for_each`")
                 .with_label(span, "")
                 .help("give the block a `for_each`"),
@@ -226,10 +226,10 @@ pub(in crate::config) fn resolve_each<'d>(
     };
     match name {
         "key" => Some(Value::Text(each.key.clone()).into()),
-        "value" => each_value(evaluator, each, span, frame),
+        "value" => each_value(evaluator, each, span, site),
         _ => {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::NO_EACH, "`each` has `key` and `value` only")
                     .with_label(span, "")
                     .help("write `$each.key` for the instance's key, `$each.value` for its value"),
@@ -244,11 +244,11 @@ pub(in crate::config) fn each_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     each: &Each<'d>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Expression> {
     match &each.value {
         EachValue::Known(value) => {
-            evaluator.context.report_exceeded(evaluator.context.budget.charge_value(value), span, frame)?;
+            evaluator.context.report_exceeded(evaluator.context.budget.charge_value(value), span, site)?;
             Some(Expression::Value(value.clone()))
         }
         EachValue::Instance(address) => {
@@ -256,7 +256,7 @@ pub(in crate::config) fn each_value<'d>(
         }
         // The values of a `for_each` are outside of its instances, so that `each` is not in scope there.
         EachValue::Written(node) => {
-            (evaluator.context.resolve_written)(evaluator, node, EvaluationSite { each: None, ..frame })
+            (evaluator.context.resolve_written)(evaluator, node, EvaluationSite { each: None, ..site })
                 .map(|resolved| resolved.expression)
         }
     }
@@ -292,17 +292,17 @@ pub(in crate::config) fn module_output<'e, 'd>(
     name: &Name,
     steps: &[Option<&Name>],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<&'e Expression> {
     let Some(call) = evaluator.scope.uses.get(name) else {
         let known = evaluator.scope.uses.keys();
         let detail = format!("No `use` block declares `{name}`.");
         evaluator
             .context
-            .report_problem(frame, not_given(evaluator.context, name, "module", detail, known, span));
+            .report_problem(site, not_given(evaluator.context, name, "module", detail, known, span));
         return None;
     };
-    let outputs = ready_value(evaluator.context, &call.value, "resource of a module", span, frame)?;
+    let outputs = ready_value(evaluator.context, &call.value, "resource of a module", span, site)?;
     let keyed = evaluator.scope.keyed.contains(name);
     // Only the names are checked here; the caller follows the path itself.
     let mut here = outputs;
@@ -319,7 +319,7 @@ pub(in crate::config) fn module_output<'e, 'd>(
             };
             evaluator
                 .context
-                .report_problem(frame, not_given(evaluator.context, step, what, detail, map.keys(), span));
+                .report_problem(site, not_given(evaluator.context, step, what, detail, map.keys(), span));
             return None;
         };
         here = next;

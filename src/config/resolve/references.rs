@@ -25,35 +25,35 @@ pub(in crate::config) fn resolve_path<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &[Name],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let (root, steps) = path.split_first()?;
     match (root.as_str(), steps) {
         ("env", []) => Some(Value::Text(evaluator.context.env.clone()).into()),
         ("stack", []) => Some(Value::Text(evaluator.context.stack.clone()).into()),
-        ("module", []) => Some(Value::Text(module_name_prefix(evaluator, span, frame)?.clone()).into()),
+        ("module", []) => Some(Value::Text(module_name_prefix(evaluator, span, site)?.clone()).into()),
         ("vars", [name, rest @ ..]) => {
-            let base = variable_value(evaluator, name, span, frame)?;
-            let resolved = resolve_inside(evaluator, base, path, rest, span, frame)?;
+            let base = variable_value(evaluator, name, span, site)?;
+            let resolved = resolve_inside(evaluator, base, path, rest, span, site)?;
             Some(ResolvedValue { origin: value_origin(evaluator, "vars", name), ..resolved })
         }
         ("use", [name, rest @ ..]) => {
             let steps: Vec<Option<&Name>> = rest.iter().map(Some).collect();
-            let base = module_output(evaluator, name, &steps, span, frame)?;
-            resolve_inside(evaluator, base, path, rest, span, frame)
+            let base = module_output(evaluator, name, &steps, span, site)?;
+            resolve_inside(evaluator, base, path, rest, span, site)
         }
-        ("data" | "stacks", steps) => external_path(evaluator, root, steps, path, span, frame),
+        ("data" | "stacks", steps) => external_path(evaluator, root, steps, path, span, site),
         ("locals", [name, rest @ ..]) => {
-            let base = local_value(evaluator, name, span, frame)?;
-            let resolved = resolve_inside(evaluator, base, path, rest, span, frame)?;
+            let base = local_value(evaluator, name, span, site)?;
+            let resolved = resolve_inside(evaluator, base, path, rest, span, site)?;
             Some(ResolvedValue { origin: value_origin(evaluator, "locals", name), ..resolved })
         }
         ("each", [name, rest @ ..]) => {
-            resolve_inside(evaluator, &resolve_each(evaluator, name, span, frame)?, path, rest, span, frame)
+            resolve_inside(evaluator, &resolve_each(evaluator, name, span, site)?, path, rest, span, site)
         }
         ("vars" | "locals" | "each" | "env" | "stack" | "use", _) => {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::UNKNOWN_ROOT, "a reference has too few or too many parts")
                     .with_label(span, "")
                     .help("write `$vars.NAME`, `$locals.NAME`, `$use.MODULE.OUTPUT`, `$each.key`, `$each.value`, `$env`, `$module` or `$stack`"),
@@ -62,12 +62,10 @@ pub(in crate::config) fn resolve_path<'d>(
         }
         (root, _) => {
             let Some(kind) = evaluator.context.registry.top_level().find(|kind| kind.name == root) else {
-                evaluator
-                    .context
-                    .report_problem(frame, evaluator.unknown_root(root, &path.join("."), span));
+                evaluator.context.report_problem(site, evaluator.unknown_root(root, &path.join("."), span));
                 return None;
             };
-            live_path(evaluator, kind, path, span, frame)
+            live_path(evaluator, kind, path, span, site)
         }
     }
 }
@@ -80,27 +78,27 @@ fn resolve_inside<'d>(
     path: &[Name],
     rest: &[Name],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     if let (Expression::Reference(Reference { address, attribute: None }), [name]) = (base, rest) {
         // `$each.value.address`: an attribute of the resource to which `each.value` refers.
         let kind = kind_of(evaluator, address)?;
         let reference = Reference { address: address.clone(), attribute: Some(name.clone()) };
-        let known = has_attribute(evaluator.context, kind, name, span, frame);
+        let known = has_attribute(evaluator.context, kind, name, span, site);
         return known.then(|| Expression::Reference(reference).into());
     }
     match follow_expression(base, rest) {
         // Each use of a name copies its value: without a charge, locals that use each other twice would grow
         // exponentially.
         Some(PathValue::Expression(part)) => {
-            evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, frame)?;
+            evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, site)?;
             Some(part.clone().into())
         }
         Some(PathValue::Value(part)) => {
-            evaluator.context.report_exceeded(evaluator.context.budget.charge_value(part), span, frame)?;
+            evaluator.context.report_exceeded(evaluator.context.budget.charge_value(part), span, site)?;
             Some(part.clone().into())
         }
-        None => deep_path(evaluator, path, span, frame),
+        None => deep_path(evaluator, path, span, site),
     }
 }
 
@@ -109,10 +107,10 @@ fn live_path<'d>(
     kind: &'static Kind,
     path: &[Name],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let steps: Vec<PathStep> = path[1..].iter().cloned().map(Some).collect();
-    if !is_late(evaluator.context, frame, kind.name, span) {
+    if !is_late(evaluator.context, site, kind.name, span) {
         return None;
     }
     let (addresses, all, kind, rest) =
@@ -122,11 +120,11 @@ fn live_path<'d>(
             }
             PathTarget::Broken => return None,
             PathTarget::Absent(address) => {
-                evaluator.context.report_problem(frame, absent_resource(evaluator, &address, span));
+                evaluator.context.report_problem(site, absent_resource(evaluator, &address, span));
                 return None;
             }
             PathTarget::NotFound(problem) => {
-                dead_end(evaluator.context, frame, *problem, &path[1..], span);
+                dead_end(evaluator.context, site, *problem, &path[1..], span);
                 return None;
             }
         };
@@ -137,11 +135,11 @@ fn live_path<'d>(
     }
     let attribute = rest.first();
     if let Some(name) = attribute {
-        if !has_attribute(evaluator.context, kind, name, span, frame) {
+        if !has_attribute(evaluator.context, kind, name, span, site) {
             return None;
         }
         if rest.len() > 1 {
-            return deep_path(evaluator, path, span, frame);
+            return deep_path(evaluator, path, span, site);
         }
     }
     let address = addresses.into_iter().next()?;
@@ -181,11 +179,11 @@ pub(in crate::config) fn external_path<'d>(
     steps: &[Name],
     path: &[Name],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    let (reference, used) = external_reference(evaluator, root, steps, span, frame)?;
+    let (reference, used) = external_reference(evaluator, root, steps, span, site)?;
     if steps.len() > used {
-        return deep_path(evaluator, path, span, frame);
+        return deep_path(evaluator, path, span, site);
     }
     Some(Expression::Reference(reference).into())
 }

@@ -22,7 +22,7 @@ pub(in crate::config) fn resolve_text<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &Name,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     if evaluator.context.problems.are_closed() {
         return None;
@@ -30,10 +30,10 @@ pub(in crate::config) fn resolve_text<'d>(
     // Intermediate values are refunded, and only the result stays charged: a long interpolation would otherwise
     // count several times.
     let before = evaluator.context.budget.mark();
-    let resolved = filled_in(evaluator, text, span, frame);
+    let resolved = filled_in(evaluator, text, span, site);
     evaluator.context.budget.release(before);
     let resolved = resolved?;
-    evaluator.context.report_exceeded(resolved.expression.charge(evaluator.context.budget), span, frame)?;
+    evaluator.context.report_exceeded(resolved.expression.charge(evaluator.context.budget), span, site)?;
     Some(resolved)
 }
 
@@ -41,21 +41,21 @@ fn filled_in<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &Name,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let template = match TextTemplate::parse(text, |name| evaluator.context.is_root(name)) {
         Ok(Some(template)) => template,
         Ok(None) => return Some(Value::Text(text.clone()).into()),
         Err(error) => {
-            evaluator.context.report_problem(frame, template_problem(&error, text, span));
+            evaluator.context.report_problem(site, template_problem(&error, text, span));
             return None;
         }
     };
     match template.parts.as_slice() {
         [TemplatePart::Text(text)] => Some(Value::text(text).into()),
-        [TemplatePart::Path(path)] => resolve_path(evaluator, path, span, frame),
-        [TemplatePart::Cel(source)] => resolve_expression(evaluator, source, span, frame),
-        parts => interpolate(evaluator, parts, span, frame),
+        [TemplatePart::Path(path)] => resolve_path(evaluator, path, span, site),
+        [TemplatePart::Cel(source)] => resolve_expression(evaluator, source, span, site),
+        parts => interpolate(evaluator, parts, span, site),
     }
 }
 
@@ -63,15 +63,15 @@ fn interpolate<'d>(
     evaluator: &Evaluator<'_, 'd>,
     parts: &[TemplatePart],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let mut resolved = Vec::with_capacity(parts.len());
     let mut origin = None;
     for part in parts {
         let part = match part {
             TemplatePart::Text(text) => ResolvedValue::from(Value::text(text)),
-            TemplatePart::Path(path) => resolve_path(evaluator, path, span, frame)?,
-            TemplatePart::Cel(source) => resolve_expression(evaluator, source, span, frame)?,
+            TemplatePart::Path(path) => resolve_path(evaluator, path, span, site)?,
+            TemplatePart::Cel(source) => resolve_expression(evaluator, source, span, site)?,
         };
         origin = origin.or(part.origin);
         resolved.push(part.expression);
@@ -82,7 +82,7 @@ fn interpolate<'d>(
         Ok(value) if value.is_unknown() => Some(ResolvedValue::new(expression, origin)),
         Ok(value) => Some(ResolvedValue::new(Expression::Value(value), origin)),
         Err(error) => {
-            evaluator.context.report_problem(frame, evaluation_problem(&error, span, None));
+            evaluator.context.report_problem(site, evaluation_problem(&error, span, None));
             None
         }
     }
@@ -127,14 +127,12 @@ pub(in crate::config) fn resolve_expression<'d>(
     evaluator: &Evaluator<'_, 'd>,
     source: &str,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let program = match evaluator.context.parse_program(source) {
         Ok(program) => program,
         Err(error) => {
-            evaluator
-                .context
-                .report_problem(frame, syntax_problem(evaluator.context, &error, source, span));
+            evaluator.context.report_problem(site, syntax_problem(evaluator.context, &error, source, span));
             return None;
         }
     };
@@ -150,12 +148,12 @@ pub(in crate::config) fn resolve_expression<'d>(
         if goes_too_far || !evaluator.context.is_root(&path.root) {
             evaluator
                 .context
-                .report_problem(frame, evaluator.unknown_root(&path.root, &format!("{{{source}}}"), span));
+                .report_problem(site, evaluator.unknown_root(&path.root, &format!("{{{source}}}"), span));
             return None;
         }
         if let Some(names) = names {
-            return resolve_path(evaluator, &names, span, frame);
+            return resolve_path(evaluator, &names, span, site);
         }
     }
-    compute_program(evaluator, &program, source, span, frame)
+    compute_program(evaluator, &program, source, span, site)
 }

@@ -202,11 +202,11 @@ fn bind_instance<'d>(
     let address = evaluator.scoped_address("use", &entry.key);
     let place = key.map_or_else(|| address.clone(), |key| address.join(key));
     let instance = InstanceContext { address: &place, key };
-    let frame = EvaluationSite { each, instance: Some(instance), early: None };
+    let site = EvaluationSite { each, instance: Some(instance), early: None };
     let before = evaluator.context.budget.mark();
-    let inputs = resolve_inputs(evaluator, module, with, &entry.key, frame);
+    let inputs = resolve_inputs(evaluator, module, with, &entry.key, site);
     let cost = evaluator.context.budget.cost_since(before);
-    let name_prefix = instance_name_prefix(evaluator, entry, body, key, frame)?;
+    let name_prefix = instance_name_prefix(evaluator, entry, body, key, site)?;
     let prefix = prefix_of(evaluator.scope, &entry.key, key);
     let override_names =
         evaluator.context.overrides.instance_names(&evaluator.scope.override_names, &entry.key, key);
@@ -225,11 +225,11 @@ fn instance_name_prefix<'d>(
     entry: &'d DocumentEntry,
     body: &'d [DocumentEntry],
     key: Option<&Name>,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Name> {
     let own_name = match body.iter().find(|word| word.key == "name") {
         Some(word) => {
-            Some(module_name(evaluator, &word.value, EvaluationSite { early: Some("`name`"), ..frame })?)
+            Some(module_name(evaluator, &word.value, EvaluationSite { early: Some("`name`"), ..site })?)
         }
         None => None,
     };
@@ -243,14 +243,14 @@ fn instance_name_prefix<'d>(
 fn module_name<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Name> {
-    match resolve_known(evaluator, node, frame)? {
+    match resolve_known(evaluator, node, site)? {
         Value::Text(name) => Some(name),
         Value::Integer(name) => Some(Name::new(name.to_string())),
         other => {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::MODULE, "the `name` of a module is one text")
                     .with_label(node.span, "")
                     .detail(format!("This is {}.", other.type_name()))

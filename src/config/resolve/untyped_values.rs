@@ -20,7 +20,7 @@ use crate::model::values::value::Value;
 pub(in crate::config) fn charge_node<'d>(
     context: &ConfigContext<'d>,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<()> {
     // After the budget is exceeded nothing is resolved, or a small file could still take hours.
     if context.problems.are_closed() {
@@ -37,35 +37,33 @@ pub(in crate::config) fn charge_node<'d>(
         }
         _ => context.budget.charge_nodes(1),
     };
-    context.report_exceeded(charged, node.span, frame)
+    context.report_exceeded(charged, node.span, site)
 }
 
 /// Resolves a node to which no schema applies. `None` after a problem that was reported.
 pub(in crate::config) fn resolve_untyped<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    charge_node(evaluator.context, node, frame)?;
+    charge_node(evaluator.context, node, site)?;
     match &node.value {
         NodeValue::Null => Some(Value::Null.into()),
         NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
         NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
-            resolve_text(evaluator, &scalar.text, node.span, frame)
+            resolve_text(evaluator, &scalar.text, node.span, site)
         }
         NodeValue::Scalar(scalar) => Some(scalar::infer_value(scalar).into()),
         NodeValue::Sequence(items) => {
-            let items: Option<Vec<_>> = items
-                .iter()
-                .map(|item| Some(resolve_untyped(evaluator, item, frame)?.expression))
-                .collect();
+            let items: Option<Vec<_>> =
+                items.iter().map(|item| Some(resolve_untyped(evaluator, item, site)?.expression)).collect();
             let items = items?;
             Some(listed_whole(items).into())
         }
         NodeValue::Mapping(entries) => {
             let computed: Vec<_> = entries.iter().filter(|entry| entry.key.contains("${")).collect();
             for entry in &computed {
-                evaluator.context.report_problem(frame, computed_key(entry));
+                evaluator.context.report_problem(site, computed_key(entry));
             }
             if !computed.is_empty() {
                 return None;
@@ -73,7 +71,7 @@ pub(in crate::config) fn resolve_untyped<'d>(
             let parts: Option<BTreeMap<_, _>> = entries
                 .iter()
                 .map(|entry| {
-                    Some((entry.key.clone(), resolve_untyped(evaluator, &entry.value, frame)?.expression))
+                    Some((entry.key.clone(), resolve_untyped(evaluator, &entry.value, site)?.expression))
                 })
                 .collect();
             Some(map_from_parts(parts?).into())

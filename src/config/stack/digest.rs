@@ -55,7 +55,7 @@ pub(in crate::config) struct StackDigestInput<'s> {
     pub(in crate::config) environment: &'s Environment,
     pub(in crate::config) outputs: &'s BTreeMap<Name, Output>,
     pub(in crate::config) policies: &'s [Policy],
-    pub(in crate::config) awaited: &'s BTreeMap<Name, DeferredSecret>,
+    pub(in crate::config) deferred_secrets: &'s BTreeMap<Name, DeferredSecret>,
 }
 
 /// Returns the whole SHA-256: 64 hexadecimal digits. `resources` must be in address order.
@@ -66,7 +66,7 @@ pub(in crate::config) fn stack_digest<'r>(
     parts: &StackDigestInput<'_>,
     resources: impl Iterator<Item = &'r Resource>,
 ) -> Result<String, serde_json::Error> {
-    let StackDigestInput { name, environment, outputs, policies, awaited } = parts;
+    let StackDigestInput { name, environment, outputs, policies, deferred_secrets } = parts;
     let mut digest = JsonDigest::new("stead configuration 2");
     digest.add(&(name, &environment.name, environment.confirm == ConfirmationMode::TypeName))?;
     for resource in resources {
@@ -79,14 +79,14 @@ pub(in crate::config) fn stack_digest<'r>(
         let on: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
         digest.add(&("policy", &policy.name, on, &policy.deny.source))?;
     }
-    for (name, awaited) in *awaited {
-        digest.add(&("secret", seen_secret(name, awaited)))?;
+    for (name, deferred) in *deferred_secrets {
+        digest.add(&("secret", seen_secret(name, deferred)))?;
     }
     Ok(digest.finish())
 }
 
-fn seen_secret<'s>(name: &'s Name, awaited: &'s DeferredSecret) -> SecretDigestInput<'s> {
-    match &awaited.origin {
+fn seen_secret<'s>(name: &'s Name, deferred: &'s DeferredSecret) -> SecretDigestInput<'s> {
+    match &deferred.origin {
         SecretOrigin::Generated { length, deliver } => SecretDigestInput {
             name,
             length: Some(*length),

@@ -49,7 +49,7 @@ pub struct Stack {
     /// may have no resource any more.
     pub left_out: BTreeMap<Address, ExclusionReason>,
     /// Deferred secrets, by the paths of their variables.
-    pub awaited: BTreeMap<Name, DeferredSecret>,
+    pub deferred_secrets: BTreeMap<Name, DeferredSecret>,
     /// Recipients to whom the ledger's kept secrets are encrypted; `None` if the ledger keeps no secrets.
     pub recipients: Option<Recipients>,
     /// Digest of the values read from data lookups and other stacks; empty before they are read,

@@ -59,9 +59,9 @@ pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Valu
         }
         (ty, value) => {
             let was_text = matches!(value, Value::Text(_));
-            scalar::check_value(value, ty).map_err(|slip| match ty {
-                Type::Integer { .. } if was_text => slip.help("write `${int(…)}` around the expression"),
-                _ => slip,
+            scalar::check_value(value, ty).map_err(|mistake| match ty {
+                Type::Integer { .. } if was_text => mistake.help("write `${int(…)}` around the expression"),
+                _ => mistake,
             })
         }
     }

@@ -82,14 +82,14 @@ pub(in crate::config) fn parse_typed(scalar: &Scalar, ty: &Type) -> Result<Value
         Type::Boolean if is_text || !matches!(text, "true" | "false") => Err(boolean_slip(text, is_text)),
         Type::Boolean => Ok(Value::Bool(text == "true")),
         Type::Integer { .. } if is_text => {
-            let slip = TypeMismatch::wrong_type(&type_name(ty), "a quoted text");
+            let mistake = TypeMismatch::wrong_type(&type_name(ty), "a quoted text");
             Err(match text.parse::<i64>() {
-                Ok(n) => slip.help(format!("write {n} without quotes")).fix(n.to_string()),
+                Ok(n) => mistake.help(format!("write {n} without quotes")).fix(n.to_string()),
                 Err(_) => match split_unit(text, ty) {
                     Some((digits, unit)) => {
-                        slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
+                        mistake.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
                     }
-                    None => slip.help("write one whole number, without quotes"),
+                    None => mistake.help("write one whole number, without quotes"),
                 },
             })
         }
@@ -113,31 +113,31 @@ fn parse_integer(text: &str) -> Option<i64> {
 }
 
 fn boolean_slip(text: &str, is_text: bool) -> TypeMismatch {
-    let slip = TypeMismatch::wrong_type("true or false", &format!("`{}`", shorten_for_message(text)));
+    let mistake = TypeMismatch::wrong_type("true or false", &format!("`{}`", shorten_for_message(text)));
     let meant = match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "y" | "1" => "true",
         "false" | "no" | "off" | "n" | "0" => "false",
-        _ => return slip,
+        _ => return mistake,
     };
     let quotes = if is_text && text == meant { " without quotes" } else { "" };
-    slip.help(format!("write {meant}{quotes}")).fix(meant)
+    mistake.help(format!("write {meant}{quotes}")).fix(meant)
 }
 
 fn integer_slip(text: &str, ty: &Type) -> TypeMismatch {
-    let slip = TypeMismatch::wrong_type(&type_name(ty), &format!("`{}`", shorten_for_message(text)));
+    let mistake = TypeMismatch::wrong_type(&type_name(ty), &format!("`{}`", shorten_for_message(text)));
     let plain = text.replace('_', "");
     if plain != text && plain.parse::<i64>().is_ok() {
-        return slip.help(format!("write {plain}")).fix(plain);
+        return mistake.help(format!("write {plain}")).fix(plain);
     }
     match split_unit(text, ty) {
         Some((digits, unit)) => {
-            slip.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
+            mistake.help(format!("the unit is {unit} already: write {digits}")).fix(digits)
         }
         None => match terabytes_as_gigabytes(text, ty) {
             Some((right, unit)) => {
-                slip.help(format!("the unit is {unit}: write {right}")).fix(right.to_string())
+                mistake.help(format!("the unit is {unit}: write {right}")).fix(right.to_string())
             }
-            None => slip.help("write one whole number, in decimal digits"),
+            None => mistake.help("write one whole number, in decimal digits"),
         },
     }
 }
@@ -285,7 +285,7 @@ fn check_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> R
 
 fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) -> TypeMismatch {
     let known: Vec<&str> = words.clone().collect();
-    let slip = TypeMismatch::new(
+    let mistake = TypeMismatch::new(
         codes::UNKNOWN_WORD,
         "invalid keyword",
         format!("It takes one of {}, and this is `{}`.", known.join(", "), shorten_for_message(text)),
@@ -297,11 +297,11 @@ fn unknown_word<'w>(text: &str, words: impl Iterator<Item = &'w str> + Clone) ->
         _ => None,
     };
     if let Some(word) = meant.filter(|word| known.contains(word)) {
-        return slip.help(format!("write `{word}`")).fix(word);
+        return mistake.help(format!("write `{word}`")).fix(word);
     }
     match nearest_name(&text.to_ascii_lowercase(), words) {
-        Some(near) => slip.help(format!("did you mean `{near}`?")).fix(near),
-        None => slip,
+        Some(near) => mistake.help(format!("did you mean `{near}`?")).fix(near),
+        None => mistake,
     }
 }
 
@@ -317,9 +317,9 @@ mod tests {
     fn read(text: &str, form: ScalarForm, ty: &Type) -> String {
         match parse_typed(&scalar(text, form), ty) {
             Ok(value) => format!("{value} ({})", value.type_name()),
-            Err(slip) => {
-                let help = slip.help.map(|help| format!(" | {help}")).unwrap_or_default();
-                format!("{} {}{help}", slip.code, slip.detail)
+            Err(mistake) => {
+                let help = mistake.help.map(|help| format!(" | {help}")).unwrap_or_default();
+                format!("{} {}{help}", mistake.code, mistake.detail)
             }
         }
     }

@@ -72,7 +72,7 @@ fn time_zone(text: &str) -> Result<(), TypeMismatch> {
     if jiff::tz::db().get(text).is_ok() {
         return Ok(());
     }
-    let slip = format_mismatch(format!(
+    let mistake = format_mismatch(format!(
         "`{}` is not a time zone of the IANA database.",
         shorten_for_message(text)
     ));
@@ -81,14 +81,14 @@ fn time_zone(text: &str) -> Result<(), TypeMismatch> {
         && let Ok(hours @ 1..=12) = hours.split(':').next().unwrap_or_default().parse::<u8>()
     {
         let turned = if sign == "+" { "-" } else { "+" };
-        return Err(slip.help(format!(
+        return Err(mistake.help(format!(
             "name the zone, such as Europe/Paris; the IANA name of the fixed offset is Etc/GMT{turned}{hours}, with the opposite sign"
         )));
     }
     let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
     Err(match nearest_name(text, known.iter().map(String::as_str)) {
-        Some(near) => slip.help(format!("did you mean {near}?")).fix(near),
-        None => slip.help("write a name such as Europe/Paris or UTC"),
+        Some(near) => mistake.help(format!("did you mean {near}?")).fix(near),
+        None => mistake.help("write a name such as Europe/Paris or UTC"),
     })
 }
 
@@ -117,14 +117,14 @@ fn check_domain(text: &str) -> Result<(), TypeMismatch> {
     if text.contains('.') && text.len() <= 253 && text.split('.').all(label) {
         return Ok(());
     }
-    let slip = format_mismatch(format!(
+    let mistake = format_mismatch(format!(
         "A domain such as shop.example.com was expected, and this is `{}`.",
         shorten_for_message(text)
     ));
     let bare = text.trim_start_matches("https://").trim_start_matches("http://").trim_end_matches('/');
     let bare = bare.to_ascii_lowercase();
     let mended = bare != text && bare.contains('.') && bare.split('.').all(label);
-    Err(if mended { slip.help(format!("write {bare}")).fix(bare) } else { slip })
+    Err(if mended { mistake.help(format!("write {bare}")).fix(bare) } else { mistake })
 }
 
 fn check_email(text: &str) -> Result<(), TypeMismatch> {
@@ -161,10 +161,10 @@ fn check_taint(text: &str) -> Result<(), TypeMismatch> {
     if TAINT_EFFECTS.contains(&effect) {
         return Ok(());
     }
-    let slip = format_mismatch(format!("`{}` is not a taint effect.", shorten_for_message(effect)));
+    let mistake = format_mismatch(format!("`{}` is not a taint effect.", shorten_for_message(effect)));
     Err(match nearest_name(effect, TAINT_EFFECTS.iter().copied()) {
-        Some(near) => slip.help(format!("did you mean {near}?")).fix(format!("{rest}:{near}")),
-        None => slip.help(format!("write one of {}", TAINT_EFFECTS.join(", "))),
+        Some(near) => mistake.help(format!("did you mean {near}?")).fix(format!("{rest}:{near}")),
+        None => mistake.help(format!("write one of {}", TAINT_EFFECTS.join(", "))),
     })
 }
 
@@ -172,11 +172,11 @@ fn check_taint(text: &str) -> Result<(), TypeMismatch> {
 fn path_name(text: &str) -> Result<(), TypeMismatch> {
     let hostile = |c: char| c.is_control() || matches!(c, '/' | '\\' | '%');
     if matches!(text, "." | "..") || text.chars().any(hostile) {
-        let slip = format_mismatch(format!(
+        let mistake = format_mismatch(format!(
             "`{}` is used in the paths of requests, where some of its characters are not allowed.",
             shorten_for_message(text)
         ));
-        return Err(slip.help("write it without slashes, backslashes and percent signs"));
+        return Err(mistake.help("write it without slashes, backslashes and percent signs"));
     }
     Ok(())
 }
@@ -231,13 +231,13 @@ fn ssh_key(text: &str) -> Result<(), TypeMismatch> {
     if known && base64 && !line.contains('\n') {
         return Ok(());
     }
-    let slip =
+    let mistake =
         format_mismatch("One line of an OpenSSH public key was expected: type, key, comment.".into());
     let name = line.rsplit('/').next().unwrap_or_default();
     Err(match name.strip_suffix(".pub") {
-        Some(stem) if !stem.contains(' ') => slip
+        Some(stem) if !stem.contains(' ') => mistake
             .help(format!("put the file into the stack's directory, and write `\"${{file('{name}')}}\"`")),
-        _ => slip,
+        _ => mistake,
     })
 }
 

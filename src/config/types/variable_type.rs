@@ -229,8 +229,8 @@ mod tests {
             ),
             ("map(int)", "a", "It takes a map, each value a whole number, and this is a text without `=`."),
         ] {
-            let slip = VariableType::parse(ty).unwrap().parse_value(text).unwrap_err();
-            assert_eq!(slip.detail, detail);
+            let mistake = VariableType::parse(ty).unwrap().parse_value(text).unwrap_err();
+            assert_eq!(mistake.detail, detail);
         }
         for ty in
             ["text", "list", "list()", "set(x)", "list(list(list(list(list(list(list(list(list(list(string"]

@@ -28,23 +28,24 @@ pub(in crate::plan) struct ChangeDetails {
 /// Returns the change line of a resource; `None` when neither the object nor its address changes. `facts.steps`
 /// are indexes into `all`.
 pub(in crate::plan) fn change_line(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     n: usize,
-    verdict: Decision<'_>,
+    decision: Decision<'_>,
     facts: ChangeDetails,
     all: &[Step],
 ) -> Option<Change> {
-    let subject = &survey.subjects[n];
-    let was = previous_address(survey, subject);
-    let action = change_action(subject, &verdict, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
-    let left_over = action == Action::Delete && verdict.act != DecisionKind::Delete;
+    let subject = &joined.subjects[n];
+    let was = previous_address(joined, subject);
+    let action =
+        change_action(subject, &decision, &facts).or_else(|| was.as_ref().map(|_| Action::Move))?;
+    let left_over = action == Action::Delete && decision.act != DecisionKind::Delete;
     // An update may precede the deletion, to undo the object's links.
     let goes = facts.steps.iter().find_map(|step| match &all[*step].operation {
         Operation::Delete { object, .. } => Some(object.id.clone()),
         _ => None,
     });
     let id = goes.filter(|_| left_over).or_else(|| subject.object().map(|object| object.id.clone()));
-    let create_first = match verdict.act {
+    let create_first = match decision.act {
         DecisionKind::Replace { create_first } => Some(create_first),
         _ => None,
     };
@@ -55,41 +56,41 @@ pub(in crate::plan) fn change_line(
         was,
         action,
         create_first: create_first.filter(|_| action == Action::Replace),
-        cause: if left_over { Cause::Unfinished } else { verdict.cause },
-        reason: change_reason(subject, &verdict, left_over),
+        cause: if left_over { Cause::Unfinished } else { decision.cause },
+        reason: change_reason(subject, &decision, left_over),
         seconds: facts.steps.iter().map(|step| all[*step].seconds).sum(),
-        hits: affected_resources(survey, n, &verdict),
-        source: decision_location(survey, subject),
+        hits: affected_resources(joined, n, &decision),
+        source: decision_location(joined, subject),
         effects: facts.effects,
         cost: facts.cost,
         steps: facts.steps,
-        rest: unchanged_attributes(survey, &verdict),
-        attributes: attribute_changes(survey, verdict),
+        rest: unchanged_attributes(joined, &decision),
+        attributes: attribute_changes(joined, decision),
     })
 }
 
 /// Returns the location of a resource's block, or of the condition that leaves it out; `None` when no file
 /// mentions the resource any more.
-fn decision_location(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<SourceLocation> {
-    let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
-    subject.block.map(|block| block.span).or_else(left_out).and_then(|span| source_location(survey, span))
+fn decision_location(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<SourceLocation> {
+    let left_out = || joined.left_out(subject.address).map(|(_, span)| span);
+    subject.block.map(|block| block.span).or_else(left_out).and_then(|span| source_location(joined, span))
 }
 
-fn previous_address(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<PreviousAddress> {
-    let before = survey.declared.was.get(subject.address)?;
+fn previous_address(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> Option<PreviousAddress> {
+    let before = joined.declared.was.get(subject.address)?;
     Some(PreviousAddress {
         address: before.address.clone(),
-        source: before.span.and_then(|span| source_location(survey, span)),
+        source: before.span.and_then(|span| source_location(joined, span)),
         module: before.module.clone().map(|(from, to)| ModuleMove { from, to }),
     })
 }
 
 fn change_action(
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     facts: &ChangeDetails,
 ) -> Option<Action> {
-    match verdict.act {
+    match decision.act {
         DecisionKind::Keep | DecisionKind::Update if subject.adoption.is_some() => Some(Action::Adopt),
         DecisionKind::Replace { .. }
             if matches!(
@@ -109,7 +110,7 @@ fn change_action(
     }
 }
 
-fn change_reason(subject: &ResourceState<'_>, verdict: &Decision<'_>, left_over: bool) -> Option<String> {
+fn change_reason(subject: &ResourceState<'_>, decision: &Decision<'_>, left_over: bool) -> Option<String> {
     if left_over {
         return Some("an earlier replacement did not delete the old object".to_owned());
     }
@@ -118,22 +119,22 @@ fn change_reason(subject: &ResourceState<'_>, verdict: &Decision<'_>, left_over:
             Some("an earlier apply created it but could not record it".to_owned())
         }
         Some(AdoptionReason::Requested) => Some("it exists already and is adopted".to_owned()),
-        Some(AdoptionReason::Confirmed) if !verdict.removes() => {
+        Some(AdoptionReason::Confirmed) if !decision.removes() => {
             Some("it is confirmed to be this resource's".to_owned())
         }
-        Some(AdoptionReason::Confirmed) | None => verdict.reason.clone(),
+        Some(AdoptionReason::Confirmed) | None => decision.reason.clone(),
     }
 }
 
-fn attribute_changes(survey: &JoinedState<'_>, verdict: Decision<'_>) -> Vec<AttributeChange> {
-    match verdict.act {
+fn attribute_changes(joined: &JoinedState<'_>, decision: Decision<'_>) -> Vec<AttributeChange> {
+    match decision.act {
         DecisionKind::Create => {
-            verdict.wants.into_iter().filter_map(|want| created_attribute(survey, want)).collect()
+            decision.wants.into_iter().filter_map(|want| created_attribute(joined, want)).collect()
         }
-        DecisionKind::Update | DecisionKind::Replace { .. } => verdict
+        DecisionKind::Update | DecisionKind::Replace { .. } => decision
             .differences
             .into_iter()
-            .map(|difference| changed_attribute(survey, difference))
+            .map(|difference| changed_attribute(joined, difference))
             .collect(),
         DecisionKind::Keep | DecisionKind::Frozen | DecisionKind::Delete | DecisionKind::Forget => {
             Vec::new()
@@ -143,41 +144,41 @@ fn attribute_changes(survey: &JoinedState<'_>, verdict: Decision<'_>) -> Vec<Att
 
 /// Returns the attributes that a block writes and that an update or a replacement does not change; empty for
 /// every other decision.
-fn unchanged_attributes(survey: &JoinedState<'_>, verdict: &Decision<'_>) -> Vec<UnchangedAttribute> {
-    if !matches!(verdict.act, DecisionKind::Update | DecisionKind::Replace { .. }) {
+fn unchanged_attributes(joined: &JoinedState<'_>, decision: &Decision<'_>) -> Vec<UnchangedAttribute> {
+    if !matches!(decision.act, DecisionKind::Update | DecisionKind::Replace { .. }) {
         return Vec::new();
     }
     let stays = |want: &&DesiredAttribute<'_>| {
-        want.value != Value::Null && !verdict.changes(&[want.attribute.name])
+        want.value != Value::Null && !decision.changes(&[want.attribute.name])
     };
-    let all = verdict.wants.iter().filter(stays).filter_map(|want| Some((want, want.setting?)));
+    let all = decision.wants.iter().filter(stays).filter_map(|want| Some((want, want.setting?)));
     all.map(|(want, setting)| UnchangedAttribute {
         path: want.attribute.name.into(),
         value: match want.id {
             Some(_) => want.value.clone(),
             None => display_value(
                 want.attribute,
-                &fingerprint_secrets(&want.value, survey.key()),
-                &survey.names,
+                &fingerprint_secrets(&want.value, joined.key()),
+                &joined.names,
             ),
         },
-        source: source_location(survey, setting.span),
+        source: source_location(joined, setting.span),
     })
     .collect()
 }
 
-fn created_attribute(survey: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Option<AttributeChange> {
+fn created_attribute(joined: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Option<AttributeChange> {
     if want.value == Value::Null {
         return None;
     }
-    let (source, set_by) = value_origin(survey, want.setting, want.attribute.name);
+    let (source, set_by) = value_origin(joined, want.setting, want.attribute.name);
     Some(AttributeChange {
         path: want.attribute.name.into(),
         before: Value::Null,
         after: match want.value.is_secret() {
-            true => fingerprint_secrets(&want.value, survey.key()),
+            true => fingerprint_secrets(&want.value, joined.key()),
             false if want.id.is_some() => want.value,
-            false => display_value(want.attribute, &want.value, &survey.names),
+            false => display_value(want.attribute, &want.value, &joined.names),
         },
         removed: false,
         forces_replacement: false,
@@ -188,8 +189,8 @@ fn created_attribute(survey: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Op
     })
 }
 
-fn changed_attribute(survey: &JoinedState<'_>, difference: AttributeDiff<'_>) -> AttributeChange {
-    let (source, set_by) = value_origin(survey, difference.setting, &difference.path);
+fn changed_attribute(joined: &JoinedState<'_>, difference: AttributeDiff<'_>) -> AttributeChange {
+    let (source, set_by) = value_origin(joined, difference.setting, &difference.path);
     AttributeChange {
         removed: difference.after == Value::Null && is_taken_away(&difference),
         forces_replacement: difference.forces_replacement(),
@@ -213,35 +214,35 @@ fn is_taken_away(difference: &AttributeDiff<'_>) -> bool {
 /// location is `None` when no block writes the value, the setter when the file that declares the block writes
 /// it.
 fn value_origin(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     setting: Option<&AttributeSetting>,
     path: &str,
 ) -> (Option<SourceLocation>, Option<Name>) {
     let Some((span, set_by)) = setting.map(|setting| setting.origin(path)) else { return (None, None) };
-    (source_location(survey, span), set_by.cloned())
+    (source_location(joined, span), set_by.cloned())
 }
 
-fn source_location(survey: &JoinedState<'_>, span: Span) -> Option<SourceLocation> {
-    survey.inputs.stack.sources.location_of(span)
+fn source_location(joined: &JoinedState<'_>, span: Span) -> Option<SourceLocation> {
+    joined.inputs.stack.sources.location_of(span)
 }
 
 /// Returns the resources that a change affects: those that refer to the object, in address order and without
 /// duplicates. Empty when the change neither removes the object nor interrupts it.
-fn affected_resources(survey: &JoinedState<'_>, n: usize, verdict: &Decision<'_>) -> Vec<Address> {
+fn affected_resources(joined: &JoinedState<'_>, n: usize, decision: &Decision<'_>) -> Vec<Address> {
     let disturbs =
         |effect: &Effect| matches!(effect, Effect::Restart | Effect::BriefOutage | Effect::AddressChange);
-    let felt = match verdict.act {
+    let felt = match decision.act {
         DecisionKind::Replace { .. } | DecisionKind::Delete => true,
         DecisionKind::Update => {
-            verdict.differences.iter().any(|d| d.attribute.effects.iter().any(disturbs))
+            decision.differences.iter().any(|d| d.attribute.effects.iter().any(disturbs))
         }
         _ => false,
     };
     if !felt {
         return Vec::new();
     }
-    let both = survey.users[n].iter().chain(&survey.holders[n]);
-    let mut found: Vec<Address> = both.map(|m| survey.subjects[*m].address.clone()).collect();
+    let both = joined.users[n].iter().chain(&joined.holders[n]);
+    let mut found: Vec<Address> = both.map(|m| joined.subjects[*m].address.clone()).collect();
     found.sort_unstable();
     found.dedup();
     found

@@ -18,7 +18,7 @@ use crate::plan::model::change::{ChangeCost, PlanCost};
 
 /// The running total of a plan's monthly cost, and the catalog prices that differ from the pinned ones.
 pub(in crate::plan) struct CostAccumulator<'s, 'a> {
-    survey: &'s JoinedState<'a>,
+    joined: &'s JoinedState<'a>,
     pinned: Option<CatalogIndex<'a>>,
     cost: PlanCost,
     moved: BTreeSet<(String, Decimal, Decimal)>,
@@ -26,29 +26,30 @@ pub(in crate::plan) struct CostAccumulator<'s, 'a> {
 
 impl<'s, 'a> CostAccumulator<'s, 'a> {
     /// Starts with a total of zero.
-    pub fn new(survey: &'s JoinedState<'a>) -> Self {
-        let pinned = survey.inputs.pinned.map(CatalogIndex::new);
-        let cost = PlanCost { priced_at: survey.inputs.catalog.read_at, ..PlanCost::default() };
-        Self { survey, pinned, cost, moved: BTreeSet::new() }
+    pub fn new(joined: &'s JoinedState<'a>) -> Self {
+        let pinned = joined.inputs.pinned.map(CatalogIndex::new);
+        let cost = PlanCost { priced_at: joined.inputs.catalog.read_at, ..PlanCost::default() };
+        Self { joined, pinned, cost, moved: BTreeSet::new() }
     }
 
     /// Adds a resource and returns its line: everything that is billed because of it, including objects that
     /// are unmanaged in the end. A price in the line is `None` where no part of it is known; the total then
     /// counts it as zero, and `unpriced` counts the resource.
-    pub fn add(&mut self, subject: &ResourceState<'_>, verdict: &Decision<'_>) -> ChangeCost {
+    pub fn add(&mut self, subject: &ResourceState<'_>, decision: &Decision<'_>) -> ChangeCost {
         let (present, older) = (self.price_before(subject), self.deposed_price(subject));
-        let after = self.price_after(subject, verdict);
-        let stays = verdict.act != DecisionKind::Delete && (verdict.is_new() || subject.object().is_some());
+        let after = self.price_after(subject, decision);
+        let stays =
+            decision.act != DecisionKind::Delete && (decision.is_new() || subject.object().is_some());
         if matches!(subject.kind.price, Price::Sum(_)) && stays && after.is_none() {
             self.cost.unpriced += 1;
         }
-        let copies = final_snapshot::planned_copies(self.survey, subject, verdict);
+        let copies = final_snapshot::planned_copies(self.joined, subject, decision);
         let copied: Vec<Option<Decimal>> = copies
             .iter()
             .map(|copy| self.object_price(copy.kind, &|name| copy.attributes.get(name).cloned()))
             .collect();
         self.cost.unpriced += copied.iter().filter(|price| price.is_none()).count();
-        let left = older.filter(|_| verdict.act == DecisionKind::Frozen);
+        let left = older.filter(|_| decision.act == DecisionKind::Frozen);
         let line = ChangeCost {
             monthly_before: sum_known([present, older]),
             monthly_after: sum_known(copied.into_iter().chain([after, left])),
@@ -72,7 +73,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     /// deleted. `None` when there are none, or no price is known.
     fn deposed_price(&mut self, subject: &ResourceState<'_>) -> Option<Decimal> {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
-        let live = &self.survey.inputs.snapshot.objects;
+        let live = &self.joined.inputs.snapshot.objects;
         let objects = deposed.filter_map(|owned| live.get(&owned.key(subject.kind.name)));
         let prices: Vec<Option<Decimal>> = objects
             .map(|object| self.object_price(subject.kind, &|name| object.attributes.get(name).cloned()))
@@ -80,8 +81,8 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         sum_known(prices)
     }
 
-    fn price_after(&mut self, subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Decimal> {
-        match verdict.act {
+    fn price_after(&mut self, subject: &ResourceState<'_>, decision: &Decision<'_>) -> Option<Decimal> {
+        match decision.act {
             DecisionKind::Delete => None,
             // The object is forgotten, but still billed.
             DecisionKind::Forget => self.price_before(subject),
@@ -92,7 +93,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
                 let waits = || Value::Unknown(vec![subject.address.clone()]);
                 // A value that the service chose for the old object is expected for the new one, too.
                 let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
-                value_after_apply(subject, verdict, name).or_else(chosen).or_else(|| measured.then(waits))
+                value_after_apply(subject, decision, name).or_else(chosen).or_else(|| measured.then(waits))
             }),
         }
     }
@@ -104,7 +105,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     }
 
     fn term_price(&mut self, term: &PriceTerm, value: &dyn Fn(&str) -> Option<Value>) -> Option<Decimal> {
-        let record = price_record(&self.survey.names, term, value)?;
+        let record = price_record(&self.joined.names, term, value)?;
         self.note_price_change(term, record, record.number(term.field)?);
         term_amount(term, record, value)
     }

@@ -20,14 +20,14 @@ pub(in crate::plan) struct LinkedObjects<'a> {
 
 impl<'a> LinkedObjects<'a> {
     /// Finds the live links of objects that this stack does not own; empty when the plan removes nothing.
-    pub fn new(survey: &JoinedState<'a>, verdicts: &[Decision<'_>]) -> Self {
+    pub fn new(joined: &JoinedState<'a>, decisions: &[Decision<'_>]) -> Self {
         let mut by_id: HashMap<&'a str, Vec<(Name, String)>> = HashMap::new();
-        if !verdicts.iter().any(Decision::removes) {
+        if !decisions.iter().any(Decision::removes) {
             return Self { by_id };
         }
-        let prices = ObjectPrices::new(survey.inputs.catalog);
-        for object in &survey.unowned {
-            let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+        let prices = ObjectPrices::new(joined.inputs.catalog);
+        for object in &joined.unowned {
+            let Some(kind) = joined.inputs.registry.kind(&object.kind) else { continue };
             for attribute in
                 kind.attributes.iter().filter(|a| matches!(a.change, UpdateStrategy::Link { .. }))
             {
@@ -61,18 +61,18 @@ impl<'a> LinkedObjects<'a> {
 /// Returns the effects of a change, worst first. Each effect occurs once, except `LeftBehind`, which names a
 /// different object each time.
 pub(in crate::plan) fn change_effects(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     linked: &LinkedObjects<'_>,
     cost: &ChangeCost,
 ) -> Vec<ChangeEffect> {
     let mut found: Vec<(Effect, String)> = Vec::new();
     let kind = subject.kind;
-    match verdict.act {
+    match decision.act {
         DecisionKind::Update => {
-            found.extend(verdict.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
-            found.extend(attributes_by_effect(verdict).into_iter().map(|(effect, names)| {
+            found.extend(decision.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
+            found.extend(attributes_by_effect(decision).into_iter().map(|(effect, names)| {
                 let changes = if names.len() == 1 { "changes" } else { "change" };
                 (effect, format!("{}, because {} {changes}", effect.text(), join_names(&names)))
             }));
@@ -89,15 +89,15 @@ pub(in crate::plan) fn change_effects(
         }
         DecisionKind::Create | DecisionKind::Keep | DecisionKind::Frozen => {}
     }
-    if verdict.removes() {
+    if decision.removes() {
         found.extend(linked.links_to(subject).map(|other| (Effect::LeftBehind, other.to_owned())));
     }
-    if verdict.removes() && reactivation::resuming_revival(subject).is_some() {
+    if decision.removes() && reactivation::resuming_revival(subject).is_some() {
         let data = found.iter_mut().filter(|(effect, _)| *effect == Effect::DataLoss);
         data.for_each(|(_, text)| text.insert_str(0, "it is suspended, not empty: "));
     }
     // With a final snapshot the data outlives the object, so no data loss is reported.
-    if let Some(kept) = final_snapshot::describe_copy(survey, subject, verdict) {
+    if let Some(kept) = final_snapshot::describe_copy(joined, subject, decision) {
         found.retain(|(effect, _)| *effect != Effect::DataLoss);
         found.push((Effect::LeftBehind, kept));
     }
@@ -107,9 +107,9 @@ pub(in crate::plan) fn change_effects(
 }
 
 /// Returns the effects of an update, each with all attributes whose changes cause it.
-fn attributes_by_effect(verdict: &Decision<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
+fn attributes_by_effect(decision: &Decision<'_>) -> BTreeMap<Effect, Vec<&'static str>> {
     let mut causes: BTreeMap<Effect, Vec<&'static str>> = BTreeMap::new();
-    for difference in &verdict.differences {
+    for difference in &decision.differences {
         for effect in difference.attribute.effects {
             let names = causes.entry(*effect).or_default();
             if !names.contains(&difference.attribute.name) {

@@ -39,10 +39,10 @@ impl ModuleRename<'_> {
 /// module in at most one pair; a module with several equally similar partners gets none, as the hint would be a
 /// guess.
 pub(in crate::plan) fn find_renamed_modules<'s>(
-    survey: &'s JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &'s JoinedState<'_>,
+    decisions: &[Decision<'_>],
 ) -> Vec<ModuleRename<'s>> {
-    let (gone, new) = changed_modules(survey, verdicts);
+    let (gone, new) = changed_modules(joined, decisions);
     if gone.len().saturating_mul(new.len()) > MAX_PAIRS {
         return Vec::new();
     }
@@ -68,20 +68,20 @@ pub(in crate::plan) fn find_renamed_modules<'s>(
 
 /// Returns the hint for a renamed module.
 pub(in crate::plan) fn module_rename_note(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     renamed: &ModuleRename<'_>,
 ) -> PlanNote {
     let ModuleRename { from, to } = renamed;
-    let span = module_call_span(survey, to);
+    let span = module_call_span(joined, to);
     let mut help = format!("to keep the objects, write `moved: [{{ from: {from}, to: {to} }}]`");
-    if let Some(name) = name_prefix_hint(survey, renamed) {
+    if let Some(name) = name_prefix_hint(joined, renamed) {
         help = format!("{help}, and in the block of {to} `name: {name}`, which keeps their names");
     }
     PlanNote {
         code: NoteCode::Rename,
         text: format!("the deletion of all of {from} and the creation of {to} look like a rename"),
-        help: survey.render_help(span, &help),
-        source: span.and_then(|span| survey.inputs.stack.sources.location_of(span)),
+        help: joined.render_help(span, &help),
+        source: span.and_then(|span| joined.inputs.stack.sources.location_of(span)),
         address: None,
     }
 }
@@ -89,10 +89,10 @@ pub(in crate::plan) fn module_rename_note(
 /// Returns the `name` that keeps the names of a module's resources, where they begin with the module's name;
 /// `None` if no derived name changes, or if `to` is a single key of a block.
 fn name_prefix_hint(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     ModuleRename { from, to }: &ModuleRename<'_>,
 ) -> Option<String> {
-    let stack = survey.inputs.stack;
+    let stack = joined.inputs.stack;
     let is_block = |place: &str| match place.rsplit_once('.') {
         Some((outer, _)) => stack.modules.contains_key(outer),
         None => true,
@@ -101,7 +101,7 @@ fn name_prefix_hint(
         let now = resource.attributes.get(NAME).filter(|name| name.span == resource.span)?;
         let rest = resource.address.as_str().strip_prefix(to).filter(|rest| rest.starts_with('.'))?;
         let old = Address::parse(&format!("{from}{rest}")).ok()?;
-        let before = survey.inputs.ledger.entries.get(&old)?.applied.get(NAME)?;
+        let before = joined.inputs.ledger.entries.get(&old)?.applied.get(NAME)?;
         (now.expression.known_value() != Some(before)).then_some(())
     };
     let by_default = stack.resources.values().any(|resource| changes(resource).is_some());
@@ -116,19 +116,19 @@ fn name_prefix_hint(
 
 /// Returns the module addresses that are removed, and those that are new, each with its resources.
 fn changed_modules<'s>(
-    survey: &'s JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &'s JoinedState<'_>,
+    decisions: &[Decision<'_>],
 ) -> (BTreeMap<&'s str, ModuleContents<'s>>, BTreeMap<&'s str, ModuleContents<'s>>) {
     let module =
-        |subject: &ResourceState<'s>| module_of(&survey.inputs.registry, subject.address.as_str()).0;
-    let known = survey.subjects.iter().filter(|subject| subject.entry.is_some());
+        |subject: &ResourceState<'s>| module_of(&joined.inputs.registry, subject.address.as_str()).0;
+    let known = joined.subjects.iter().filter(|subject| subject.entry.is_some());
     let known: BTreeSet<&str> = known.flat_map(|subject| address::path_prefixes(module(subject))).collect();
     let (mut gone, mut new) = (BTreeMap::new(), BTreeMap::new());
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
         let mut ways = address::path_prefixes(module(subject));
-        let (place, into) = match verdict.act {
+        let (place, into) = match decision.act {
             DecisionKind::Delete if subject.resource.is_none() => {
-                (ways.find(|place| module_call_span(survey, place).is_none()), &mut gone)
+                (ways.find(|place| module_call_span(joined, place).is_none()), &mut gone)
             }
             DecisionKind::Create if subject.entry.is_none() => {
                 (ways.find(|place| !known.contains(place)), &mut new)
@@ -138,7 +138,7 @@ fn changed_modules<'s>(
         let Some(place) = place else { continue };
         let rest = &subject.address.as_str()[place.len() + 1..];
         let contents: &mut ModuleContents<'s> = into.entry(place).or_default();
-        contents.insert(rest, similarity_key(survey, subject, verdict));
+        contents.insert(rest, similarity_key(joined, subject, decision));
     }
     (gone, new)
 }
@@ -154,8 +154,8 @@ fn similarity_score(one: &ModuleContents<'_>, other: &ModuleContents<'_>) -> usi
 
 /// Returns the span of the call of a module, or of the first instance at a module address; `None` if no module
 /// is called there.
-fn module_call_span(survey: &JoinedState<'_>, place: &str) -> Option<Span> {
-    let modules = &survey.inputs.stack.modules;
+fn module_call_span(joined: &JoinedState<'_>, place: &str) -> Option<Span> {
+    let modules = &joined.inputs.stack.modules;
     // In the map's order `shop-b` is between `shop` and `shop.a`.
     let first = modules.range::<str, _>((Bound::Included(place), Bound::Unbounded));
     let mut near = first.take_while(|(name, _)| name.starts_with(place));

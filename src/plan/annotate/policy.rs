@@ -36,28 +36,28 @@ pub(in crate::plan) enum PolicyEvaluation {
 /// Evaluates the policies on kinds for each resource of the kind. The results contain every resource that does
 /// not pass, and one passing result for a policy that all resources pass.
 pub(in crate::plan) fn of_resources(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
 ) -> Vec<PolicyResult> {
     let mut found = Vec::new();
-    for policy in survey.inputs.stack.policies.iter().filter(|policy| !policy.on.is_empty()) {
+    for policy in joined.inputs.stack.policies.iter().filter(|policy| !policy.on.is_empty()) {
         let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
         let named = ReferencedNames::from_paths(&program.paths());
         let before = found.len();
-        for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+        for (subject, decision) in joined.subjects.iter().zip(decisions) {
             let concerns = policy.on.iter().any(|kind| kind.name == subject.kind.name);
             // A policy on resources does not apply to one that is deleted or forgotten, unless it reads `action`.
-            let goes = matches!(verdict.act, DecisionKind::Delete | DecisionKind::Forget)
+            let goes = matches!(decision.act, DecisionKind::Delete | DecisionKind::Forget)
                 || subject.resource.is_none();
             if !concerns || (goes && !named.names_explicitly("action")) {
                 continue;
             }
-            let seen = Value::Map(named.visible_attributes(survey, subject, verdict));
+            let seen = Value::Map(named.visible_attributes(joined, subject, decision));
             let said = evaluate_policy(policy, &program, &[("self", &seen)]);
-            found.extend(policy_result(survey, policy, Some(subject), said));
+            found.extend(policy_result(joined, policy, Some(subject), said));
         }
         if found.len() == before {
-            found.push(passing_result(survey, policy));
+            found.push(passing_result(joined, policy));
         }
     }
     found
@@ -66,11 +66,11 @@ pub(in crate::plan) fn of_resources(
 /// Evaluates the policies on the plan, adds the results of all policies to it, with a blocker for each denial,
 /// and computes the fingerprint. The fingerprint is last because it covers the results.
 pub(in crate::plan) fn evaluate_policies(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     mut plan: Plan,
     mut rulings: Vec<PolicyResult>,
 ) -> Plan {
-    for policy in survey.inputs.stack.policies.iter().filter(|policy| policy.on.is_empty()) {
+    for policy in joined.inputs.stack.policies.iter().filter(|policy| policy.on.is_empty()) {
         let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
         let seen = Value::Map(plan_attributes(
             &plan,
@@ -78,7 +78,7 @@ pub(in crate::plan) fn evaluate_policies(
         ));
         let said = evaluate_policy(policy, &program, &[("plan", &seen)]);
         rulings.push(
-            policy_result(survey, policy, None, said).unwrap_or_else(|| passing_result(survey, policy)),
+            policy_result(joined, policy, None, said).unwrap_or_else(|| passing_result(joined, policy)),
         );
     }
     plan.policy = rulings;
@@ -137,12 +137,12 @@ pub(in crate::plan) fn evaluate_policy(
 }
 
 fn policy_result(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     policy: &Policy,
     subject: Option<&ResourceState<'_>>,
     said: PolicyEvaluation,
 ) -> Option<PolicyResult> {
-    let overridden = survey.inputs.options.overrides.contains(&policy.name);
+    let overridden = joined.inputs.options.overrides.contains(&policy.name);
     let no = if overridden { PolicyStatus::Overridden } else { PolicyStatus::Deny };
     let (verdict, message) = match said {
         PolicyEvaluation::Pass => return None,
@@ -153,18 +153,18 @@ fn policy_result(
         ),
         PolicyEvaluation::Failed(why) => (no, format!("It cannot be evaluated: {why}.")),
     };
-    let source = survey.inputs.stack.sources.location_of(policy.span);
+    let source = joined.inputs.stack.sources.location_of(policy.span);
     let address = subject.map(|subject| subject.address.clone());
     Some(PolicyResult { name: policy.name.clone(), address, verdict, message, source })
 }
 
-fn passing_result(survey: &JoinedState<'_>, policy: &Policy) -> PolicyResult {
+fn passing_result(joined: &JoinedState<'_>, policy: &Policy) -> PolicyResult {
     PolicyResult {
         name: policy.name.clone(),
         address: None,
         verdict: PolicyStatus::Pass,
         message: policy.message.clone(),
-        source: survey.inputs.stack.sources.location_of(policy.span),
+        source: joined.inputs.stack.sources.location_of(policy.span),
     }
 }
 
@@ -194,22 +194,22 @@ impl ReferencedNames {
     /// that is deleted. Secrets are replaced by their fingerprints.
     fn visible_attributes(
         &self,
-        survey: &JoinedState<'_>,
+        joined: &JoinedState<'_>,
         subject: &ResourceState<'_>,
-        verdict: &Decision<'_>,
+        decision: &Decision<'_>,
     ) -> Attributes {
         let mut seen = Attributes::new();
         for attribute in subject.kind.attributes.iter().filter(|attribute| self.covers_name(attribute.name))
         {
             let waits = || Value::Unknown(vec![subject.address.clone()]);
             let absent = || if attribute.is_writable() { Value::Null } else { waits() };
-            let value = planned_value(subject, verdict, attribute.name).unwrap_or_else(absent);
+            let value = planned_value(subject, decision, attribute.name).unwrap_or_else(absent);
             let value = match (&attribute.ty, value) {
                 (Type::List(_) | Type::Set { .. }, Value::Null) => Value::List(Vec::new()),
                 (Type::Map(_), Value::Null) => Value::Map(Attributes::new()),
-                (Type::Catalog(_), value) => display_value(attribute, &value, &survey.names),
+                (Type::Catalog(_), value) => display_value(attribute, &value, &joined.names),
                 (_, value) if attribute.secret && !value.is_secret() => {
-                    fingerprint_secrets(&value, survey.key())
+                    fingerprint_secrets(&value, joined.key())
                 }
                 (_, value) => value,
             };
@@ -219,7 +219,7 @@ impl ReferencedNames {
             let value = match *name {
                 "address" => Value::text(subject.address.as_str()),
                 "kind" => Value::text(subject.kind.name),
-                "action" => Value::text(action_name(subject, verdict)),
+                "action" => Value::text(action_name(subject, decision)),
                 "id" => subject.object().map_or(Value::Null, |object| Value::Text(object.id.clone())),
                 _ => subject.block.and_then(|block| block.key.clone()).map_or(Value::Null, Value::Text),
             };
@@ -229,10 +229,10 @@ impl ReferencedNames {
     }
 }
 
-fn action_name(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> &'static str {
+fn action_name(subject: &ResourceState<'_>, decision: &Decision<'_>) -> &'static str {
     let adopted =
         matches!(subject.adoption, Some(AdoptionReason::Requested | AdoptionReason::Recovered(_)));
-    match verdict.act {
+    match decision.act {
         DecisionKind::Keep | DecisionKind::Update if adopted => "adopt",
         DecisionKind::Keep | DecisionKind::Frozen => "none",
         DecisionKind::Create => "create",

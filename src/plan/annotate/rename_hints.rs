@@ -17,46 +17,46 @@ const MAX_HINTS: usize = 20;
 
 /// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write. A destroy
 /// creates nothing, and gets none.
-pub(in crate::plan) fn rename_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
-    if survey.inputs.options.destroy {
+pub(in crate::plan) fn rename_notes(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Vec<PlanNote> {
+    if joined.inputs.options.destroy {
         return Vec::new();
     }
-    let modules = module_rename_hints::find_renamed_modules(survey, verdicts);
-    let mut pairs = similar_pairs(survey, verdicts);
+    let modules = module_rename_hints::find_renamed_modules(joined, decisions);
+    let mut pairs = similar_pairs(joined, decisions);
     pairs.retain(|(from, to)| {
         !modules
             .iter()
             .any(|module| module.contains_address(from.as_str()) || module.contains_address(to.as_str()))
     });
-    let told = merge_instances(survey, pairs).into_iter().map(|(from, to)| {
-        let block = survey.subjects.get(*survey.index.get(&to).unwrap_or(&usize::MAX));
+    let told = merge_instances(joined, pairs).into_iter().map(|(from, to)| {
+        let block = joined.subjects.get(*joined.index.get(&to).unwrap_or(&usize::MAX));
         let span = block.and_then(|subject| subject.block).map(|block| block.span);
         let help = format!("to keep the object, write `moved: [{{ from: {from}, to: {to} }}]`");
         PlanNote {
             code: NoteCode::Rename,
             text: format!("the deletion of {from} and the creation of {to} look like a rename"),
-            help: survey.render_help(span, &help),
-            source: span.and_then(|span| survey.inputs.stack.sources.location_of(span)),
+            help: joined.render_help(span, &help),
+            source: span.and_then(|span| joined.inputs.stack.sources.location_of(span)),
             address: None,
         }
     });
-    let modules = modules.iter().map(|module| module_rename_hints::module_rename_note(survey, module));
+    let modules = modules.iter().map(|module| module_rename_hints::module_rename_note(joined, module));
     modules.chain(told).take(MAX_HINTS).collect()
 }
 
-fn similar_pairs(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<(Address, Address)> {
+fn similar_pairs(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Vec<(Address, Address)> {
     let mut gone: BTreeMap<String, Vec<&ResourceState<'_>>> = BTreeMap::new();
     let mut new: BTreeMap<String, Vec<(&ResourceState<'_>, &Decision<'_>)>> = BTreeMap::new();
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        let parent_goes = subject.resource.is_none() && goes_with_parent(survey, verdicts, subject);
-        match verdict.act {
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
+        let parent_goes = subject.resource.is_none() && goes_with_parent(joined, decisions, subject);
+        match decision.act {
             DecisionKind::Delete if !parent_goes => {
                 let look = deleted_attributes(subject);
                 gone.entry(comparison_key(&look)).or_default().push(subject);
             }
             DecisionKind::Create if subject.entry.is_none() => {
-                let look = created_attributes(survey, subject, verdict);
-                new.entry(comparison_key(&look)).or_default().push((subject, verdict));
+                let look = created_attributes(joined, subject, decision);
+                new.entry(comparison_key(&look)).or_default().push((subject, decision));
             }
             _ => {}
         }
@@ -65,7 +65,7 @@ fn similar_pairs(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<(Ad
     for (look, left) in gone {
         let Some(come) = new.get(&look) else { continue };
         match (left.as_slice(), come.as_slice()) {
-            ([from], [(to, verdict)]) if refers_alike(from, verdict) => {
+            ([from], [(to, decision)]) if refers_alike(from, decision) => {
                 found.push((from.address.clone(), to.address.clone()));
             }
             ([_], [_]) => {}
@@ -91,20 +91,20 @@ fn similar_pairs(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<(Ad
 /// Returns whether the parent of a resource is deleted, too: a child moves with its parent, so one hint is
 /// enough.
 fn goes_with_parent(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     subject: &ResourceState<'_>,
 ) -> bool {
-    let parent = subject.parent().and_then(|parent| survey.index.get(parent));
-    parent.is_some_and(|n| verdicts[*n].act == DecisionKind::Delete)
+    let parent = subject.parent().and_then(|parent| joined.index.get(parent));
+    parent.is_some_and(|n| decisions[*n].act == DecisionKind::Delete)
 }
 
 /// Merges the hints of all instances of one block into one hint for the block.
-fn merge_instances(survey: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
+fn merge_instances(joined: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> Vec<(Address, Address)> {
     let block = |address: &Address| {
         let (block, _) = address.as_str().rsplit_once('.')?;
         let block = Address::parse(block).ok()?;
-        let of = |address| kind_at(&survey.inputs.registry, address).map(|kind| kind.name);
+        let of = |address| kind_at(&joined.inputs.registry, address).map(|kind| kind.name);
         (of(&block) == of(address)).then_some(block)
     };
     let mut groups: BTreeMap<(Address, Address), Vec<(Address, Address)>> = BTreeMap::new();
@@ -116,7 +116,7 @@ fn merge_instances(survey: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> 
     // By block: the number of instances without a configuration, and with one.
     let mut counts: BTreeMap<Address, (usize, usize)> = BTreeMap::new();
     let several = groups.values().any(|members| members.len() > 1);
-    for subject in survey.subjects.iter().filter(|_| several) {
+    for subject in joined.subjects.iter().filter(|_| several) {
         let Some(block) = block(subject.address) else { continue };
         let (gone, wanted) = counts.entry(block).or_default();
         *if subject.resource.is_some() { wanted } else { gone } += 1;
@@ -136,9 +136,9 @@ fn merge_instances(survey: &JoinedState<'_>, pairs: Vec<(Address, Address)>) -> 
 }
 
 /// Returns whether every reference that is known already has the same target as before.
-fn refers_alike(from: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
+fn refers_alike(from: &ResourceState<'_>, decision: &Decision<'_>) -> bool {
     let before = |name: &str| from.entry.and_then(|entry| entry.applied.get(name));
-    verdict.wants.iter().all(|want| {
+    decision.wants.iter().all(|want| {
         let value = want.stored_value();
         !matches!(want.attribute.ty, Type::Reference(_))
             || value.is_unknown()

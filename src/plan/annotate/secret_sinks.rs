@@ -28,8 +28,9 @@ pub fn used_sinks<'a>(
     let any_write = steps.iter().any(writes);
     let delivers = |one: &&SinkUse| {
         if let Some(variable) = one.address.strip_prefix(VARIABLE_PREFIX) {
-            let awaited = stack.awaited.get(variable).is_some_and(|awaited| awaited.value.is_awaited());
-            return any_write && awaited && !is_known(variable);
+            let deferred =
+                stack.deferred_secrets.get(variable).is_some_and(|deferred| deferred.value.is_awaited());
+            return any_write && deferred && !is_known(variable);
         }
         let lost = ledger.entries.get(one.address.as_str()).is_some_and(|entry| entry.secret_lost);
         steps.iter().filter(|step| step.address.as_str() == one.address.as_str()).any(|step| {
@@ -46,11 +47,11 @@ pub fn used_sinks<'a>(
 
 /// Blocks a plan that would overwrite content that stead did not deliver, and returns a note for each other target.
 pub(in crate::plan) fn check(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     steps: &[Step],
     blocks: &mut Blockers<'_, '_>,
 ) -> Vec<PlanNote> {
-    let inputs = &survey.inputs;
+    let inputs = &joined.inputs;
     let mut notes = Vec::new();
     let delivered = used_sinks(inputs.registry, inputs.stack, inputs.ledger, steps, |_| false);
     let has_recipients = inputs.stack.recipients.is_some();

@@ -18,12 +18,12 @@ type SimilarityKey = (&'static str, Attributes);
 /// Returns the comparable content of a deletion or a creation as a string: equal content gives equal strings.
 /// Secrets are compared by fingerprint.
 pub(in crate::plan) fn similarity_key(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> String {
-    match verdict.act {
-        DecisionKind::Create => comparison_key(&created_attributes(survey, subject, verdict)),
+    match decision.act {
+        DecisionKind::Create => comparison_key(&created_attributes(joined, subject, decision)),
         _ => comparison_key(&deleted_attributes(subject)),
     }
 }
@@ -59,15 +59,15 @@ pub(in crate::plan) fn deleted_attributes(subject: &ResourceState<'_>) -> Simila
 }
 
 pub(in crate::plan) fn created_attributes(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> SimilarityKey {
-    let written = verdict.wants.iter().filter(|want| want.setting.is_some());
+    let written = decision.wants.iter().filter(|want| want.setting.is_some());
     let written = written.filter(|want| is_compared(subject, want.attribute.name));
     let written = written.filter(|want| *want.stored_value() != Value::Null).map(|want| {
         let value =
-            to_canonical(&want.attribute.ty, &fingerprint_secrets(want.stored_value(), survey.key()));
+            to_canonical(&want.attribute.ty, &fingerprint_secrets(want.stored_value(), joined.key()));
         (Name::new_static(want.attribute.name), value)
     });
     (subject.kind.name, written.collect())

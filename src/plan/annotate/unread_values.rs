@@ -18,14 +18,14 @@ const UNREPORTED_READS: usize = 100;
 const MAX_LISTED_ADDRESSES: usize = 3;
 
 /// Returns the notes about unread values.
-pub(in crate::plan) fn observation_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
-    unverified_note(survey).into_iter().chain(one_by_one(survey)).collect()
+pub(in crate::plan) fn observation_notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
+    unverified_note(joined).into_iter().chain(one_by_one(joined)).collect()
 }
 
 /// Names the declared attributes that the service does not show; `None` if it shows all of them.
-fn unverified_note(survey: &JoinedState<'_>) -> Option<PlanNote> {
+fn unverified_note(joined: &JoinedState<'_>) -> Option<PlanNote> {
     let mut found: BTreeMap<(&str, &str), Vec<&Address>> = BTreeMap::new();
-    for subject in &survey.subjects {
+    for subject in &joined.subjects {
         for attribute in unreported_attributes(subject) {
             found.entry((subject.kind.name, attribute.name)).or_default().push(subject.address);
         }
@@ -64,8 +64,8 @@ fn unreported_attributes(subject: &ResourceState<'_>) -> impl Iterator<Item = &'
 }
 
 /// Explains why a plan took long: its objects were read one by one. `None` up to `UNREPORTED_READS` objects.
-fn one_by_one(survey: &JoinedState<'_>) -> Option<PlanNote> {
-    let counts = &survey.inputs.snapshot.one_by_one;
+fn one_by_one(joined: &JoinedState<'_>) -> Option<PlanNote> {
+    let counts = &joined.inputs.snapshot.one_by_one;
     let objects: usize = counts.values().map(|count| count.objects).sum();
     let names: Vec<String> = counts
         .iter()

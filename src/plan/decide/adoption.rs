@@ -15,48 +15,48 @@ use crate::plan::join::live_state::is_leaving;
 
 /// Checks the requested adoptions, and that no two addresses adopt the same object.
 pub(in crate::plan) fn check<'a>(
-    survey: &JoinedState<'a>,
-    verdicts: &[Decision<'a>],
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
     blocks: &mut Blockers<'_, 'a>,
 ) {
-    let asked = &survey.inputs.options.adopt;
-    let owners = if asked.is_empty() { HashMap::new() } else { object_owners(survey) };
+    let asked = &joined.inputs.options.adopt;
+    let owners = if asked.is_empty() { HashMap::new() } else { object_owners(joined) };
     for (address, id) in asked {
-        let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
-        let Some((text, help)) = adoption_obstacle(survey, &owners, (subject, address, id)) else {
+        let subject = joined.index.get(address).map(|n| &joined.subjects[*n]);
+        let Some((text, help)) = adoption_obstacle(joined, &owners, (subject, address, id)) else {
             continue;
         };
         let block = subject.and_then(|subject| subject.block).map(|block| block.span);
         blocks.add_at_span(
             blocker_code::ADOPT,
             address,
-            import_span(survey, address).or(block),
+            import_span(joined, address).or(block),
             text,
             help,
         );
     }
-    let mut told = block_shared_objects(survey, blocks);
-    told.extend(block_mistaken_adoptions(survey, verdicts, blocks));
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+    let mut told = block_shared_objects(joined, blocks);
+    told.extend(block_mistaken_adoptions(joined, decisions, blocks));
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
         // For a wrong object the differences are irrelevant.
         if !told.contains(subject.address) {
-            check_replacement(subject, verdict, blocks);
+            check_replacement(subject, decision, blocks);
         }
     }
 }
 
 /// Returns the span of the `import` entry that adopts an object for an address; `None` if another source, such
 /// as `--adopt`, requests it.
-fn import_span(survey: &JoinedState<'_>, address: &Address) -> Option<Span> {
-    let id = survey.inputs.options.adopt.get(address)?;
-    let mut all = survey.inputs.stack.declarations.imports.iter();
+fn import_span(joined: &JoinedState<'_>, address: &Address) -> Option<Span> {
+    let id = joined.inputs.options.adopt.get(address)?;
+    let mut all = joined.inputs.stack.declarations.imports.iter();
     all.find(|import| import.to == *address && import.id == *id).map(|import| import.span)
 }
 
 /// Describes the address that adopts an object, and where the adoption was requested.
-fn describe_adopter(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> String {
+fn describe_adopter(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> String {
     let address = subject.address;
-    let place = import_span(survey, address).and_then(|span| survey.inputs.stack.sources.location_of(span));
+    let place = import_span(joined, address).and_then(|span| joined.inputs.stack.sources.location_of(span));
     match (place, subject.adoption) {
         (Some(place), _) => format!("{address} ({}:{})", place.file, place.line),
         (None, Some(AdoptionReason::Recovered(_))) => format!("{address} (an earlier apply made it)"),
@@ -67,22 +67,22 @@ fn describe_adopter(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> St
 /// Blocks two addresses that would adopt the same object: an action on one of them would affect the
 /// other. Returns the blocked addresses.
 fn block_shared_objects<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     blocks: &mut Blockers<'_, 'a>,
 ) -> HashSet<&'a Address> {
     let mut told = HashSet::new();
     let mut takers: BTreeMap<ObjectKey, Vec<&ResourceState<'a>>> = BTreeMap::new();
-    for subject in survey.subjects.iter().filter(|subject| is_adopted(subject)) {
+    for subject in joined.subjects.iter().filter(|subject| is_adopted(subject)) {
         if let Some(object) = subject.object() {
             takers.entry(object.key()).or_default().push(subject);
         }
     }
     for (key, subjects) in takers.into_iter().filter(|(_, subjects)| subjects.len() > 1) {
         let Some(last) = subjects.last() else { continue };
-        let all: Vec<String> = subjects.iter().map(|subject| describe_adopter(survey, subject)).collect();
+        let all: Vec<String> = subjects.iter().map(|subject| describe_adopter(joined, subject)).collect();
         let text = format!("The {} {} would become {}.", key.kind, key.id, all.join(" and "));
         let help = "An object has one address: keep the one that it belongs to, and omit the others.";
-        let span = import_span(survey, last.address).or_else(|| last.block.map(|block| block.span));
+        let span = import_span(joined, last.address).or_else(|| last.block.map(|block| block.span));
         blocks.add_at_span(blocker_code::ADOPT, last.address, span, text, help.to_owned());
         told.extend(subjects.iter().map(|subject| subject.address));
     }
@@ -92,15 +92,15 @@ fn block_shared_objects<'a>(
 /// Blocks an adoption of an object whose name another address's new object needs: it was probably meant for that
 /// address, or the two would conflict. Returns the addresses that adopt such objects.
 fn block_mistaken_adoptions<'a>(
-    survey: &JoinedState<'a>,
-    verdicts: &[Decision<'a>],
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
     blocks: &mut Blockers<'_, 'a>,
 ) -> HashSet<&'a Address> {
     let mut told = HashSet::new();
-    let all = || survey.subjects.iter().zip(verdicts);
+    let all = || joined.subjects.iter().zip(decisions);
     let asked = |subject: &ResourceState<'_>| matches!(subject.adoption, Some(AdoptionReason::Requested));
     let mut renamed = BTreeMap::new();
-    let moved = all().filter(|(subject, verdict)| asked(subject) && verdict.changes(&["name"]));
+    let moved = all().filter(|(subject, decision)| asked(subject) && decision.changes(&["name"]));
     for (subject, _) in moved {
         let Some(object) = subject.object() else { continue };
         let name = std::iter::once(object.attributes.get("name"));
@@ -110,10 +110,10 @@ fn block_mistaken_adoptions<'a>(
     if renamed.is_empty() {
         return told;
     }
-    for (subject, verdict) in all().filter(|(_, verdict)| verdict.act == DecisionKind::Create) {
-        let Some(want) = verdict.find_attribute("name") else { continue };
+    for (subject, decision) in all().filter(|(_, decision)| decision.act == DecisionKind::Create) {
+        let Some(want) = decision.find_attribute("name") else { continue };
         let name = std::iter::once(Some(&want.value));
-        let key = uniqueness_key(subject.kind, planned_home(survey, subject, verdict), name);
+        let key = uniqueness_key(subject.kind, planned_home(joined, subject, decision), name);
         let Some((other, object)) = key.and_then(|key| renamed.get(&key)) else { continue };
         let text = format!(
             "The {} {} has the name `{}`, which {} needs, and would be adopted as {}.",
@@ -121,13 +121,13 @@ fn block_mistaken_adoptions<'a>(
             object.id,
             want.value,
             subject.address,
-            describe_adopter(survey, other)
+            describe_adopter(joined, other)
         );
         let help = format!(
             "Adopt it as {}, or give that resource another name; otherwise a second object would be created.",
             subject.address
         );
-        let span = import_span(survey, other.address).or_else(|| want.setting.map(|setting| setting.span));
+        let span = import_span(joined, other.address).or_else(|| want.setting.map(|setting| setting.span));
         blocks.add_for_subject(blocker_code::ADOPT, subject, span, text, help);
         told.insert(other.address);
     }
@@ -135,9 +135,9 @@ fn block_mistaken_adoptions<'a>(
 }
 
 /// Returns the owner of each object of this stack's ledger, deposed objects included.
-fn object_owners<'a>(survey: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address> {
+fn object_owners<'a>(joined: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address> {
     let mut owners = HashMap::new();
-    for subject in &survey.subjects {
+    for subject in &joined.subjects {
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         for owned in subject.owned_object().into_iter().chain(deposed) {
             owners.insert(owned.key(subject.kind.name), subject.address);
@@ -149,7 +149,7 @@ fn object_owners<'a>(survey: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address
 /// Returns why an object cannot be adopted for an address, with the remedy; `None` if it can, or if the address
 /// has it already.
 fn adoption_obstacle(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     owners: &HashMap<ObjectKey, &Address>,
     (subject, address, id): (Option<&ResourceState<'_>>, &Address, &Name),
 ) -> Option<(String, String)> {
@@ -165,7 +165,7 @@ fn adoption_obstacle(
         let help = "Look it up with `stead ls --unmanaged`.".to_owned();
         return Some((format!("There is no {} with the id {id}.", subject.kind.name), help));
     };
-    if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
+    if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
         let help = "Two ledgers would manage the same object. Forget it there first: `stead rm --keep`, and apply.";
         return Some((format!("{id} belongs to {owner} already."), help.to_owned()));
     }
@@ -179,18 +179,18 @@ fn adoption_obstacle(
 }
 
 /// Blocks the replacement of an adopted object: it would be deleted without ever having been managed.
-fn check_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
-    if !is_adopted(subject) || !verdict.removes() {
+fn check_replacement(subject: &ResourceState<'_>, decision: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
+    if !is_adopted(subject) || !decision.removes() {
         return;
     }
     let names: Vec<&str> =
-        verdict.differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
+        decision.differences.iter().filter(|d| d.forces_replacement()).map(|d| d.attribute.name).collect();
     let text = format!(
         "Adopting {} would replace it at once: {} cannot be changed in place.",
         subject.address,
         if names.is_empty() { "what differs".to_owned() } else { names.join(", ") }
     );
     let help = "Write the values of the live object, adopt it, and change it afterwards.".to_owned();
-    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    let span = decision.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
     blocks.add_for_subject(blocker_code::ADOPT, subject, span.map(|setting| setting.span), text, help);
 }

@@ -176,11 +176,11 @@ fn is_added_before(subject: &ResourceState<'_>) -> bool {
 }
 
 /// Returns whether a byproduct from an earlier destroy stays: it is deleted only on request.
-pub(in crate::plan) fn stays_as_leftover(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
-    let options = survey.inputs.options;
+pub(in crate::plan) fn stays_as_leftover(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
+    let options = joined.inputs.options;
     let is_asked_for = options.with_leftovers
         || options.delete_data.contains(subject.address)
-        || survey.declared.removal_action(subject.address).is_some();
+        || joined.declared.removal_action(subject.address).is_some();
     !is_asked_for && is_added_before(subject)
 }
 
@@ -194,8 +194,8 @@ fn describe_origin(byproduct: &Byproduct<'_>) -> String {
 }
 
 /// Returns a note for each byproduct that a destroy leaves live.
-pub(in crate::plan) fn byproduct_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
-    let inputs = &survey.inputs;
+pub(in crate::plan) fn byproduct_notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
+    let inputs = &joined.inputs;
     if inputs.options.with_leftovers {
         return Vec::new();
     }
@@ -212,13 +212,13 @@ pub(in crate::plan) fn byproduct_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
         source: None,
         address: None,
     };
-    let found = find_byproducts(inputs, survey.declared, inputs.ledger).into_iter().map(told);
-    found.chain(earlier_leftovers(survey)).collect()
+    let found = find_byproducts(inputs, joined.declared, inputs.ledger).into_iter().map(told);
+    found.chain(earlier_leftovers(joined)).collect()
 }
 
 /// Returns a note for each byproduct of an earlier destroy that is still live.
-fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = PlanNote> + 's {
-    let subjects = survey.subjects.iter().filter(|subject| stays_as_leftover(survey, subject));
+fn earlier_leftovers<'s>(joined: &'s JoinedState<'_>) -> impl Iterator<Item = PlanNote> + 's {
+    let subjects = joined.subjects.iter().filter(|subject| stays_as_leftover(joined, subject));
     let live = subjects.filter_map(|subject| match subject.live {
         LiveState::Present(_) => Some((subject, subject.object()?)),
         _ => None,
@@ -229,7 +229,7 @@ fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = Pl
             "{} stays live and billed, because an earlier destroy did not delete it: the {} {}",
             subject.address,
             subject.kind.name,
-            describe_priced_object(&survey.inputs, object)
+            describe_priced_object(&joined.inputs, object)
         ),
         help: format!(
             "destroy --with-leftovers deletes it; apply --delete-data {0} deletes it alone; `removed: [{{ from: {0}, action: forget }}]` removes it from the ledger",
@@ -242,8 +242,8 @@ fn earlier_leftovers<'s>(survey: &'s JoinedState<'_>) -> impl Iterator<Item = Pl
 
 /// Returns the keys of the objects that `--with-leftovers` would delete; empty for a plan that is not a
 /// destroy.
-pub(in crate::plan) fn byproduct_keys(survey: &JoinedState<'_>) -> BTreeSet<ObjectKey> {
-    let found = find_byproducts(&survey.inputs, survey.declared, survey.inputs.ledger);
+pub(in crate::plan) fn byproduct_keys(joined: &JoinedState<'_>) -> BTreeSet<ObjectKey> {
+    let found = find_byproducts(&joined.inputs, joined.declared, joined.inputs.ledger);
     found.into_iter().map(|byproduct| byproduct.object.key()).collect()
 }
 

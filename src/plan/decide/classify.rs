@@ -26,22 +26,22 @@ use crate::plan::join::live_state::LiveState;
 use crate::plan::join::targeting::TargetScope;
 use crate::plan::model::change::Cause;
 
-/// Decides about every resource; the result is indexed like `survey.subjects`.
+/// Decides about every resource; the result is indexed like `joined.subjects`.
 pub(in crate::plan) fn classify_subjects<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     scope: &TargetScope,
     projects: &ProjectAssignment,
     leftovers: &DeposedObjects<'a>,
     blocks: &mut Blockers<'_, 'a>,
 ) -> Vec<Decision<'a>> {
-    let (asked, succession) = (ambiguous_addresses(survey), NameHandover::default());
+    let (asked, succession) = (ambiguous_addresses(joined), NameHandover::default());
     let mut judge =
-        Classifier { survey, scope, projects, leftovers, asked, succession, verdicts: Vec::new() };
+        Classifier { joined, scope, projects, leftovers, asked, succession, decisions: Vec::new() };
     let before = blocks.count();
-    let verdicts = judge.decide_all(blocks);
-    judge.succession = NameHandover::from_decisions(survey, &verdicts);
+    let decisions = judge.decide_all(blocks);
+    judge.succession = NameHandover::from_decisions(joined, &decisions);
     if judge.succession.waiting.is_empty() {
-        return verdicts;
+        return decisions;
     }
     // The waiting resources and those deleted first affect the decisions of all their dependents.
     blocks.truncate_to(before);
@@ -51,20 +51,20 @@ pub(in crate::plan) fn classify_subjects<'a>(
 /// Returns the numbers of the declared resources, each after its dependencies. The configuration rejects cycles; should
 /// one remain, its members are blocked and left out.
 pub(in crate::plan) fn dependencies_first(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     blocks: &mut Blockers<'_, '_>,
 ) -> Vec<usize> {
     let mut graph = Graph::default();
-    let nodes: Vec<_> = (0..survey.subjects.len()).map(|n| graph.add(n)).collect();
-    for (n, subject) in survey.subjects.iter().enumerate() {
+    let nodes: Vec<_> = (0..joined.subjects.len()).map(|n| graph.add(n)).collect();
+    for (n, subject) in joined.subjects.iter().enumerate() {
         subject.needs.iter().for_each(|need| graph.add_edge(nodes[*need], nodes[n]));
     }
-    let wanted = |n: &usize| survey.subjects[*n].resource.is_some();
+    let wanted = |n: &usize| joined.subjects[*n].resource.is_some();
     match graph.topological_order() {
         Ok(order) => order.into_iter().filter_map(|id| graph.get(id).copied()).filter(wanted).collect(),
-        Err(knots) => {
-            for id in knots.into_iter().flatten() {
-                let Some(subject) = graph.get(id).map(|n| &survey.subjects[*n]) else { continue };
+        Err(cycles) => {
+            for id in cycles.into_iter().flatten() {
+                let Some(subject) = graph.get(id).map(|n| &joined.subjects[*n]) else { continue };
                 let text = format!("{} depends on itself.", subject.address);
                 blocks.add_for_subject(
                     blocker_code::CYCLE,
@@ -80,48 +80,48 @@ pub(in crate::plan) fn dependencies_first(
 }
 
 struct Classifier<'s, 'a> {
-    survey: &'s JoinedState<'a>,
+    joined: &'s JoinedState<'a>,
     scope: &'s TargetScope,
     projects: &'s ProjectAssignment,
     leftovers: &'s DeposedObjects<'a>,
     asked: HashSet<&'a Address>,
     /// Which resource takes over a name or network; empty in the first pass.
     succession: NameHandover,
-    verdicts: Vec<Option<Decision<'a>>>,
+    decisions: Vec<Option<Decision<'a>>>,
 }
 
 impl<'a> Classifier<'_, 'a> {
     fn decide_all(&mut self, blocks: &mut Blockers<'_, 'a>) -> Vec<Decision<'a>> {
-        let survey = self.survey;
-        self.verdicts.clear();
-        self.verdicts.resize_with(survey.subjects.len(), || None);
-        for n in dependencies_first(survey, blocks) {
-            let verdict = self.decide_declared(n, blocks);
-            self.verdicts[n] = Some(verdict);
+        let joined = self.joined;
+        self.decisions.clear();
+        self.decisions.resize_with(joined.subjects.len(), || None);
+        for n in dependencies_first(joined, blocks) {
+            let decision = self.decide_declared(n, blocks);
+            self.decisions[n] = Some(decision);
         }
-        for (n, subject) in survey.subjects.iter().enumerate() {
-            if self.verdicts[n].is_none() {
-                self.verdicts[n] = Some(self.decide_undeclared(n, subject, blocks));
+        for (n, subject) in joined.subjects.iter().enumerate() {
+            if self.decisions[n].is_none() {
+                self.decisions[n] = Some(self.decide_undeclared(n, subject, blocks));
             }
         }
         // The members of a dependency cycle have no decision.
         let left_out = || Decision::without_differences(DecisionKind::Frozen, Cause::Config);
-        let verdicts = self.verdicts.drain(..);
-        let mut verdicts: Vec<_> = verdicts.map(|verdict| verdict.unwrap_or_else(left_out)).collect();
+        let decisions = self.decisions.drain(..);
+        let mut decisions: Vec<_> = decisions.map(|decision| decision.unwrap_or_else(left_out)).collect();
         // These passes need the decisions of all resources. Forgotten children and projects come before the
         // objects that hold them, because those are kept for what is forgotten.
-        reactivation::bring_back_what_is_needed(survey, &mut verdicts);
-        keep_what_is_part_of_the_kept(survey, &mut verdicts);
-        final_snapshot::leave_their_projects(survey, &mut verdicts);
-        keep_what_is_held(survey, &mut verdicts);
-        leave_what_holds_the_kept(survey, &mut verdicts);
-        verdicts
+        reactivation::bring_back_what_is_needed(joined, &mut decisions);
+        keep_what_is_part_of_the_kept(joined, &mut decisions);
+        final_snapshot::leave_their_projects(joined, &mut decisions);
+        keep_what_is_held(joined, &mut decisions);
+        leave_what_holds_the_kept(joined, &mut decisions);
+        decisions
     }
 
     /// Returns whether the secret of a live object is lost: it is not kept, the service does not show it again, and no
     /// new object is planned.
     fn has_lost_secret(&self, subject: &ResourceState<'_>) -> bool {
-        let inputs = &self.survey.inputs;
+        let inputs = &self.joined.inputs;
         let is_live =
             matches!(subject.live, LiveState::Present(_)) && self.rotation_reason(subject).is_none();
         let Some(resource) = subject.resource.filter(|_| is_live) else { return false };
@@ -132,7 +132,7 @@ impl<'a> Classifier<'_, 'a> {
 
     /// Returns why an object is replaced for the rotation of its secret; `None` if no rotation has begun.
     fn rotation_reason(&self, subject: &ResourceState<'_>) -> Option<String> {
-        let asked = self.survey.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
+        let asked = self.joined.inputs.ledger.secrets.rotating.contains(subject.address.as_str());
         asked.then(|| {
             "its secret is rotated, and the service shows a secret only when an object is created"
                 .to_owned()
@@ -140,31 +140,31 @@ impl<'a> Classifier<'_, 'a> {
     }
 
     fn decide_declared(&self, n: usize, blocks: &mut Blockers<'_, 'a>) -> Decision<'a> {
-        let subject = &self.survey.subjects[n];
+        let subject = &self.joined.subjects[n];
         let Some(resource) = subject.resource else {
             return Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         };
         if !self.scope.contains(n) {
             return Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         }
-        let outlook = PlannedValues { survey: self.survey, verdicts: &self.verdicts };
-        let wants = desired::desired_attributes(self.survey, subject, resource, &outlook, blocks);
-        let mut verdict = if self.is_frozen(n, subject, blocks) {
+        let outlook = PlannedValues { joined: self.joined, decisions: &self.decisions };
+        let wants = desired::desired_attributes(self.joined, subject, resource, &outlook, blocks);
+        let mut decision = if self.is_frozen(n, subject, blocks) {
             Decision::without_differences(DecisionKind::Frozen, Cause::Config)
         } else {
             self.by_object(subject, resource, &wants, blocks)
         };
-        verdict.wants = wants;
-        verdict.project = self.projects.project_of(self.survey, subject, &outlook);
-        let needs = subject.needs.iter().filter_map(|need| self.verdicts[*need].as_ref());
-        verdict.downstream =
+        decision.wants = wants;
+        decision.project = self.projects.project_of(self.joined, subject, &outlook);
+        let needs = subject.needs.iter().filter_map(|need| self.decisions[*need].as_ref());
+        decision.downstream =
             needs.into_iter().any(|need| need.downstream || need.waits || need.deletes_first());
-        verdict.waits = self.succession.waiting.contains(&n);
-        verdict.crowded = verdict.is_new() && self.leftovers.blocks_creation(self.survey, n, &verdict);
-        if verdict.removes() {
-            self.choose_replacement_order(n, &mut verdict, blocks);
+        decision.waits = self.succession.waiting.contains(&n);
+        decision.crowded = decision.is_new() && self.leftovers.blocks_creation(self.joined, n, &decision);
+        if decision.removes() {
+            self.choose_replacement_order(n, &mut decision, blocks);
         }
-        verdict
+        decision
     }
 
     fn by_object(
@@ -195,13 +195,13 @@ impl<'a> Classifier<'_, 'a> {
                 Decision::without_differences(DecisionKind::Frozen, Cause::Drift)
             }
             LiveState::Deleting(_) => {
-                let mut verdict = Decision::without_differences(
+                let mut decision = Decision::without_differences(
                     DecisionKind::Replace { create_first: false },
                     Cause::Drift,
                 )
                 .with_reason("the service is deleting the object; a new one is created when it is gone");
-                verdict.broken = true;
-                verdict
+                decision.broken = true;
+                decision
             }
             LiveState::Present(_) => self.decide_existing(subject, resource, wants, blocks),
         }
@@ -214,7 +214,7 @@ impl<'a> Classifier<'_, 'a> {
         wants: &[DesiredAttribute<'a>],
         blocks: &mut Blockers<'_, 'a>,
     ) -> Decision<'a> {
-        let Some(diff) = AttributeDiffer::new(self.survey, subject) else {
+        let Some(diff) = AttributeDiffer::new(self.joined, subject) else {
             return Decision::without_differences(DecisionKind::Frozen, Cause::Drift);
         };
         let mut differences = diff.differences(wants);
@@ -234,7 +234,7 @@ impl<'a> Classifier<'_, 'a> {
             || exchanged.is_some()
             || differences.iter().any(AttributeDiff::forces_replacement);
         if !must {
-            differences.retain(|difference| guards::may_change(self.survey, subject, difference, blocks));
+            differences.retain(|difference| guards::may_change(self.joined, subject, difference, blocks));
         }
         let left = left_to_do(subject, resource, revival);
         let act = match (must, differences.is_empty() && left.is_none()) {
@@ -242,34 +242,34 @@ impl<'a> Classifier<'_, 'a> {
             (false, true) => DecisionKind::Keep,
             (false, false) => DecisionKind::Update,
         };
-        let mut verdict = Decision::without_differences(act, combined_cause(&differences));
+        let mut decision = Decision::without_differences(act, combined_cause(&differences));
         if let Some(left) = left.filter(|_| act == DecisionKind::Update && differences.is_empty()) {
-            verdict = Decision::without_differences(act, Cause::Unfinished).with_reason(left);
+            decision = Decision::without_differences(act, Cause::Unfinished).with_reason(left);
         }
         if broken {
-            verdict = Decision::without_differences(act, Cause::Unfinished)
+            decision = Decision::without_differences(act, Cause::Unfinished)
                 .with_reason(failed_status_reason(subject));
         } else if let Some(reason) = forced {
-            verdict = Decision::without_differences(act, Cause::Upstream).with_reason(reason);
+            decision = Decision::without_differences(act, Cause::Upstream).with_reason(reason);
         } else if must {
-            verdict.reason = exchanged.or_else(|| Some(immutable_reason(&differences)));
+            decision.reason = exchanged.or_else(|| Some(immutable_reason(&differences)));
         } else if act == DecisionKind::Update {
-            verdict.revival = reactivation::revival_before(subject, &differences);
+            decision.revival = reactivation::revival_before(subject, &differences);
             let anew = revival.filter(|_| has_failed(subject));
-            verdict.reason = anew.map(|revival| revival.says.to_owned()).or(verdict.reason);
+            decision.reason = anew.map(|revival| revival.says.to_owned()).or(decision.reason);
         }
-        verdict.broken = broken;
-        verdict.rehomed = rehomed.is_some();
-        verdict.differences = differences;
-        verdict.not_kept = not_kept;
-        verdict
+        decision.broken = broken;
+        decision.rehomed = rehomed.is_some();
+        decision.differences = differences;
+        decision.not_kept = not_kept;
+        decision
     }
 
     /// Returns why the new object has another parent or project; `None` if it has the same.
     fn relocation_reason(&self, subject: &ResourceState<'a>, resource: &Resource) -> Option<String> {
-        let verdict = |address: &Address| self.verdicts[*self.survey.index.get(address)?].as_ref();
+        let decision = |address: &Address| self.decisions[*self.joined.index.get(address)?].as_ref();
         if let Some(parent) = &resource.parent
-            && verdict(parent).is_some_and(Decision::is_new)
+            && decision(parent).is_some_and(Decision::is_new)
         {
             return Some(format!("{parent} is replaced, and this is deleted with the old one"));
         }
@@ -279,16 +279,16 @@ impl<'a> Classifier<'_, 'a> {
             return Some(format!("{parent} was replaced, and this was deleted with the old one"));
         }
         self.projects.wrong_project_reason(
-            self.survey,
+            self.joined,
             subject,
-            &PlannedValues { survey: self.survey, verdicts: &self.verdicts },
+            &PlannedValues { joined: self.joined, decisions: &self.decisions },
         )
     }
 
     /// Returns whether a child's object is in a deposed object of its parent.
     fn is_in_an_older_one(&self, subject: &ResourceState<'a>, parent: &Address) -> bool {
         let home = subject.owned_object().and_then(|owned| owned.parent.as_ref());
-        let entry = self.survey.index.get(parent).and_then(|n| self.survey.subjects[*n].entry);
+        let entry = self.joined.index.get(parent).and_then(|n| self.joined.subjects[*n].entry);
         let mut deposed = entry.into_iter().flat_map(|entry| &entry.deposed);
         deposed.any(|owned| Some(&owned.id) == home)
     }
@@ -301,11 +301,11 @@ impl<'a> Classifier<'_, 'a> {
         differences: &[AttributeDiff<'_>],
     ) -> Option<String> {
         subject.needs.iter().find_map(|need| {
-            let (owner, verdict) = (&self.survey.subjects[*need], self.verdicts[*need].as_ref()?);
+            let (owner, decision) = (&self.joined.subjects[*need], self.decisions[*need].as_ref()?);
             let (_, attribute) =
                 owner.kind.takes_along.iter().find(|(kind, _)| *kind == subject.kind.name)?;
             let follows = differences.iter().any(|difference| difference.attribute.name == *attribute);
-            (verdict.removes() && follows)
+            (decision.removes() && follows)
                 .then(|| format!("it is deleted together with the old {}", owner.address))
         })
     }
@@ -313,32 +313,32 @@ impl<'a> Classifier<'_, 'a> {
     fn choose_replacement_order(
         &self,
         n: usize,
-        verdict: &mut Decision<'a>,
+        decision: &mut Decision<'a>,
         blocks: &mut Blockers<'_, 'a>,
     ) {
-        let subject = &self.survey.subjects[n];
+        let subject = &self.joined.subjects[n];
         if matches!(subject.live, LiveState::Deleting(_)) {
             return;
         }
         // A resource without a block is decided later, and is deleted.
         let goes_first = |n: &usize| {
-            let verdict = self.verdicts[*n].as_ref();
+            let decision = self.decisions[*n].as_ref();
             self.succession.leaving.contains(n)
-                || verdict.map_or(self.survey.subjects[*n].resource.is_none(), Decision::deletes_first)
+                || decision.map_or(self.joined.subjects[*n].resource.is_none(), Decision::deletes_first)
         };
         let held_first = subject.held.iter().chain(&subject.needs).any(goes_first);
-        let forced = if verdict.downstream && held_first {
+        let forced = if decision.downstream && held_first {
             Some("a dependency is deleted before it is created again")
-        } else if self.succession.circle.contains(&n) {
+        } else if self.succession.cyclic.contains(&n) {
             Some("it and other resources exchange names or networks")
         } else {
             None
         };
-        let (create_first, why) = replacement_order::replacement_order(subject, verdict, forced, blocks);
-        verdict.act = DecisionKind::Replace { create_first };
+        let (create_first, why) = replacement_order::replacement_order(subject, decision, forced, blocks);
+        decision.act = DecisionKind::Replace { create_first };
         if let Some(why) = why {
-            let reason = verdict.reason.take().unwrap_or_default();
-            verdict.reason = Some(format!("{reason}; the old one is deleted first, because {why}"));
+            let reason = decision.reason.take().unwrap_or_default();
+            decision.reason = Some(format!("{reason}; the old one is deleted first, because {why}"));
         }
     }
 
@@ -347,7 +347,7 @@ impl<'a> Classifier<'_, 'a> {
             return true;
         }
         if self.asked.contains(subject.address) {
-            guards::block_ambiguous_intent(self.survey, subject, blocks);
+            guards::block_ambiguous_intent(self.joined, subject, blocks);
             return true;
         }
         if self.has_lost_secret(subject) {
@@ -355,7 +355,7 @@ impl<'a> Classifier<'_, 'a> {
             return true;
         }
         subject.needs.iter().any(|need| {
-            self.verdicts[*need]
+            self.decisions[*need]
                 .as_ref()
                 .is_none_or(|v| v.act == DecisionKind::Frozen && self.scope.contains(*need))
         })
@@ -370,12 +370,12 @@ impl<'a> Classifier<'_, 'a> {
         if subject.resource.is_some() || self.is_frozen(n, subject, blocks) {
             return Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         }
-        if byproducts::stays_as_leftover(self.survey, subject) {
+        if byproducts::stays_as_leftover(self.joined, subject) {
             return Decision::without_differences(DecisionKind::Keep, Cause::Config);
         }
         let remembered = subject.entry.is_some_and(|entry| entry.keep_on_remove);
         let keep = subject.block.map_or(remembered, |block| block.lifecycle.on_remove == OnRemove::Keep);
-        let declared = self.survey.declared.removal_action(subject.address);
+        let declared = self.joined.declared.removal_action(subject.address);
         let keep = declared.map_or(keep, |action| action == RemovedAction::Forget);
         match subject.live {
             LiveState::Unseen(_) if !keep => {
@@ -391,13 +391,13 @@ impl<'a> Classifier<'_, 'a> {
                     .with_reason(format!("it stays live, as `{word}` specifies"))
             }
             _ => {
-                let added = self.survey.declared.added.get(subject.address);
+                let added = self.joined.declared.added.get(subject.address);
                 let why = if let Some(added) = added.filter(|added| !added.reason.is_empty()) {
                     added.reason.clone()
-                } else if self.survey.inputs.options.destroy {
+                } else if self.joined.inputs.options.destroy {
                     "everything is destroyed".to_owned()
                 } else {
-                    let left_out = self.survey.left_out(subject.address);
+                    let left_out = self.joined.left_out(subject.address);
                     left_out.map_or_else(|| "its block is gone".to_owned(), |(why, _)| why)
                 };
                 Decision::without_differences(DecisionKind::Delete, Cause::Config).with_reason(why)

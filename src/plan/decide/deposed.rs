@@ -22,7 +22,7 @@ pub(in crate::plan) struct DeposedObjects<'a> {
 
 /// A deposed object that is live.
 pub(in crate::plan) struct DeposedObject<'a> {
-    /// The number of the resource that owns it, an index into `survey.subjects`.
+    /// The number of the resource that owns it, an index into `joined.subjects`.
     pub n: usize,
     pub id: &'a Name,
     kind: &'static Kind,
@@ -31,11 +31,11 @@ pub(in crate::plan) struct DeposedObject<'a> {
 
 impl<'a> DeposedObjects<'a> {
     /// Collects the live deposed objects of all resources.
-    pub fn from_state(survey: &JoinedState<'a>) -> Self {
+    pub fn from_state(joined: &JoinedState<'a>) -> Self {
         let mut all = Vec::new();
-        for (n, subject) in survey.subjects.iter().enumerate() {
+        for (n, subject) in joined.subjects.iter().enumerate() {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
-                let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name));
+                let object = joined.inputs.snapshot.objects.get(&owned.key(subject.kind.name));
                 all.extend(object.map(|object| DeposedObject {
                     n,
                     id: &owned.id,
@@ -49,7 +49,7 @@ impl<'a> DeposedObjects<'a> {
         }
         let numbered = all.iter().enumerate().map(|(number, left)| (left.kind, left.object, number));
         let holdings = UniqueIndex::from_objects(numbered, |_, _| true);
-        let used = referenced_objects(survey, &all);
+        let used = referenced_objects(joined, &all);
         Self { all, holdings, used }
     }
 
@@ -57,21 +57,21 @@ impl<'a> DeposedObjects<'a> {
     /// them.
     pub fn in_the_way(
         &self,
-        survey: &JoinedState<'a>,
+        joined: &JoinedState<'a>,
         n: usize,
-        verdict: &Decision<'a>,
+        decision: &Decision<'a>,
     ) -> Vec<&DeposedObject<'a>> {
         if self.all.is_empty() {
             return Vec::new();
         }
-        let numbers = self.holdings.holders_of(survey, n, verdict);
+        let numbers = self.holdings.holders_of(joined, n, decision);
         numbers.into_iter().filter_map(|number| self.all.get(number)).collect()
     }
 
     /// Returns whether a conflicting deposed object of the resource itself is still used by others: they must switch
     /// before it can be deleted and the new one created.
-    pub fn blocks_creation(&self, survey: &JoinedState<'a>, n: usize, verdict: &Decision<'a>) -> bool {
-        self.in_the_way(survey, n, verdict).iter().any(|left| left.n == n && self.is_used(left))
+    pub fn blocks_creation(&self, joined: &JoinedState<'a>, n: usize, decision: &Decision<'a>) -> bool {
+        self.in_the_way(joined, n, decision).iter().any(|left| left.n == n && self.is_used(left))
     }
 
     /// Returns whether a live object of the stack, deposed ones included, refers to a deposed object, or is in
@@ -82,8 +82,8 @@ impl<'a> DeposedObjects<'a> {
 }
 
 /// Returns the objects that a stack's objects, deposed ones included, refer to or are in.
-fn referenced_objects(survey: &JoinedState<'_>, older: &[DeposedObject<'_>]) -> HashSet<ObjectKey> {
-    let current = survey.subjects.iter().filter_map(|subject| Some((subject.kind, subject.object()?)));
+fn referenced_objects(joined: &JoinedState<'_>, older: &[DeposedObject<'_>]) -> HashSet<ObjectKey> {
+    let current = joined.subjects.iter().filter_map(|subject| Some((subject.kind, subject.object()?)));
     let mut used = HashSet::new();
     for (kind, object) in current.chain(older.iter().map(|left| (left.kind, left.object))) {
         used.extend(referenced_keys(kind, object));

@@ -31,18 +31,18 @@ const TIMEOUT_SECS_AND_FACTOR: (u32, u32) = (1800, 20);
 /// Returns the kind of copy that keeps the data of a resource's objects; `None` if no final snapshot is
 /// declared, or the kind has none.
 fn copy_of(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
 ) -> Option<(FinalSnapshot, &'static Kind)> {
     let remembered = subject.entry.is_some_and(|entry| entry.final_snapshot);
     let wanted = subject.block.map_or(remembered, |block| block.lifecycle.final_snapshot);
     let copy = subject.kind.final_copy.filter(|_| wanted)?;
-    Some((copy, survey.inputs.registry.kind(copy.kind)?))
+    Some((copy, joined.inputs.registry.kind(copy.kind)?))
 }
 
 /// Returns whether the data of a resource's objects is copied before their deletion.
-pub(in crate::plan) fn is_copied(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
-    copy_of(survey, subject).is_some()
+pub(in crate::plan) fn is_copied(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
+    copy_of(joined, subject).is_some()
 }
 
 /// Returns the address of an object's copy, below the object's own.
@@ -65,8 +65,8 @@ fn copy_name(subject: &ResourceState<'_>, object: &OwnedObject) -> String {
 }
 
 /// Returns whether an earlier apply made the copy of an object already.
-fn is_made(survey: &JoinedState<'_>, address: &Address) -> bool {
-    let subject = survey.index.get(address).map(|n| &survey.subjects[*n]);
+fn is_made(joined: &JoinedState<'_>, address: &Address) -> bool {
+    let subject = joined.index.get(address).map(|n| &joined.subjects[*n]);
     subject.is_some_and(|made| {
         let finished = made.entry.is_some_and(|entry| !entry.unfinished);
         finished && matches!(made.live, LiveState::Present(_))
@@ -76,13 +76,13 @@ fn is_made(survey: &JoinedState<'_>, address: &Address) -> bool {
 /// Returns the step that copies an object's data before its deletion; `None` if no copy is declared, or an
 /// earlier apply made it. The step's `after` is empty: the order of steps is computed later.
 pub(in crate::plan) fn copy_step(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     object: &OwnedObject,
 ) -> Option<Step> {
-    let (copy, kind) = copy_of(survey, subject)?;
+    let (copy, kind) = copy_of(joined, subject)?;
     let address = copy_address(subject, object);
-    if is_made(survey, &address) {
+    if is_made(joined, &address) {
         return None;
     }
     let text = |text: &str| Expression::Value(Value::text(text));
@@ -121,19 +121,19 @@ pub(in crate::plan) struct FinalSnapshotSpec {
 /// Returns the copies that the plan makes of a resource's objects, the current one first, then deposed ones.
 /// Copies that earlier applies made are not included.
 pub(in crate::plan) fn planned_copies(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> Vec<FinalSnapshotSpec> {
-    let Some((copy, kind)) = copy_of(survey, subject) else { return Vec::new() };
-    let current = subject.owned_object().filter(|_| verdict.removes());
+    let Some((copy, kind)) = copy_of(joined, subject) else { return Vec::new() };
+    let current = subject.owned_object().filter(|_| decision.removes());
     let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
-    let deposed = deposed.filter(|_| verdict.act != DecisionKind::Frozen);
+    let deposed = deposed.filter(|_| decision.act != DecisionKind::Frozen);
     let made =
-        current.into_iter().chain(deposed).filter(|owned| !is_made(survey, &copy_address(subject, owned)));
+        current.into_iter().chain(deposed).filter(|owned| !is_made(joined, &copy_address(subject, owned)));
     made.filter_map(|owned| {
-        let object = survey.inputs.snapshot.objects.get(&owned.key(subject.kind.name))?;
-        let size = copy_size(survey, subject.kind, object, copy).unwrap_or_default();
+        let object = joined.inputs.snapshot.objects.get(&owned.key(subject.kind.name))?;
+        let size = copy_size(joined, subject.kind, object, copy).unwrap_or_default();
         Some(FinalSnapshotSpec { kind, attributes: Attributes::from([("size".into(), size)]) })
     })
     .collect()
@@ -142,55 +142,55 @@ pub(in crate::plan) fn planned_copies(
 /// Describes the copy that stays after an object's deletion, with its monthly price (USD) where that is known;
 /// `None` if no copy is declared or the object is not live.
 pub(in crate::plan) fn describe_copy(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> Option<String> {
-    let (copy, kind) = copy_of(survey, subject).filter(|_| verdict.removes())?;
+    let (copy, kind) = copy_of(joined, subject).filter(|_| decision.removes())?;
     let name = copy_name(subject, subject.owned_object()?);
     let attributes =
-        Attributes::from([("size".into(), copy_size(survey, subject.kind, subject.object()?, copy)?)]);
-    let price = ObjectPrices::new(survey.inputs.catalog).monthly(kind, &attributes);
+        Attributes::from([("size".into(), copy_size(joined, subject.kind, subject.object()?, copy)?)]);
+    let price = ObjectPrices::new(joined.inputs.catalog).monthly(kind, &attributes);
     let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
     Some(format!("the {} {name} is created first and stays live, unmanaged and billed{price}", kind.name))
 }
 
 /// Returns the size of an object's future copy (GB): its own attribute, or a field of its catalog record.
 /// `None` if it is not shown.
-fn copy_size(survey: &JoinedState<'_>, of: &Kind, object: &Object, copy: FinalSnapshot) -> Option<Value> {
+fn copy_size(joined: &JoinedState<'_>, of: &Kind, object: &Object, copy: FinalSnapshot) -> Option<Value> {
     let (attribute, field) = copy.size;
     let live = object.attributes.get(attribute)?;
     match (field, of.attribute(attribute)?.ty) {
-        (Some(field), Type::Catalog(table)) => survey.names.find(table, live)?.fields.get(field).cloned(),
+        (Some(field), Type::Catalog(table)) => joined.names.find(table, live)?.fields.get(field).cloned(),
         _ => Some(live.clone()),
     }
 }
 
 /// Keeps each project in which a copy stays, as it cannot be deleted. As long as its block exists, it stays in this
 /// stack, and the next apply finds it.
-pub(in crate::plan) fn leave_their_projects(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
+pub(in crate::plan) fn leave_their_projects(joined: &JoinedState<'_>, decisions: &mut [Decision<'_>]) {
     let is_project =
-        |n: &usize| survey.subjects[*n].kind.name == PROJECT && verdicts[*n].act == DecisionKind::Delete;
-    let projects: Vec<usize> = (0..verdicts.len()).filter(is_project).collect();
+        |n: &usize| joined.subjects[*n].kind.name == PROJECT && decisions[*n].act == DecisionKind::Delete;
+    let projects: Vec<usize> = (0..decisions.len()).filter(is_project).collect();
     if projects.is_empty() {
         return;
     }
-    let keeps = |n: &usize| verdicts[*n].removes() && copy_of(survey, &survey.subjects[*n]).is_some();
+    let keeps = |n: &usize| decisions[*n].removes() && copy_of(joined, &joined.subjects[*n]).is_some();
     let mut kept: BTreeMap<&Name, String> = BTreeMap::new();
-    for (project, copy) in earlier_copies(survey) {
+    for (project, copy) in earlier_copies(joined) {
         kept.insert(project, format!("the {} {} is in it", copy.kind, object_name(copy)));
     }
-    for subject in (0..verdicts.len()).filter(keeps).map(|n| &survey.subjects[n]) {
+    for subject in (0..decisions.len()).filter(keeps).map(|n| &joined.subjects[n]) {
         if let Some(project) = subject.owned_object().and_then(|owned| owned.project.as_ref()) {
             kept.insert(project, format!("the final snapshot of {} stays in it", subject.address));
         }
     }
     for n in projects {
-        let subject = &survey.subjects[n];
+        let subject = &joined.subjects[n];
         if let Some(why) = subject.owned_object().and_then(|owned| kept.remove(&owned.id)) {
-            verdicts[n].act =
+            decisions[n].act =
                 if subject.block.is_some() { DecisionKind::Keep } else { DecisionKind::Forget };
-            verdicts[n].reason = Some(why);
+            decisions[n].reason = Some(why);
         }
     }
 }
@@ -206,11 +206,11 @@ fn object_name(object: &Object) -> &str {
 
 /// Returns the copies that earlier applies left, with their projects. They are recognized by the ids of
 /// objects that this stack deleted.
-fn earlier_copies<'a>(survey: &JoinedState<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
-    let buried = survey.inputs.ledger.tombstones.iter();
+fn earlier_copies<'a>(joined: &JoinedState<'a>) -> impl Iterator<Item = (&'a Name, &'a Object)> {
+    let buried = joined.inputs.ledger.tombstones.iter();
     let marks: BTreeSet<(&str, String)> = buried
         .filter_map(|(id, stone)| {
-            let copy = survey.inputs.registry.kind(&stone.kind)?.final_copy?;
+            let copy = joined.inputs.registry.kind(&stone.kind)?.final_copy?;
             Some((copy.kind, mark_from_id(id)))
         })
         .collect();
@@ -218,6 +218,6 @@ fn earlier_copies<'a>(survey: &JoinedState<'a>) -> impl Iterator<Item = (&'a Nam
         let mark = object_name(object).rsplit_once(INFIX).map(|(_, mark)| mark.to_owned());
         mark.is_some_and(|mark| marks.contains(&(object.kind.as_str(), mark)))
     };
-    let unowned = survey.unowned.iter().filter(is_copy);
+    let unowned = joined.unowned.iter().filter(is_copy);
     unowned.filter_map(|object| Some((object.project.as_ref()?, *object))).collect::<Vec<_>>().into_iter()
 }

@@ -12,22 +12,22 @@ use crate::plan::join::joined_state::JoinedState;
 /// Returns pairs of resource numbers: the first gives up a unique value that the second gets, so the second
 /// must wait for it. A resource that takes over its own value is no pair.
 pub(in crate::plan) fn handover_pairs(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
 ) -> Vec<(usize, usize)> {
-    let changed = |n: &usize| verdicts[*n].removes() || verdicts[*n].act == DecisionKind::Update;
-    let objects = survey.subjects.iter().enumerate().filter(|(n, _)| changed(n));
+    let changed = |n: &usize| decisions[*n].removes() || decisions[*n].act == DecisionKind::Update;
+    let objects = joined.subjects.iter().enumerate().filter(|(n, _)| changed(n));
     let objects = objects.filter_map(|(n, subject)| Some((subject.kind, subject.object()?, n)));
     let held = UniqueIndex::from_objects(objects, |n, attributes| {
-        verdicts[n].removes() || verdicts[n].changes(attributes)
+        decisions[n].removes() || decisions[n].changes(attributes)
     });
     if held.is_empty() {
         return Vec::new();
     }
-    let comes = |verdict: &Decision<'_>| verdict.is_new() || verdict.act == DecisionKind::Update;
-    let coming = verdicts.iter().enumerate().filter(|(_, verdict)| comes(verdict));
-    let pairs = coming.flat_map(|(new, verdict)| {
-        held.holders_of(survey, new, verdict).into_iter().map(move |old| (old, new))
+    let comes = |decision: &Decision<'_>| decision.is_new() || decision.act == DecisionKind::Update;
+    let coming = decisions.iter().enumerate().filter(|(_, decision)| comes(decision));
+    let pairs = coming.flat_map(|(new, decision)| {
+        held.holders_of(joined, new, decision).into_iter().map(move |old| (old, new))
     });
     pairs.filter(|(old, new)| old != new).collect()
 }
@@ -41,27 +41,28 @@ pub(in crate::plan) struct NameHandover {
     pub leaving: HashSet<usize>,
     /// Replacements in a dependency cycle of names or networks: all their old objects must be deleted before
     /// a new one is created.
-    pub circle: HashSet<usize>,
+    pub cyclic: HashSet<usize>,
 }
 
 impl NameHandover {
     /// Computes the waits from all decisions; empty if no value passes from one address to another.
-    pub fn from_decisions(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Self {
-        let pairs = handover_pairs(survey, verdicts);
+    pub fn from_decisions(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Self {
+        let pairs = handover_pairs(joined, decisions);
         if pairs.is_empty() {
             return Self::default();
         }
         let mut graph = Graph::default();
-        let nodes: Vec<_> = (0..verdicts.len()).map(|n| graph.add(n)).collect();
+        let nodes: Vec<_> = (0..decisions.len()).map(|n| graph.add(n)).collect();
         for (old, new) in &pairs {
             graph.add_edge(nodes[*old], nodes[*new]);
         }
-        let knots = graph.topological_order().err().unwrap_or_default();
-        let members = knots.into_iter().flatten().filter_map(|node| graph.get(node).copied());
-        let circle =
-            members.filter(|n| verdicts[*n].act == DecisionKind::Replace { create_first: true }).collect();
+        let cycles = graph.topological_order().err().unwrap_or_default();
+        let members = cycles.into_iter().flatten().filter_map(|node| graph.get(node).copied());
+        let cyclic =
+            members.filter(|n| decisions[*n].act == DecisionKind::Replace { create_first: true }).collect();
         let leaving = pairs.iter().map(|(old, _)| *old).collect();
-        let waiting = pairs.into_iter().map(|(_, new)| new).filter(|new| verdicts[*new].is_new()).collect();
-        Self { waiting, leaving, circle }
+        let waiting =
+            pairs.into_iter().map(|(_, new)| new).filter(|new| decisions[*new].is_new()).collect();
+        Self { waiting, leaving, cyclic }
     }
 }

@@ -23,8 +23,8 @@ pub(in crate::plan) struct ProjectAssignment {
 
 impl ProjectAssignment {
     /// Determines the stack's project: its one block, the command line's option, or the account's default.
-    pub fn new(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) -> Self {
-        let inputs = &survey.inputs;
+    pub fn new(joined: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) -> Self {
+        let inputs = &joined.inputs;
         let known = project_names(inputs.snapshot);
         let named = inputs.options.project.as_ref();
         let default = match (&inputs.stack.project, named) {
@@ -46,12 +46,12 @@ impl ProjectAssignment {
     }
 
     /// Returns the id of the stack's project; `None` if it does not exist yet.
-    pub fn id(&self, survey: &JoinedState<'_>) -> Option<Name> {
+    pub fn id(&self, joined: &JoinedState<'_>) -> Option<Name> {
         match &self.default {
             TargetProject::Id(id) => Some(id.clone()),
             TargetProject::Resource(address) => {
-                let n = survey.index.get(address)?;
-                survey.subjects[*n].object().map(|object| object.id.clone())
+                let n = joined.index.get(address)?;
+                joined.subjects[*n].object().map(|object| object.id.clone())
             }
             TargetProject::None => None,
         }
@@ -61,7 +61,7 @@ impl ProjectAssignment {
     /// project is known.
     pub fn project_of(
         &self,
-        survey: &JoinedState<'_>,
+        joined: &JoinedState<'_>,
         subject: &ResourceState<'_>,
         outlook: &PlannedValues<'_, '_>,
     ) -> TargetProject {
@@ -70,9 +70,9 @@ impl ProjectAssignment {
             // A child is in its parent's project, and its requests name it.
             KindScope::Child { .. } => {
                 let parent = subject.resource.and_then(|resource| resource.parent.as_ref());
-                let parent = parent.and_then(|parent| survey.index.get(parent));
+                let parent = parent.and_then(|parent| joined.index.get(parent));
                 return parent.map_or(TargetProject::None, |n| {
-                    self.project_of(survey, &survey.subjects[*n], outlook)
+                    self.project_of(joined, &joined.subjects[*n], outlook)
                 });
             }
             KindScope::Project => {}
@@ -95,12 +95,12 @@ impl ProjectAssignment {
     /// right one, or if either is unknown.
     pub fn wrong_project_reason(
         &self,
-        survey: &JoinedState<'_>,
+        joined: &JoinedState<'_>,
         subject: &ResourceState<'_>,
         outlook: &PlannedValues<'_, '_>,
     ) -> Option<String> {
         let present = subject.object()?.project.as_ref()?;
-        let wanted = match self.project_of(survey, subject, outlook) {
+        let wanted = match self.project_of(joined, subject, outlook) {
             TargetProject::None => return None,
             TargetProject::Id(id) => Value::Text(id),
             TargetProject::Resource(address) => outlook.attribute(&address, None),

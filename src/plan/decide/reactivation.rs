@@ -45,10 +45,10 @@ pub(in crate::plan) fn revival_call(subject: &ResourceState<'_>, revival: &Reviv
 }
 
 /// Brings back the objects that created, changed or deleted objects need in use.
-pub(in crate::plan) fn bring_back_what_is_needed(survey: &JoinedState<'_>, verdicts: &mut [Decision<'_>]) {
-    for n in 0..verdicts.len() {
+pub(in crate::plan) fn bring_back_what_is_needed(joined: &JoinedState<'_>, decisions: &mut [Decision<'_>]) {
+    for n in 0..decisions.len() {
         if !matches!(
-            verdicts[n].act,
+            decisions[n].act,
             DecisionKind::Create
                 | DecisionKind::Replace { .. }
                 | DecisionKind::Update
@@ -56,21 +56,21 @@ pub(in crate::plan) fn bring_back_what_is_needed(survey: &JoinedState<'_>, verdi
         ) {
             continue;
         }
-        let user = &survey.subjects[n];
+        let user = &joined.subjects[n];
         for needed in user.needs.iter().chain(&user.held) {
-            let other = &survey.subjects[*needed];
+            let other = &joined.subjects[*needed];
             let revival =
                 needed_revival(other).filter(|revival| revival.needed_by.contains(&user.kind.name));
-            let verdict = &mut verdicts[*needed];
-            let (Some(revival), DecisionKind::Keep | DecisionKind::Update) = (revival, verdict.act) else {
+            let decision = &mut decisions[*needed];
+            let (Some(revival), DecisionKind::Keep | DecisionKind::Update) = (revival, decision.act) else {
                 continue;
             };
-            if verdict.act == DecisionKind::Keep && other.resource.is_some() {
-                verdict.act = DecisionKind::Update;
-                verdict.cause = Cause::Upstream;
-                verdict.reason = Some(format!("{} needs it to be active", user.address));
+            if decision.act == DecisionKind::Keep && other.resource.is_some() {
+                decision.act = DecisionKind::Update;
+                decision.cause = Cause::Upstream;
+                decision.reason = Some(format!("{} needs it to be active", user.address));
             }
-            verdict.revival = Some(revival);
+            decision.revival = Some(revival);
         }
     }
 }

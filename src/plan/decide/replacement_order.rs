@@ -20,34 +20,37 @@ use crate::plan::model::compare::are_equivalent;
 /// `forced`: why the old one must be deleted first although the kind allows the other order.
 pub(in crate::plan) fn replacement_order(
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     forced: Option<&str>,
     blocks: &mut Blockers<'_, '_>,
 ) -> (bool, Option<String>) {
     let written = subject.resource.and_then(|resource| resource.lifecycle.replace);
     match written.unwrap_or(subject.kind.replace) {
         ReplaceOrder::Never => {
-            refuse_replacement(subject, verdict, blocks);
+            refuse_replacement(subject, decision, blocks);
             (false, None)
         }
         ReplaceOrder::DeleteFirst => (false, None),
-        ReplaceOrder::CreateFirst if verdict.crowded => {
+        ReplaceOrder::CreateFirst if decision.crowded => {
             (false, Some("an older object that is still in use occupies what the new one needs, and is deleted first".to_owned()))
         }
         ReplaceOrder::CreateFirst => {
-            let clash = forced.map(str::to_owned).or_else(|| coexistence_conflict(subject, verdict));
+            let clash = forced.map(str::to_owned).or_else(|| coexistence_conflict(subject, decision));
             (clash.is_none(), clash)
         }
     }
 }
 
 /// Returns a note for each `--replace` approval of a replacement that the plan does not make.
-pub(in crate::plan) fn consent_notes(survey: &JoinedState<'_>, verdicts: &[Decision<'_>]) -> Vec<PlanNote> {
+pub(in crate::plan) fn consent_notes(
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
+) -> Vec<PlanNote> {
     let is_replaced = |address: &Address| {
-        let n = survey.index.get(address);
-        n.is_some_and(|n| matches!(verdicts[*n].act, DecisionKind::Replace { .. }))
+        let n = joined.index.get(address);
+        n.is_some_and(|n| matches!(decisions[*n].act, DecisionKind::Replace { .. }))
     };
-    let idle = survey.inputs.options.replace.iter().filter(|address| !is_replaced(address));
+    let idle = joined.inputs.options.replace.iter().filter(|address| !is_replaced(address));
     idle.map(|address| PlanNote {
         code: NoteCode::NotReplaced,
         text: format!(
@@ -60,13 +63,13 @@ pub(in crate::plan) fn consent_notes(survey: &JoinedState<'_>, verdicts: &[Decis
     .collect()
 }
 
-fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
+fn refuse_replacement(subject: &ResourceState<'_>, decision: &Decision<'_>, blocks: &mut Blockers<'_, '_>) {
     let reason =
-        verdict.reason.as_deref().unwrap_or("an attribute changes that cannot be changed in place");
+        decision.reason.as_deref().unwrap_or("an attribute changes that cannot be changed in place");
     let text =
         format!("{} would be replaced, but its `lifecycle.replace` is never: {reason}.", subject.address);
     let help = "Revert the change, or set `lifecycle.replace` to create_first or delete_first.";
-    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    let span = decision.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
     blocks.add_for_subject(
         blocker_code::REPLACE_NEVER,
         subject,
@@ -77,8 +80,8 @@ fn refuse_replacement(subject: &ResourceState<'_>, verdict: &Decision<'_>, block
 }
 
 /// Returns why the old and the new object cannot exist at the same time; `None` if they can.
-fn coexistence_conflict(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<String> {
-    let stays = |name: &str| !verdict.rehomed && stays_unchanged(subject, verdict, name);
+fn coexistence_conflict(subject: &ResourceState<'_>, decision: &Decision<'_>) -> Option<String> {
+    let stays = |name: &str| !decision.rehomed && stays_unchanged(subject, decision, name);
     if subject.kind.api.id != "id" && stays(subject.kind.api.id) {
         return Some(format!("two objects cannot have the same {}", subject.kind.api.id));
     }
@@ -87,24 +90,24 @@ fn coexistence_conflict(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> 
             let all = attributes.iter().all(|name| stays(name));
             all.then(|| format!("two objects cannot have the same {}", attributes.join(" and ")))
         }
-        RuleCheck::NoOverlap { attribute } => networks_overlap(subject, verdict, attribute)
+        RuleCheck::NoOverlap { attribute } => networks_overlap(subject, decision, attribute)
             .then(|| format!("their {attribute} would overlap")),
         _ => None,
     })
 }
 
-fn stays_unchanged(subject: &ResourceState<'_>, verdict: &Decision<'_>, name: &str) -> bool {
+fn stays_unchanged(subject: &ResourceState<'_>, decision: &Decision<'_>, name: &str) -> bool {
     let Some(attribute) = subject.kind.attribute(name) else { return false };
     let live = subject.object().and_then(|object| object.attributes.get(name)).unwrap_or(&Value::Null);
-    let want = verdict.find_attribute(name);
+    let want = decision.find_attribute(name);
     want.is_none_or(|want| {
         !want.value.is_unknown() && are_equivalent(&attribute.ty, want.stored_value(), live)
     })
 }
 
-fn networks_overlap(subject: &ResourceState<'_>, verdict: &Decision<'_>, attribute: &str) -> bool {
+fn networks_overlap(subject: &ResourceState<'_>, decision: &Decision<'_>, attribute: &str) -> bool {
     let live = subject.object().and_then(|object| parse_network(object.attributes.get(attribute)?));
-    let want = verdict.find_attribute(attribute).map_or(live, |want| parse_network(&want.value));
+    let want = decision.find_attribute(attribute).map_or(live, |want| parse_network(&want.value));
     live.zip(want).is_some_and(|(a, b)| a.contains(&b) || b.contains(&a))
 }
 

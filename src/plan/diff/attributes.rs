@@ -29,7 +29,7 @@ const SHORT_DIGEST_CHARS: usize = 19;
 
 /// The inputs of the diff of one object.
 pub(in crate::plan) struct AttributeDiffer<'s, 'a> {
-    survey: &'s JoinedState<'a>,
+    joined: &'s JoinedState<'a>,
     subject: &'s ResourceState<'a>,
     object: &'a Object,
     entry: Option<&'a Entry>,
@@ -37,12 +37,12 @@ pub(in crate::plan) struct AttributeDiffer<'s, 'a> {
 
 impl<'s, 'a> AttributeDiffer<'s, 'a> {
     /// Returns the diff of a resource; `None` if it has no object.
-    pub fn new(survey: &'s JoinedState<'a>, subject: &'s ResourceState<'a>) -> Option<Self> {
+    pub fn new(joined: &'s JoinedState<'a>, subject: &'s ResourceState<'a>) -> Option<Self> {
         let entry = match subject.adoption {
             Some(AdoptionReason::Recovered(entry)) => Some(entry),
             _ => subject.entry,
         };
-        Some(Self { survey, subject, object: subject.object()?, entry })
+        Some(Self { joined, subject, object: subject.object()?, entry })
     }
 
     /// Returns the differences, in the order of the kind's table.
@@ -69,21 +69,21 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             _ => model.or(applied).into_iter().collect(),
         };
         let hides = attribute.secret || models.iter().any(|model| model.is_secret());
-        Some(if hides { sealed_like(&models, &live, self.survey.key()) } else { live })
+        Some(if hides { sealed_like(&models, &live, self.joined.key()) } else { live })
     }
 
     /// Returns the id of another object in the form that the block or the ledger uses, which may be
     /// another of the object's ids.
     fn named_as(&self, words: [Option<&Value>; 2], attribute: &Attribute, live: Value) -> Value {
         let (Type::Reference(of), Value::Text(id)) = (attribute.ty, &live) else { return live };
-        let snapshot = self.survey.inputs.snapshot;
+        let snapshot = self.joined.inputs.snapshot;
         let is_same = |word: &&Value| matches!(word, Value::Text(text) if snapshot.main_id(of, text) == snapshot.main_id(of, id));
         words.into_iter().flatten().find(is_same).cloned().unwrap_or(live)
     }
 
     /// Returns whether the object shows the written value, also where a difference is ignored.
     pub fn shows_written(&self, want: &DesiredAttribute<'a>) -> bool {
-        let (attribute, key) = (want.attribute, self.survey.key());
+        let (attribute, key) = (want.attribute, self.joined.key());
         let target = fingerprint_secrets(want.stored_value(), key);
         let Some(live) = self.live_attribute(attribute, Some(&target)) else { return false };
         // A computed secret is compared by what the ledger recorded of it.
@@ -108,13 +108,13 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
 
     fn whole_difference(&self, want: &DesiredAttribute<'a>) -> Option<AttributeDiff<'a>> {
         let attribute = want.attribute;
-        let target = fingerprint_secrets(want.stored_value(), self.survey.key());
+        let target = fingerprint_secrets(want.stored_value(), self.joined.key());
         let applied = self.last_applied_value(attribute);
         if want.value == Value::Null && leaves_alone(attribute, applied) {
             return None;
         }
         let live = self.live_attribute(attribute, Some(&target));
-        let key = self.survey.key();
+        let key = self.joined.key();
         let sides = AttributeValues {
             ty: &attribute.ty,
             open: want.stored_value(),
@@ -125,9 +125,9 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         };
         let moved = |from: &Value| {
             let ends = live.as_ref().map(|live| (from, live));
-            ends.is_some_and(|ends| is_moved_by_service(self.survey, self.subject, attribute, ends))
+            ends.is_some_and(|ends| is_moved_by_service(self.joined, self.subject, attribute, ends))
         };
-        let ignored = ignores_drift(self.survey, self.subject, attribute.name) || moved(&target);
+        let ignored = ignores_drift(self.joined, self.subject, attribute.name) || moved(&target);
         let (before, cause) = match self.still_not_kept(attribute.name, &sides, ignored) {
             Some(shown) => (shown, Cause::Drift),
             None => sides.evaluate_difference(ignored, attribute)?,
@@ -137,8 +137,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             Cause::Both if applied.is_some_and(moved) => Cause::Config,
             cause => cause,
         };
-        let before = protect_live_value(attribute, [Some(&target), applied], &before, self.survey.key());
-        let names = &self.survey.names;
+        let before = protect_live_value(attribute, [Some(&target), applied], &before, self.joined.key());
+        let names = &self.joined.names;
         let last = applied.filter(|a| {
             !are_equivalent(&attribute.ty, a, &before) && !are_equivalent(&attribute.ty, a, &target)
         });
@@ -160,10 +160,10 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
 
     fn by_key(&self, want: &DesiredAttribute<'a>, found: &mut Vec<AttributeDiff<'a>>) {
         let attribute = want.attribute;
-        let target = fingerprint_secrets(&want.value, self.survey.key());
+        let target = fingerprint_secrets(&want.value, self.joined.key());
         let applied = self.last_applied_value(attribute);
         let live = self.live_attribute(attribute, Some(&target));
-        let ignored = ignores_drift(self.survey, self.subject, attribute.name);
+        let ignored = ignores_drift(self.joined, self.subject, attribute.name);
         let (Value::Map(open), Value::Map(written), before) = (&want.value, &target, as_map(applied))
         else {
             return;
@@ -182,7 +182,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             let applied = before.and_then(|map| map.get(key));
             let live = live.as_ref().and_then(|live| told_part(&attribute.ty, live, key));
             let open = open.get(key).unwrap_or(&Value::Null);
-            let sides = AttributeValues { ty, open, want: target, applied, live, key: self.survey.key() };
+            let sides = AttributeValues { ty, open, want: target, applied, live, key: self.joined.key() };
             let path = smol_str::format_smolstr!("{}.{key}", attribute.name);
             let judged = match self.still_not_kept(&path, &sides, ignored) {
                 Some(shown) => Some((shown, Cause::Drift)),
@@ -190,8 +190,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
             };
             let Some((before, cause)) = judged else { continue };
             let before = match (written.get(key), applied) {
-                (None, None) => protect_unwritten_value(attribute, &before, self.survey.key()),
-                known => protect_live_value(attribute, known.into(), &before, self.survey.key()),
+                (None, None) => protect_unwritten_value(attribute, &before, self.joined.key()),
+                known => protect_live_value(attribute, known.into(), &before, self.joined.key()),
             };
             found.push(AttributeDiff {
                 attribute,
@@ -199,7 +199,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
                 path,
                 last_applied: applied
                     .filter(|a| !are_equivalent(ty, a, &before) && !are_equivalent(ty, a, target))
-                    .map(|applied| fingerprint_secrets(applied, self.survey.key())),
+                    .map(|applied| fingerprint_secrets(applied, self.joined.key())),
                 before,
                 after: target.clone(),
                 setting: want.setting,
@@ -245,7 +245,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
     /// the reference changed, not the reference.
     fn referred_before(&self, want: &DesiredAttribute<'a>) -> bool {
         let Some(setting) = want.setting.filter(|_| want.refers) else { return false };
-        let number = |address: &_| self.survey.index.get(address);
+        let number = |address: &_| self.joined.index.get(address);
         setting
             .expression
             .addresses()
@@ -302,30 +302,30 @@ fn leaves_alone(attribute: &Attribute, applied: Option<&Value>) -> bool {
 
 /// Returns whether the block ignores drift of an attribute.
 pub(in crate::plan) fn ignores_drift(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     attribute: &str,
 ) -> bool {
-    ignore_rule(survey, subject, attribute).is_some_and(|(_, holds)| holds)
+    ignore_rule(joined, subject, attribute).is_some_and(|(_, holds)| holds)
 }
 
 /// Returns the `ignore_drift` entry of a block for an attribute, and whether it is still valid: it is until the
 /// end of its last day in UTC. `None` if the block has none.
 pub(in crate::plan) fn ignore_rule<'a>(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'a>,
     attribute: &str,
 ) -> Option<(&'a IgnoreDrift, bool)> {
     let mut all = subject.resource?.lifecycle.ignore_drift.iter();
     let said = all.find(|ignored| ignored.attribute == attribute)?;
-    let today = || survey.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = || joined.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
     Some((said, said.until.is_none_or(|until| today() <= until)))
 }
 
 /// Returns whether the service itself changed an attribute from one value to another, as another
 /// attribute of the object permits.
 pub(in crate::plan) fn is_moved_by_service(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     attribute: &Attribute,
     (from, to): (&Value, &Value),
@@ -333,7 +333,7 @@ pub(in crate::plan) fn is_moved_by_service(
     let Some((by, modes)) = attribute.moved_by else { return false };
     let mode = subject.object().and_then(|object| object.attributes.get(by)?.as_text());
     let Some((_, moves)) = modes.iter().find(|(word, _)| Some(*word) == mode) else { return false };
-    let version = |value| survey.names.version_of(attribute, value);
+    let version = |value| joined.names.version_of(attribute, value);
     version(from).zip(version(to)).is_none_or(|(from, to)| moves.leads(from, to))
 }
 

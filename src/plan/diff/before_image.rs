@@ -22,7 +22,7 @@ const CREATED_AT: &str = "created_at";
 /// names the object and no attribute.
 pub(in crate::plan) fn before_image(
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     key: &FingerprintKey,
 ) -> Option<BeforeImage> {
     let object = subject.object()?;
@@ -33,7 +33,7 @@ pub(in crate::plan) fn before_image(
             attributes: BTreeMap::new(),
         });
     }
-    let written = verdict.wants.iter().map(|want| want.attribute);
+    let written = decision.wants.iter().map(|want| want.attribute);
     let applied = subject.entry.into_iter().flat_map(|entry| entry.applied.keys());
     let remembered = applied.filter_map(|name| subject.kind.attribute(name));
     let mut attributes: BTreeMap<Name, String> = written

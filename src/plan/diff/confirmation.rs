@@ -60,8 +60,8 @@ fn is_sent_again(difference: &AttributeDiff<'_>) -> bool {
 }
 
 /// Returns whether a path belongs to an attribute value that the service does not keep.
-pub(in crate::plan) fn is_not_kept(verdict: &Decision<'_>, path: &str) -> bool {
-    let all = verdict.not_kept.iter().chain(&verdict.differences);
+pub(in crate::plan) fn is_not_kept(decision: &Decision<'_>, path: &str) -> bool {
+    let all = decision.not_kept.iter().chain(&decision.differences);
     all.into_iter().any(|difference| difference.cause == Cause::NotKept && difference.path == path)
 }
 
@@ -81,10 +81,10 @@ pub(in crate::plan) fn observe_written(wants: &[DesiredAttribute<'_>], object: &
 /// value or an earlier reading did: a difference under `ignore_drift` is left alone, which confirms nothing.
 pub(in crate::plan) fn renew_verification(
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     shows: impl Fn(&DesiredAttribute<'_>) -> bool,
 ) -> Option<Verification> {
-    if verdict.act == DecisionKind::Update {
+    if decision.act == DecisionKind::Update {
         return None;
     }
     let entry = subject.entry.filter(|_| subject.adoption.is_none());
@@ -92,8 +92,8 @@ pub(in crate::plan) fn renew_verification(
     let is_open = |want: &&DesiredAttribute<'_>| {
         want.setting.is_some() && want.attribute.is_readable() && !shows(want)
     };
-    for name in verdict.wants.iter().filter(is_open).map(|want| want.attribute.name) {
-        let not_kept: Vec<_> = verdict.not_kept.iter().filter(|one| one.attribute.name == name).collect();
+    for name in decision.wants.iter().filter(is_open).map(|want| want.attribute.name) {
+        let not_kept: Vec<_> = decision.not_kept.iter().filter(|one| one.attribute.name == name).collect();
         if not_kept.is_empty() {
             seen.take_over(entry.and_then(|entry| entry.verified.as_ref()), name);
         }
@@ -110,13 +110,13 @@ pub(in crate::plan) fn renew_verification(
 
 /// Returns a note for each attribute value that the service does not keep and that is not sent again.
 pub(in crate::plan) fn not_kept_notes(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
 ) -> Vec<PlanNote> {
     let mut notes = Vec::new();
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
         notes.extend(
-            verdict.not_kept.iter().map(|difference| unkept_difference_note(survey, subject, difference)),
+            decision.not_kept.iter().map(|difference| unkept_difference_note(joined, subject, difference)),
         );
     }
     notes
@@ -137,12 +137,12 @@ pub fn notes_of_look(plan: &Plan) -> Vec<PlanNote> {
 }
 
 fn unkept_difference_note(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     difference: &AttributeDiff<'_>,
 ) -> PlanNote {
     let span = difference.setting.map(|setting| setting.origin(&difference.path).0);
-    let source = span.and_then(|span| survey.inputs.stack.sources.location_of(span));
+    let source = span.and_then(|span| joined.inputs.stack.sources.location_of(span));
     not_kept_note(subject.address, &difference.path, (&difference.after, &difference.before), source)
 }
 

@@ -20,7 +20,7 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 
 /// Returns the written attributes of a block, in the order of the kind's table.
 pub(in crate::plan) fn desired_attributes<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     subject: &ResourceState<'a>,
     resource: &'a Resource,
     outlook: &PlannedValues<'_, 'a>,
@@ -30,16 +30,16 @@ pub(in crate::plan) fn desired_attributes<'a>(
     for attribute in subject.kind.attributes.iter().filter(|attribute| attribute.is_writable()) {
         match resource.attributes.get(attribute.name) {
             Some(setting) => {
-                found.push(desired_attribute(survey, subject, attribute, setting, outlook, blocks));
+                found.push(desired_attribute(joined, subject, attribute, setting, outlook, blocks));
             }
-            None => found.extend(released_link(survey, subject, attribute)),
+            None => found.extend(released_link(joined, subject, attribute)),
         }
     }
     found
 }
 
 fn desired_attribute<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     subject: &ResourceState<'a>,
     attribute: &'static Attribute,
     setting: &'a AttributeSetting,
@@ -61,9 +61,9 @@ fn desired_attribute<'a>(
         (value, _) => value,
     };
     let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
-    let value = applied.into_iter().fold(with_recorded_inputs(value, &survey.recorded_inputs), in_use);
+    let value = applied.into_iter().fold(with_recorded_inputs(value, &joined.recorded_inputs), in_use);
     let id = match attribute.ty {
-        Type::Catalog(table) => catalog_id(survey, subject, (attribute, table), &value, setting, blocks),
+        Type::Catalog(table) => catalog_id(joined, subject, (attribute, table), &value, setting, blocks),
         _ => None,
     };
     DesiredAttribute { attribute, setting: Some(setting), value, id, refers }
@@ -132,7 +132,7 @@ fn items_in_use(items: Vec<Value>, applied: &[Value]) -> Vec<Value> {
 /// Returns the id of a catalog name; `None`, with a blocker, if the catalog does not have it, and without one
 /// if the name is unknown or not set.
 fn catalog_id<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     subject: &ResourceState<'a>,
     (attribute, table): (&Attribute, &'static str),
     named: &Value,
@@ -142,12 +142,12 @@ fn catalog_id<'a>(
     if named.is_unknown() || *named == Value::Null {
         return None;
     }
-    if let Some(record) = survey.names.find(table, named) {
+    if let Some(record) = joined.names.find(table, named) {
         return Some(record.id.clone());
     }
-    if survey.inputs.registry.catalog(table).is_some_and(|table| table.versions) {
+    if joined.inputs.registry.catalog(table).is_some_and(|table| table.versions) {
         let present = subject.object().and_then(|object| object.attributes.get(attribute.name));
-        if let Some(record) = survey.names.find_version(table, named, present) {
+        if let Some(record) = joined.names.find_version(table, named, present) {
             return Some(record.id.clone());
         }
     }
@@ -157,9 +157,9 @@ fn catalog_id<'a>(
     }
     let text = format!("{}: the service's {table} catalog has no `{named}`.", subject.address);
     let wrong = named.to_string();
-    let help = match nearest_name(&wrong, survey.names.slugs(table)) {
+    let help = match nearest_name(&wrong, joined.names.slugs(table)) {
         Some(name) => format!("Did you mean `{name}`?"),
-        None => format!("It has {}.", survey.names.slugs(table).take(12).collect::<Vec<_>>().join(", ")),
+        None => format!("It has {}.", joined.names.slugs(table).take(12).collect::<Vec<_>>().join(", ")),
     };
     blocks.add_for_subject(blocker_code::CATALOG, subject, Some(setting.span), text, help);
     None
@@ -168,7 +168,7 @@ fn catalog_id<'a>(
 /// Returns the undoing of a link that stead made and that no block mentions any more, if its target is deleted:
 /// otherwise the service would refuse the deletion. `None` if the link is gone or its target stays.
 fn released_link<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     subject: &ResourceState<'a>,
     attribute: &'static Attribute,
 ) -> Option<DesiredAttribute<'a>> {
@@ -176,7 +176,7 @@ fn released_link<'a>(
     let linked = subject.entry?.applied.get(attribute.name)?;
     let live = subject.object()?.attributes.get(attribute.name)?;
     let leaves = |n: &usize| {
-        let other = &survey.subjects[*n];
+        let other = &joined.subjects[*n];
         other.resource.is_none() && other.object().is_some_and(|o| live.as_text() == Some(o.id.as_str()))
     };
     let gone = linked == live && subject.held.iter().any(leaves);

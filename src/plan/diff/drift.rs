@@ -28,11 +28,11 @@ use crate::plan::model::compare::{
 /// Returns the drift of one resource, in the order of the kind's table. An attribute that no block writes any
 /// more has no drift, and a resource outside the plan's scope is skipped.
 pub(in crate::plan) fn subject_drift(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> Vec<Drift> {
-    let Some(resource) = subject.resource.filter(|_| verdict.act != DecisionKind::Frozen) else {
+    let Some(resource) = subject.resource.filter(|_| decision.act != DecisionKind::Frozen) else {
         return Vec::new();
     };
     if let LiveState::Gone(_) | LiveState::Deleting(_) = subject.live {
@@ -49,12 +49,12 @@ pub(in crate::plan) fn subject_drift(
             acceptable: false,
             unconfirmed: false,
             blocked_by: None,
-            source: survey.inputs.stack.sources.location_of(resource.span),
+            source: joined.inputs.stack.sources.location_of(resource.span),
         }];
     }
-    let Some(diff) = AttributeDiffer::new(survey, subject) else { return Vec::new() };
-    let mut finder = DriftFinder { survey, subject, verdict, found: Vec::new() };
-    for want in &verdict.wants {
+    let Some(diff) = AttributeDiffer::new(joined, subject) else { return Vec::new() };
+    let mut finder = DriftFinder { joined, subject, decision, found: Vec::new() };
+    for want in &decision.wants {
         let applied = diff.last_applied_value(want.attribute);
         let live = applied.and_then(|applied| diff.live_attribute(want.attribute, Some(applied)));
         if let Some((applied, live)) = applied.zip(live) {
@@ -65,9 +65,9 @@ pub(in crate::plan) fn subject_drift(
 }
 
 struct DriftFinder<'s, 'a> {
-    survey: &'s JoinedState<'a>,
+    joined: &'s JoinedState<'a>,
     subject: &'s ResourceState<'a>,
-    verdict: &'s Decision<'a>,
+    decision: &'s Decision<'a>,
     found: Vec<Drift>,
 }
 
@@ -82,7 +82,7 @@ struct DriftValues<'v> {
 impl DriftFinder<'_, '_> {
     fn find_drift(&mut self, want: &DesiredAttribute<'_>, applied: &Value, live: &Value) {
         let ty = &want.attribute.ty;
-        let wanted = fingerprint_secrets(want.stored_value(), self.survey.key());
+        let wanted = fingerprint_secrets(want.stored_value(), self.joined.key());
         let (Value::Map(before), Value::Map(written)) = (applied, &wanted) else {
             self.add(want, want.attribute.name.into(), &DriftValues { ty, wanted: &wanted, applied, live });
             return;
@@ -105,8 +105,8 @@ impl DriftFinder<'_, '_> {
         live: &Value,
     ) {
         let (Type::Map(_), Value::Map(live)) = (&want.attribute.ty, live) else { return };
-        let ignored = ignores_drift(self.survey, self.subject, want.attribute.name);
-        let class = match self.verdict.act {
+        let ignored = ignores_drift(self.joined, self.subject, want.attribute.name);
+        let class = match self.decision.act {
             DecisionKind::Replace { .. } => DriftClass::Replaced,
             _ => DriftClass::Reverted,
         };
@@ -119,7 +119,7 @@ impl DriftFinder<'_, '_> {
                 address: self.subject.address.clone(),
                 path: Some(smol_str::format_smolstr!("{}.{key}", want.attribute.name)),
                 last_applied: Value::Null,
-                live: protect_unwritten_value(want.attribute, value, self.survey.key()),
+                live: protect_unwritten_value(want.attribute, value, self.joined.key()),
                 class,
                 leave: None,
                 acceptable: false,
@@ -133,29 +133,29 @@ impl DriftFinder<'_, '_> {
     fn add(&mut self, want: &DesiredAttribute<'_>, path: Name, sides: &DriftValues<'_>) {
         let is_derived = sides.applied.is_derived();
         let is_as_applied = if is_derived {
-            is_as_applied(sides.ty, sides.applied, sides.live, self.survey.key())
+            is_as_applied(sides.ty, sides.applied, sides.live, self.joined.key())
         } else {
             is_same(want, sides.ty, sides.applied, sides.live)
         };
-        if is_as_applied || leaves_alone(want, sides.wanted) || is_not_kept(self.verdict, &path) {
+        if is_as_applied || leaves_alone(want, sides.wanted) || is_not_kept(self.decision, &path) {
             return;
         }
-        let shown = |value: &_| display_value(want.attribute, value, &self.survey.names);
+        let shown = |value: &_| display_value(want.attribute, value, &self.joined.names);
         let known = [Some(sides.applied), Some(sides.wanted)];
         let live = if is_derived && sides.live.is_secret() {
             // The fingerprint would reveal the result of the expression.
             Value::Secret(Secret::Fingerprint(None))
         } else {
-            protect_live_value(want.attribute, known, sides.live, self.survey.key())
+            protect_live_value(want.attribute, known, sides.live, self.joined.key())
         };
         let source = self.setting_location(want.setting, &path);
         let class = self.classify_drift(want, &path, sides);
         // It is proposed only for this class, and the check reads the file.
         let acceptable = class == DriftClass::AcceptOnly
             && want.setting.is_some_and(|setting| {
-                can_accept(self.survey, self.subject, setting, (path.as_str(), sides.live))
+                can_accept(self.joined, self.subject, setting, (path.as_str(), sides.live))
             });
-        let said = ignore_rule(self.survey, self.subject, want.attribute.name);
+        let said = ignore_rule(self.joined, self.subject, want.attribute.name);
         let said = said.filter(|(_, holds)| !holds || class == DriftClass::Ignored);
         self.found.push(Drift {
             address: self.subject.address.clone(),
@@ -164,9 +164,9 @@ impl DriftFinder<'_, '_> {
                 reason: ignored.reason.clone(),
                 until: ignored.until.map(|until| smol_str::format_smolstr!("{until}")),
                 ended: !holds,
-                source: self.survey.inputs.stack.sources.location_of(ignored.span),
+                source: self.joined.inputs.stack.sources.location_of(ignored.span),
             }),
-            last_applied: shown(&fingerprint_secrets(sides.applied, self.survey.key())),
+            last_applied: shown(&fingerprint_secrets(sides.applied, self.joined.key())),
             live: shown(&live),
             unconfirmed: self
                 .subject
@@ -186,17 +186,17 @@ impl DriftFinder<'_, '_> {
         sides: &DriftValues<'_>,
     ) -> DriftClass {
         let moved =
-            |from| is_moved_by_service(self.survey, self.subject, want.attribute, (from, sides.live));
-        if ignores_drift(self.survey, self.subject, want.attribute.name)
+            |from| is_moved_by_service(self.joined, self.subject, want.attribute, (from, sides.live));
+        if ignores_drift(self.joined, self.subject, want.attribute.name)
             || moved(sides.wanted)
             || moved(sides.applied)
         {
             DriftClass::Ignored
         } else if !sides.wanted.is_unknown() && is_same(want, sides.ty, sides.wanted, sides.live) {
             DriftClass::Accepted
-        } else if matches!(self.verdict.act, DecisionKind::Replace { .. }) {
+        } else if matches!(self.decision.act, DecisionKind::Replace { .. }) {
             DriftClass::Replaced
-        } else if self.verdict.differences.iter().any(|difference| difference.path == *path) {
+        } else if self.decision.differences.iter().any(|difference| difference.path == *path) {
             DriftClass::Reverted
         } else {
             DriftClass::AcceptOnly
@@ -204,14 +204,14 @@ impl DriftFinder<'_, '_> {
     }
 
     fn setting_location(&self, setting: Option<&AttributeSetting>, path: &str) -> Option<SourceLocation> {
-        self.survey.inputs.stack.sources.location_of(setting?.origin(path).0)
+        self.joined.inputs.stack.sources.location_of(setting?.origin(path).0)
     }
 }
 
 /// Returns whether the live value can be written to the configuration: the file has a plain value for this resource
 /// alone, and the edit by `drift --accept` is possible.
 pub(in crate::plan) fn can_accept(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     setting: &AttributeSetting,
     (path, live): (&str, &Value),
@@ -220,10 +220,10 @@ pub(in crate::plan) fn can_accept(
     if !alone || setting.origin(path).1.is_some() || setting.directory.is_some() {
         return false;
     }
-    let source = survey.inputs.stack.sources.get(setting.span.source);
+    let source = joined.inputs.stack.sources.get(setting.span.source);
     let Some((source, literal)) = source.zip(ConfigLiteral::from_value(live)) else { return false };
     let target = path.split('.').fold(EditPath::from_text(subject.address.as_str()), EditPath::with_key);
-    let file = EditableFile { source, registry: &survey.inputs.registry };
+    let file = EditableFile { source, registry: &joined.inputs.registry };
     apply_edits(&file, &[Edit::Set(target, literal)]).is_ok()
 }
 

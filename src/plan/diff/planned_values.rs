@@ -16,39 +16,39 @@ use crate::plan::model::compare::is_unset;
 /// The scope of expressions while the decisions are made, dependencies first.
 pub(in crate::plan) struct PlannedValues<'s, 'a> {
     /// The present state of all resources.
-    pub survey: &'s JoinedState<'a>,
+    pub joined: &'s JoinedState<'a>,
     /// The decisions so far, by resource number; `None` for a resource that is not decided yet, whose values
     /// are unknown.
-    pub verdicts: &'s [Option<Decision<'a>>],
+    pub decisions: &'s [Option<Decision<'a>>],
 }
 
 impl<'a> PlannedValues<'_, 'a> {
     fn find_subject(&self, address: &Address) -> Option<(&ResourceState<'a>, &Decision<'a>)> {
-        let n = *self.survey.index.get(address)?;
-        Some((&self.survey.subjects[n], self.verdicts[n].as_ref()?))
+        let n = *self.joined.index.get(address)?;
+        Some((&self.joined.subjects[n], self.decisions[n].as_ref()?))
     }
 }
 
 impl AttributeLookup for PlannedValues<'_, '_> {
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
         let waits = || Value::Unknown(vec![address.clone()]);
-        let Some((subject, verdict)) = self.find_subject(address) else { return waits() };
+        let Some((subject, decision)) = self.find_subject(address) else { return waits() };
         match attribute.filter(|name| *name != "id") {
-            None => object_id(subject, verdict).unwrap_or_else(waits),
-            Some(name) => planned_value(subject, verdict, name).unwrap_or_else(waits),
+            None => object_id(subject, decision).unwrap_or_else(waits),
+            Some(name) => planned_value(subject, decision, name).unwrap_or_else(waits),
         }
     }
 
     fn object(&self, address: &Address) -> (Attributes, bool) {
-        let Some((subject, verdict)) = self.find_subject(address) else {
+        let Some((subject, decision)) = self.find_subject(address) else {
             return (Attributes::new(), false);
         };
         let mut whole = true;
         let mut found = Attributes::new();
         let names = subject.kind.attributes.iter().map(|attribute| attribute.name);
         for (name, value) in names
-            .map(|name| (name, planned_value(subject, verdict, name)))
-            .chain(std::iter::once(("id", object_id(subject, verdict))))
+            .map(|name| (name, planned_value(subject, decision, name)))
+            .chain(std::iter::once(("id", object_id(subject, decision))))
         {
             match value {
                 Some(value) if !value.is_unknown() => {
@@ -61,15 +61,15 @@ impl AttributeLookup for PlannedValues<'_, '_> {
     }
 
     fn budget(&self) -> Option<&Budget> {
-        Some(&self.survey.budget)
+        Some(&self.joined.budget)
     }
 }
 
-fn object_id(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Value> {
+fn object_id(subject: &ResourceState<'_>, decision: &Decision<'_>) -> Option<Value> {
     if subject.kind.api.id != "id" {
-        return planned_value(subject, verdict, subject.kind.api.id);
+        return planned_value(subject, decision, subject.kind.api.id);
     }
-    let object = subject.object().filter(|_| !verdict.is_new())?;
+    let object = subject.object().filter(|_| !decision.is_new())?;
     Some(Value::Text(object.id.clone()))
 }
 
@@ -77,16 +77,16 @@ fn object_id(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> Option<Valu
 /// such attribute.
 pub(in crate::plan) fn planned_value(
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     name: &str,
 ) -> Option<Value> {
     // A resource outside the plan's scope keeps its live values.
-    let stays = verdict.act == DecisionKind::Frozen && subject.object().is_some();
-    if let Some(want) = verdict.find_attribute(name).filter(|_| !stays) {
+    let stays = decision.act == DecisionKind::Frozen && subject.object().is_some();
+    if let Some(want) = decision.find_attribute(name).filter(|_| !stays) {
         return Some(want.value.clone());
     }
     let attribute = subject.kind.attribute(name);
-    let Some(object) = subject.object().filter(|_| !verdict.is_new()) else {
+    let Some(object) = subject.object().filter(|_| !decision.is_new()) else {
         return match attribute?.presence {
             Presence::Default(literal) => Some(literal.value()),
             _ => None,
@@ -98,11 +98,11 @@ pub(in crate::plan) fn planned_value(
         Some(attribute) => attribute.hidden([applied, None], live),
         None => live,
     };
-    let computed = attribute.filter(|a| verdict.act == DecisionKind::Update && !a.is_writable());
+    let computed = attribute.filter(|a| decision.act == DecisionKind::Update && !a.is_writable());
     let unsettled = computed.is_some_and(|attribute| {
         // An empty value is final once the object is ready: then only a change that the attribute follows fills it.
         let fills = is_unset(&live) && !is_settled(subject.kind, &object.attributes);
-        fills || verdict.changes(attribute.follows) || changes_address(verdict)
+        fills || decision.changes(attribute.follows) || changes_address(decision)
     });
     (!unsettled).then_some(live)
 }
@@ -120,17 +120,17 @@ pub(in crate::plan) fn is_settled(kind: &Kind, attributes: &Attributes) -> bool 
 /// value, whatever the block writes: one that can only grow, or whose drift is ignored.
 pub(in crate::plan) fn value_after_apply(
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     name: &str,
 ) -> Option<Value> {
-    let object = subject.object().filter(|_| !verdict.is_new());
+    let object = subject.object().filter(|_| !decision.is_new());
     let live = object.and_then(|object| object.attributes.get(name));
     let written = subject.kind.attribute(name).is_some_and(Attribute::is_writable);
-    let (Some(live), true) = (live, written) else { return planned_value(subject, verdict, name) };
-    if !verdict.changes(&[name]) {
+    let (Some(live), true) = (live, written) else { return planned_value(subject, decision, name) };
+    if !decision.changes(&[name]) {
         return Some(live.clone());
     }
-    match (live, planned_value(subject, verdict, name)) {
+    match (live, planned_value(subject, decision, name)) {
         // Live keys that no block writes are kept.
         (Value::Map(live), Some(Value::Map(wanted))) => {
             let mut all = live.clone();
@@ -141,6 +141,6 @@ pub(in crate::plan) fn value_after_apply(
     }
 }
 
-fn changes_address(verdict: &Decision<'_>) -> bool {
-    verdict.differences.iter().any(|d| d.attribute.effects.contains(&Effect::AddressChange))
+fn changes_address(decision: &Decision<'_>) -> bool {
+    decision.differences.iter().any(|d| d.attribute.effects.contains(&Effect::AddressChange))
 }

@@ -126,33 +126,33 @@ pub fn rebuild_ledger(inputs: &PlanInputs<'_>) -> RebuiltLedger {
 /// Finds the objects that can be identified with those found so far. Entries in `found` are sorted by address.
 fn search_once(inputs: &PlanInputs<'_>) -> RebuiltLedger {
     let declared = ResolvedDeclarations::default();
-    let survey = JoinedState::new(*inputs, &declared);
-    let mut blocks = Blockers::new(&survey);
-    let verdicts = evaluate_blocks(&survey, &mut blocks);
-    let there = index_unowned(&survey);
-    let open: Vec<(usize, Vec<&Object>)> = (0..survey.subjects.len())
-        .filter(|n| survey.subjects[*n].resource.is_some() && survey.subjects[*n].object().is_none())
-        .map(|n| (n, matching_objects(&survey, &survey.subjects[n], &verdicts[n], &there)))
+    let joined = JoinedState::new(*inputs, &declared);
+    let mut blocks = Blockers::new(&joined);
+    let decisions = evaluate_blocks(&joined, &mut blocks);
+    let there = index_unowned(&joined);
+    let open: Vec<(usize, Vec<&Object>)> = (0..joined.subjects.len())
+        .filter(|n| joined.subjects[*n].resource.is_some() && joined.subjects[*n].object().is_none())
+        .map(|n| (n, matching_objects(&joined, &joined.subjects[n], &decisions[n], &there)))
         .collect();
-    let rivals = rival_addresses(&survey, &open);
+    let rivals = rival_addresses(&joined, &open);
     let mut recovery = RebuiltLedger::default();
-    for (subject, verdict) in survey.subjects.iter().zip(&verdicts) {
+    for (subject, decision) in joined.subjects.iter().zip(&decisions) {
         let object = subject.object().filter(|_| subject.resource.is_some());
-        recovery.found.extend(object.map(|object| found_object(&survey, subject, verdict, object)));
+        recovery.found.extend(object.map(|object| found_object(&joined, subject, decision, object)));
     }
     for (n, objects) in &open {
-        let (subject, verdict) = (&survey.subjects[*n], &verdicts[*n]);
+        let (subject, decision) = (&joined.subjects[*n], &decisions[*n]);
         let rivals = rivals.get(n).cloned().unwrap_or_default();
         match objects[..] {
             [] => recovery.missing.push(subject.address.clone()),
             [object] if rivals.is_empty() => {
-                recovery.found.push(found_object(&survey, subject, verdict, object));
+                recovery.found.push(found_object(&joined, subject, decision, object));
             }
             _ => recovery.ties.push(AmbiguousMatch {
                 address: subject.address.clone(),
                 candidates: objects
                     .iter()
-                    .map(|object| compare_candidate(&survey, verdict, object))
+                    .map(|object| compare_candidate(&joined, decision, object))
                     .collect(),
                 rivals,
             }),
@@ -163,22 +163,22 @@ fn search_once(inputs: &PlanInputs<'_>) -> RebuiltLedger {
 }
 
 /// Evaluates every block, as if each known object stays as it is: differences are left to the next plan.
-fn evaluate_blocks<'a>(survey: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) -> Vec<Decision<'a>> {
-    let projects = ProjectAssignment::new(survey, blocks);
-    let mut verdicts: Vec<Option<Decision<'a>>> = Vec::new();
-    verdicts.resize_with(survey.subjects.len(), || None);
-    for n in dependencies_first(survey, blocks) {
-        let subject = &survey.subjects[n];
+fn evaluate_blocks<'a>(joined: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) -> Vec<Decision<'a>> {
+    let projects = ProjectAssignment::new(joined, blocks);
+    let mut decisions: Vec<Option<Decision<'a>>> = Vec::new();
+    decisions.resize_with(joined.subjects.len(), || None);
+    for n in dependencies_first(joined, blocks) {
+        let subject = &joined.subjects[n];
         let Some(resource) = subject.resource else { continue };
         let act = if subject.object().is_some() { DecisionKind::Keep } else { DecisionKind::Create };
-        let mut verdict = Decision::without_differences(act, Cause::Config);
-        let outlook = PlannedValues { survey, verdicts: &verdicts };
-        verdict.wants = desired_attributes(survey, subject, resource, &outlook, blocks);
-        verdict.project = projects.project_of(survey, subject, &outlook);
-        verdicts[n] = Some(verdict);
+        let mut decision = Decision::without_differences(act, Cause::Config);
+        let outlook = PlannedValues { joined, decisions: &decisions };
+        decision.wants = desired_attributes(joined, subject, resource, &outlook, blocks);
+        decision.project = projects.project_of(joined, subject, &outlook);
+        decisions[n] = Some(decision);
     }
     let nothing = || Decision::without_differences(DecisionKind::Frozen, Cause::Config);
-    verdicts.into_iter().map(|verdict| verdict.unwrap_or_else(nothing)).collect()
+    decisions.into_iter().map(|decision| decision.unwrap_or_else(nothing)).collect()
 }
 
 /// Returns the attributes that identify an object of a kind: the name with networks that must not overlap, else
@@ -206,10 +206,10 @@ fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
 
 /// Returns the unassigned objects by their identifying values; an object that the service is deleting is left
 /// out.
-fn index_unowned<'a>(survey: &JoinedState<'a>) -> HashMap<UniqueNameKey<'static>, Vec<&'a Object>> {
-    let mut there: HashMap<UniqueNameKey<'_>, Vec<&Object>> = HashMap::with_capacity(survey.unowned.len());
-    for object in &survey.unowned {
-        let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+fn index_unowned<'a>(joined: &JoinedState<'a>) -> HashMap<UniqueNameKey<'static>, Vec<&'a Object>> {
+    let mut there: HashMap<UniqueNameKey<'_>, Vec<&Object>> = HashMap::with_capacity(joined.unowned.len());
+    for object in &joined.unowned {
+        let Some(kind) = joined.inputs.registry.kind(&object.kind) else { continue };
         if is_leaving(kind, object) {
             continue;
         }
@@ -233,20 +233,20 @@ fn identity_key<'v>(
 
 /// Returns the objects that match a resource; none while a reference of it is unknown.
 fn matching_objects<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     subject: &ResourceState<'a>,
-    verdict: &Decision<'a>,
+    decision: &Decision<'a>,
     there: &HashMap<UniqueNameKey<'static>, Vec<&'a Object>>,
 ) -> Vec<&'a Object> {
-    let value = |name| verdict.find_attribute(name).map(DesiredAttribute::stored_value);
+    let value = |name| decision.find_attribute(name).map(DesiredAttribute::stored_value);
     let values = identity_attributes(subject.kind).into_iter().map(|name| (name, value(name)));
-    let key = identity_key(subject.kind, planned_home(survey, subject, verdict), values);
+    let key = identity_key(subject.kind, planned_home(joined, subject, decision), values);
     key.and_then(|key| there.get(&key)).cloned().unwrap_or_default()
 }
 
 /// Returns, by resource, the other resources that match one of its objects.
 fn rival_addresses(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     open: &[(usize, Vec<&Object>)],
 ) -> HashMap<usize, Vec<Address>> {
     let mut claims: HashMap<*const Object, Vec<usize>> = HashMap::new();
@@ -260,21 +260,21 @@ fn rival_addresses(
     for rivals in claims.into_values().filter(|claimants| claimants.len() > 1) {
         for n in &rivals {
             let others = rivals.iter().filter(|other| *other != n);
-            found.insert(*n, others.map(|other| survey.subjects[*other].address.clone()).collect());
+            found.insert(*n, others.map(|other| joined.subjects[*other].address.clone()).collect());
         }
     }
     found
 }
 
-fn compare_candidate(survey: &JoinedState<'_>, verdict: &Decision<'_>, object: &Object) -> MatchCandidate {
+fn compare_candidate(joined: &JoinedState<'_>, decision: &Decision<'_>, object: &Object) -> MatchCandidate {
     MatchCandidate {
         kind: object.kind.clone(),
         id: object.id.clone(),
         created_at: object.created_at.clone(),
-        differs: verdict
+        differs: decision
             .wants
             .iter()
-            .filter(|want| contradicts_object(survey, want, object))
+            .filter(|want| contradicts_object(joined, want, object))
             .map(attribute_name)
             .collect(),
     }
@@ -286,7 +286,7 @@ fn attribute_name(want: &DesiredAttribute<'_>) -> &'static str {
 
 /// Returns whether an object shows another value of a written attribute. A value that is unknown or
 /// not shown counts as equal.
-fn contradicts_object(survey: &JoinedState<'_>, want: &DesiredAttribute<'_>, object: &Object) -> bool {
+fn contradicts_object(joined: &JoinedState<'_>, want: &DesiredAttribute<'_>, object: &Object) -> bool {
     let written = want.setting.is_some() && !want.value.is_unknown() && *want.stored_value() != Value::Null;
     let Some(live) = returned_value(want.attribute, object).filter(|_| written && !want.attribute.secret)
     else {
@@ -296,7 +296,7 @@ fn contradicts_object(survey: &JoinedState<'_>, want: &DesiredAttribute<'_>, obj
         // Only the written keys of a map are managed.
         (Value::Map(written), Value::Map(live)) => written.iter().any(|(key, value)| {
             let ty = compare::part_type(&want.attribute.ty, key);
-            let value = fingerprint_secrets(value, survey.key());
+            let value = fingerprint_secrets(value, joined.key());
             !value.is_secret()
                 && ty.is_some_and(|ty| !are_equivalent(ty, &value, live.get(key).unwrap_or(&Value::Null)))
         }),
@@ -305,21 +305,21 @@ fn contradicts_object(survey: &JoinedState<'_>, want: &DesiredAttribute<'_>, obj
 }
 
 fn found_object(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     object: &Object,
 ) -> RebuiltEntry {
-    let candidate = compare_candidate(survey, verdict, object);
-    let entry = rebuilt_entry(survey, subject, verdict, object, &candidate);
+    let candidate = compare_candidate(joined, decision, object);
+    let entry = rebuilt_entry(joined, subject, decision, object, &candidate);
     RebuiltEntry { address: subject.address.clone(), entry: Box::new(entry), candidate }
 }
 
 /// Returns the ledger entry for a found object. An attribute that cannot be read is recorded as written.
 fn rebuilt_entry(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     object: &Object,
     candidate: &MatchCandidate,
 ) -> Entry {
@@ -328,8 +328,8 @@ fn rebuilt_entry(
             && !want.value.is_unknown()
             && !candidate.differs.contains(&attribute_name(want))
     };
-    let applied = verdict.wants.iter().filter(as_written);
-    let remember = build_remember(survey, subject);
+    let applied = decision.wants.iter().filter(as_written);
+    let remember = build_remember(joined, subject);
     Entry {
         kind: subject.kind.name.into(),
         current: Some(owned_from_object(object, !candidate.is_exact())),
@@ -337,7 +337,7 @@ fn rebuilt_entry(
         parent: subject.parent().cloned(),
         applied: applied
             .map(|want| {
-                (attribute_name(want).into(), fingerprint_secrets(want.stored_value(), survey.key()))
+                (attribute_name(want).into(), fingerprint_secrets(want.stored_value(), joined.key()))
             })
             .collect(),
         depends_on: remember.depends_on,
@@ -347,7 +347,7 @@ fn rebuilt_entry(
         unfinished: !is_settled(subject.kind, &object.attributes),
         secret_lost: false,
         final_snapshot: false,
-        verified: Some(confirmation::observe_written(&verdict.wants, object)),
+        verified: Some(confirmation::observe_written(&decision.wants, object)),
     }
 }
 

@@ -467,9 +467,9 @@ fn reverse_edges<'s, 'a>(
 }
 
 /// Returns the addresses with an ambiguous intent, and those for which an apply would record one.
-pub(in crate::plan) fn ambiguous_addresses<'a>(survey: &JoinedState<'a>) -> HashSet<&'a Address> {
-    let open = survey.inputs.ledger.questions.values().map(|question| &question.intent.address);
-    open.chain(survey.late.iter().map(|(intent, _)| &intent.address)).collect()
+pub(in crate::plan) fn ambiguous_addresses<'a>(joined: &JoinedState<'a>) -> HashSet<&'a Address> {
+    let open = joined.inputs.ledger.questions.values().map(|question| &question.intent.address);
+    open.chain(joined.late.iter().map(|(intent, _)| &intent.address)).collect()
 }
 
 /// Returns whether the plan adopts an object that the ledger does not own.

@@ -13,32 +13,32 @@ pub(in crate::plan) struct TargetScope {
 impl TargetScope {
     /// Follows the targets to their dependencies (and, for a deletion, to their users), then removes the excluded
     /// resources, with their dependents and the deleted resources that they use.
-    pub fn new(survey: &JoinedState<'_>) -> Self {
-        let options = survey.inputs.options;
-        let count = survey.subjects.len();
+    pub fn new(joined: &JoinedState<'_>) -> Self {
+        let options = joined.inputs.options;
+        let count = joined.subjects.len();
         let among = |of: &std::collections::BTreeSet<Address>, n: &usize| {
-            of.iter().any(|address| survey.subjects[*n].address.is_within(address))
+            of.iter().any(|address| joined.subjects[*n].address.is_within(address))
         };
         let mut inside = vec![options.targets.is_empty(); count];
         if !options.targets.is_empty() {
             let start = (0..count).filter(|n| among(&options.targets, n)).collect();
             mark_reachable(start, &mut inside, true, |n, next| {
-                let subject = &survey.subjects[n];
+                let subject = &joined.subjects[n];
                 next.extend(&subject.needs);
                 if subject.resource.is_none() {
-                    next.extend(&survey.holders[n]);
+                    next.extend(&joined.holders[n]);
                 }
             });
         }
         if !options.excluded.is_empty() {
             let start = (0..count).filter(|n| among(&options.excluded, n)).collect();
             mark_reachable(start, &mut inside, false, |n, next| {
-                next.extend(&survey.users[n]);
+                next.extend(&joined.users[n]);
                 next.extend(
-                    survey.subjects[n]
+                    joined.subjects[n]
                         .held
                         .iter()
-                        .filter(|held| survey.subjects[**held].resource.is_none()),
+                        .filter(|held| joined.subjects[**held].resource.is_none()),
                 );
             });
         }

@@ -24,18 +24,18 @@ pub(in crate::plan) struct UpdateCalls {
 /// Returns the calls that remove a resource's differences, a revival first. `released`: links that an earlier
 /// step undoes.
 pub(in crate::plan) fn plan_calls(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     released: &[&'static str],
 ) -> Vec<PlannedCall> {
-    let first = verdict.revival.and_then(|revival| reactivation::revival_call(subject, revival));
+    let first = decision.revival.and_then(|revival| reactivation::revival_call(subject, revival));
     let mut calls = UpdateCalls { planned: first.into_iter().collect() };
     let mut last = "";
-    for difference in &verdict.differences {
+    for difference in &decision.differences {
         // All keys of a map are sent in one call.
         if std::mem::replace(&mut last, difference.attribute.name) != difference.attribute.name {
-            calls.add_difference(survey, subject, verdict, difference, released);
+            calls.add_difference(joined, subject, decision, difference, released);
         }
     }
     // The roll-out of an upload is waited for separately: as the last call, it replaces roll-outs of other calls.
@@ -63,20 +63,20 @@ pub(in crate::plan) fn release_call(attribute: &'static Attribute, before: Value
 impl UpdateCalls {
     fn add_difference(
         &mut self,
-        survey: &JoinedState<'_>,
+        joined: &JoinedState<'_>,
         subject: &ResourceState<'_>,
-        verdict: &Decision<'_>,
+        decision: &Decision<'_>,
         difference: &AttributeDiff<'_>,
         released: &[&'static str],
     ) {
         let attribute = difference.attribute;
-        let before = before_value(survey, subject, verdict, attribute);
-        let after = target_value(survey, subject, verdict, attribute);
+        let before = before_value(joined, subject, decision, attribute);
+        let after = target_value(joined, subject, decision, attribute);
         match attribute.change {
             UpdateStrategy::Patch { call, .. } => {
                 self.add_call(call, attribute.name, before, after);
                 for name in call.always {
-                    self.add_companion(survey, subject, verdict, call, name);
+                    self.add_companion(joined, subject, decision, call, name);
                 }
             }
             UpdateStrategy::Switch(choices) => {
@@ -113,9 +113,9 @@ impl UpdateCalls {
     /// service would reset it otherwise, or refuse the call.
     fn add_companion(
         &mut self,
-        survey: &JoinedState<'_>,
+        joined: &JoinedState<'_>,
         subject: &ResourceState<'_>,
-        verdict: &Decision<'_>,
+        decision: &Decision<'_>,
         call: &ApiCall,
         name: &str,
     ) {
@@ -124,9 +124,9 @@ impl UpdateCalls {
         if there {
             return;
         }
-        let before = before_value(survey, subject, verdict, attribute);
-        let after = match verdict.find_attribute(name) {
-            Some(_) => target_value(survey, subject, verdict, attribute),
+        let before = before_value(joined, subject, decision, attribute);
+        let after = match decision.find_attribute(name) {
+            Some(_) => target_value(joined, subject, decision, attribute),
             None => Expression::Value(before.clone()),
         };
         self.add_call(call, name, before, after);
@@ -136,28 +136,28 @@ impl UpdateCalls {
 /// Returns the current value of an attribute, with fingerprints where a secret was or will be, and where another writer
 /// may have set one.
 fn before_value(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     attribute: &Attribute,
 ) -> Value {
-    let written = verdict.find_attribute(attribute.name).map(|want| &want.value);
+    let written = decision.find_attribute(attribute.name).map(|want| &want.value);
     let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
-    protect_live_value(attribute, [written, applied], &present_value(subject, attribute), survey.key())
+    protect_live_value(attribute, [written, applied], &present_value(subject, attribute), joined.key())
 }
 
 /// Returns the whole new value of an attribute; for a map, with the unmanaged live keys. A part that may be another
 /// writer's secret is a fingerprint: apply reads its value from the object.
 fn target_value(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     attribute: &Attribute,
 ) -> Expression {
-    let Some(want) = verdict.find_attribute(attribute.name) else { return Expression::Value(Value::Null) };
-    let after = want.to_expression(survey.key());
+    let Some(want) = decision.find_attribute(attribute.name) else { return Expression::Value(Value::Null) };
+    let after = want.to_expression(joined.key());
     let Type::Map(_) = attribute.ty else { return after };
-    let before = before_value(survey, subject, verdict, attribute);
+    let before = before_value(joined, subject, decision, attribute);
     let (Value::Map(live), false) = (before, attribute.secret) else { return after };
     let written: BTreeMap<Name, Expression> = match after {
         Expression::Map(map) => map,

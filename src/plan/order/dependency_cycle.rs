@@ -38,27 +38,27 @@ enum CycleFix {
 /// Adds the blocker for a dependency cycle. `original` are the inputs before the declarations were resolved, and
 /// `plan_again` makes a plan without searching for remedies.
 pub(in crate::plan) fn add_cycle_blocker(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     cycle: &[CycleStep],
     (original, plan_again): (&PlanInputs<'_>, &dyn Fn(&PlanInputs<'_>) -> Plan),
     blocks: &mut Blockers<'_, '_>,
 ) {
     let known: BTreeSet<_> = blocks.as_slice().iter().map(blocker_identity).collect();
-    let ways = candidate_remedies(survey, verdicts, cycle);
+    let ways = candidate_remedies(joined, decisions, cycle);
     let found =
         ways.into_iter().take(MAX_FIX_ATTEMPTS).find(|way| leads_out(original, plan_again, way, &known));
     let help = match &found {
-        Some(way) => describe_way(survey, way),
+        Some(way) => describe_way(joined, way),
         None => "No other replacement order and no excluded resource removes the cycle (tried). For a first apply, revert one of these changes."
             .to_owned(),
     };
-    let span = cycle.first().and_then(|step| subject_span(survey, step.n));
+    let span = cycle.first().and_then(|step| subject_span(joined, step.n));
     blocks.at_place(
         blocker_code::CYCLE,
         span,
-        describe_cycle(survey, cycle),
-        survey.render_help(span, &help),
+        describe_cycle(joined, cycle),
+        joined.render_help(span, &help),
     );
 }
 
@@ -67,9 +67,9 @@ fn blocker_identity(block: &Blocker) -> (String, Option<Address>) {
 }
 
 /// Describes the cycle in a sentence.
-fn describe_cycle(survey: &JoinedState<'_>, cycle: &[CycleStep]) -> String {
+fn describe_cycle(joined: &JoinedState<'_>, cycle: &[CycleStep]) -> String {
     let step = |step: &CycleStep| {
-        format!("{} `{}`{}", step.doing, survey.subjects[step.n].address, describe_location(survey, step.n))
+        format!("{} `{}`{}", step.doing, joined.subjects[step.n].address, describe_location(joined, step.n))
     };
     let mut text = "Dependency cycle: ".to_owned();
     for (number, waiting) in cycle.iter().take(MAX_LISTED_STEPS).enumerate() {
@@ -87,38 +87,38 @@ fn describe_cycle(survey: &JoinedState<'_>, cycle: &[CycleStep]) -> String {
     text
 }
 
-fn subject_span(survey: &JoinedState<'_>, n: usize) -> Option<Span> {
-    let subject = &survey.subjects[n];
-    let left_out = || survey.left_out(subject.address).map(|(_, span)| span);
+fn subject_span(joined: &JoinedState<'_>, n: usize) -> Option<Span> {
+    let subject = &joined.subjects[n];
+    let left_out = || joined.left_out(subject.address).map(|(_, span)| span);
     subject.block.map(|block| block.span).or_else(left_out)
 }
 
 /// Returns the location of a block, in parentheses.
-fn describe_location(survey: &JoinedState<'_>, n: usize) -> String {
-    let place = subject_span(survey, n).and_then(|span| survey.inputs.stack.sources.location_of(span));
+fn describe_location(joined: &JoinedState<'_>, n: usize) -> String {
+    let place = subject_span(joined, n).and_then(|span| joined.inputs.stack.sources.location_of(span));
     place.map_or_else(|| " (no block)".to_owned(), |place| format!(" ({}:{})", place.file, place.line))
 }
 
 /// Returns the remedies to try: those that need only one apply come first.
 fn candidate_remedies(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     cycle: &[CycleStep],
 ) -> Vec<CycleFix> {
     let members: BTreeSet<usize> = cycle.iter().map(|step| step.n).collect();
-    let members: Vec<usize> = members.into_iter().filter(|n| survey.subjects[*n].block.is_some()).collect();
-    let address = |n: usize| survey.subjects[n].address.clone();
+    let members: Vec<usize> = members.into_iter().filter(|n| joined.subjects[*n].block.is_some()).collect();
+    let address = |n: usize| joined.subjects[n].address.clone();
     let mut ways = Vec::new();
     for &n in &members {
-        if let DecisionKind::Replace { create_first } = verdicts[n].act {
+        if let DecisionKind::Replace { create_first } = decisions[n].act {
             let other = if create_first { ReplaceOrder::DeleteFirst } else { ReplaceOrder::CreateFirst };
             ways.push(CycleFix::Order(address(n), other));
         }
     }
     let orders = ways.len();
     for &n in &members {
-        let alone: Vec<&str> = unique_attributes(survey.subjects[n].kind).flatten().copied().collect();
-        let handed_over = verdicts[n].differences.iter().filter(|d| alone.contains(&d.attribute.name));
+        let alone: Vec<&str> = unique_attributes(joined.subjects[n].kind).flatten().copied().collect();
+        let handed_over = decisions[n].differences.iter().filter(|d| alone.contains(&d.attribute.name));
         ways.extend(handed_over.filter_map(|difference| {
             let text = difference.after.as_text()?;
             Some(CycleFix::Value(address(n), difference.attribute.name, format!("{text}-2")))
@@ -159,9 +159,9 @@ fn leads_out(
         && plan.blocks.iter().filter(counts).all(|block| known.contains(&blocker_identity(block)))
 }
 
-fn describe_way(survey: &JoinedState<'_>, way: &CycleFix) -> String {
+fn describe_way(joined: &JoinedState<'_>, way: &CycleFix) -> String {
     let line = |address: &Address| {
-        survey.index.get(address).map_or_else(String::new, |n| describe_location(survey, *n))
+        joined.index.get(address).map_or_else(String::new, |n| describe_location(joined, *n))
     };
     match way {
         CycleFix::Order(address, order) => {

@@ -13,10 +13,10 @@ use crate::plan::model::step::LedgerMetadata;
 
 /// Returns the part of a declared resource's ledger entry besides objects and attributes.
 pub(in crate::plan) fn build_remember(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
 ) -> LedgerMetadata {
-    let depends_on = subject.needs.iter().map(|need| survey.subjects[*need].address.clone()).collect();
+    let depends_on = subject.needs.iter().map(|need| joined.subjects[*need].address.clone()).collect();
     let lifecycle = subject.resource.map(|resource| &resource.lifecycle);
     LedgerMetadata {
         depends_on,
@@ -24,15 +24,15 @@ pub(in crate::plan) fn build_remember(
         keep_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Keep),
         delete_on_remove: lifecycle.is_some_and(|lifecycle| lifecycle.on_remove == OnRemove::Delete),
         final_snapshot: lifecycle.is_some_and(|lifecycle| lifecycle.final_snapshot),
-        unverified: unverified_attributes(survey, subject),
+        unverified: unverified_attributes(joined, subject),
         let_go: false,
     }
 }
 
 /// Returns the attributes whose live values are not compared with the sent ones: those with a valid
 /// `ignore_drift` entry.
-fn unverified_attributes(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
-    let ignored = |attribute: &&Attribute| ignores_drift(survey, subject, attribute.name);
+fn unverified_attributes(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
+    let ignored = |attribute: &&Attribute| ignores_drift(joined, subject, attribute.name);
     subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()
 }
 

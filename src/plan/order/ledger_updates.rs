@@ -15,45 +15,45 @@ use crate::plan::model::step::LedgerUpdate;
 
 /// Returns the ledger updates of one resource; none for one that the plan freezes.
 pub(in crate::plan) fn ledger_updates(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> Vec<LedgerUpdate> {
     let mut found = Vec::new();
-    if verdict.act == DecisionKind::Frozen {
+    if decision.act == DecisionKind::Frozen {
         return found;
     }
     let address = subject.address;
-    let gone = objects_proven_gone(survey, subject)
+    let gone = objects_proven_gone(joined, subject)
         .map(|owned| LedgerUpdate::Gone(address.clone(), owned.id.clone()));
     found.extend(gone);
-    if is_over(survey, subject) {
+    if is_over(joined, subject) {
         return found;
     }
-    if verdict.act == DecisionKind::Forget {
+    if decision.act == DecisionKind::Forget {
         let is_there = !matches!(subject.live, LiveState::Gone(_));
         found.extend(is_there.then(|| LedgerUpdate::Forget(address.clone())));
         return found;
     }
-    if subject.resource.is_some() && matches!(verdict.act, DecisionKind::Keep | DecisionKind::Update) {
-        found.extend(remember_update(survey, subject, verdict));
+    if subject.resource.is_some() && matches!(decision.act, DecisionKind::Keep | DecisionKind::Update) {
+        found.extend(remember_update(joined, subject, decision));
     }
     found
 }
 
 /// Returns whether nothing is left of a removed resource: all its objects are proven gone.
-fn is_over(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
+fn is_over(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let owned = subject.entry.map(|entry| entry.current.iter().len() + entry.deposed.len());
     subject.resource.is_none()
-        && owned.is_some_and(|owned| owned == objects_proven_gone(survey, subject).count())
+        && owned.is_some_and(|owned| owned == objects_proven_gone(joined, subject).count())
 }
 
 /// Returns the owned objects that are proven gone.
 fn objects_proven_gone<'s>(
-    survey: &'s JoinedState<'_>,
+    joined: &'s JoinedState<'_>,
     subject: &'s ResourceState<'_>,
 ) -> impl Iterator<Item = &'s OwnedObject> {
-    let absent = |owned: &&OwnedObject| is_gone(&survey.inputs, subject.kind, owned);
+    let absent = |owned: &&OwnedObject| is_gone(&joined.inputs, subject.kind, owned);
     let current = match subject.live {
         LiveState::Gone(owned) => Some(owned),
         _ => None,
@@ -65,17 +65,17 @@ fn objects_proven_gone<'s>(
 /// Returns the changed entry of a resource whose object does not change; `None` if the entry stays the same. An
 /// update records its entry itself at the end, so only an adoption is recorded before it.
 fn remember_update(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> Option<LedgerUpdate> {
     let object = subject.object()?;
-    let update = verdict.act == DecisionKind::Update;
+    let update = decision.act == DecisionKind::Update;
     if update && subject.adoption.is_none() {
         return None;
     }
-    let diff = AttributeDiffer::new(survey, subject)?;
-    let remember = build_remember(survey, subject);
+    let diff = AttributeDiffer::new(joined, subject)?;
+    let remember = build_remember(joined, subject);
     let current = match subject.adoption {
         Some(AdoptionReason::Requested | AdoptionReason::Confirmed) => owned_from_object(object, false),
         Some(AdoptionReason::Recovered(_)) => owned_from_object(object, true),
@@ -86,7 +86,7 @@ fn remember_update(
         current: Some(current),
         deposed: subject.entry.map(|entry| entry.deposed.clone()).unwrap_or_default(),
         parent: subject.parent().cloned(),
-        applied: satisfied_attributes(survey, verdict, &diff),
+        applied: satisfied_attributes(joined, decision, &diff),
         depends_on: remember.depends_on,
         protect: remember.protect,
         keep_on_remove: remember.keep_on_remove,
@@ -94,7 +94,7 @@ fn remember_update(
         unfinished: update,
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
         final_snapshot: remember.final_snapshot,
-        verified: confirmation::renew_verification(subject, verdict, |want| diff.shows_written(want)),
+        verified: confirmation::renew_verification(subject, decision, |want| diff.shows_written(want)),
     };
     let same = subject.entry.is_some_and(|before| is_same(before, &entry) && !is_renewed(before, &entry));
     (!same).then(|| LedgerUpdate::Remember(subject.address.clone(), Box::new(entry)))
@@ -117,17 +117,17 @@ fn is_renewed(before: &Entry, entry: &Entry) -> bool {
 /// Returns the written attributes that have their desired values. An applied value in another notation with
 /// the same meaning is kept.
 fn satisfied_attributes(
-    survey: &JoinedState<'_>,
-    verdict: &Decision<'_>,
+    joined: &JoinedState<'_>,
+    decision: &Decision<'_>,
     diff: &AttributeDiffer<'_, '_>,
 ) -> Attributes {
     let differs =
-        |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
+        |name: &str| decision.differences.iter().any(|difference| difference.attribute.name == name);
     let settled =
-        verdict.wants.iter().filter(|want| want.setting.is_some() && !differs(want.attribute.name));
+        decision.wants.iter().filter(|want| want.setting.is_some() && !differs(want.attribute.name));
     settled
         .map(|want| {
-            let value = fingerprint_secrets(want.stored_value(), survey.key());
+            let value = fingerprint_secrets(want.stored_value(), joined.key());
             let before = diff.last_applied_value(want.attribute);
             // The whole fingerprint replaces the short one of an earlier version.
             let is_current = |before: &&Value| {

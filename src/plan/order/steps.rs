@@ -48,27 +48,27 @@ pub(in crate::plan) struct CycleStep {
 
 /// Returns all steps in order.
 pub(in crate::plan) fn order_steps<'a>(
-    survey: &JoinedState<'a>,
-    verdicts: &[Decision<'a>],
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
     leftovers: &DeposedObjects<'a>,
 ) -> StepOrder {
     let mut work = StepGraphBuilder {
-        survey,
-        verdicts,
+        joined,
+        decisions,
         graph: Graph::default(),
         drafts: Vec::new(),
         nodes: Vec::new(),
     };
-    work.nodes.resize(survey.subjects.len(), ResourceNodes::default());
-    for n in 0..survey.subjects.len() {
+    work.nodes.resize(joined.subjects.len(), ResourceNodes::default());
+    for n in 0..joined.subjects.len() {
         work.add_steps(n);
     }
     // Before the dependencies: the deletion step of a parent counts as that of the children without one.
-    for n in 0..survey.subjects.len() {
+    for n in 0..joined.subjects.len() {
         work.nodes[n].delete = work.parents().deletion_of(&work.nodes, n);
     }
     work.make_room(leftovers);
-    for n in 0..survey.subjects.len() {
+    for n in 0..joined.subjects.len() {
         work.make_after_needs(n);
         work.replace_in_order(n);
         work.delete_after_holders(n);
@@ -76,7 +76,7 @@ pub(in crate::plan) fn order_steps<'a>(
     }
     work.follow_all(work.parents().growth_before_shrinking(&work.nodes));
     work.wait_for_the_end();
-    for (old, new) in handover_pairs(survey, verdicts) {
+    for (old, new) in handover_pairs(joined, decisions) {
         let (old, new) = (&work.nodes[old], &work.nodes[new]);
         work.add_dependency(old.delete.or(old.update), new.create.or(new.update));
     }
@@ -84,8 +84,8 @@ pub(in crate::plan) fn order_steps<'a>(
 }
 
 struct StepGraphBuilder<'s, 'a> {
-    survey: &'s JoinedState<'a>,
-    verdicts: &'s [Decision<'a>],
+    joined: &'s JoinedState<'a>,
+    decisions: &'s [Decision<'a>],
     graph: Graph<usize>,
     drafts: Vec<Option<Step>>,
     nodes: Vec<ResourceNodes<'a>>,
@@ -93,10 +93,10 @@ struct StepGraphBuilder<'s, 'a> {
 
 impl<'a> StepGraphBuilder<'_, 'a> {
     fn add_steps(&mut self, n: usize) {
-        let (subject, verdict) = (&self.survey.subjects[n], &self.verdicts[n]);
-        if verdict.act != DecisionKind::Frozen {
+        let (subject, decision) = (&self.joined.subjects[n], &self.decisions[n]);
+        if decision.act != DecisionKind::Frozen {
             for owned in subject.entry.into_iter().flat_map(|entry| &entry.deposed) {
-                let absent = self.survey.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
+                let absent = self.joined.inputs.snapshot.absent.contains(&owned.key(subject.kind.name));
                 if !absent && self.parents().goes_with(n, owned).is_none() {
                     let release = self.release_deposed(n, owned);
                     let node = self.add(n, delete_operation(owned, true));
@@ -107,7 +107,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
                 }
             }
         }
-        match verdict.act {
+        match decision.act {
             // No steps: a guard blocks a plan that would replace an object in the apply that adopts it.
             DecisionKind::Replace { .. } if is_adopted(subject) => {}
             DecisionKind::Create => {
@@ -143,7 +143,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
 
     /// Adds the final snapshot of an object before all steps that prepare its deletion.
     fn copy_first(&mut self, n: usize) {
-        let Some(copy) = self.survey.subjects[n].owned_object().and_then(|owned| self.add_copy(n, owned))
+        let Some(copy) = self.joined.subjects[n].owned_object().and_then(|owned| self.add_copy(n, owned))
         else {
             return;
         };
@@ -155,16 +155,16 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     /// Adds the step that makes the final snapshot of an object; `None` if none is declared or it exists
     /// already.
     fn add_copy(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
-        let step = final_snapshot::copy_step(self.survey, &self.survey.subjects[n], owned)?;
+        let step = final_snapshot::copy_step(self.joined, &self.joined.subjects[n], owned)?;
         self.drafts.push(Some(step));
         Some(self.graph.add(n))
     }
 
     /// Orders creations after the deletion of deposed objects that have the same unique values.
     fn make_room(&mut self, leftovers: &DeposedObjects<'a>) {
-        let new = (0..self.verdicts.len()).filter(|n| self.verdicts[*n].is_new());
+        let new = (0..self.decisions.len()).filter(|n| self.decisions[*n].is_new());
         for n in new {
-            for leftover in leftovers.in_the_way(self.survey, n, &self.verdicts[n]) {
+            for leftover in leftovers.in_the_way(self.joined, n, &self.decisions[n]) {
                 let used = leftovers.is_used(leftover);
                 let deposed = self.nodes[leftover.n].deposed.iter_mut().find(|d| d.id == leftover.id);
                 // A deposed object in use is deleted first only for its own address, whose new
@@ -180,13 +180,13 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     /// Orders a change that a state forbids after the change that ends the state.
     fn wait_for_the_end(&mut self) {
         let waits = |rule: &&Rule| matches!(rule.check, RuleCheck::NotWhile { .. });
-        for kind in self.survey.inputs.registry.kinds {
+        for kind in self.joined.inputs.registry.kinds {
             for rule in kind.rules.iter().filter(waits) {
                 let ends: Vec<usize> =
-                    catalog_rules::subjects_ending_state(self.survey, self.verdicts, rule).collect();
-                let waiting = (0..self.survey.subjects.len())
-                    .filter(|n| !ends.is_empty() && self.survey.subjects[*n].kind.name == kind.name);
-                for n in waiting.filter(|n| catalog_rules::rolls_out(&self.verdicts[*n])) {
+                    catalog_rules::subjects_ending_state(self.joined, self.decisions, rule).collect();
+                let waiting = (0..self.joined.subjects.len())
+                    .filter(|n| !ends.is_empty() && self.joined.subjects[*n].kind.name == kind.name);
+                for n in waiting.filter(|n| catalog_rules::rolls_out(&self.decisions[*n])) {
                     for end in &ends {
                         let end = self.nodes[*end].update.or(self.nodes[*end].delete);
                         self.add_dependency(end, self.nodes[n].create);
@@ -200,8 +200,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     /// Adds a step that undoes links, and returns their names: in an update those whose target is deleted before it is
     /// recreated, else those that prevent the deletion.
     fn add_release(&mut self, n: usize) -> Vec<&'static str> {
-        let subject = &self.survey.subjects[n];
-        let links: Vec<&'static Attribute> = match self.verdicts[n].act {
+        let subject = &self.joined.subjects[n];
+        let links: Vec<&'static Attribute> = match self.decisions[n].act {
             DecisionKind::Update => self.links_to_release(n),
             _ => standing_links(subject),
         };
@@ -226,9 +226,9 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     /// Adds a step that undoes the links of a deposed object which prevent its deletion. The entry does not describe
     /// that object, so only its live values count.
     fn release_deposed(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
-        let subject = &self.survey.subjects[n];
+        let subject = &self.joined.subjects[n];
         let key = owned.key(subject.kind.name);
-        let object = self.survey.inputs.snapshot.objects.get(&key);
+        let object = self.joined.inputs.snapshot.objects.get(&key);
         let object = object.filter(|object| !is_leaving(subject.kind, object))?;
         let links = subject.kind.attributes.iter().filter(|attribute| attribute.undone_before_delete);
         let standing = links.map(|link| (link, current_value::live_value(object, link)));
@@ -245,8 +245,8 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     /// Adds the update of a resource: one step, or two if a link must be undone before its target is deleted.
     fn add_update(&mut self, n: usize) {
         let names = self.add_release(n);
-        let subject = &self.survey.subjects[n];
-        let calls = calls::plan_calls(self.survey, subject, &self.verdicts[n], &names);
+        let subject = &self.joined.subjects[n];
+        let calls = calls::plan_calls(self.joined, subject, &self.decisions[n], &names);
         let object = subject.object().map(Object::key);
         let (desired, remember) = (self.desired_expressions(n), self.subject_remember(n));
         self.nodes[n].update = Some(self.add(n, Operation::Update { object, calls, desired, remember }));
@@ -254,23 +254,23 @@ impl<'a> StepGraphBuilder<'_, 'a> {
 
     /// Returns the changing links whose present target is deleted before it is recreated.
     fn links_to_release(&self, n: usize) -> Vec<&'static Attribute> {
-        let held = &self.survey.subjects[n].held;
+        let held = &self.joined.subjects[n].held;
         let released =
             |link: &&'static Attribute| held.iter().any(|held| self.releases_link(n, link, *held));
         self.changed_links(n).filter(released).collect()
     }
 
     fn changed_links(&self, n: usize) -> impl Iterator<Item = &'static Attribute> {
-        let changed = self.verdicts[n].differences.iter().map(|difference| difference.attribute);
+        let changed = self.decisions[n].differences.iter().map(|difference| difference.attribute);
         changed.filter(|attribute| matches!(attribute.change, UpdateStrategy::Link { .. }))
     }
 
     /// Returns whether the target of a changing link is deleted before the link can be set again: it is deleted before
     /// it is recreated, or its deletion precedes a creation that the new target waits for.
     fn releases_link(&self, n: usize, link: &Attribute, held: usize) -> bool {
-        let (subject, going) = (&self.survey.subjects[n], &self.verdicts[held]);
-        let early = going.deletes_first() || going.removes() && self.verdicts[n].downstream;
-        let other = &self.survey.subjects[held];
+        let (subject, going) = (&self.joined.subjects[n], &self.decisions[held]);
+        let early = going.deletes_first() || going.removes() && self.decisions[n].downstream;
+        let other = &self.joined.subjects[held];
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
         let mut ids = other.object().map(|object| &object.id).into_iter().chain(deposed.map(|o| &o.id));
         early && ids.any(|id| Some(id.as_str()) == current_value::present_value(subject, link).as_text())
@@ -278,7 +278,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
 
     /// Returns whether the live object of one resource refers to an object of another.
     fn refers_to(&self, n: usize, held: usize) -> bool {
-        let (subject, other) = (&self.survey.subjects[n], &self.survey.subjects[held]);
+        let (subject, other) = (&self.joined.subjects[n], &self.joined.subjects[held]);
         let deposed = other.entry.into_iter().flat_map(|entry| &entry.deposed);
         let ids: Vec<_> = other.owned_object().into_iter().chain(deposed).map(|owned| &owned.id).collect();
         let mut keys =
@@ -289,26 +289,26 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     fn create_operation(&self, n: usize, deposes: bool) -> Operation {
         Operation::Create {
             desired: self.desired_expressions(n),
-            project: self.verdicts[n].project.clone(),
-            parent: self.survey.subjects[n].resource.and_then(|resource| resource.parent.clone()),
+            project: self.decisions[n].project.clone(),
+            parent: self.joined.subjects[n].resource.and_then(|resource| resource.parent.clone()),
             remember: self.subject_remember(n),
             deposes,
         }
     }
 
     fn desired_expressions(&self, n: usize) -> BTreeMap<Name, Expression> {
-        let key = self.survey.key();
+        let key = self.joined.key();
         let written = |want: &&DesiredAttribute<'a>| want.setting.is_some();
-        let wants = self.verdicts[n].wants.iter().filter(written);
+        let wants = self.decisions[n].wants.iter().filter(written);
         wants.map(|want| (want.attribute.name.into(), want.to_expression(key))).collect()
     }
 
     fn subject_remember(&self, n: usize) -> LedgerMetadata {
-        build_remember(self.survey, &self.survey.subjects[n])
+        build_remember(self.joined, &self.joined.subjects[n])
     }
 
     fn add(&mut self, n: usize, operation: Operation) -> NodeId {
-        let subject = &self.survey.subjects[n];
+        let subject = &self.joined.subjects[n];
         let (seconds, timeout_seconds) = step_durations(subject, &operation);
         let step = Step {
             address: subject.address.clone(),
@@ -323,7 +323,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     }
 
     fn parents(&self) -> ParentLookup<'_, 'a> {
-        ParentLookup { survey: self.survey, verdicts: self.verdicts }
+        ParentLookup { joined: self.joined, decisions: self.decisions }
     }
 
     fn follow_all(&mut self, dependencies: Vec<(NodeId, NodeId)>) {
@@ -342,7 +342,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
 
     fn make_after_needs(&mut self, n: usize) {
         let own = self.nodes[n].clone();
-        for need in &self.survey.subjects[n].needs {
+        for need in &self.joined.subjects[n].needs {
             let ready = self.nodes[*need].create.or(self.nodes[*need].update);
             self.add_dependency(ready, own.create);
             self.add_dependency(ready, own.update);
@@ -355,7 +355,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         for next in [own.update, own.delete, own.create] {
             self.add_dependency(own.release, next);
         }
-        match self.verdicts[n].act {
+        match self.decisions[n].act {
             DecisionKind::Replace { create_first: true } => self.add_dependency(own.create, own.delete),
             DecisionKind::Replace { create_first: false } => self.add_dependency(own.delete, own.create),
             _ => {}
@@ -364,12 +364,12 @@ impl<'a> StepGraphBuilder<'_, 'a> {
 
     fn delete_after_holders(&mut self, n: usize) {
         let own = self.nodes[n].clone();
-        for held in &self.survey.subjects[n].held {
+        for held in &self.joined.subjects[n].held {
             let released = |link: &Attribute| self.releases_link(n, link, *held);
             // A dependency that exists only in the ledger, of a resource that itself waits for
             // the deletion, delays no deletion.
-            let remembers = self.verdicts[n].downstream && !self.refers_to(n, *held);
-            let first = self.verdicts[*held].deletes_first()
+            let remembers = self.decisions[n].downstream && !self.refers_to(n, *held);
+            let first = self.decisions[*held].deletes_first()
                 || own.update.is_some() && (remembers || self.changed_links(n).any(released));
             let going = self.nodes[*held].delete;
             self.add_dependency(own.delete, going);
@@ -390,10 +390,10 @@ impl<'a> StepGraphBuilder<'_, 'a> {
 
     /// Numbers the steps so that each comes after those that it depends on.
     fn number_steps(mut self) -> StepOrder {
-        let mut of = vec![Vec::new(); self.survey.subjects.len()];
+        let mut of = vec![Vec::new(); self.joined.subjects.len()];
         let sorted = match self.graph.topological_order() {
             Ok(sorted) => sorted,
-            Err(knots) => return StepOrder { steps: Vec::new(), of, cycle: self.shortest_cycle(&knots) },
+            Err(cycles) => return StepOrder { steps: Vec::new(), of, cycle: self.shortest_cycle(&cycles) },
         };
         let mut numbers = vec![0; sorted.len()];
         let mut steps = Vec::with_capacity(sorted.len());
@@ -413,9 +413,9 @@ impl<'a> StepGraphBuilder<'_, 'a> {
     }
 
     /// Returns the steps of a shortest dependency cycle, each before the one that it waits for.
-    fn shortest_cycle(&self, knots: &[Vec<NodeId>]) -> Vec<CycleStep> {
-        let smallest = knots.iter().min_by_key(|knot| (knot.len(), knot.iter().min().copied()));
-        let steps = smallest.map(|knot| self.graph.shortest_cycle(knot)).unwrap_or_default();
+    fn shortest_cycle(&self, cycles: &[Vec<NodeId>]) -> Vec<CycleStep> {
+        let smallest = cycles.iter().min_by_key(|cycle| (cycle.len(), cycle.iter().min().copied()));
+        let steps = smallest.map(|cycle| self.graph.shortest_cycle(cycle)).unwrap_or_default();
         let waiting = |node: NodeId| {
             let step = self.drafts.get(node.index())?.as_ref()?;
             Some(CycleStep { n: *self.graph.get(node)?, doing: step_gerund(&step.operation) })

@@ -85,7 +85,7 @@ fn refactor(unit: &mut Unit, top: bool, mut pick: impl FnMut(usize) -> usize, n:
         }
         1 => {
             let Some(called) = unit.uses.get_mut(&old) else { return };
-            // There and back before it was applied is round in a circle.
+            // Two moves that return to the first address before an apply form a cycle.
             if unit.moved.iter().any(|(_, to)| *to == old || *to == format!("{old}.k")) {
                 return;
             }

@@ -173,7 +173,7 @@ impl<'a> PlanReview<'a> {
                 vec![said.collect::<Vec<_>>().join(", ")]
             }
         };
-        facts.extend(self.drift_result().into_iter().flat_map(of_look));
+        facts.extend(self.drift_result().into_iter().flat_map(drift_headline));
         let cost = &self.plan.cost;
         let delta = cost.monthly_after - cost.monthly_before;
         if !delta.is_zero() {
@@ -211,7 +211,7 @@ impl<'a> PlanReview<'a> {
 }
 
 /// Returns the headline parts of a drift check, other than drift; empty if there is nothing to report.
-fn of_look(found: &DriftReport<'_>) -> Vec<String> {
+fn drift_headline(found: &DriftReport<'_>) -> Vec<String> {
     let mut facts = Vec::new();
     if !found.unmanaged.is_empty() {
         facts.push(format!("{} unmanaged", found.unmanaged.len()));

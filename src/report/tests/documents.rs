@@ -111,7 +111,7 @@ fn apply_results_match_their_schema() {
     }) {
         steps.record_event(&event);
     }
-    let outcome = Outcome { failed: vec![(address, failed)], ..steps.cut_off(&plan) };
+    let outcome = Outcome { failed: vec![(address, failed)], ..steps.interrupted_outcome(&plan) };
     let ran = RunReport::new(&outcome, &steps, (plans::time(0), Duration::ZERO), 6);
     let options = PlanDocumentOptions { details: true, ran: Some(&ran) };
     let document = check(PLAN, &json::render_plan_document(&plan, REGISTRY, options));

@@ -28,8 +28,8 @@ pub(super) fn check_program() -> DoctorCheck {
 pub(super) fn check_settings_file(session: &CommandContext) -> DoctorCheck {
     const NAME: &str = "settings";
     let settings = &session.settings;
-    if let Some(slip) = &session.slip {
-        return DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(slip))
+    if let Some(mistake) = &session.mistake {
+        return DoctorCheck::new_failed(NAME, super::failure_text::to_sentence(mistake))
             .with_remedy("Correct the file; until then every command exits with 64.");
     }
     let Some(directory) = &settings.config_dir else {

@@ -88,7 +88,7 @@ pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Re
 /// Returns whether a new value can be made: by the program that generates a variable, or by a new object.
 fn can_rotate(project: &LoadedStack, address: &Name) -> bool {
     if let Some(name) = address.strip_prefix(VARIABLE_PREFIX) {
-        let origin = project.stack.awaited.get(name).map(|awaited| &awaited.origin);
+        let origin = project.stack.deferred_secrets.get(name).map(|deferred| &deferred.origin);
         return matches!(origin, Some(SecretOrigin::Generated { .. }));
     }
     let resource = project.stack.resources.get(address.as_str());

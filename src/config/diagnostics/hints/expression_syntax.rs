@@ -24,28 +24,28 @@ pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str)
     let offset = source.floor_char_boundary(error.offset.unwrap_or_default().min(source.len()));
     let found = first_token(&source[offset..]);
     let place = offset..offset + found.len();
-    let slip = |detail: String, help: &str| ExpressionSyntaxHint {
+    let mistake = |detail: String, help: &str| ExpressionSyntaxHint {
         detail,
         help: help.to_owned(),
         place: place.clone(),
         fix: None,
     };
     if source.trim().is_empty() {
-        return slip(
+        return mistake(
             "There is nothing between `${` and `}`.".into(),
             "write an expression there, such as `${env == 'prod'}`",
         );
     }
     if let Some((detail, right)) = other_sign(found) {
-        return ExpressionSyntaxHint { fix: Some(right), ..slip(detail, &format!("write `{right}`")) };
+        return ExpressionSyntaxHint { fix: Some(right), ..mistake(detail, &format!("write `{right}`")) };
     }
     if found == "$" {
         let detail = "Within `${…}`, names are written without a `$`.".into();
-        return ExpressionSyntaxHint { fix: Some(""), ..slip(detail, "remove the inner `$`") };
+        return ExpressionSyntaxHint { fix: Some(""), ..mistake(detail, "remove the inner `$`") };
     }
     match other_form(found, &source[..offset]) {
-        Some((detail, help)) => slip(detail, help),
-        None => explain_general_error(&error.message, source, found, &slip),
+        Some((detail, help)) => mistake(detail, help),
+        None => explain_general_error(&error.message, source, found, &mistake),
     }
 }
 
@@ -93,7 +93,7 @@ fn explain_general_error(
     message: &str,
     source: &str,
     found: &str,
-    slip: &dyn Fn(String, &str) -> ExpressionSyntaxHint,
+    mistake: &dyn Fn(String, &str) -> ExpressionSyntaxHint,
 ) -> ExpressionSyntaxHint {
     let what =
         if found.is_empty() { "the expression ends".to_owned() } else { format!("`{found}` occurs") };
@@ -102,14 +102,14 @@ fn explain_general_error(
         chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
     };
     if let Some(word) = message.strip_prefix("reserved identifier: ") {
-        return slip(format!("`{word}` is a reserved word of expressions."), "give it another name");
+        return mistake(format!("`{word}` is a reserved word of expressions."), "give it another name");
     }
     if message.contains("conditional") {
         let help = "write both values: `CONDITION ? VALUE : OTHER`";
-        return slip(capital(format!("{what} where the `:` of `? … : …` is expected.")), help);
+        return mistake(capital(format!("{what} where the `:` of `? … : …` is expected.")), help);
     }
     if message.contains("after '.'") {
-        return slip(
+        return mistake(
             capital(format!("{what} where a name is expected, after the dot.")),
             "name an attribute, or remove the dot",
         );
@@ -117,26 +117,26 @@ fn explain_general_error(
     for (closing, opening) in [(")", "("), ("]", "["), ("}", "{")] {
         if message.starts_with(&format!("expected '{closing}'")) {
             let help = format!("close the `{opening}` with `{closing}`");
-            return slip(capital(format!("{what} where a `{closing}` is expected.")), &help);
+            return mistake(capital(format!("{what} where a `{closing}` is expected.")), &help);
         }
     }
     if source.matches('\'').count() % 2 == 1 || source.matches('"').count() % 2 == 1 {
-        return slip(
+        return mistake(
             "A text in quotes is not closed.".into(),
             "close it with the quote that it begins with",
         );
     }
     if message.contains("expecting <EOF>") {
         let help = "join the two by an operator, such as `+`, `==` or `&&`, or remove one";
-        return slip(format!("`{found}` follows a whole expression."), help);
+        return mistake(format!("`{found}` follows a whole expression."), help);
     }
     if found.is_empty() {
-        return slip(
+        return mistake(
             "The expression ends where a value is expected.".into(),
             &format!("write the value; {NO_EXPRESSION}"),
         );
     }
-    slip(
+    mistake(
         format!("`{found}` occurs where a value is expected."),
         &format!("write a value there; {NO_EXPRESSION}"),
     )
@@ -158,9 +158,9 @@ mod tests {
     fn every_syntax_error_has_a_plain_explanation() {
         let told = |source: &str| {
             let error = CelProgram::parse(source).expect_err(source);
-            let slip = explain_syntax_error(&error, source);
-            let fix = slip.fix.map(|fix| format!(" | fix: `{fix}`")).unwrap_or_default();
-            format!("{source} @{} {} | {}{fix}", slip.place.start, slip.detail, slip.help)
+            let mistake = explain_syntax_error(&error, source);
+            let fix = mistake.fix.map(|fix| format!(" | fix: `{fix}`")).unwrap_or_default();
+            format!("{source} @{} {} | {}{fix}", mistake.place.start, mistake.detail, mistake.help)
         };
         let all = [
             "",

@@ -181,7 +181,7 @@ crane: { a: { key: $vars.s, note: 'x${vars.s}', labels: { t: $vars.t, n: '${vars
         let value = stack.resources["crane.a"].attributes[name].expression.known_value().unwrap();
         assert!(value.is_secret() && value.to_wire().is_none(), "{name}: nothing of it can be sent");
     }
-    assert_eq!(stack.awaited.keys().collect::<Vec<_>>(), ["s", "t"]);
+    assert_eq!(stack.deferred_secrets.keys().collect::<Vec<_>>(), ["s", "t"]);
     let text_of = |name: &str, text: &str| (name.into(), Secret::new(text));
     let available_secrets = [text_of("s", "abcdefghijklmnopqrstuvwx"), text_of("t", "hush")];
     let whole = yaml(text).request(|request| request.available_secrets = available_secrets.into()).stack();

@@ -33,13 +33,13 @@ pub(in crate::config) fn resolve_attribute<'d>(
     evaluator: &Evaluator<'_, 'd>,
     attribute: &Attribute,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    let resolved = resolve_typed(evaluator, &attribute.ty, node, frame)?;
+    let resolved = resolve_typed(evaluator, &attribute.ty, node, site)?;
     let null = matches!(resolved.expression, Expression::Value(Value::Null));
     if null && !matches!(attribute.presence, Presence::Optional | Presence::Default(_)) {
         evaluator.context.report_problem(
-            frame,
+            site,
             Diagnostic::error(codes::NO_NULL, "`null` is used where there is no default")
                 .with_label(node.span, "")
                 .detail(format!("`{}` has no default: it must have a value.", attribute.name)),
@@ -48,12 +48,12 @@ pub(in crate::config) fn resolve_attribute<'d>(
     }
     // Plans, messages and lists of the service show names.
     if attribute.name == "name" && resolved.expression.is_secret() {
-        let slip = TypeMismatch::wrong_type("a text that is not secret", "a secret");
+        let mistake = TypeMismatch::wrong_type("a text that is not secret", "a secret");
         return report_mismatch(
             evaluator.context,
-            &slip.help("compute the name from values that are not secret"),
+            &mistake.help("compute the name from values that are not secret"),
             node.span,
-            frame,
+            site,
         );
     }
     Some(resolved)
@@ -65,22 +65,22 @@ pub(in crate::config) fn resolve_typed<'d>(
     evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let context = evaluator.context;
-    charge_node(context, node, frame)?;
+    charge_node(context, node, site)?;
     match (&node.value, ty) {
         (NodeValue::Null, _) => Some(Value::Null.into()),
         (NodeValue::Scalar(scalar), Type::Text { .. } | Type::Catalog(_))
-            if suggested_expression(evaluator, &scalar.text, frame).is_some() =>
+            if suggested_expression(evaluator, &scalar.text, site).is_some() =>
         {
-            let right = suggested_expression(evaluator, &scalar.text, frame)?;
-            report_mismatch(context, &written_as_text(&scalar.text, &right), node.span, frame)
+            let right = suggested_expression(evaluator, &scalar.text, site)?;
+            report_mismatch(context, &written_as_text(&scalar.text, &right), node.span, site)
         }
         (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
-            let resolved = resolve_text(evaluator, &scalar.text, node.span, frame)?;
+            let resolved = resolve_text(evaluator, &scalar.text, node.span, site)?;
             let resolved = if scalar.sole_argument { wrap_sole_argument(ty, resolved) } else { resolved };
-            check_resolved(evaluator, ty, resolved, node.span, frame)
+            check_resolved(evaluator, ty, resolved, node.span, site)
         }
         // A KDL node with one argument looks the same for a value and for a list of one.
         (NodeValue::Scalar(scalar), Type::List(of) | Type::Set { of, .. }) if scalar.sole_argument => {
@@ -88,41 +88,41 @@ pub(in crate::config) fn resolve_typed<'d>(
             if let NodeValue::Scalar(scalar) = &mut item.value {
                 scalar.sole_argument = false;
             }
-            resolve_list(evaluator, ty, of, std::slice::from_ref(&item), node.span, frame)
+            resolve_list(evaluator, ty, of, std::slice::from_ref(&item), node.span, site)
         }
         (NodeValue::Scalar(_), Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => {
-            let slip = single_value_mismatch(ty, node);
-            report_mismatch(context, &slip, node.span, frame)
+            let mistake = single_value_mismatch(ty, node);
+            report_mismatch(context, &mistake, node.span, site)
         }
         (NodeValue::Scalar(scalar), ty) => match scalar::parse_typed(scalar, ty) {
             Ok(value) => Some(value.into()),
-            Err(slip) => {
-                let slip = with_reference_hint(evaluator, slip, &scalar.text, ty);
-                report_mismatch(context, &slip, node.span, frame)
+            Err(mistake) => {
+                let mistake = with_reference_hint(evaluator, mistake, &scalar.text, ty);
+                report_mismatch(context, &mistake, node.span, site)
             }
         },
         (NodeValue::Sequence(items), Type::List(of) | Type::Set { of, .. }) => {
-            resolve_list(evaluator, ty, of, items, node.span, frame)
+            resolve_list(evaluator, ty, of, items, node.span, site)
         }
         (NodeValue::Bare, Type::List(of) | Type::Set { of, .. }) => {
-            resolve_list(evaluator, ty, of, &[], node.span, frame)
+            resolve_list(evaluator, ty, of, &[], node.span, site)
         }
         (NodeValue::Bare | NodeValue::Mapping(_), Type::Map(_) | Type::Record(_)) => {
-            resolve_map(evaluator, ty, node.entries().unwrap_or_default(), frame)
+            resolve_map(evaluator, ty, node.entries().unwrap_or_default(), site)
         }
         (NodeValue::Sequence(items), ty) => {
-            let slip = TypeMismatch::wrong_type(&type_name(ty), "a list");
+            let mistake = TypeMismatch::wrong_type(&type_name(ty), "a list");
             let pairs = other_tools::suggest_map_entries(items).filter(|_| matches!(ty, Type::Map(_)));
-            let slip = pairs.into_iter().fold(slip, TypeMismatch::help);
-            report_mismatch(context, &slip, node.span, frame)
+            let mistake = pairs.into_iter().fold(mistake, TypeMismatch::help);
+            report_mismatch(context, &mistake, node.span, site)
         }
         (NodeValue::Mapping(_), ty) => {
-            let slip = TypeMismatch::wrong_type(&type_name(ty), "a map");
-            report_mismatch(context, &slip, node.span, frame)
+            let mistake = TypeMismatch::wrong_type(&type_name(ty), "a map");
+            report_mismatch(context, &mistake, node.span, site)
         }
         (NodeValue::Bare, ty) => {
-            let slip = TypeMismatch::wrong_type(&type_name(ty), "nothing");
-            report_mismatch(context, &slip, node.span, frame)
+            let mistake = TypeMismatch::wrong_type(&type_name(ty), "nothing");
+            report_mismatch(context, &mistake, node.span, site)
         }
     }
 }
@@ -133,16 +133,16 @@ fn resolve_list<'d>(
     of: &Type,
     items: &[Node],
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let mut origin = None;
     let mut parts = Vec::with_capacity(items.len());
     let mut good = true;
     for item in items {
-        match resolve_typed(evaluator, of, item, frame) {
+        match resolve_typed(evaluator, of, item, site) {
             Some(ResolvedValue { expression: Expression::Value(Value::Null), .. }) => {
-                let slip = TypeMismatch::wrong_type(&type_name(of), "null");
-                return report_mismatch(evaluator.context, &slip, item.span, frame);
+                let mistake = TypeMismatch::wrong_type(&type_name(of), "null");
+                return report_mismatch(evaluator.context, &mistake, item.span, site);
             }
             Some(resolved) => {
                 origin = origin.or(resolved.origin);
@@ -154,7 +154,7 @@ fn resolve_list<'d>(
     if !good {
         return None;
     }
-    let expression = build_list(evaluator.context, ty, parts, span, frame)?;
+    let expression = build_list(evaluator.context, ty, parts, span, site)?;
     Some(ResolvedValue::new(expression, origin))
 }
 
@@ -165,14 +165,14 @@ fn build_list<'d>(
     ty: &Type,
     mut parts: Vec<Expression>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Expression> {
     if let Type::Set { max, .. } = ty {
         parts.sort_by_cached_key(sort_key);
         parts.dedup();
         if parts.len() > *max {
             context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::TOO_MANY, "there are too many entries")
                     .with_label(span, "")
                     .detail(format!("It takes at most {max} entries, and this has {}.", parts.len())),
@@ -187,14 +187,14 @@ fn resolve_map<'d>(
     evaluator: &Evaluator<'_, 'd>,
     ty: &Type,
     entries: &[DocumentEntry],
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let mut places = MapEntries::new();
     let mut parts = BTreeMap::new();
     let mut good = true;
     for entry in entries {
         if entry.key.contains("${") {
-            evaluator.context.report_problem(frame, computed_key(entry));
+            evaluator.context.report_problem(site, computed_key(entry));
             good = false;
             continue;
         }
@@ -209,11 +209,11 @@ fn resolve_map<'d>(
                 Type::Record(fields) => fields.iter().map(|(name, _)| *name).collect(),
                 _ => Vec::new(),
             };
-            evaluator.context.report_problem(frame, unknown_key(entry, &known));
+            evaluator.context.report_problem(site, unknown_key(entry, &known));
             good = false;
             continue;
         };
-        match resolve_typed(evaluator, of, &entry.value, frame) {
+        match resolve_typed(evaluator, of, &entry.value, site) {
             Some(resolved) => {
                 let set_by = resolved.origin.or_else(|| replaced_by(evaluator.context, entry.value.span));
                 places.insert(entry.key.clone(), MapEntry { span: entry.value.span, set_by });
@@ -235,7 +235,7 @@ fn check_resolved<'d>(
     ty: &Type,
     resolved: ResolvedValue,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let origin = resolved.origin;
     let wrong = |found| TypeMismatch::wrong_type(&type_name(ty), found);
@@ -246,13 +246,13 @@ fn check_resolved<'d>(
                 ty,
                 items.into_iter().map(Expression::Value).collect(),
                 span,
-                frame,
+                site,
             )?,
             Ok(value) => Expression::Value(value),
-            Err(slip) => return report_mismatch(evaluator.context, &slip, span, frame),
+            Err(mistake) => return report_mismatch(evaluator.context, &mistake, span, site),
         },
         Expression::Reference(reference) => {
-            check_reference_type(evaluator, ty, &reference, span, frame)?;
+            check_reference_type(evaluator, ty, &reference, span, site)?;
             match ty {
                 Type::List(_) | Type::Set { .. } if reference.attribute.is_none() => {
                     Expression::List(vec![Expression::Reference(reference)])
@@ -265,18 +265,18 @@ fn check_resolved<'d>(
                 let parts: Option<Vec<_>> = parts
                     .into_iter()
                     .map(|part| {
-                        let part = check_resolved(evaluator, of, part.into(), span, frame)?;
+                        let part = check_resolved(evaluator, of, part.into(), span, site)?;
                         Some(part.expression)
                     })
                     .collect();
-                build_list(evaluator.context, ty, parts?, span, frame)?
+                build_list(evaluator.context, ty, parts?, span, site)?
             }
             // A whole block with `for_each` where a single resource is expected.
             Type::Reference(_) => {
                 let first = parts.first().and_then(|part| part.addresses().into_iter().next());
                 let block = first.and_then(|address| evaluator.blocks.of_instance(address));
                 evaluator.context.report_problem(
-                    frame,
+                    site,
                     match block {
                         Some(block) => evaluator.blocks.which_instance(block, None).first_at(span),
                         None => mismatch_diagnostic(&wrong("a list"), span),
@@ -284,10 +284,10 @@ fn check_resolved<'d>(
                 );
                 return None;
             }
-            _ => return report_mismatch(evaluator.context, &wrong("a list"), span, frame),
+            _ => return report_mismatch(evaluator.context, &wrong("a list"), span, site),
         },
         Expression::Text(_) if matches!(ty, Type::Boolean | Type::Integer { .. } | Type::Decimal) => {
-            return report_mismatch(evaluator.context, &wrong("a text"), span, frame);
+            return report_mismatch(evaluator.context, &wrong("a text"), span, site);
         }
         other => other,
     };
@@ -300,7 +300,7 @@ fn check_reference_type<'d>(
     ty: &Type,
     reference: &Reference,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<()> {
     // The outputs of another stack are known, and checked, after its ledger is read.
     if reference.address.root() == "stacks" {
@@ -354,7 +354,7 @@ fn check_reference_type<'d>(
     } else {
         problem
     };
-    evaluator.context.report_problem(frame, problem);
+    evaluator.context.report_problem(site, problem);
     None
 }
 
@@ -363,7 +363,7 @@ fn check_reference_type<'d>(
 fn suggested_expression<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &str,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<String> {
     if let Some(path) = text.strip_prefix('$').unwrap_or(text).strip_prefix("file(") {
         let path = path.strip_suffix(')')?.trim_matches(['"', '\'']);
@@ -379,7 +379,7 @@ fn suggested_expression<'d>(
     let right = match root {
         "vars" | "var" if evaluator.scope.variables.expressions.contains_key(name) => "vars",
         "locals" | "local" if evaluator.scope.locals.contains_key(name) => "locals",
-        "each" if frame.each.is_some() && matches!(name, "key" | "value") => "each",
+        "each" if site.each.is_some() && matches!(name, "key" | "value") => "each",
         _ => return None,
     };
     let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -390,47 +390,47 @@ fn suggested_expression<'d>(
 /// declared in this unit.
 fn with_reference_hint(
     evaluator: &Evaluator<'_, '_>,
-    slip: TypeMismatch,
+    mistake: TypeMismatch,
     text: &str,
     ty: &Type,
 ) -> TypeMismatch {
-    let Type::Reference(kind) = ty else { return slip };
+    let Type::Reference(kind) = ty else { return mistake };
     let name = text.strip_prefix(kind).and_then(|rest| rest.strip_prefix('.')).unwrap_or(text);
     let name = name.strip_suffix(".id").unwrap_or(name);
     if evaluator.blocks.get(evaluator.scoped_address(kind, name).as_str()).is_none() {
-        return slip;
+        return mistake;
     }
     let right = format!("${kind}.{name}");
-    slip.help(format!("write `{right}`")).fix(right)
+    mistake.help(format!("write `{right}`")).fix(right)
 }
 
 /// Reports a mismatch. Always returns `None`, so that a caller can return the result.
 pub(in crate::config) fn report_mismatch<'d, T>(
     context: &ConfigContext<'d>,
-    slip: &TypeMismatch,
+    mistake: &TypeMismatch,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
-    context.report_problem(frame, mismatch_diagnostic(slip, span));
+    context.report_problem(site, mismatch_diagnostic(mistake, span));
     None
 }
 
 /// Returns the mismatch of a single value where a collection is expected.
 fn single_value_mismatch(ty: &Type, node: &Node) -> TypeMismatch {
-    let slip = TypeMismatch::wrong_type(&type_name(ty), "a single value");
+    let mistake = TypeMismatch::wrong_type(&type_name(ty), "a single value");
     match (ty, node.scalar()) {
         (Type::List(_) | Type::Set { .. }, Some(scalar)) => {
             let right = format!("[{}]", quoting::quote_yaml(&scalar.text, true));
             match scalar.form {
                 // Only YAML has plain scalars.
-                ScalarForm::Plain => slip.help(format!("write `{right}`")).fix(right),
-                _ => slip.help(format!(
+                ScalarForm::Plain => mistake.help(format!("write `{right}`")).fix(right),
+                _ => mistake.help(format!(
                     "write `{right}` (KDL: on a line of its own inside the block, `NAME {}`)",
                     quoting::quote_kdl(&scalar.text)
                 )),
             }
         }
-        _ => slip,
+        _ => mistake,
     }
 }
 

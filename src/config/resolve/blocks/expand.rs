@@ -232,21 +232,21 @@ pub(in crate::config) fn expand_block<'d>(
 ) -> Option<BlockExpansion<'d>> {
     let find = |key: &str| body.iter().find(|entry| entry.key == key);
     let instance = InstanceContext { address, key: None };
-    let frame = EvaluationSite { each: outer, instance: Some(instance), early: Some("`for_each`") };
+    let site = EvaluationSite { each: outer, instance: Some(instance), early: Some("`for_each`") };
     let Some(for_each) = find("for_each") else {
         let when = match find("when") {
             Some(when) => {
-                resolve_when(evaluator, &when.value, EvaluationSite { early: Some("`when`"), ..frame })?
+                resolve_when(evaluator, &when.value, EvaluationSite { early: Some("`when`"), ..site })?
             }
             None => true,
         };
         return Some(if when { BlockExpansion::One } else { BlockExpansion::Absent });
     };
-    let keys = for_each_keys(evaluator, &for_each.value, frame)?;
+    let keys = for_each_keys(evaluator, &for_each.value, site)?;
     evaluator.context.report_exceeded(
         evaluator.context.budget.charge_nodes(INSTANCE_NODES * keys.len()),
         for_each.value.span,
-        frame,
+        site,
     )?;
     let mut members = IndexMap::with_capacity(keys.len());
     let mut good = true;
@@ -262,9 +262,9 @@ pub(in crate::config) fn expand_block<'d>(
             Some(when) => {
                 let address = address.join(&key);
                 let instance = InstanceContext { address: &address, key: Some(&key) };
-                let frame =
+                let site =
                     EvaluationSite { each: Some(&each), instance: Some(instance), early: Some("`when`") };
-                let Some(present) = resolve_when(evaluator, &when.value, frame) else {
+                let Some(present) = resolve_when(evaluator, &when.value, site) else {
                     good = false;
                     continue;
                 };
@@ -289,10 +289,10 @@ pub(in crate::config) fn expand_block<'d>(
 fn for_each_keys<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &'d Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Vec<(Each<'d>, Span)>> {
     if node.value == NodeValue::Bare {
-        evaluator.context.report_problem(frame, for_each_problem(&Value::Null, node.span));
+        evaluator.context.report_problem(site, for_each_problem(&Value::Null, node.span));
         return None;
     }
     if let NodeValue::Mapping(entries) = &node.value {
@@ -305,19 +305,19 @@ fn for_each_keys<'d>(
         let root = path.split('.').next().unwrap_or_default();
         if evaluator.context.registry.top_level().any(|kind| kind.name == root) {
             // The keys of another block are known, although its objects are not.
-            let frame = EvaluationSite { early: None, ..frame };
-            return each_instance(evaluator, path, node, frame);
+            let site = EvaluationSite { early: None, ..site };
+            return each_instance(evaluator, path, node, site);
         }
     }
     if let NodeValue::Sequence(items) = &node.value {
         let mut keys = Vec::with_capacity(items.len());
         for item in items {
-            let value = resolve_known(evaluator, item, frame)?;
-            keys.push((each_text(evaluator.context, value, item.span, frame)?, item.span));
+            let value = resolve_known(evaluator, item, site)?;
+            keys.push((each_text(evaluator.context, value, item.span, site)?, item.span));
         }
         return Some(keys);
     }
-    match resolve_known(evaluator, node, frame)? {
+    match resolve_known(evaluator, node, site)? {
         Value::Map(map) => Some(
             map.into_iter()
                 .map(|(key, value)| (Each { key, value: EachValue::Known(value) }, node.span))
@@ -325,13 +325,13 @@ fn for_each_keys<'d>(
         ),
         Value::List(items) => items
             .into_iter()
-            .map(|item| Some((each_text(evaluator.context, item, node.span, frame)?, node.span)))
+            .map(|item| Some((each_text(evaluator.context, item, node.span, site)?, node.span)))
             .collect(),
         Value::Text(text) if node.scalar().is_some_and(|scalar| scalar.sole_argument) => {
-            Some(vec![(each_text(evaluator.context, Value::Text(text), node.span, frame)?, node.span)])
+            Some(vec![(each_text(evaluator.context, Value::Text(text), node.span, site)?, node.span)])
         }
         other => {
-            evaluator.context.report_problem(frame, for_each_problem(&other, node.span));
+            evaluator.context.report_problem(site, for_each_problem(&other, node.span));
             None
         }
     }
@@ -341,7 +341,7 @@ fn each_text<'d>(
     context: &ConfigContext<'d>,
     value: Value,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Each<'d>> {
     match value {
         Value::Text(_) | Value::Integer(_) => {
@@ -349,7 +349,7 @@ fn each_text<'d>(
             Some(Each { value: EachValue::Known(Value::Text(key.clone())), key })
         }
         other => {
-            context.report_problem(frame, for_each_problem(&other, span));
+            context.report_problem(site, for_each_problem(&other, span));
             None
         }
     }
@@ -361,12 +361,12 @@ fn each_instance<'d>(
     evaluator: &Evaluator<'_, 'd>,
     path: &str,
     node: &'d Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Vec<(Each<'d>, Span)>> {
     let names: Vec<Name> = path.split('.').map(Name::new).collect();
-    let Expression::List(parts) = resolve_path(evaluator, &names, node.span, frame)?.expression else {
+    let Expression::List(parts) = resolve_path(evaluator, &names, node.span, site)?.expression else {
         evaluator.context.report_problem(
-            frame,
+            site,
             Diagnostic::error(codes::FOR_EACH, "`for_each` needs a collection to iterate over")
                 .with_label(node.span, "")
                 .detail(format!("`${path}` is one resource, or an attribute that is not known yet."))
@@ -389,13 +389,13 @@ fn each_instance<'d>(
 pub(in crate::config) fn resolve_known<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Value> {
-    let expression = resolve_untyped(evaluator, node, frame)?.expression;
+    let expression = resolve_untyped(evaluator, node, site)?.expression;
     match expression {
         Expression::Value(value) if value.is_secret() && !value.is_unknown() => {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::SECRET_DECIDES, "a secret determines which resources exist")
                     .with_label(node.span, "")
                     .detail("Addresses and plans would show it.")
@@ -406,7 +406,7 @@ pub(in crate::config) fn resolve_known<'d>(
         Expression::Value(value) if !value.is_unknown() => Some(value),
         expression => {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::NOT_KNOWN_YET, "this must be known before any resource exists")
                     .with_label(node.span, "")
                     .detail(describe_wait(&expression))
@@ -421,9 +421,9 @@ pub(in crate::config) fn resolve_known<'d>(
 pub(in crate::config) fn resolve_when<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &'d Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<bool> {
-    let value = resolve_known(evaluator, node, frame)?;
+    let value = resolve_known(evaluator, node, site)?;
     if let Value::Bool(when) = value {
         return Some(when);
     }
@@ -438,7 +438,7 @@ pub(in crate::config) fn resolve_when<'d>(
         _ => None,
     };
     evaluator.context.report_problem(
-        frame,
+        site,
         match condition {
             Some(right) => problem.help(format!("write `{right}`")).fix(node.span, right),
             None => problem.help("write an expression such as `${env == 'prod'}`"),

@@ -45,7 +45,7 @@ pub(in crate::config) fn read_lifecycle<'d>(
     evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Lifecycle {
     let mut lifecycle = Lifecycle::default();
     let Some(entries) = named_entries(node) else {
@@ -54,7 +54,7 @@ pub(in crate::config) fn read_lifecycle<'d>(
             node.span,
             "`lifecycle` is a map.",
             "write `lifecycle: { protect: true }`",
-            frame,
+            site,
         );
         return lifecycle;
     };
@@ -62,13 +62,13 @@ pub(in crate::config) fn read_lifecycle<'d>(
         let value = &entry.value;
         match entry.key.as_str() {
             "protect" => {
-                lifecycle.protect = read_condition(evaluator, &entry.key, value, frame);
+                lifecycle.protect = read_condition(evaluator, &entry.key, value, site);
                 lifecycle.protect_span = Some(entry.key_span);
             }
             "on_remove" => {
                 let words = [("delete", OnRemove::Delete), ("keep", OnRemove::Keep)];
                 lifecycle.on_remove =
-                    read_choice(evaluator.context, value, &words, frame).unwrap_or_default();
+                    read_choice(evaluator.context, value, &words, site).unwrap_or_default();
             }
             "replace" => {
                 let words = [
@@ -76,21 +76,21 @@ pub(in crate::config) fn read_lifecycle<'d>(
                     ("delete_first", ReplaceOrder::DeleteFirst),
                     ("never", ReplaceOrder::Never),
                 ];
-                lifecycle.replace = read_choice(evaluator.context, value, &words, frame);
+                lifecycle.replace = read_choice(evaluator.context, value, &words, site);
             }
             "ignore_drift" => {
-                lifecycle.ignore_drift = read_ignore_drift(evaluator.context, kind, value, frame);
+                lifecycle.ignore_drift = read_ignore_drift(evaluator.context, kind, value, site);
             }
-            "timeouts" => lifecycle.timeouts = read_timeouts(evaluator.context, value, frame),
+            "timeouts" => lifecycle.timeouts = read_timeouts(evaluator.context, value, site),
             // Ignored silently, it would promise a copy that the deletion does not make.
             "final_snapshot" if kind.final_copy.is_none() => {
                 let detail = format!("The data of a {} cannot be copied before its deletion.", kind.name);
-                lifecycle_problem(evaluator.context, entry.key_span, &detail, "remove the keyword", frame);
+                lifecycle_problem(evaluator.context, entry.key_span, &detail, "remove the keyword", site);
             }
             "final_snapshot" => {
-                lifecycle.final_snapshot = read_condition(evaluator, &entry.key, value, frame);
+                lifecycle.final_snapshot = read_condition(evaluator, &entry.key, value, site);
             }
-            _ => evaluator.context.report_problem(frame, no_lifecycle_word(entry)),
+            _ => evaluator.context.report_problem(site, no_lifecycle_word(entry)),
         }
     }
     lifecycle
@@ -102,17 +102,17 @@ fn read_condition<'d>(
     evaluator: &Evaluator<'_, 'd>,
     word: &str,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> bool {
     let why = if word == "protect" { "`protect`" } else { "`final_snapshot`" };
-    let early = EvaluationSite { early: Some(why), ..frame };
+    let early = EvaluationSite { early: Some(why), ..site };
     // A plan must know whether a deletion is refused, so live objects cannot decide it.
     let Some(resolved) = resolve_untyped(evaluator, node, early) else { return true };
     if let Some(Value::Bool(holds)) = resolved.expression.known_value() {
         return *holds;
     }
     let help = format!("write `{word}: true`, or an expression such as `${{env == 'prod'}}`");
-    lifecycle_problem(evaluator.context, node.span, &format!("`{word}` is true or false."), &help, frame);
+    lifecycle_problem(evaluator.context, node.span, &format!("`{word}` is true or false."), &help, site);
     true
 }
 
@@ -120,7 +120,7 @@ fn read_choice<'d, T: Copy>(
     context: &ConfigContext<'d>,
     node: &Node,
     words: &[(&str, T)],
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
     let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
     if let Some((_, value)) = words.iter().find(|(word, _)| *word == text) {
@@ -131,12 +131,12 @@ fn read_choice<'d, T: Copy>(
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("write one of {}", known.join(", ")),
     };
-    lifecycle_problem(context, node.span, &format!("It takes one of {}.", known.join(", ")), &help, frame);
+    lifecycle_problem(context, node.span, &format!("It takes one of {}.", known.join(", ")), &help, site);
     None
 }
 
 /// Reads `timeouts`; one that is wrong or not written is `None`, and the kind's default applies.
-fn read_timeouts<'d>(context: &ConfigContext<'d>, node: &Node, frame: EvaluationSite<'_, 'd>) -> Timeouts {
+fn read_timeouts<'d>(context: &ConfigContext<'d>, node: &Node, site: EvaluationSite<'_, 'd>) -> Timeouts {
     let mut timeouts = Timeouts::default();
     let Some(entries) = named_entries(node) else {
         lifecycle_problem(
@@ -144,7 +144,7 @@ fn read_timeouts<'d>(context: &ConfigContext<'d>, node: &Node, frame: Evaluation
             node.span,
             "`timeouts` is a map.",
             "write `timeouts: { create: 30m }`",
-            frame,
+            site,
         );
         return timeouts;
     };
@@ -154,13 +154,13 @@ fn read_timeouts<'d>(context: &ConfigContext<'d>, node: &Node, frame: Evaluation
             "update" => &mut timeouts.update,
             "delete" => &mut timeouts.delete,
             _ => {
-                context.report_problem(frame, unknown_word(entry, keywords::TIMEOUTS));
+                context.report_problem(site, unknown_word(entry, keywords::TIMEOUTS));
                 continue;
             }
         };
         *place = entry.value.scalar().and_then(|scalar| parse_duration(&scalar.text));
         if place.is_none() {
-            context.report_problem(frame, no_duration(&entry.value));
+            context.report_problem(site, no_duration(&entry.value));
         }
     }
     timeouts
@@ -172,11 +172,11 @@ pub(in crate::config) fn project_of<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'_>,
     entry: &DocumentEntry,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Expression> {
     let wrong = |detail: String| {
         evaluator.context.report_problem(
-            frame,
+            site,
             Diagnostic::error(codes::PROJECT, "this is not a project")
                 .with_label(entry.value.span, "")
                 .detail(detail)
@@ -187,7 +187,7 @@ pub(in crate::config) fn project_of<'d>(
     if block.kind.scope != KindScope::Project {
         return wrong(format!("A {} belongs to no project, or to its parent's.", block.kind.name));
     }
-    let expression = resolve_untyped(evaluator, &entry.value, frame)?.expression;
+    let expression = resolve_untyped(evaluator, &entry.value, site)?.expression;
     match &expression {
         Expression::Reference(Reference { address, attribute: None })
             if kind_of(evaluator, address).is_some_and(|kind| kind.name == PROJECT) =>
@@ -214,17 +214,17 @@ pub(in crate::config) fn deliver_secret<'d>(
     evaluator: &Evaluator<'_, 'd>,
     kind: &Kind,
     entry: &DocumentEntry,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<SecretSink> {
     if kind.shown_once.is_none() {
         return no_sink(
             evaluator.context,
             entry.key_span,
             format!("A {} has no secret to deliver.", kind.name),
-            frame,
+            site,
         );
     }
-    read_sink(evaluator, entry, frame)
+    read_sink(evaluator, entry, site)
 }
 
 /// Reports a resource without `deliver_secret` whose secret would be lost: the service shows it only once, and the
@@ -232,7 +232,7 @@ pub(in crate::config) fn deliver_secret<'d>(
 pub(in crate::config) fn secret_has_a_place<'d>(
     context: &ConfigContext<'d>,
     block: &DeclaredBlock<'d>,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) {
     let kind = block.kind;
     if kind.shown_once.is_none() || kind.reveal().is_some() || context.keeps_secrets {
@@ -241,7 +241,7 @@ pub(in crate::config) fn secret_has_a_place<'d>(
     let detail =
         format!("The service shows the secret of an {} once, in the response to its creation.", kind.name);
     context.report_problem(
-        frame,
+        site,
         Diagnostic::error(codes::DELIVER_SECRET, "the target of its secret is not declared")
             .with_label(block.entry.key_span, "")
             .detail(detail)
@@ -253,10 +253,10 @@ fn no_sink<'d, T>(
     context: &ConfigContext<'d>,
     span: Span,
     detail: String,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<T> {
     context.report_problem(
-        frame,
+        site,
         Diagnostic::error(codes::DELIVER_SECRET, "`deliver_secret` is wrong")
             .with_label(span, "")
             .detail(detail)
@@ -271,12 +271,12 @@ fn no_sink<'d, T>(
 pub(in crate::config) fn read_sink<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &DocumentEntry,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<SecretSink> {
     // `Err` means that the problem was already reported.
     let text = |entry: &DocumentEntry| -> Result<Option<Name>, ()> {
         let Some(Scalar { text, .. }) = entry.value.scalar() else { return Ok(None) };
-        let resolved = resolve_text(evaluator, text, entry.value.span, frame).ok_or(())?;
+        let resolved = resolve_text(evaluator, text, entry.value.span, site).ok_or(())?;
         Ok(resolved.expression.known_value().and_then(Value::as_text).map(Name::new))
     };
     let (mut file, mut env_file, mut variable, mut sink) = (None, None, None, None);
@@ -287,7 +287,7 @@ pub(in crate::config) fn read_sink<'d>(
             "variable" => &mut variable,
             "sink" => &mut sink,
             _ => {
-                evaluator.context.report_problem(frame, unknown_word(entry, keywords::DELIVER));
+                evaluator.context.report_problem(site, unknown_word(entry, keywords::DELIVER));
                 return None;
             }
         };
@@ -297,7 +297,7 @@ pub(in crate::config) fn read_sink<'d>(
             path.and_then(|path| path_refusal(path).map(str::to_owned).or_else(|| sink_path_refusal(path)));
         if let Some(why) = why {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::CONFINED_PATH, "this path cannot be used")
                     .with_label(entry.value.span, "")
                     .detail(format!("{why}.")),
@@ -315,7 +315,7 @@ pub(in crate::config) fn read_sink<'d>(
             evaluator.context,
             entry.value.span,
             "It takes `file` alone, `env_file` with a `variable`, or `sink` alone.".into(),
-            frame,
+            site,
         ),
     }
 }

@@ -32,7 +32,7 @@ pub(in crate::config) fn read_ignore_drift<'d>(
     context: &ConfigContext<'d>,
     kind: &'static Kind,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Vec<IgnoreDrift> {
     // In KDL, an entry with more than a name is a block.
     let one = matches!(node.value, NodeValue::Mapping(_)).then(|| std::slice::from_ref(node));
@@ -40,15 +40,15 @@ pub(in crate::config) fn read_ignore_drift<'d>(
         let name = node.scalar().map_or("ATTRIBUTE", |scalar| scalar.text.as_str());
         let name = if kind.attribute(name).is_some() { name } else { "ATTRIBUTE" };
         let help = format!("write `ignore_drift: [{name}]`");
-        lifecycle_problem(context, node.span, "`ignore_drift` is a list of attributes.", &help, frame);
+        lifecycle_problem(context, node.span, "`ignore_drift` is a list of attributes.", &help, site);
         return Vec::new();
     };
     let mut found: Vec<IgnoreDrift> = Vec::with_capacity(items.len());
     for item in items {
-        let Some(one) = ignored_one(context, kind, item, frame) else { continue };
+        let Some(one) = ignored_one(context, kind, item, site) else { continue };
         if found.iter().any(|before| before.attribute == one.attribute) {
             let detail = format!("`ignore_drift` names `{}` twice.", one.attribute);
-            lifecycle_problem(context, item.span, &detail, "name each attribute once", frame);
+            lifecycle_problem(context, item.span, &detail, "name each attribute once", site);
             continue;
         }
         found.push(one);
@@ -60,13 +60,13 @@ fn ignored_one<'d>(
     context: &ConfigContext<'d>,
     kind: &'static Kind,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<IgnoreDrift> {
     let mut ignored =
         IgnoreDrift { attribute: Name::default(), reason: None, until: None, span: node.span };
     let mut field = Some(node).filter(|node| node.scalar().is_some());
     let wrong = |span: Span, detail: &str, help: &str| {
-        lifecycle_problem(context, span, detail, help, frame);
+        lifecycle_problem(context, span, detail, help, site);
         None
     };
     for entry in node.entries().unwrap_or_default() {
@@ -89,7 +89,7 @@ fn ignored_one<'d>(
                 ignored.until = Some(date);
             }
             _ => {
-                context.report_problem(frame, unknown_word(entry, keywords::IGNORED));
+                context.report_problem(site, unknown_word(entry, keywords::IGNORED));
                 return None;
             }
         }
@@ -117,13 +117,13 @@ fn ignored_one<'d>(
 pub(in crate::config) fn ignored_for_nothing<'d>(
     context: &ConfigContext<'d>,
     resource: &Resource,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) {
     let written = |one: &&IgnoreDrift| !resource.attributes.contains_key(&one.attribute);
     for one in resource.lifecycle.ignore_drift.iter().filter(written) {
         let name = &one.attribute;
         context.report_problem(
-            frame,
+            site,
             Diagnostic::warning(codes::LIFECYCLE, "`ignore_drift` names an attribute that is not managed")
                 .with_label(one.span, "")
                 .detail(format!("The block does not set `{name}`, so its live value is ignored anyway."))
@@ -137,7 +137,7 @@ pub(in crate::config) fn ignored_for_nothing<'d>(
 pub(in crate::config) fn depends_on<'d>(
     evaluator: &Evaluator<'_, 'd>,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Vec<Address> {
     let Some(items) = list_entries(node) else {
         let text = node.scalar().map(|scalar| scalar.text.trim_start_matches('$'));
@@ -145,14 +145,14 @@ pub(in crate::config) fn depends_on<'d>(
         let help = format!("write `depends_on: [{named}]`");
         let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource");
         let problem = problem.with_label(node.span, "").detail("`depends_on` is a list of addresses.");
-        evaluator.context.report_problem(frame, problem.help(help));
+        evaluator.context.report_problem(site, problem.help(help));
         return Vec::new();
     };
     let mut found = Vec::new();
     let mut named: Vec<&str> = Vec::with_capacity(items.len());
     for item in items {
         let Some(text) = item.scalar().map(|scalar| scalar.text.as_str()) else {
-            depends_problem(evaluator.context, item.span, None, frame);
+            depends_problem(evaluator.context, item.span, None, site);
             continue;
         };
         let text = text.strip_prefix('$').unwrap_or(text);
@@ -160,11 +160,11 @@ pub(in crate::config) fn depends_on<'d>(
             let problem = Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names a resource twice")
                 .with_label(item.span, "")
                 .detail(format!("`{}` is in the list already.", quoting::shorten_for_message(text)));
-            evaluator.context.report_problem(frame, problem.help("name each block once"));
+            evaluator.context.report_problem(site, problem.help("name each block once"));
             continue;
         }
         named.push(text);
-        found.extend(dependency_addresses(evaluator, text, item.span, frame));
+        found.extend(dependency_addresses(evaluator, text, item.span, site));
     }
     // A block and one of its instances may both be listed; plans must not depend on the order.
     found.sort();
@@ -178,7 +178,7 @@ fn dependency_addresses<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &str,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Vec<Address> {
     let mut steps = text.split('.').map(|step| Some(Name::new(step)));
     let root = steps.next().flatten().unwrap_or_default();
@@ -191,15 +191,15 @@ fn dependency_addresses<'d>(
                 .detail(format!("No kind is called `{}`.", quoting::shorten_for_message(&root)))
                 .help(format!("did you mean `{near}`?"))
         });
-        depends_problem(evaluator.context, span, meant, frame);
+        depends_problem(evaluator.context, span, meant, site);
         return Vec::new();
     };
     let steps: Vec<PathStep> = steps.collect();
     match evaluator.blocks.follow_path(&evaluator.context.registry, kind, &steps) {
         PathTarget::Objects { addresses, rest, .. } if rest >= steps.len() => return addresses,
         PathTarget::Absent(_) | PathTarget::Broken => {}
-        PathTarget::Objects { .. } => depends_problem(evaluator.context, span, None, frame),
-        PathTarget::NotFound(problem) => depends_problem(evaluator.context, span, Some(*problem), frame),
+        PathTarget::Objects { .. } => depends_problem(evaluator.context, span, None, site),
+        PathTarget::NotFound(problem) => depends_problem(evaluator.context, span, Some(*problem), site),
     }
     Vec::new()
 }
@@ -208,7 +208,7 @@ fn depends_problem<'d>(
     context: &ConfigContext<'d>,
     span: Span,
     why: Option<Diagnostic>,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) {
     let mut problem =
         Diagnostic::error(codes::DEPENDS_ON, "`depends_on` names no resource").with_label(span, "");
@@ -224,7 +224,7 @@ fn depends_problem<'d>(
                 .help("name blocks by their addresses: KIND.NAME, or KIND.NAME.KEY for one instance");
         }
     }
-    context.report_problem(frame, problem);
+    context.report_problem(site, problem);
 }
 
 pub(in crate::config) fn lifecycle_problem<'d>(
@@ -232,10 +232,10 @@ pub(in crate::config) fn lifecycle_problem<'d>(
     span: Span,
     detail: &str,
     help: &str,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) {
     context.report_problem(
-        frame,
+        site,
         Diagnostic::error(codes::LIFECYCLE, "a `lifecycle` block is wrong")
             .with_label(span, "")
             .detail(detail)

@@ -63,8 +63,8 @@ fn plain_value<'d>(evaluator: &Evaluator<'_, 'd>, child: &PendingBlock<'d>) -> O
     let (node, _) = shorthand_value(child.entry, child.kind)?;
     let parent = child.parent.as_ref()?;
     let instance = InstanceContext { address: &parent.address, key: None };
-    let frame = EvaluationSite { each: parent.each.as_ref(), instance: Some(instance), early: None };
-    let resolved = evaluator.context.problems.without_reporting(|| resolve_untyped(evaluator, node, frame));
+    let site = EvaluationSite { each: parent.each.as_ref(), instance: Some(instance), early: None };
+    let resolved = evaluator.context.problems.without_reporting(|| resolve_untyped(evaluator, node, site));
     resolved.map(|resolved| resolved.expression)
 }
 

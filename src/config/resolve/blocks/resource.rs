@@ -90,20 +90,20 @@ fn resolve_resource<'d>(
     let address = resource.address.clone();
     let key = resource.key.clone().or_else(|| each.map(|each| each.key.clone()));
     let instance = InstanceContext { address: &address, key: key.as_ref() };
-    let frame = EvaluationSite { each, instance: Some(instance), early: None };
+    let site = EvaluationSite { each, instance: Some(instance), early: None };
     let mut written: Vec<&str> = Vec::new();
     let overrides = override_values(evaluator, block, &address);
     for entry in block.body() {
         written.push(&entry.key);
         let replaced = replaced_in(evaluator.context, entry, &address, &overrides);
-        resolve_entry(evaluator, block, replaced.as_ref().unwrap_or(entry), frame, &mut resource);
+        resolve_entry(evaluator, block, replaced.as_ref().unwrap_or(entry), site, &mut resource);
     }
     not_written(evaluator.context, block, &address, &overrides);
-    complete_resource(evaluator, block, &written, frame, &mut resource);
+    complete_resource(evaluator, block, &written, site, &mut resource);
     if !written.contains(&"deliver_secret") {
-        secret_has_a_place(evaluator.context, block, frame);
+        secret_has_a_place(evaluator.context, block, site);
     }
-    ignored_for_nothing(evaluator.context, &resource, frame);
+    ignored_for_nothing(evaluator.context, &resource, site);
     resource
 }
 
@@ -111,21 +111,21 @@ fn resolve_entry<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
     entry: &DocumentEntry,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
     resource: &mut Resource,
 ) {
     let kind = block.kind;
     if let Some(attribute) = kind.attribute(&entry.key) {
         if !attribute.is_writable() {
-            evaluator.context.report_problem(frame, computed_attribute_problem(kind, entry));
+            evaluator.context.report_problem(site, computed_attribute_problem(kind, entry));
             return;
         }
         let rest = without_exclusive(attribute, &entry.value);
         let exclusive = rest.as_ref().is_some_and(|(_, exclusive)| *exclusive);
         let value = rest.as_ref().map_or(&entry.value, |(rest, _)| rest);
-        let resolved = resolve_attribute(evaluator, attribute, value, frame);
+        let resolved = resolve_attribute(evaluator, attribute, value, site);
         let resolved =
-            resolved.map(|r| replace_with_digest(evaluator, attribute, r, entry.value.span, frame));
+            resolved.map(|r| replace_with_digest(evaluator, attribute, r, entry.value.span, site));
         // A wrong attribute still counts as written, so that no rule reports it as missing.
         let unknown = || Expression::Value(Value::Unknown(Vec::new()));
         let (resolved, directory) = resolved.unwrap_or_else(|| (unknown().into(), None));
@@ -143,16 +143,16 @@ fn resolve_entry<'d>(
     }
     match entry.key.as_str() {
         "for_each" | "when" => {}
-        "lifecycle" => resource.lifecycle = read_lifecycle(evaluator, kind, &entry.value, frame),
-        "depends_on" => resource.depends_on = depends_on(evaluator, &entry.value, frame),
-        "project" => resource.project = project_of(evaluator, block, entry, frame),
+        "lifecycle" => resource.lifecycle = read_lifecycle(evaluator, kind, &entry.value, site),
+        "depends_on" => resource.depends_on = depends_on(evaluator, &entry.value, site),
+        "project" => resource.project = project_of(evaluator, block, entry, site),
         "deliver_secret" => {
             let address = Name::new(resource.address.as_str());
             evaluator.context.sink_spans.borrow_mut().insert(address, entry.value.span);
-            resource.deliver_secret = deliver_secret(evaluator, kind, entry, frame);
+            resource.deliver_secret = deliver_secret(evaluator, kind, entry, site);
         }
         other if evaluator.context.registry.child(kind.name, other).is_some() => {}
-        _ => evaluator.context.report_problem(frame, unknown_attribute(evaluator.context, kind, entry)),
+        _ => evaluator.context.report_problem(site, unknown_attribute(evaluator.context, kind, entry)),
     }
 }
 
@@ -162,7 +162,7 @@ fn complete_resource<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
     written: &[&str],
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
     resource: &mut Resource,
 ) {
     for attribute in block.kind.attributes {
@@ -196,16 +196,16 @@ fn complete_resource<'d>(
                     };
                     resource.attributes.insert(Name::new_static("name"), setting);
                 }
-                Err(slip) => {
-                    let mut problem = messages::mismatch_diagnostic(&slip, block.entry.key_span);
-                    problem.detail = Some(format!("`name` defaults to `{name}`. {}", slip.detail));
+                Err(mistake) => {
+                    let mut problem = messages::mismatch_diagnostic(&mistake, block.entry.key_span);
+                    problem.detail = Some(format!("`name` defaults to `{name}`. {}", mistake.detail));
                     problem.fix = None;
-                    evaluator.context.report_problem(frame, problem.help("write a `name`"));
+                    evaluator.context.report_problem(site, problem.help("write a `name`"));
                 }
             }
         } else if attribute.presence == Presence::Required {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(codes::MISSING_ATTRIBUTE, "a required attribute is missing")
                     .with_label(block.entry.key_span, "")
                     .detail(format!(

@@ -26,14 +26,14 @@ pub(in crate::config) fn replace_with_digest<'d>(
     attribute: &Attribute,
     resolved: ResolvedValue,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> (ResolvedValue, Option<Name>) {
     if !matches!(attribute.ty, Type::Text { format: TextFormat::Directory, .. }) {
         return (resolved, None);
     }
     let Expression::Value(Value::Text(path)) = resolved.expression else {
         evaluator.context.report_problem(
-            frame,
+            site,
             Diagnostic::error(
                 codes::NOT_KNOWN_YET,
                 "a directory must be known while the configuration is loaded",
@@ -50,7 +50,7 @@ pub(in crate::config) fn replace_with_digest<'d>(
     let path = match path_of(evaluator, &path) {
         Ok(path) => path,
         Err(outside) => {
-            evaluator.context.report_problem(frame, (*outside).first_at(span));
+            evaluator.context.report_problem(site, (*outside).first_at(span));
             return (placeholder_value(), None);
         }
     };
@@ -67,7 +67,7 @@ pub(in crate::config) fn replace_with_digest<'d>(
                 Some(help) => problem.help(help),
                 None => problem,
             };
-            evaluator.context.report_problem(frame, problem);
+            evaluator.context.report_problem(site, problem);
             (placeholder_value(), None)
         }
     }

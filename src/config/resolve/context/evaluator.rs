@@ -113,8 +113,8 @@ impl AttributeLookup for NoLiveValues {
 
 impl<'d> ConfigContext<'d> {
     /// Reports a problem of the site's instance: the same problem of several instances becomes one diagnostic.
-    pub(in crate::config) fn report_problem(&self, frame: EvaluationSite<'_, 'd>, diagnostic: Diagnostic) {
-        self.problems.push_in(frame.instance, diagnostic);
+    pub(in crate::config) fn report_problem(&self, site: EvaluationSite<'_, 'd>, diagnostic: Diagnostic) {
+        self.problems.push_in(site.instance, diagnostic);
     }
 
     /// Unwraps the result of a charge; a value that exceeds the stack's budget is reported, and `None`.
@@ -122,10 +122,10 @@ impl<'d> ConfigContext<'d> {
         &self,
         charged: Result<T, BudgetExceeded>,
         span: Span,
-        frame: EvaluationSite<'_, 'd>,
+        site: EvaluationSite<'_, 'd>,
     ) -> Option<T> {
         if charged.is_err() {
-            self.report_problem(frame, too_large(span));
+            self.report_problem(site, too_large(span));
         }
         charged.ok()
     }

@@ -42,7 +42,7 @@ pub(super) fn evaluate_in_scope<'d>(
     program: &CelProgram,
     (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Value, EvaluationError> {
     let values: Vec<(&Name, Value)> = waiting
@@ -59,7 +59,7 @@ pub(super) fn evaluate_in_scope<'d>(
             complete: false,
         })
         .collect();
-    let written = written_each(evaluator, named, span, frame);
+    let written = written_each(evaluator, named, span, site);
     let mut scope = ExpressionScope {
         read: Some(read),
         budget: Some(evaluator.context.budget),
@@ -83,7 +83,7 @@ pub(super) fn evaluate_in_scope<'d>(
             bind_path(&mut scope.roots, path.split('.'), CelValue::of_object(object));
         }
     }
-    if let Some(each) = frame.each {
+    if let Some(each) = site.each {
         bind_path(&mut scope.roots, ["each", "key"].into_iter(), text(&each.key));
         let known = match &each.value {
             EachValue::Known(value) => Some(value),
@@ -107,13 +107,13 @@ fn written_each<'d>(
     evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Value> {
-    let each = frame.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
+    let each = site.each.filter(|each| matches!(each.value, EachValue::Written(_)))?;
     if !named.paths.iter().any(|path| path.root == "each") {
         return None;
     }
-    match each_value(evaluator, each, span, frame)? {
+    match each_value(evaluator, each, span, site)? {
         Expression::Value(value) => Some(value),
         _ => None,
     }
@@ -125,7 +125,7 @@ pub(super) fn bind_known_values<'d>(
     evaluator: &Evaluator<'_, 'd>,
     named: &ExpressionPaths<'_>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Result<BTreeMap<Name, Value>, BudgetExceeded> {
     let mut bindings = BTreeMap::new();
     for path in &named.paths {
@@ -156,9 +156,9 @@ pub(super) fn bind_known_values<'d>(
                 bindings.insert(path.root.clone(), Value::Text(evaluator.scope.name_prefix.clone()));
             }
             "each" => {
-                let Some(each) = frame.each else { continue };
+                let Some(each) = site.each else { continue };
                 let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
-                if let Some(Expression::Value(value)) = each_value(evaluator, each, span, frame) {
+                if let Some(Expression::Value(value)) = each_value(evaluator, each, span, site) {
                     values.insert("value".into(), value);
                 }
                 copy_known_part(&mut bindings, &path.root, &values, &names, evaluator.context.budget)?;

@@ -70,14 +70,14 @@ fn resolve_lookup_fields<'d>(
         return fields;
     };
     let instance = InstanceContext { address, key: None };
-    let frame = EvaluationSite { each: None, instance: Some(instance), early: Some("a lookup") };
+    let site = EvaluationSite { each: None, instance: Some(instance), early: Some("a lookup") };
     for field in entries {
-        let Some(value) = resolve_lookup_field(evaluator, kind, field, frame) else { continue };
+        let Some(value) = resolve_lookup_field(evaluator, kind, field, site) else { continue };
         // Messages and plans name the attributes of a lookup, so a secret cannot be one.
         let plain = |value: &Value| !value.is_secret() && *value != Value::Null;
         if !value.expression.known_value().is_some_and(plain) {
             evaluator.context.report_problem(
-                frame,
+                site,
                 Diagnostic::error(
                     codes::DATA,
                     "the attributes of a lookup must be known before anything is read",
@@ -92,7 +92,7 @@ fn resolve_lookup_fields<'d>(
     // Without attributes the lookup would find every object of its kind.
     if entries.is_empty() {
         evaluator.context.report_problem(
-            frame,
+            site,
             Diagnostic::error(codes::DATA, "a lookup has no attributes to search by")
                 .with_label(entry.key_span, "")
                 .help("write the attributes to search by: `{ name: … }` or `{ id: … }`"),
@@ -106,20 +106,20 @@ fn resolve_lookup_field<'d>(
     evaluator: &Evaluator<'_, 'd>,
     kind: &'static Kind,
     field: &'d DocumentEntry,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     if field.key == "id" || field.key == "project" {
-        return resolve_untyped(evaluator, &field.value, frame);
+        return resolve_untyped(evaluator, &field.value, site);
     }
     let attribute = kind.attribute(&field.key);
     let Some(attribute) = attribute.filter(|attribute| is_seen(attribute) && !attribute.secret) else {
-        evaluator.context.report_problem(frame, no_field(kind, field));
+        evaluator.context.report_problem(site, no_field(kind, field));
         return None;
     };
     match &attribute.ty {
         // Live objects contain ids, so the written value is compared with them unchanged.
-        Type::Catalog(_) | Type::Reference(_) => resolve_untyped(evaluator, &field.value, frame),
-        ty => resolve_typed(evaluator, ty, &field.value, frame),
+        Type::Catalog(_) | Type::Reference(_) => resolve_untyped(evaluator, &field.value, site),
+        ty => resolve_typed(evaluator, ty, &field.value, site),
     }
 }
 

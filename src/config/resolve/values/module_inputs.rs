@@ -44,7 +44,7 @@ pub(in crate::config) fn resolve_inputs<'d>(
     module: usize,
     with: &'d [DocumentEntry],
     call: &Name,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> BTreeMap<Name, ModuleInput> {
     let Some(merged) = evaluator.context.modules.get(module) else { return BTreeMap::new() };
     let by = Name::new(format!("use.{call}"));
@@ -53,7 +53,7 @@ pub(in crate::config) fn resolve_inputs<'d>(
         // An undeclared input was already reported.
         let Some(declared) = merged.vars.get(&entry.key) else { continue };
         let resolved = read_declaration(evaluator, declared).and_then(|declaration| {
-            let given = given_to(evaluator, &declaration.ty, &entry.value, frame)?;
+            let given = given_to(evaluator, &declaration.ty, &entry.value, site)?;
             Some(mark_input_sensitive(&declaration.ty, given))
         });
         let (value, origin) = match resolved {
@@ -161,12 +161,12 @@ fn given_to<'d>(
     evaluator: &Evaluator<'_, 'd>,
     ty: &VariableType,
     node: &Node,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
-    charge_node(evaluator.context, node, frame)?;
+    charge_node(evaluator.context, node, site)?;
     match (&node.value, ty) {
         (NodeValue::Scalar(scalar), _) if scalar.text.contains('$') => {
-            let resolved = resolve_text(evaluator, &scalar.text, node.span, frame)?;
+            let resolved = resolve_text(evaluator, &scalar.text, node.span, site)?;
             let expression = match resolved.expression {
                 Expression::Value(value) if !value.is_unknown() => {
                     let listed = matches!(ty, VariableType::List(_) | VariableType::Set(_))
@@ -177,7 +177,7 @@ fn given_to<'d>(
                         evaluator.context,
                         ty.convert(value),
                         node.span,
-                        frame,
+                        site,
                     )?)
                 }
                 waiting => waiting,
@@ -186,7 +186,7 @@ fn given_to<'d>(
         }
         (NodeValue::Sequence(items), VariableType::List(of) | VariableType::Set(of)) => {
             let parts: Option<Vec<ResolvedValue>> =
-                items.iter().map(|item| given_to(evaluator, of, item, frame)).collect();
+                items.iter().map(|item| given_to(evaluator, of, item, site)).collect();
             let parts = parts?;
             let origin = parts.iter().find_map(|part| part.origin.clone());
             let known: Option<Vec<Value>> =
@@ -201,13 +201,13 @@ fn given_to<'d>(
             let mut parts = BTreeMap::new();
             let mut origin = None;
             for entry in entries {
-                let part = given_to(evaluator, of, &entry.value, frame)?;
+                let part = given_to(evaluator, of, &entry.value, site)?;
                 origin = origin.or(part.origin);
                 parts.insert(entry.key.clone(), part.expression);
             }
             Some(ResolvedValue::new(crate::config::resolve::untyped_values::map_from_parts(parts), origin))
         }
-        _ => value_or_report(evaluator.context, ty.read(node), node.span, frame).map(ResolvedValue::from),
+        _ => value_or_report(evaluator.context, ty.read(node), node.span, site).map(ResolvedValue::from),
     }
 }
 
@@ -215,16 +215,16 @@ fn value_or_report<'d>(
     context: &ConfigContext<'d>,
     value: Result<Value, TypeMismatch>,
     span: Span,
-    frame: EvaluationSite<'_, 'd>,
+    site: EvaluationSite<'_, 'd>,
 ) -> Option<Value> {
     match value {
         Ok(value) => Some(value),
-        Err(slip) => {
-            let mut problem = mismatch_diagnostic(&slip, span);
+        Err(mistake) => {
+            let mut problem = mismatch_diagnostic(&mistake, span);
             // One code for a wrong value of a variable, whichever source it has.
             problem.code = codes::VARIABLE_TYPE;
             problem.summary = "a variable's value has the wrong type".into();
-            context.report_problem(frame, problem);
+            context.report_problem(site, problem);
             None
         }
     }

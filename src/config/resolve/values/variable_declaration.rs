@@ -170,8 +170,8 @@ fn read_one_of(context: &ConfigContext<'_>, ty: &VariableType, node: &Node) -> O
             Some(words)
         }
         Ok(_) => Some(Vec::new()),
-        Err(slip) => {
-            context.problems.push(messages::mismatch_diagnostic(&slip, node.span));
+        Err(mistake) => {
+            context.problems.push(messages::mismatch_diagnostic(&mistake, node.span));
             None
         }
     }

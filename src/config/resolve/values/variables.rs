@@ -127,18 +127,18 @@ fn resolve_variable<'d>(
     let place = given.span.unwrap_or(declaration.entry.key_span);
     let value = match given.value {
         Ok(value) => value,
-        Err(slip) => {
+        Err(mistake) => {
             // The message of the mismatch contains the value.
-            let slip = if evaluator.context.var_files.contains(&place.source) {
+            let mistake = if evaluator.context.var_files.contains(&place.source) {
                 let detail = format!("It takes {}.", declaration.ty.name());
-                TypeMismatch::new(slip.code, slip.summary, detail)
+                TypeMismatch::new(mistake.code, mistake.summary, detail)
             } else {
-                slip
+                mistake
             };
-            let mut problem = messages::mismatch_diagnostic(&slip, place);
+            let mut problem = messages::mismatch_diagnostic(&mistake, place);
             problem.code = codes::VARIABLE_TYPE;
             problem.summary = "a variable's value has the wrong type".into();
-            problem.detail = Some(format!("vars.{name}, set by {}: {}", given.by, slip.detail));
+            problem.detail = Some(format!("vars.{name}, set by {}: {}", given.by, mistake.detail));
             if given.span.is_none() {
                 problem.fix = None;
             }
@@ -217,8 +217,8 @@ pub(in crate::config) fn by_itself<'d>(
                 check_constraints(evaluator.context, name, declaration, value, "default", node.span)?;
             Some(with_name(evaluator, name, value))
         }
-        Err(slip) => {
-            let mut problem = messages::mismatch_diagnostic(&slip, node.span);
+        Err(mistake) => {
+            let mut problem = messages::mismatch_diagnostic(&mistake, node.span);
             problem.code = codes::VARIABLE_TYPE;
             evaluator.context.problems.push(problem);
             None
@@ -246,9 +246,9 @@ fn find_given_value<'d>(
     let named = from_process.get(name).or_else(|| from_process.get(&plain()));
     if let Some(text) = named.filter(|text| !empty(text)) {
         let by = Name::new(environment_variable_name(name));
-        let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|slip| {
+        let value = ty.parse_value(text.expose().unwrap_or_default()).map_err(|mistake| {
             // A process environment variable may be confidential whatever its declared type.
-            TypeMismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..slip }
+            TypeMismatch { detail: format!("It takes {}.", ty.name()), fix: None, ..mistake }
         });
         return Some(SuppliedValue { value, by, span: None });
     }

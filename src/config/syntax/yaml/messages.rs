@@ -207,7 +207,7 @@ pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
 }
 
 /// Returns whether a string contains an expression without its end.
-pub(super) fn cut_off(text: &str) -> bool {
+pub(super) fn has_unclosed_expression(text: &str) -> bool {
     // The search for one character is cheap, and most strings do not contain it.
     text.contains('$') && text.find("${").is_some_and(|at| expression_end(text, at + 1).is_none())
 }

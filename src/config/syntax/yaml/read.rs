@@ -215,7 +215,9 @@ impl YamlParser<'_> {
     /// Reports an expression that a comment cut off: the parser accepts it.
     fn check_expression(&mut self, node: &Node) -> Result<(), YamlParseError> {
         match node.scalar() {
-            Some(scalar) if scalar.form == ScalarForm::Plain && messages::cut_off(&scalar.text) => {
+            Some(scalar)
+                if scalar.form == ScalarForm::Plain && messages::has_unclosed_expression(&scalar.text) =>
+            {
                 match messages::commented_out(self.text, node.span) {
                     Some(problem) => self.report(problem),
                     None => Ok(()),
@@ -378,7 +380,7 @@ impl YamlParser<'_> {
             return Err(Box::new(messages::invalid_key(self.text, node.span, false)));
         };
         let plain = scalar.form == ScalarForm::Plain;
-        if plain && messages::cut_off(&scalar.text) {
+        if plain && messages::has_unclosed_expression(&scalar.text) {
             return Err(Box::new(hints::expression_as_key(self.text, node.span)));
         }
         let merge = plain && scalar.text == "<<";

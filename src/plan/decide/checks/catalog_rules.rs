@@ -23,21 +23,21 @@ const MAX_LISTED_VALUES: usize = 12;
 
 /// Blocks creations and updates that the service would refuse by a rule of the kind's table.
 pub(in crate::plan) fn check(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
         if !matches!(
-            verdict.act,
+            decision.act,
             DecisionKind::Create | DecisionKind::Update | DecisionKind::Replace { .. }
         ) {
             continue;
         }
-        unreachable_choices(survey, subject, verdict, blocks);
+        unreachable_choices(joined, subject, decision, blocks);
         for rule in subject.kind.rules {
-            if let Some((attribute, what)) = rule_violation(survey, verdicts, (subject, verdict), rule) {
-                let span = verdict
+            if let Some((attribute, what)) = rule_violation(joined, decisions, (subject, decision), rule) {
+                let span = decision
                     .find_attribute(attribute)
                     .and_then(|want| want.setting)
                     .map(|setting| setting.span);
@@ -57,22 +57,22 @@ pub(in crate::plan) fn check(
 /// Blocks an in-place change to a value that the service does not offer for the object, such as a version that
 /// cannot be reached in one step. Without a list of choices nothing is blocked.
 fn unreachable_choices(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let Some(object) = subject.object().filter(|_| verdict.act == DecisionKind::Update) else { return };
-    for difference in &verdict.differences {
+    let Some(object) = subject.object().filter(|_| decision.act == DecisionKind::Update) else { return };
+    for difference in &decision.differences {
         let attribute = difference.attribute;
         let of = (object.key(), attribute.name.into());
-        let Some(choices) = survey.inputs.snapshot.choices.get(&of) else { continue };
-        let want = verdict.find_attribute(attribute.name);
+        let Some(choices) = joined.inputs.snapshot.choices.get(&of) else { continue };
+        let want = decision.find_attribute(attribute.name);
         let Some(id) = want.and_then(|want| want.id.as_ref().or(Some(&want.value))) else { continue };
         if id.is_unknown() || choices.iter().any(|choice| choice.to_string() == id.to_string()) {
             continue;
         }
-        let name = |id: &Value| display_value(attribute, id, &survey.names).to_string();
+        let name = |id: &Value| display_value(attribute, id, &joined.names).to_string();
         let offered: Vec<String> = choices.iter().map(name).collect();
         let text = format!(
             "{}: `{}` cannot change from {} to {} in one step.",
@@ -92,41 +92,41 @@ fn unreachable_choices(
 
 /// Returns the attribute that breaks a rule, and how; `None` if the rule holds, or depends on an unknown value.
 fn rule_violation(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
-    (subject, verdict): (&ResourceState<'_>, &Decision<'_>),
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
+    (subject, decision): (&ResourceState<'_>, &Decision<'_>),
     rule: &Rule,
 ) -> Option<(&'static str, String)> {
     match rule.check {
         RuleCheck::CatalogField { attribute, field, equals } => {
-            let record = catalog_record(survey, subject, verdict, attribute)?;
-            let (has, wanted) = (record.fields.get(field)?, planned_value(subject, verdict, equals)?);
+            let record = catalog_record(joined, subject, decision, attribute)?;
+            let (has, wanted) = (record.fields.get(field)?, planned_value(subject, decision, equals)?);
             let same = wanted.is_unknown() || is_unset(&wanted) || has.to_string() == wanted.to_string();
             (!same).then(|| (attribute, format!("{} is of {has}, not {wanted}", record.slug)))
         }
         RuleCheck::CatalogForbids { attribute, field, forbidden, unless } => {
-            let record = catalog_record(survey, subject, verdict, attribute)?;
-            let value = planned_value(subject, verdict, forbidden)?;
+            let record = catalog_record(joined, subject, decision, attribute)?;
+            let value = planned_value(subject, decision, forbidden)?;
             let harmless = value.is_unknown() || is_unset(&value) || value == unless.value();
             let forbids = record.fields.get(field).and_then(Value::as_bool) == Some(true);
             (forbids && !harmless).then(|| (forbidden, format!("{} with {forbidden} {value}", record.slug)))
         }
         RuleCheck::Future { attribute } => {
-            let time = verdict.find_attribute(attribute).filter(|_| verdict.is_new())?.value.as_text()?;
-            let past = time.parse::<Timestamp>().is_ok_and(|time| time <= survey.inputs.now);
+            let time = decision.find_attribute(attribute).filter(|_| decision.is_new())?.value.as_text()?;
+            let past = time.parse::<Timestamp>().is_ok_and(|time| time <= joined.inputs.now);
             past.then(|| (attribute, format!("{time} is past")))
         }
         RuleCheck::Offered { attribute, table, within } => {
-            let what = unavailable_value(survey, subject, verdict, (attribute, table, within))?;
+            let what = unavailable_value(joined, subject, decision, (attribute, table, within))?;
             Some((attribute, what))
         }
         RuleCheck::NotWhile { kind, attribute, other, values, .. } => {
-            let decides = planned_value(subject, verdict, other)?;
+            let decides = planned_value(subject, decision, other)?;
             let holds = values.iter().any(|value| decides.as_text() == Some(value));
             let says = |object: &Object| object.attributes.get(attribute)?.as_bool();
-            let told = survey.inputs.snapshot.of_kind(kind).any(|object| says(object) == Some(true));
-            let ends = || subjects_ending_state(survey, verdicts, rule).next().is_some();
-            (holds && rolls_out(verdict) && told && !ends())
+            let told = joined.inputs.snapshot.of_kind(kind).any(|object| says(object) == Some(true));
+            let ends = || subjects_ending_state(joined, decisions, rule).next().is_some();
+            (holds && rolls_out(decision) && told && !ends())
                 .then(|| (other, format!("{attribute} is true")))
         }
         _ => None,
@@ -136,17 +136,17 @@ fn rule_violation(
 /// Describes a value that the catalog does not offer, with the nearest one that it does. `None` if the value is
 /// offered, is not set by this plan, or the catalog has no list to compare it with.
 fn unavailable_value(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     (attribute, table, within): (&str, &'static str, Option<(&str, &str)>),
 ) -> Option<String> {
-    let set = verdict.is_new() || verdict.differences.iter().any(|d| d.attribute.name == attribute);
-    let wanted = &verdict.find_attribute(attribute).filter(|_| set)?.value;
+    let set = decision.is_new() || decision.differences.iter().any(|d| d.attribute.name == attribute);
+    let wanted = &decision.find_attribute(attribute).filter(|_| set)?.value;
     let offered: Vec<String> = match within {
-        None => survey.names.slugs(table).map(ToOwned::to_owned).collect(),
+        None => joined.names.slugs(table).map(ToOwned::to_owned).collect(),
         Some((by, field)) => {
-            let record = survey.names.find(table, &planned_value(subject, verdict, by)?)?;
+            let record = joined.names.find(table, &planned_value(subject, decision, by)?)?;
             match record.fields.get(field)? {
                 Value::List(values) => values.iter().map(ToString::to_string).collect(),
                 _ => return None,
@@ -172,17 +172,17 @@ fn unavailable_value(
 /// Returns the indexes of the resources whose change ends the state in which a rule forbids something; the
 /// forbidden change waits for them.
 pub(in crate::plan) fn subjects_ending_state<'s>(
-    survey: &'s JoinedState<'_>,
-    verdicts: &'s [Decision<'_>],
+    joined: &'s JoinedState<'_>,
+    decisions: &'s [Decision<'_>],
     rule: &'s Rule,
 ) -> impl Iterator<Item = usize> + 's {
     let (kind, ended_by) = match rule.check {
         RuleCheck::NotWhile { kind, ended_by, .. } => (kind, ended_by),
         _ => ("", &[][..]),
     };
-    let ends = move |verdict: &Decision<'_>| match verdict.act {
+    let ends = move |decision: &Decision<'_>| match decision.act {
         DecisionKind::Delete => true,
-        DecisionKind::Update => verdict.differences.iter().any(|difference| {
+        DecisionKind::Update => decision.differences.iter().any(|difference| {
             ended_by.iter().any(|ending| match *ending {
                 EndingChange::Becomes(name, literal) => {
                     difference.attribute.name == name && difference.after == literal.value()
@@ -195,23 +195,23 @@ pub(in crate::plan) fn subjects_ending_state<'s>(
         }),
         _ => false,
     };
-    let all = survey.subjects.iter().zip(verdicts).enumerate();
-    all.filter(move |(_, (subject, verdict))| subject.kind.name == kind && ends(verdict)).map(|(n, _)| n)
+    let all = joined.subjects.iter().zip(decisions).enumerate();
+    all.filter(move |(_, (subject, decision))| subject.kind.name == kind && ends(decision)).map(|(n, _)| n)
 }
 
 /// Returns whether a decision makes something new run, or more of it.
-pub(in crate::plan) fn rolls_out(verdict: &Decision<'_>) -> bool {
+pub(in crate::plan) fn rolls_out(decision: &Decision<'_>) -> bool {
     let runs = |effect: &Effect| matches!(effect, Effect::Deploys | Effect::Charge);
-    let anew = verdict.revival.is_some_and(|revival| runs(&revival.effect));
-    verdict.is_new() || anew || verdict.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
+    let anew = decision.revival.is_some_and(|revival| runs(&revival.effect));
+    decision.is_new() || anew || decision.differences.iter().any(|d| d.attribute.effects.iter().any(runs))
 }
 
 fn catalog_record<'a>(
-    survey: &JoinedState<'a>,
+    joined: &JoinedState<'a>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     attribute: &str,
 ) -> Option<&'a CatalogRecord> {
     let Type::Catalog(table) = subject.kind.attribute(attribute)?.ty else { return None };
-    survey.names.find(table, &planned_value(subject, verdict, attribute)?)
+    joined.names.find(table, &planned_value(subject, decision, attribute)?)
 }

@@ -12,23 +12,23 @@ use crate::plan::moves::ledger_moves::{CompletedDeclaration, finished_declaratio
 use crate::plan::moves::resolved::ImpossibleMove;
 
 /// Adds a blocker for each impossible move.
-pub(in crate::plan) fn block_impossible_moves(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
-    for ImpossibleMove { address, text, help, span } in &survey.declared.impossible {
+pub(in crate::plan) fn block_impossible_moves(joined: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
+    for ImpossibleMove { address, text, help, span } in &joined.declared.impossible {
         blocks.add_at_span(
             blocker_code::MOVED,
             address,
             *span,
             text.clone(),
-            survey.render_help(*span, help),
+            joined.render_help(*span, help),
         );
     }
 }
 
 /// Returns a note for each declaration that has nothing left to do. A move that this plan makes does not count yet.
-pub(in crate::plan) fn notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
-    let stack = survey.inputs.stack;
+pub(in crate::plan) fn notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
+    let stack = joined.inputs.stack;
     // For a destroy these notes are irrelevant.
-    if survey.inputs.options.destroy {
+    if joined.inputs.options.destroy {
         return Vec::new();
     }
     let told = |done: CompletedDeclaration| {
@@ -41,7 +41,7 @@ pub(in crate::plan) fn notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
             address: None,
         }
     };
-    let moving: HashSet<Span> = survey.declared.was.values().filter_map(|was| was.span).collect();
-    let done = finished_declarations(stack, survey.inputs.ledger).into_iter();
+    let moving: HashSet<Span> = joined.declared.was.values().filter_map(|was| was.span).collect();
+    let done = finished_declarations(stack, joined.inputs.ledger).into_iter();
     done.filter(|done| !done.in_module && !moving.contains(&done.span)).map(told).collect()
 }

@@ -28,28 +28,28 @@ const DELETION_LIMIT_PERCENT: usize = 30;
 
 /// Runs all guards on the decisions.
 pub(in crate::plan) fn check<'a>(
-    survey: &JoinedState<'a>,
-    verdicts: &[Decision<'a>],
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
     blocks: &mut Blockers<'_, 'a>,
 ) {
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
         // An object that the service is deleting already cannot be protected any more.
-        if verdict.removes() && !matches!(subject.live, LiveState::Deleting(_)) {
-            block_protected(survey, subject, verdict, blocks);
-            block_unconfirmed(survey, subject, blocks);
-            data::would_be_lost(survey, verdicts, (subject, verdict), blocks);
-            holds_data(survey, subject, verdict, blocks);
+        if decision.removes() && !matches!(subject.live, LiveState::Deleting(_)) {
+            block_protected(joined, subject, decision, blocks);
+            block_unconfirmed(joined, subject, blocks);
+            data::would_be_lost(joined, decisions, (subject, decision), blocks);
+            holds_data(joined, subject, decision, blocks);
         }
     }
-    home::check(survey, verdicts, blocks);
-    block_held_objects(survey, verdicts, blocks);
-    block_dangling_references(survey, verdicts, blocks);
-    block_wrong_account(survey, blocks);
-    block_unknown_targets(survey, blocks);
-    enforce_deletion_limit(survey, verdicts, blocks);
-    adoption::check(survey, verdicts, blocks);
-    late_effects(survey, blocks);
-    for address in &survey.strangers {
+    home::check(joined, decisions, blocks);
+    block_held_objects(joined, decisions, blocks);
+    block_dangling_references(joined, decisions, blocks);
+    block_wrong_account(joined, blocks);
+    block_unknown_targets(joined, blocks);
+    enforce_deletion_limit(joined, decisions, blocks);
+    adoption::check(joined, decisions, blocks);
+    late_effects(joined, blocks);
+    for address in &joined.strangers {
         let text = format!("The ledger has {address}, of a kind that this version does not know.");
         blocks.add_for_address(
             blocker_code::UNKNOWN_KIND,
@@ -61,16 +61,16 @@ pub(in crate::plan) fn check<'a>(
 }
 
 fn block_protected(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     blocks: &mut Blockers<'_, '_>,
 ) {
     if !subject.is_protected() {
         return;
     }
-    let what = if verdict.act == DecisionKind::Delete { "deleted" } else { "replaced" };
-    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let what = if decision.act == DecisionKind::Delete { "deleted" } else { "replaced" };
+    let reason = decision.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let text = format!("{} is protected and would be {what}{reason}.", subject.address);
     let help = if subject.block.is_some() {
         "Set its `lifecycle.protect` to false and plan again, or leave it out with --exclude."
@@ -78,7 +78,7 @@ fn block_protected(
         "The ledger records its protection: write the block again with `lifecycle: { protect: false }`, apply, and then remove it."
     };
     let span = subject.block.and_then(|block| block.lifecycle.protect_span);
-    blocks.add_for_subject(blocker_code::PROTECTED, subject, span, text, survey.render_help(span, help));
+    blocks.add_for_subject(blocker_code::PROTECTED, subject, span, text, joined.render_help(span, help));
 }
 
 /// Returns the object of an address that was bound from an ambiguous intent and that the user has not confirmed.
@@ -87,14 +87,14 @@ pub(in crate::plan) fn unconfirmed_object<'a>(subject: &ResourceState<'a>) -> Op
     subject.owned_object().filter(|owned| owned.provisional && !confirmed)
 }
 
-fn block_unconfirmed(survey: &JoinedState<'_>, subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
+fn block_unconfirmed(joined: &JoinedState<'_>, subject: &ResourceState<'_>, blocks: &mut Blockers<'_, '_>) {
     let Some(owned) = unconfirmed_object(subject) else { return };
     let text = format!(
         "{} {} was found after a lost response, and is not confirmed: it may belong to someone else.",
         subject.address, owned.id
     );
     let adopt = format!("--adopt {}={}", subject.address, owned.id);
-    let help = if survey.inputs.options.destroy {
+    let help = if joined.inputs.options.destroy {
         format!(
             "Inspect it. If it is yours, confirm that with stead apply {adopt}, and destroy afterwards."
         )
@@ -107,21 +107,21 @@ fn block_unconfirmed(survey: &JoinedState<'_>, subject: &ResourceState<'_>, bloc
 /// Blocks the replacement of an object that contains data without approval, as the new object is empty. An object that
 /// never got data, or is lost already, needs none.
 fn holds_data(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
     blocks: &mut Blockers<'_, '_>,
 ) {
     let order = subject.resource.and_then(|resource| resource.lifecycle.replace);
     let refused = order.unwrap_or(subject.kind.replace) == ReplaceOrder::Never;
-    let replaced = matches!(verdict.act, DecisionKind::Replace { .. }) && !refused;
-    let holds_data = subject.kind.data_bearing || data::goes_unedited(survey, subject, verdict);
+    let replaced = matches!(decision.act, DecisionKind::Replace { .. }) && !refused;
+    let holds_data = subject.kind.data_bearing || data::goes_unedited(joined, subject, decision);
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-    let agreed = survey.inputs.options.replace.contains(subject.address);
-    if !replaced || !holds_data || unfinished || verdict.broken || agreed {
+    let agreed = joined.inputs.options.replace.contains(subject.address);
+    if !replaced || !holds_data || unfinished || decision.broken || agreed {
         return;
     }
-    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let reason = decision.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let address = subject.address;
     let asleep = reactivation::resuming_revival(subject);
     let still = asleep.map(|_| " It is suspended, and its data is still in it.").unwrap_or_default();
@@ -134,14 +134,14 @@ fn holds_data(
         "Revert the change; or {}copy the data elsewhere and approve the replacement: --replace {address}.",
         wake.unwrap_or_default()
     );
-    let span = verdict.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
+    let span = decision.differences.iter().find(|d| d.forces_replacement()).and_then(|d| d.setting);
     blocks.add_for_subject(blocker_code::HOLDS_DATA, subject, span.map(|setting| setting.span), text, help);
 }
 
 /// Blocks a plan where an abandoned request had an effect after all: an apply would ask the user to resolve it.
-fn late_effects(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
-    let ledger = survey.inputs.ledger;
-    for (intent, ids) in &survey.late {
+fn late_effects(joined: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
+    let ledger = joined.inputs.ledger;
+    for (intent, ids) in &joined.late {
         let text =
             format!("{}: {} ({}).", intent.address, intent_candidates::LATE_EFFECT_REASON, ids.join(", "));
         let words = ambiguous_intent::possible_answers(ledger, intent, ids);
@@ -156,16 +156,16 @@ fn late_effects(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
 }
 
 /// Blocks the deletion of an object that a resource outside the plan's scope still uses.
-fn block_held_objects(survey: &JoinedState<'_>, verdicts: &[Decision<'_>], blocks: &mut Blockers<'_, '_>) {
-    for (n, verdict) in verdicts.iter().enumerate().filter(|(_, verdict)| verdict.removes()) {
+fn block_held_objects(joined: &JoinedState<'_>, decisions: &[Decision<'_>], blocks: &mut Blockers<'_, '_>) {
+    for (n, decision) in decisions.iter().enumerate().filter(|(_, decision)| decision.removes()) {
         let frozen = |m: &&usize| {
-            verdicts[**m].act == DecisionKind::Frozen && survey.subjects[**m].owned_object().is_some()
+            decisions[**m].act == DecisionKind::Frozen && joined.subjects[**m].owned_object().is_some()
         };
-        let Some(holder) = survey.holders[n].iter().find(frozen).map(|m| &survey.subjects[*m]) else {
+        let Some(holder) = joined.holders[n].iter().find(frozen).map(|m| &joined.subjects[*m]) else {
             continue;
         };
-        let subject = &survey.subjects[n];
-        let what = if verdict.act == DecisionKind::Delete { "deleted" } else { "replaced" };
+        let subject = &joined.subjects[n];
+        let what = if decision.act == DecisionKind::Delete { "deleted" } else { "replaced" };
         let text = format!("{} would be {what}, and {} uses it.", subject.address, holder.address);
         let help = format!("Include {} in the plan, or exclude {}.", holder.address, subject.address);
         blocks.add_for_subject(blocker_code::HELD, subject, None, text, help);
@@ -175,14 +175,14 @@ fn block_held_objects(survey: &JoinedState<'_>, verdicts: &[Decision<'_>], block
 /// Blocks the deletion of an object that an unchanged resource still refers to: no block writes the reference any more,
 /// so nothing changes it, and the service would refuse. A link is undone automatically.
 fn block_dangling_references(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
-    for n in (0..verdicts.len()).filter(|n| verdicts[*n].removes()) {
-        let subject = &survey.subjects[n];
-        for m in &survey.holders[n] {
-            let (holder, stays) = (&survey.subjects[*m], &verdicts[*m]);
+    for n in (0..decisions.len()).filter(|n| decisions[*n].removes()) {
+        let subject = &joined.subjects[n];
+        for m in &joined.holders[n] {
+            let (holder, stays) = (&joined.subjects[*m], &decisions[*m]);
             let Some(attribute) = referring_attribute(holder, subject)
                 .filter(|_| matches!(stays.act, DecisionKind::Keep | DecisionKind::Update))
             else {
@@ -221,9 +221,9 @@ pub(in crate::plan) fn referring_attribute(
 }
 
 /// Blocks a plan for another account: there every object would look gone, and would be created again.
-fn block_wrong_account(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
-    let owner = survey.inputs.ledger.identity.account.as_ref();
-    let Some((owner, here)) = owner.zip(survey.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
+fn block_wrong_account(joined: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
+    let owner = joined.inputs.ledger.identity.account.as_ref();
+    let Some((owner, here)) = owner.zip(joined.inputs.snapshot.account.as_ref()).filter(|(a, b)| a != b)
     else {
         return;
     };
@@ -232,14 +232,14 @@ fn block_wrong_account(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) 
     blocks.add_for_address(blocker_code::ACCOUNT, None, text, help);
 }
 
-fn block_unknown_targets(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
-    let options = survey.inputs.options;
+fn block_unknown_targets(joined: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
+    let options = joined.inputs.options;
     for address in options.targets.iter().chain(&options.excluded).chain(&options.replace) {
-        if survey.subjects.iter().any(|subject| subject.address.is_within(address)) {
+        if joined.subjects.iter().any(|subject| subject.address.is_within(address)) {
             continue;
         }
-        let modules = survey.inputs.stack.modules.keys().map(Name::as_str);
-        let known = survey.subjects.iter().map(|subject| subject.address.as_str()).chain(modules);
+        let modules = joined.inputs.stack.modules.keys().map(Name::as_str);
+        let known = joined.subjects.iter().map(|subject| subject.address.as_str()).chain(modules);
         let help = match nearest_name(address.as_str(), known) {
             Some(near) => format!("Did you mean {near}?"),
             None => "`stead ls` lists the addresses.".to_owned(),
@@ -254,21 +254,21 @@ fn block_unknown_targets(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>
 }
 
 fn enforce_deletion_limit(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let options = survey.inputs.options;
+    let options = joined.inputs.options;
     if options.destroy || options.allow_deletes {
         return;
     }
-    let counts = |(subject, verdict): &(&ResourceState<'_>, &Decision<'_>)| match verdict.act {
+    let counts = |(subject, decision): &(&ResourceState<'_>, &Decision<'_>)| match decision.act {
         DecisionKind::Delete => true,
         DecisionKind::Replace { .. } => subject.kind.data_bearing,
         _ => false,
     };
-    let managed = survey.subjects.iter().filter(|subject| subject.owned_object().is_some()).count();
-    let deletions = survey.subjects.iter().zip(verdicts).filter(counts).count();
+    let managed = joined.subjects.iter().filter(|subject| subject.owned_object().is_some()).count();
+    let deletions = joined.subjects.iter().zip(decisions).filter(counts).count();
     if deletions >= MIN_DELETION_LIMIT && deletions * 100 > managed * DELETION_LIMIT_PERCENT {
         let text = format!("{deletions} of {managed} managed objects would be deleted.");
         let help = "If this is intended: --allow-deletes. Otherwise look for a wrong environment or a missing file.";
@@ -279,7 +279,7 @@ fn enforce_deletion_limit(
 /// Returns whether a difference may be changed in place; adds the blocker where it may not. An attribute that
 /// can only grow must not shrink (Limits).
 pub(in crate::plan) fn may_change(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     difference: &AttributeDiff<'_>,
     blocks: &mut Blockers<'_, '_>,
@@ -305,7 +305,7 @@ pub(in crate::plan) fn may_change(
     } else {
         attribute.catalog_grow_only.and_then(|field| {
             let Type::Catalog(table) = attribute.ty else { return None };
-            let number = |named: &Value| survey.names.find(table, named)?.number(field);
+            let number = |named: &Value| joined.names.find(table, named)?.number(field);
             let live = || subject.object()?.attributes.get(field)?.as_decimal();
             number(&difference.before).or_else(live).zip(number(&difference.after))
         })
@@ -321,7 +321,7 @@ pub(in crate::plan) fn may_change(
     // Only a drifted value that is written for this resource alone can be accepted here.
     let can_accept = difference.cause == Cause::Both
         && difference.setting.is_some_and(|setting| {
-            drift::can_accept(survey, subject, setting, (path.as_str(), &difference.before))
+            drift::can_accept(joined, subject, setting, (path.as_str(), &difference.before))
         });
     let accept = if can_accept {
         format!(" (`stead drift --accept {address}.{path}` does)")
@@ -373,18 +373,18 @@ pub(in crate::plan) fn block_unread(subject: &ResourceState<'_>, blocks: &mut Bl
 
 /// Blocks an address with an ambiguous intent, which only the user can resolve.
 pub(in crate::plan) fn block_ambiguous_intent(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let questions = &survey.inputs.ledger.questions;
+    let questions = &joined.inputs.ledger.questions;
     let Some((op, asked)) = questions.iter().find(|(_, q)| q.intent.address == *subject.address) else {
         return;
     };
     let help = format!(
         "Inspect the objects, then resolve it: stead resolve {} {}. Until then, it and its dependents are not changed.",
-        ambiguous_intent::short_handle(survey.inputs.ledger, *op),
-        ambiguous_intent::possible_answers(survey.inputs.ledger, &asked.intent, &asked.candidates)
+        ambiguous_intent::short_handle(joined.inputs.ledger, *op),
+        ambiguous_intent::possible_answers(joined.inputs.ledger, &asked.intent, &asked.candidates)
             .join(" | ")
     );
     blocks.add_for_subject(blocker_code::QUESTION, subject, None, asked.text.clone(), help);

@@ -21,31 +21,31 @@ use crate::plan::model::step::LedgerUpdate;
 
 /// Adds the blockers about kept secrets.
 pub(in crate::plan) fn check<'a>(
-    survey: &JoinedState<'a>,
-    verdicts: &[Decision<'a>],
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
     blocks: &mut Blockers<'_, 'a>,
 ) {
-    if survey.inputs.options.destroy {
+    if joined.inputs.options.destroy {
         return;
     }
-    check_recipients(survey, blocks);
-    let stack = survey.inputs.stack;
-    for name in &survey.inputs.options.lost_secrets {
+    check_recipients(joined, blocks);
+    let stack = joined.inputs.stack;
+    for name in &joined.inputs.options.lost_secrets {
         let text = format!(
             "The value of {VARIABLE_PREFIX}{name} is lost: neither its sink nor the ledger has a value with the recorded fingerprint."
         );
-        let span = stack.awaited.get(name).map(|awaited| awaited.span);
+        let span = stack.deferred_secrets.get(name).map(|deferred| deferred.span);
         let way_out = ways_out(&format!("{VARIABLE_PREFIX}{name}"), "the same value", "");
         blocks.at_place(blocker_code::SECRET_LOST, span, text, way_out);
     }
-    if survey.inputs.options.locked_secrets.is_empty() {
+    if joined.inputs.options.locked_secrets.is_empty() {
         return;
     }
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
-        let delivers = verdict.act == DecisionKind::Update
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
+        let delivers = decision.act == DecisionKind::Update
             && subject.entry.is_some_and(|entry| entry.secret_lost)
-            && survey.inputs.options.locked_secrets.contains(subject.address.as_str());
-        if delivers || needs_plaintext(subject, verdict) {
+            && joined.inputs.options.locked_secrets.contains(subject.address.as_str());
+        if delivers || needs_plaintext(subject, decision) {
             let text = format!(
                 "{} needs the text of a kept secret, and no identity that can decrypt it is available.",
                 subject.address
@@ -67,12 +67,12 @@ fn ways_out(address: &str, value: &str, rotation: &str) -> String {
     )
 }
 
-fn check_recipients(survey: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
-    let (stack, pinned) = (survey.inputs.stack, &survey.inputs.ledger.secrets.recipients);
+fn check_recipients(joined: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
+    let (stack, pinned) = (joined.inputs.stack, &joined.inputs.ledger.secrets.recipients);
     let nobody = BTreeSet::new();
     let declared = stack.recipients.as_ref().map_or(&nobody, |recipients| &recipients.names);
     let span = stack.recipients.as_ref().map(|recipients| recipients.span);
-    if let Some(allowed) = &survey.inputs.options.allowed_recipients {
+    if let Some(allowed) = &joined.inputs.options.allowed_recipients {
         for name in declared.difference(allowed) {
             let text = format!("The recipient {name} is not one of the settings' `allowed_recipients`.");
             let help =
@@ -123,15 +123,15 @@ pub(in crate::plan) fn skip_lost_secret(subject: &ResourceState<'_>, blocks: &mu
 
 /// Returns the ledger update that pins the stack's recipients; `None` if the stack declares none, if some are
 /// pinned already, or for a destroy.
-pub(in crate::plan) fn pin_recipients(survey: &JoinedState<'_>) -> Option<LedgerUpdate> {
-    let recipients = survey.inputs.stack.recipients.as_ref()?;
-    let unpinned = survey.inputs.ledger.secrets.recipients.is_empty() && !survey.inputs.options.destroy;
+pub(in crate::plan) fn pin_recipients(joined: &JoinedState<'_>) -> Option<LedgerUpdate> {
+    let recipients = joined.inputs.stack.recipients.as_ref()?;
+    let unpinned = joined.inputs.ledger.secrets.recipients.is_empty() && !joined.inputs.options.destroy;
     unpinned.then(|| LedgerUpdate::PinRecipients(recipients.names.clone()))
 }
 
 /// Returns notes about the recipients that an apply pins, and about an unfinished rekey or rotation.
-pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote> {
-    let stack = survey.inputs.stack;
+pub(in crate::plan) fn recipient_notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
+    let stack = joined.inputs.stack;
     let source =
         stack.recipients.as_ref().and_then(|recipients| stack.sources.location_of(recipients.span));
     let note = |text: String, help: &str| PlanNote {
@@ -142,14 +142,14 @@ pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
         address: None,
     };
     let mut notes = Vec::new();
-    if let Some(LedgerUpdate::PinRecipients(names)) = pin_recipients(survey) {
+    if let Some(LedgerUpdate::PinRecipients(names)) = pin_recipients(joined) {
         let listed: Vec<&str> = names.iter().map(Name::as_str).collect();
         notes.push(note(
             format!("pins recipients: kept secrets are encrypted to {}", listed.join(", ")),
             "later, only `stead secret rekey` changes them",
         ));
     }
-    let kept = &survey.inputs.ledger.secrets;
+    let kept = &joined.inputs.ledger.secrets;
     let outdated = kept.outdated_addresses().count();
     if outdated > 0 {
         notes.push(note(
@@ -168,14 +168,14 @@ pub(in crate::plan) fn recipient_notes(survey: &JoinedState<'_>) -> Vec<PlanNote
 }
 
 /// Returns whether a step of a resource sends the plain text of a secret that cannot be decrypted here.
-fn needs_plaintext(subject: &ResourceState<'_>, verdict: &Decision<'_>) -> bool {
+fn needs_plaintext(subject: &ResourceState<'_>, decision: &Decision<'_>) -> bool {
     let Some(resource) = subject.resource else { return false };
-    let makes = matches!(verdict.act, DecisionKind::Create | DecisionKind::Replace { .. });
+    let makes = matches!(decision.act, DecisionKind::Create | DecisionKind::Replace { .. });
     let changes =
-        |name: &str| verdict.differences.iter().any(|difference| difference.attribute.name == name);
+        |name: &str| decision.differences.iter().any(|difference| difference.attribute.name == name);
     resource.attributes.iter().any(|(name, setting)| {
         is_withheld(&setting.expression)
-            && (makes || (verdict.act == DecisionKind::Update && changes(name)))
+            && (makes || (decision.act == DecisionKind::Update && changes(name)))
     })
 }
 

@@ -12,20 +12,20 @@ use crate::plan::join::joined_state::JoinedState;
 /// Blocks a plan for a ledger that is applied from another directory. A ledger that owns nothing, or a run
 /// without a directory, passes.
 pub(in crate::plan) fn check(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let ledger = survey.inputs.ledger;
+    let ledger = joined.inputs.ledger;
     // A ledger that owns nothing has nothing to lose: the next apply assigns it to this directory.
-    let Some(here) = survey.inputs.options.directory.as_ref().filter(|_| !ledger.owns_nothing()) else {
+    let Some(here) = joined.inputs.options.directory.as_ref().filter(|_| !ledger.owns_nothing()) else {
         return;
     };
-    let stack = survey.inputs.stack;
+    let stack = joined.inputs.stack;
     let whose = format!("{}/{}", stack.name, stack.environment.name);
     match here.compare(&ledger.origins) {
         OriginMatch::Same | OriginMatch::Moved => {}
-        OriginMatch::Unknown => block_unknown_origin(survey, verdicts, (here, &whose), blocks),
+        OriginMatch::Unknown => block_unknown_origin(joined, decisions, (here, &whose), blocks),
         found @ (OriginMatch::OtherDirectory | OriginMatch::OtherRepository) => {
             let known: Vec<String> = ledger.origins.iter().map(ToString::to_string).collect();
             let this = here.origin.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -46,17 +46,17 @@ pub(in crate::plan) fn check(
 
 /// Blocks deletions and replacements if most of the ledger is not declared here, and no origin shows whose it is.
 fn block_unknown_origin(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     (here, whose): (&CurrentOrigin, &str),
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let removed = verdicts.iter().filter(|verdict| verdict.removes()).count();
-    let entries = &survey.inputs.ledger.entries;
+    let removed = decisions.iter().filter(|decision| decision.removes()).count();
+    let entries = &joined.inputs.ledger.entries;
     let is_declared = |address: &&Address| {
-        survey.inputs.stack.resources.contains_key(*address)
-            || survey.declared.removal_action(address).is_some()
-            || survey.left_out(address).is_some()
+        joined.inputs.stack.resources.contains_key(*address)
+            || joined.declared.removal_action(address).is_some()
+            || joined.left_out(address).is_some()
     };
     let declared = entries.keys().filter(is_declared).count();
     if removed == 0 || declared * 2 >= entries.len() {

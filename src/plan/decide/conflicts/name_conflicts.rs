@@ -40,13 +40,13 @@ pub(in crate::plan) type UniqueNameKey<'a> = (&'a str, NameScope, String);
 /// Blocks the creation of an object whose name an object outside this stack has. An object that the service is
 /// deleting does not count.
 pub(in crate::plan) fn block_name_conflicts(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
     let mut there: HashMap<UniqueNameKey<'_>, &Object> = HashMap::new();
-    for object in &survey.unowned {
-        let Some(kind) = survey.inputs.registry.kind(&object.kind) else { continue };
+    for object in &joined.unowned {
+        let Some(kind) = joined.inputs.registry.kind(&object.kind) else { continue };
         if !is_leaving(kind, object) {
             let known = object.attributes.get(kind.known_by);
             there.extend(name_key(kind, object_home(kind, object), known).map(|key| (key, *object)));
@@ -56,19 +56,19 @@ pub(in crate::plan) fn block_name_conflicts(
         return;
     }
     let mut found = Vec::new();
-    for (subject, verdict) in
-        survey.subjects.iter().zip(verdicts).filter(|(_, v)| v.act == DecisionKind::Create)
+    for (subject, decision) in
+        joined.subjects.iter().zip(decisions).filter(|(_, v)| v.act == DecisionKind::Create)
     {
-        let Some(want) = verdict.find_attribute(subject.kind.known_by) else { continue };
-        let key = name_key(subject.kind, planned_home(survey, subject, verdict), Some(&want.value));
+        let Some(want) = decision.find_attribute(subject.kind.known_by) else { continue };
+        let key = name_key(subject.kind, planned_home(joined, subject, decision), Some(&want.value));
         found.extend(key.and_then(|key| there.get(&key)).map(|object| (subject, want, *object)));
     }
     // An empty ledger and several existing objects with declared names: the ledger was probably lost.
-    let is_lost = survey.inputs.ledger.entries.is_empty()
-        && survey.inputs.ledger.kept.is_empty()
-        && found.len() + count_in_existing_projects(survey, verdicts, &found, &there) >= MIN_CONFLICTS;
+    let is_lost = joined.inputs.ledger.entries.is_empty()
+        && joined.inputs.ledger.kept.is_empty()
+        && found.len() + count_in_existing_projects(joined, decisions, &found, &there) >= MIN_CONFLICTS;
     for (subject, want, object) in found {
-        if let Some((text, help)) = let_go(survey, subject, object) {
+        if let Some((text, help)) = let_go(joined, subject, object) {
             blocks.add_for_subject(EXISTS, subject, want.setting.map(|setting| setting.span), text, help);
             continue;
         }
@@ -79,7 +79,7 @@ pub(in crate::plan) fn block_name_conflicts(
         let there =
             format!("A {} {known} `{}` exists already ({})", subject.kind.name, want.value, object.id);
         let text = format!("{there}, and is not in this stack's ledger.");
-        if let Some(owner) = survey.inputs.options.foreign.get(&object.key()) {
+        if let Some(owner) = joined.inputs.options.foreign.get(&object.key()) {
             let text = format!("{there}, and it belongs to {owner}.");
             let help =
                 "Choose another name. To adopt it, forget it there first: stead rm --keep, and apply.";
@@ -102,11 +102,11 @@ pub(in crate::plan) fn block_name_conflicts(
 /// Describes an object that an apply forgot, and how to adopt it again; `None` if this address did not forget
 /// it.
 fn let_go(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     object: &Object,
 ) -> Option<(String, String)> {
-    let kept = survey.inputs.ledger.kept.get(subject.address).filter(|kept| kept.id == object.id)?;
+    let kept = joined.inputs.ledger.kept.get(subject.address).filter(|kept| kept.id == object.id)?;
     let when = kept.at.map(|at| at.strftime(" on %-d %b %Y").to_string()).unwrap_or_default();
     let address = subject.address;
     let text =
@@ -130,49 +130,49 @@ fn name_key(
 
 /// Returns how many declared objects exist inside projects that exist, too.
 fn count_in_existing_projects(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     found: &[(&ResourceState<'_>, &DesiredAttribute<'_>, &Object)],
     there: &HashMap<UniqueNameKey<'_>, &Object>,
 ) -> usize {
     let projects: HashMap<_, _> =
         found.iter().map(|(subject, _, object)| (subject.address, object)).collect();
-    let is_there = |(subject, verdict): &(&ResourceState<'_>, &Decision<'_>)| {
-        let TargetProject::Resource(project) = &verdict.project else { return false };
+    let is_there = |(subject, decision): &(&ResourceState<'_>, &Decision<'_>)| {
+        let TargetProject::Resource(project) = &decision.project else { return false };
         let Some(project) = projects.get(project).filter(|_| subject.kind.scope == KindScope::Project)
         else {
             return false;
         };
-        let known = verdict.find_attribute(subject.kind.known_by).map(|want| &want.value);
+        let known = decision.find_attribute(subject.kind.known_by).map(|want| &want.value);
         let key = name_key(subject.kind, Some(NameScope::Container(project.id.clone())), known);
         key.is_some_and(|key| there.contains_key(&key))
     };
-    survey.subjects.iter().zip(verdicts).filter(is_there).count()
+    joined.subjects.iter().zip(decisions).filter(is_there).count()
 }
 
 /// Blocks changes that the service would refuse because of objects that this stack does not own.
 pub(in crate::plan) fn block_rule_violations(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
-    for kind in survey.inputs.registry.kinds {
+    for kind in joined.inputs.registry.kinds {
         for rule in kind.rules {
             match rule.check {
                 RuleCheck::NoOverlap { attribute } => {
-                    block_network_overlaps(survey, verdicts, kind, rule, attribute, blocks);
+                    block_network_overlaps(joined, decisions, kind, rule, attribute, blocks);
                 }
                 RuleCheck::AtMost { count } => {
-                    block_count_excess(survey, verdicts, kind, rule, count, blocks);
+                    block_count_excess(joined, decisions, kind, rule, count, blocks);
                 }
                 RuleCheck::Unique { attributes } if attributes != ["name"] => {
-                    block_repeated_values(survey, verdicts, kind, rule, (attributes, false), blocks);
+                    block_repeated_values(joined, decisions, kind, rule, (attributes, false), blocks);
                 }
                 RuleCheck::UniqueOverall { attributes } => {
-                    block_repeated_values(survey, verdicts, kind, rule, (attributes, true), blocks);
+                    block_repeated_values(joined, decisions, kind, rule, (attributes, true), blocks);
                 }
-                RuleCheck::NotUsed { by } => block_used_objects(survey, verdicts, kind, rule, by, blocks),
-                RuleCheck::NotFilled => block_nonempty_projects(survey, verdicts, kind, rule, blocks),
+                RuleCheck::NotUsed { by } => block_used_objects(joined, decisions, kind, rule, by, blocks),
+                RuleCheck::NotFilled => block_nonempty_projects(joined, decisions, kind, rule, blocks),
                 _ => {}
             }
         }
@@ -181,8 +181,8 @@ pub(in crate::plan) fn block_rule_violations(
 
 /// Blocks an object with the same unique values as another: in the same scope, or `overall`.
 fn block_repeated_values(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     (attributes, overall): (&[&str], bool),
@@ -190,38 +190,38 @@ fn block_repeated_values(
 ) {
     let at = |home: Option<NameScope>| if overall { Some(NameScope::Account) } else { home };
     let mut there: HashMap<UniqueNameKey<'_>, &Object> = HashMap::new();
-    for object in survey.unowned.iter().filter(|object| object.kind == kind.name) {
+    for object in joined.unowned.iter().filter(|object| object.kind == kind.name) {
         let values = attributes.iter().map(|name| object.attributes.get(*name));
         there.extend(uniqueness_key(kind, at(object_home(kind, object)), values).map(|key| (key, *object)));
     }
-    for (subject, verdict) in
-        changed_subjects(survey, verdicts, kind, attributes).filter(|_| !there.is_empty())
+    for (subject, decision) in
+        changed_subjects(joined, decisions, kind, attributes).filter(|_| !there.is_empty())
     {
         let values =
-            attributes.iter().map(|name| verdict.find_attribute(name).map(DesiredAttribute::stored_value));
-        let key = uniqueness_key(kind, at(planned_home(survey, subject, verdict)), values);
+            attributes.iter().map(|name| decision.find_attribute(name).map(DesiredAttribute::stored_value));
+        let key = uniqueness_key(kind, at(planned_home(joined, subject, decision)), values);
         if let Some(object) = key.and_then(|key| there.get(&key)) {
             let (address, same) = (subject.address, attributes.join(" and "));
             let text = format!(
                 "{} ({address}: {} has the same {same})",
                 rule.says,
-                describe_object(survey, object)
+                describe_object(joined, object)
             );
             let help = format!(
                 "Rule {}: {}. Delete that object first, or write another {same}.",
                 rule.code, rule.place
             );
-            let setting = attributes.first().and_then(|name| verdict.find_attribute(name)?.setting);
+            let setting = attributes.first().and_then(|name| decision.find_attribute(name)?.setting);
             blocks.add_for_subject(RULE, subject, setting.map(|setting| setting.span), text, help);
         }
     }
 }
 
 /// Describes an object by its id; a child also by its parent and the parent's project.
-fn describe_object(survey: &JoinedState<'_>, object: &Object) -> String {
-    let snapshot = survey.inputs.snapshot;
+fn describe_object(joined: &JoinedState<'_>, object: &Object) -> String {
+    let snapshot = joined.inputs.snapshot;
     let parent =
-        survey.inputs.registry.kind(&object.kind).and_then(Kind::child_of).zip(object.parent.clone());
+        joined.inputs.registry.kind(&object.kind).and_then(Kind::child_of).zip(object.parent.clone());
     let parent = parent.and_then(|((of, _), id)| {
         snapshot.objects.get(&ObjectKey { kind: Name::new_static(of), parent: None, id })
     });
@@ -239,16 +239,16 @@ fn describe_object(survey: &JoinedState<'_>, object: &Object) -> String {
 
 /// Returns the objects of a kind that this plan deletes, or that a replacement left to be deleted, by id.
 fn objects_to_remove<'s, 'a>(
-    survey: &'s JoinedState<'a>,
-    verdicts: &'s [Decision<'a>],
+    joined: &'s JoinedState<'a>,
+    decisions: &'s [Decision<'a>],
     kind: &'static Kind,
 ) -> HashMap<&'a str, &'s ResourceState<'a>> {
     let mut going = HashMap::new();
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
         if subject.kind.name != kind.name {
             continue;
         }
-        let current = subject.object().filter(|_| verdict.removes()).map(|object| object.id.as_str());
+        let current = subject.object().filter(|_| decision.removes()).map(|object| object.id.as_str());
         let deposed = subject.entry.into_iter().flat_map(|entry| &entry.deposed);
         let ids = current.into_iter().chain(deposed.map(|owned| owned.id.as_str()));
         going.extend(ids.map(|id| (id, subject)));
@@ -258,18 +258,18 @@ fn objects_to_remove<'s, 'a>(
 
 /// Blocks the deletion of objects that objects outside this stack refer to.
 fn block_used_objects(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     by: &[(&str, &str)],
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let going = objects_to_remove(survey, verdicts, kind);
-    for object in survey.unowned.iter().filter(|_| !going.is_empty()) {
+    let going = objects_to_remove(joined, decisions, kind);
+    for object in joined.unowned.iter().filter(|_| !going.is_empty()) {
         let names = by.iter().filter(|(kind, _)| object.kind == *kind);
         let ids = names.filter_map(|(_, attribute)| object.attributes.get(*attribute)?.as_text());
-        let leaves = survey.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
+        let leaves = joined.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
         for subject in ids.filter(|_| !leaves).filter_map(|id| going.get(id)) {
             add_rule_blocker(subject, rule, &format!("the {} {} uses it", object.kind, object.id), blocks);
         }
@@ -278,24 +278,24 @@ fn block_used_objects(
 
 /// Blocks the deletion of a project that contains objects outside this stack.
 fn block_nonempty_projects(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let going = objects_to_remove(survey, verdicts, kind);
+    let going = objects_to_remove(joined, decisions, kind);
     let mut inside: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
-    for object in survey.unowned.iter().filter(|object| object.kind != kind.name) {
+    for object in joined.unowned.iter().filter(|object| object.kind != kind.name) {
         if let Some(id) = object.project.as_deref().filter(|id| going.contains_key(id)) {
             inside.entry(id).or_default().push(object);
         }
     }
-    let ours = if inside.is_empty() { BTreeSet::new() } else { byproducts::byproduct_keys(survey) };
+    let ours = if inside.is_empty() { BTreeSet::new() } else { byproducts::byproduct_keys(joined) };
     for (id, objects) in inside {
         let Some(subject) = going.get(id) else { continue };
         let one = |object: &&Object| {
-            format!("the {} {}", object.kind, byproducts::describe_priced_object(&survey.inputs, object))
+            format!("the {} {}", object.kind, byproducts::describe_priced_object(&joined.inputs, object))
         };
         let mut named: Vec<String> = objects.iter().take(MAX_LISTED_OBJECTS).map(one).collect();
         let more = objects.len().saturating_sub(MAX_LISTED_OBJECTS);
@@ -304,7 +304,7 @@ fn block_nonempty_projects(
         let text = format!("{} ({}: {} {verb} in it)", rule.says, subject.address, named.join("; "));
         let stranger = objects.iter().find(|object| !ours.contains(&object.key()));
         let mut help = format!("Rule {}: {}.", rule.code, rule.place);
-        if survey.inputs.options.destroy && objects.iter().any(|object| ours.contains(&object.key())) {
+        if joined.inputs.options.destroy && objects.iter().any(|object| ours.contains(&object.key())) {
             help += " `destroy --with-leftovers` deletes objects that originate from this stack's objects.";
         }
         if let Some(stranger) = stranger {
@@ -317,8 +317,8 @@ fn block_nonempty_projects(
 }
 
 fn block_network_overlaps(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     attribute: &str,
@@ -326,16 +326,16 @@ fn block_network_overlaps(
 ) {
     // Two networks nest or are disjoint. With nested ones removed and the rest sorted by start, a new network can
     // overlap only its neighbors.
-    let foreign = survey.unowned.iter().filter(|object| object.kind == kind.name);
+    let foreign = joined.unowned.iter().filter(|object| object.kind == kind.name);
     let mut there: Vec<(ipnet::Ipv4Net, &Object)> = foreign
         .filter_map(|object| Some((parse_network(object.attributes.get(attribute)?)?, *object)))
         .collect();
     there.sort_by_key(|(net, _)| (net.network(), net.prefix_len()));
     there.dedup_by(|inner, outer| outer.0.contains(&inner.0));
-    for (subject, verdict) in
-        changed_subjects(survey, verdicts, kind, &[attribute]).filter(|_| !there.is_empty())
+    for (subject, decision) in
+        changed_subjects(joined, decisions, kind, &[attribute]).filter(|_| !there.is_empty())
     {
-        let Some(net) = verdict.find_attribute(attribute).and_then(|want| parse_network(&want.value))
+        let Some(net) = decision.find_attribute(attribute).and_then(|want| parse_network(&want.value))
         else {
             continue;
         };
@@ -349,30 +349,31 @@ fn block_network_overlaps(
 }
 
 fn block_count_excess(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     kind: &'static Kind,
     rule: &Rule,
     count: usize,
     blocks: &mut Blockers<'_, '_>,
 ) {
     let mut under: HashMap<Name, usize> = HashMap::new();
-    let all = survey.inputs.snapshot.of_kind(kind.name);
+    let all = joined.inputs.snapshot.of_kind(kind.name);
     all.filter_map(|object| object.parent.clone())
         .for_each(|parent| *under.entry(parent).or_default() += 1);
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts).filter(|(s, _)| s.kind.name == kind.name)
+    for (subject, decision) in
+        joined.subjects.iter().zip(decisions).filter(|(s, _)| s.kind.name == kind.name)
     {
         let parent = subject.object().and_then(|object| object.parent.as_ref());
         if let Some(count) =
-            parent.filter(|_| verdict.act == DecisionKind::Delete).and_then(|p| under.get_mut(p))
+            parent.filter(|_| decision.act == DecisionKind::Delete).and_then(|p| under.get_mut(p))
         {
             *count -= 1;
         }
     }
-    for (subject, verdict) in
-        changed_subjects(survey, verdicts, kind, &[]).filter(|(_, v)| v.act == DecisionKind::Create)
+    for (subject, decision) in
+        changed_subjects(joined, decisions, kind, &[]).filter(|(_, v)| v.act == DecisionKind::Create)
     {
-        let Some(NameScope::Container(parent)) = planned_home(survey, subject, verdict) else { continue };
+        let Some(NameScope::Container(parent)) = planned_home(joined, subject, decision) else { continue };
         let present = under.entry(parent).or_default();
         *present += 1;
         if *present > count {
@@ -383,13 +384,13 @@ fn block_count_excess(
 
 /// Returns the resources of a kind that get a new object, or a new value in one of these attributes.
 fn changed_subjects<'s, 'a>(
-    survey: &'s JoinedState<'a>,
-    verdicts: &'s [Decision<'a>],
+    joined: &'s JoinedState<'a>,
+    decisions: &'s [Decision<'a>],
     kind: &'static Kind,
     attributes: &'s [&str],
 ) -> impl Iterator<Item = (&'s ResourceState<'a>, &'s Decision<'a>)> {
-    survey.subjects.iter().zip(verdicts).filter(move |(subject, verdict)| {
-        subject.kind.name == kind.name && (verdict.is_new() || verdict.changes(attributes))
+    joined.subjects.iter().zip(decisions).filter(move |(subject, decision)| {
+        subject.kind.name == kind.name && (decision.is_new() || decision.changes(attributes))
     })
 }
 
@@ -425,15 +426,15 @@ pub(in crate::plan) fn object_home(kind: &Kind, object: &Object) -> Option<NameS
 /// Returns the scope of a new object; `None` where the project or parent does not exist yet, so that nothing
 /// can conflict in it.
 pub(in crate::plan) fn planned_home(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> Option<NameScope> {
     let at = |address| {
-        let other = &survey.subjects[*survey.index.get(address)?];
+        let other = &joined.subjects[*joined.index.get(address)?];
         other.object().map(|object| NameScope::Container(object.id.clone()))
     };
-    match (subject.kind.scope, &verdict.project) {
+    match (subject.kind.scope, &decision.project) {
         (KindScope::Account, _) => Some(NameScope::Account),
         (KindScope::Child { .. }, _) => at(subject.parent()?),
         (KindScope::Project, TargetProject::Id(project)) => Some(NameScope::Container(project.clone())),

@@ -55,20 +55,20 @@ impl<'a> UniqueIndex<'a> {
 
     /// Returns the numbers of the objects that conflict with the planned values of a resource, sorted and
     /// without duplicates.
-    pub fn holders_of(&self, survey: &JoinedState<'a>, n: usize, verdict: &Decision<'a>) -> Vec<usize> {
-        let kind = survey.subjects[n].kind;
+    pub fn holders_of(&self, joined: &JoinedState<'a>, n: usize, decision: &Decision<'a>) -> Vec<usize> {
+        let kind = joined.subjects[n].kind;
         // A value that stays the same was free for the resource already.
-        let comes = |attributes: &[&str]| verdict.is_new() || verdict.changes(attributes);
+        let comes = |attributes: &[&str]| decision.is_new() || decision.changes(attributes);
         let mut numbers = Vec::new();
         for attributes in unique_attributes(kind).filter(|attributes| comes(attributes)) {
             let values = attributes
                 .iter()
-                .map(|name| verdict.find_attribute(name).map(DesiredAttribute::stored_value));
-            let key = uniqueness_key(kind, planned_home(survey, &survey.subjects[n], verdict), values);
+                .map(|name| decision.find_attribute(name).map(DesiredAttribute::stored_value));
+            let key = uniqueness_key(kind, planned_home(joined, &joined.subjects[n], decision), values);
             numbers.extend(key.and_then(|key| self.taken.get(&key)).into_iter().flatten());
         }
         for attribute in non_overlapping_attributes(kind).filter(|attribute| comes(&[attribute])) {
-            let net = verdict.find_attribute(attribute).and_then(|want| parse_network(&want.value));
+            let net = decision.find_attribute(attribute).and_then(|want| parse_network(&want.value));
             if let Some((net, there)) = net.zip(self.networks.get(&(kind.name, attribute))) {
                 numbers.extend(overlapping_networks(there, net));
             }

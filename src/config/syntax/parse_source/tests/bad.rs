@@ -26,8 +26,8 @@ fn mended(path: &str, text: &str) -> String {
 
 #[test]
 fn invisible_characters_are_reported_outside_of_sentences() {
-    for slip in ["a: x\u{a0}", "a: \u{200b}x", "a: x\u{2060}y", "b: 1\na:\u{a0}x"] {
-        assert!(y(slip).contains("Invisible character"), "{slip:?}: {}", y(slip));
+    for mistake in ["a: x\u{a0}", "a: \u{200b}x", "a: x\u{2060}y", "b: 1\na:\u{a0}x"] {
+        assert!(y(mistake).contains("Invisible character"), "{mistake:?}: {}", y(mistake));
     }
     for meant in ["a: Vite\u{a0}! 10 €", "a: 東京\u{3000}都", "a: 👨\u{200d}👩", "a: \"x\u{a0}\""]
     {

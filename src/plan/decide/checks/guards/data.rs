@@ -27,49 +27,49 @@ pub(in crate::plan) const fn kind_holds_data(kind: &Kind) -> bool {
 
 /// Returns whether an object with a local disk is replaced although its block was not edited.
 pub(super) fn goes_unedited(
-    survey: &JoinedState<'_>,
+    joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    verdict: &Decision<'_>,
+    decision: &Decision<'_>,
 ) -> bool {
-    let edited = matches!(verdict.cause, Cause::Config | Cause::Both);
-    subject.kind.local_data && !edited && !final_snapshot::is_copied(survey, subject)
+    let edited = matches!(decision.cause, Cause::Config | Cause::Both);
+    subject.kind.local_data && !edited && !final_snapshot::is_copied(joined, subject)
 }
 
 /// Returns whether the loss of an object's data is approved: by a destroy, by `--delete-data`, by a `removed`
 /// entry, or by the block that last declared it.
-fn consents_to_loss(survey: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
-    let options = survey.inputs.options;
-    let declared = survey.declared.removal_action(subject.address) == Some(RemovedAction::Delete);
+fn consents_to_loss(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
+    let options = joined.inputs.options;
+    let declared = joined.declared.removal_action(subject.address) == Some(RemovedAction::Delete);
     let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
     options.destroy || options.delete_data.contains(subject.address) || declared || remembered
 }
 
 /// Blocks a deletion that loses data without approval.
 pub(super) fn would_be_lost(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
-    (subject, verdict): (&ResourceState<'_>, &Decision<'_>),
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
+    (subject, decision): (&ResourceState<'_>, &Decision<'_>),
     blocks: &mut Blockers<'_, '_>,
 ) {
-    let options = survey.inputs.options;
-    if options.is_rehearsal || verdict.act != DecisionKind::Delete || !kind_holds_data(subject.kind) {
+    let options = joined.inputs.options;
+    if options.is_rehearsal || decision.act != DecisionKind::Delete || !kind_holds_data(subject.kind) {
         return;
     }
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-    if unfinished || consents_to_loss(survey, subject) || final_snapshot::is_copied(survey, subject) {
+    if unfinished || consents_to_loss(joined, subject) || final_snapshot::is_copied(joined, subject) {
         return;
     }
     let address = subject.address;
-    let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let reason = decision.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let id = subject.owned_object().map(|owned| owned.id.as_str()).unwrap_or_default();
     let text = format!(
         "{address} ({id}) holds data and would be deleted with it{reason}. {}",
-        describe_surviving_copies(survey, verdicts, subject)
+        describe_surviving_copies(joined, decisions, subject)
             .unwrap_or_else(|| "No copy of it survives.".to_owned())
     );
-    let entry = if survey.takes_removal(address) {
+    let entry = if joined.takes_removal(address) {
         let line = format!("`removed: [{{ from: {address}, action: delete }}]`");
-        format!("{}, or ", survey.render_help(None, &format!("write {line}")))
+        format!("{}, or ", joined.render_help(None, &format!("write {line}")))
     } else {
         String::new()
     };
@@ -81,19 +81,19 @@ pub(super) fn would_be_lost(
 /// Describes the copies of an object's data that survive a plan, newest first, and their age; `None` if none
 /// does. A copy that is not ready does not count.
 fn describe_surviving_copies(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
     subject: &ResourceState<'_>,
 ) -> Option<String> {
     let id = subject.owned_object().map(|owned| Value::Text(owned.id.clone()));
     let goes = |object: &Object| {
-        let mut all = survey.subjects.iter().zip(verdicts);
-        all.any(|(one, verdict)| {
-            verdict.removes() && one.object().is_some_and(|gone| gone.key() == object.key())
+        let mut all = joined.subjects.iter().zip(decisions);
+        all.any(|(one, decision)| {
+            decision.removes() && one.object().is_some_and(|gone| gone.key() == object.key())
         })
     };
     let is_copy = |object: &&Object| {
-        let kind = survey.inputs.registry.kind(&object.kind);
+        let kind = joined.inputs.registry.kind(&object.kind);
         kind.is_some_and(|kind| {
             let names = kind.copy_of.iter().any(|name| object.attributes.get(*name) == id.as_ref());
             let status = kind.api.ready.and_then(|ready| Some((ready, object.status(ready.attribute)?)));
@@ -101,7 +101,7 @@ fn describe_surviving_copies(
         })
     };
     let mut copies: Vec<&Object> =
-        survey.inputs.snapshot.objects.values().filter(is_copy).filter(|object| !goes(object)).collect();
+        joined.inputs.snapshot.objects.values().filter(is_copy).filter(|object| !goes(object)).collect();
     copies.sort_by(|a, b| (&b.created_at, &b.id).cmp(&(&a.created_at, &a.id)));
     if copies.is_empty() {
         return None;
@@ -109,7 +109,7 @@ fn describe_surviving_copies(
     let named: Vec<String> = copies
         .iter()
         .take(MAX_LISTED_SNAPSHOTS)
-        .map(|copy| describe_dated_copy(copy, survey.inputs.now))
+        .map(|copy| describe_dated_copy(copy, joined.inputs.now))
         .collect();
     let more = match copies.len().saturating_sub(MAX_LISTED_SNAPSHOTS) {
         0 => String::new(),
@@ -125,20 +125,20 @@ fn describe_dated_copy(copy: &Object, now: Timestamp) -> String {
 
 /// Returns a note for each object whose data is deleted with approval, or by a destroy: the copies that survive.
 pub(in crate::plan) fn data_loss_notes(
-    survey: &JoinedState<'_>,
-    verdicts: &[Decision<'_>],
+    joined: &JoinedState<'_>,
+    decisions: &[Decision<'_>],
 ) -> Vec<PlanNote> {
-    let is_lost = |(subject, verdict): &(&ResourceState<'_>, &Decision<'_>)| {
+    let is_lost = |(subject, decision): &(&ResourceState<'_>, &Decision<'_>)| {
         let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-        let goes = verdict.act == DecisionKind::Delete
+        let goes = decision.act == DecisionKind::Delete
             && kind_holds_data(subject.kind)
             && subject.object().is_some();
         // A byproduct is reported together with its source.
-        let is_told = survey.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
+        let is_told = joined.declared.added.get(subject.address).is_some_and(|one| !one.reason.is_empty());
         goes && !unfinished
             && !is_told
-            && consents_to_loss(survey, subject)
-            && !final_snapshot::is_copied(survey, subject)
+            && consents_to_loss(joined, subject)
+            && !final_snapshot::is_copied(joined, subject)
     };
     let note = |text: String| PlanNote {
         code: NoteCode::DataLost,
@@ -150,11 +150,11 @@ pub(in crate::plan) fn data_loss_notes(
     // The change line itself states that data is lost for good.
     let told = |(subject, _): (&ResourceState<'_>, &Decision<'_>)| {
         let id = subject.owned_object().map(|owned| owned.id.as_str()).unwrap_or_default();
-        let surviving = describe_surviving_copies(survey, verdicts, subject)?;
+        let surviving = describe_surviving_copies(joined, decisions, subject)?;
         Some(format!("{} ({id}) is deleted with the data that it holds. {surviving}", subject.address))
     };
     let mut notes: Vec<String> =
-        survey.subjects.iter().zip(verdicts).filter(is_lost).filter_map(told).collect();
+        joined.subjects.iter().zip(decisions).filter(is_lost).filter_map(told).collect();
     let more = notes.len().saturating_sub(MAX_NOTES);
     notes.truncate(MAX_NOTES);
     notes.extend(

@@ -9,13 +9,13 @@ use crate::plan::join::joined_state::{JoinedState, ResourceState};
 
 /// Blocks changes of objects whose project is unknown.
 pub(super) fn check<'a>(
-    survey: &JoinedState<'a>,
-    verdicts: &[Decision<'a>],
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
     blocks: &mut Blockers<'_, 'a>,
 ) {
-    for (subject, verdict) in survey.subjects.iter().zip(verdicts) {
+    for (subject, decision) in joined.subjects.iter().zip(decisions) {
         let changes = matches!(
-            verdict.act,
+            decision.act,
             DecisionKind::Update | DecisionKind::Replace { .. } | DecisionKind::Delete
         );
         let object = subject.object().filter(|_| changes && is_homeless(subject));
