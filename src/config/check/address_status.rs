@@ -125,7 +125,8 @@ impl<'g, 'd> AddressIndex<'g, 'd> {
         let mut known: Vec<&str> = if is_module {
             self.units.module_expansions.keys().map(Name::as_str).take(MAX_CANDIDATES).collect()
         } else {
-            self.resources.keys().map(|known| known.as_str()).take(MAX_CANDIDATES).collect()
+            // In the order of their addresses: the same names are searched in every run.
+            self.units.resources.iter().map(|known| known.address.as_str()).take(MAX_CANDIDATES).collect()
         };
         known.sort_unstable();
         let what = if is_module { "`use` block" } else { "block" };

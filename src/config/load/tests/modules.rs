@@ -374,6 +374,24 @@ fn a_whole_resource_can_be_passed_to_a_module() {
 }
 
 #[test]
+fn a_value_that_a_module_reads_from_a_file_is_in_no_message() {
+    let stack = |rule: &str| {
+        shop("use: { inner: { source: ../../inner } }")
+            .shared("inner/token.txt", "hunter2-from-a-file")
+            .shared(
+                "inner/stead.yaml",
+                &format!("vars: {{ t: {{ from_file: token.txt, {rule} }} }}\noutputs: {{ t: $vars.t }}"),
+            )
+    };
+    for rule in ["one_of: [a, b]", "check: '${size(self) < 3}'"] {
+        let problems = stack(rule).problems();
+        assert!(problems.contains("a variable's value is not allowed"), "{problems}");
+        assert!(problems.contains("vars.t, set by from_file"), "{problems}");
+        assert!(!problems.contains("hunter2"), "{problems}");
+    }
+}
+
+#[test]
 fn secrets_that_are_given_to_modules_are_in_no_excerpt() {
     let config = shop("use: { m: { source: ../../m, with: { s: canary-7, n: x } } }")
         .shared("m/stead.yaml", "vars: { s: { type: secret, default: canary-8 }, n: { type: int } }");

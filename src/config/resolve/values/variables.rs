@@ -20,8 +20,7 @@ use crate::config::types::mismatch::TypeMismatch;
 use crate::config::types::variable_type::VariableType;
 use crate::model::address::Name;
 use crate::model::budget::BudgetExceeded;
-use crate::model::cel::evaluate_program;
-use crate::model::cel::{CelValue, ExpressionScope};
+use crate::model::cel::{CelValue, ExpressionScope, evaluate_program};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{EvaluationError, Expression};
 use crate::model::source::Span;
@@ -205,16 +204,20 @@ pub(in crate::config) fn by_itself<'d>(
     {
         return Some(with_name(evaluator, name, Value::Secret(Secret::new_withheld())));
     }
-    let (value, node) = match (declaration.deferred, declaration.from_file, declaration.default) {
-        (Some(entry), ..) => (resolve_deferred_secret(evaluator, name, declaration, entry), &entry.value),
-        (None, Some(file), _) => (secret_file(evaluator, &declaration.ty, &file.value), &file.value),
-        (None, None, Some(node)) => (read_value(evaluator, name, declaration, node), node),
+    // The source decides whether messages may show the value: not if it comes from a file of its own.
+    let (value, node, by) = match (declaration.deferred, declaration.from_file, declaration.default) {
+        (Some(entry), ..) => {
+            (resolve_deferred_secret(evaluator, name, declaration, entry), &entry.value, &*entry.key)
+        }
+        (_, Some(file), _) => {
+            (secret_file(evaluator, &declaration.ty, &file.value), &file.value, "from_file")
+        }
+        (None, None, Some(node)) => (read_value(evaluator, name, declaration, node), node, "default"),
         (None, None, None) => return None,
     };
     match value {
         Ok(value) => {
-            let value =
-                check_constraints(evaluator.context, name, declaration, value, "default", node.span)?;
+            let value = check_constraints(evaluator.context, name, declaration, value, by, node.span)?;
             Some(with_name(evaluator, name, value))
         }
         Err(mistake) => {
