@@ -1,5 +1,5 @@
-//! What stands in files beside the configuration and in the user's directory: the lock file, the settings, and the
-//! catalog that editors offer names of.
+//! Files beside the configuration and in the user's directory: the lock file, the settings, and the catalog that
+//! editors complete names from.
 
 use stead::cli::process::profile::{HelperProgramConfig, Profile, Profiles};
 use stead::config::stack::lock_file;

@@ -1,5 +1,5 @@
-//! `Coverage`: which fields and variants a value writes. It serializes the value and takes notes of what serde's
-//! derives say, so no type or field is named here, and a new one is found without a change of the tests.
+//! `Coverage`: which fields and variants a value serializes. It is a serializer that records what serde's derives
+//! call, so no type or field is named here, and a new one is found without a change of the tests.
 //!
 //! A golden file is complete when every field that is left out in one place is written in another, every `Option` is
 //! given once and left out once, every list and map is filled once, and every variant of an enum occurs.
@@ -27,10 +27,10 @@ enum Shape {
     Plain,
 }
 
-/// Keys of fields that hold the name of a variant.
+/// Keys of fields whose value is the name of a variant.
 const TAGS: [&str; 4] = ["record", "do", "is", "type"];
 
-/// What was written.
+/// The fields and variants that were serialized, and how.
 #[derive(Debug, Default)]
 pub struct Coverage {
     fields: BTreeMap<String, BTreeSet<Shape>>,
@@ -39,12 +39,12 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Notes what a value writes.
+    /// Records what a value serializes.
     pub fn add(&mut self, value: &impl Serialize) {
         value.serialize(Writer(self)).unwrap();
     }
 
-    /// Fails with the fields that some value leaves out and none has, and the like.
+    /// Fails if a field occurs in one of its forms only, such as always left out; names all such fields.
     pub fn assert_fields_are_complete(&self) {
         let complaint = |(name, shapes): (&String, &BTreeSet<Shape>)| {
             let has = |shape| shapes.contains(&shape);
@@ -60,7 +60,7 @@ impl Coverage {
         assert!(complaints.is_empty(), "the golden file is not complete:\n{}", complaints.join("\n"));
     }
 
-    /// Fails with the variants of an enum that no value has. `tag` is the key of an internal tag.
+    /// Fails if a variant of an enum does not occur; `tag` is the key of an internal tag.
     pub fn assert_variants<T: DeserializeOwned>(&self, tag: Option<&str>) {
         let name = std::any::type_name::<T>().rsplit("::").next().unwrap();
         let seen = self.variants.get(tag.unwrap_or(name)).cloned().unwrap_or_default();
@@ -88,7 +88,7 @@ pub fn variants_of<T: DeserializeOwned>(tag: Option<&str>) -> Vec<String> {
     listed.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Why a value cannot be written; nothing here has a reason of its own.
+/// The error type that serde requires; the serializer itself never fails.
 #[derive(Debug)]
 pub struct Failure(String);
 
@@ -106,7 +106,7 @@ impl ser::Error for Failure {
     }
 }
 
-/// What was written, with the text of a text.
+/// How a value was written, with its content if it is a string.
 #[derive(Debug, Clone, PartialEq)]
 struct Written(Shape, Option<String>);
 
@@ -117,7 +117,7 @@ struct Writer<'c>(&'c mut Coverage);
 /// A list, map or struct that is being written.
 struct Compound<'c> {
     coverage: &'c mut Coverage,
-    /// The struct's name, with the variant's.
+    /// Name of the struct, and of the variant if it is one.
     owner: String,
     shape: Shape,
 }

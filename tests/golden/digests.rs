@@ -1,6 +1,6 @@
-//! Digests that stand in ledgers and saved plans: of the ledger, of the configuration, and of expressions over secrets.
-//! They are made over what types write as JSON, so another name in a type gives another digest, and a plan that
-//! compares it with a recorded one would show a change that nobody made.
+//! Digests in ledgers and saved plans: of the ledger, of the configuration, and of expressions over secrets. They are
+//! computed from the JSON of types, so a renamed field gives another digest, and a plan that compares it with a
+//! recorded one would show a change without a cause.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use stead::plan::artifact::binding::ledger_digest;
 use crate::case::Case;
 use crate::files;
 
-/// Every form of an expression.
+/// One expression for each form.
 const EXPRESSIONS: [&str; 10] = [
     "vars.s + 'x'",
     "vars['s'] + 'x'",

@@ -1,5 +1,5 @@
-//! What commands print for programs: which keys each document has, and of what type their values are. Every document
-//! is printed by the real binary; ids, times and prices are not compared.
+//! JSON output of commands: the keys of each document and the types of their values. Every document is printed by the
+//! real binary; ids, times and prices are not compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Stdio;
@@ -50,7 +50,7 @@ impl Keys {
     }
 }
 
-/// Tells whether a key is an id or a digest, which differs from run to run.
+/// Returns whether a key is an id or a digest, which differs in each run.
 fn is_id(key: &str) -> bool {
     key.len() >= 32 && key.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
@@ -58,7 +58,7 @@ fn is_id(key: &str) -> bool {
 /// Streams in which a step reports progress only if the machine is slow; `apply-events` has the keys of that event.
 const SOMETIMES_SLOW: &[&str] = &["destroy-events", "apply-failed-events", "do-reboot-events"];
 
-/// Compares the keys of all JSON values of a text with a golden file. Those of an event stream stand by event.
+/// Compares the keys of all JSON values of an output with a golden file. Those of an event stream are grouped by event.
 #[track_caller]
 fn compare(name: &str, text: &str) {
     let mut keys = Keys::default();
@@ -379,8 +379,7 @@ fn documents_of_kept_secrets_keep_their_keys() {
     with_identity("secret-rekey", "secret rekey --yes --output json");
 }
 
-/// Every schema of a document that is printed is held against one golden file at least, so that a new document is
-/// not forgotten here.
+/// Every schema belongs to at least one golden file, so that a new document is not forgotten here.
 #[test]
 fn every_schema_has_a_golden_document() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
@@ -415,7 +414,7 @@ fn every_event_of_the_schemas_is_in_a_golden_stream() {
     }
 }
 
-/// Returns the names of events in a schema.
+/// Returns the names of the events in a schema.
 fn events_of(schema: &Value) -> BTreeSet<String> {
     let own = schema.pointer("/properties/event/const").or_else(|| schema.pointer("/event/const"));
     let own = own.and_then(Value::as_str).map(str::to_owned);

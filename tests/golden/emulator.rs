@@ -1,4 +1,4 @@
-//! The emulator: an export, the rows of its store, its clock, and a plan of faults.
+//! The emulator: an export, the rows of its store, its clock, and a fault plan.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The golden files, and how a value is compared with one.
+//! Reads golden files and compares values with them.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub fn read(name: &str) -> String {
     std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Compares what is written now with a golden file. With `STEAD_BLESS_GOLDEN=1` it replaces the file instead: only for
+/// Compares the current output with a golden file. With `STEAD_BLESS_GOLDEN=1` it replaces the file instead: only for
 /// a new format, or a part of one that no release has written.
 pub fn assert_same(name: &str, written: &str) {
     if std::env::var_os("STEAD_BLESS_GOLDEN").is_some_and(|value| value == "1") {
@@ -36,7 +36,7 @@ pub fn assert_same(name: &str, written: &str) {
     assert_eq!(golden.len(), written.len(), "{name}: one of the two is longer");
 }
 
-/// Reads a golden file as a value, and compares what the value writes with the file.
+/// Reads a golden file as a value, and checks that the value serializes to the same bytes.
 pub fn round_trip<T: Serialize + DeserializeOwned>(name: &str) -> T {
     let value: T = serde_json::from_str(&read(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     assert_same(name, &format!("{}\n", serde_json::to_string(&value).unwrap()));

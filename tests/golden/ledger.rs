@@ -116,7 +116,7 @@ fn a_lease_is_read_and_written_as_before() {
     coverage.assert_fields_are_complete();
 }
 
-/// Returns the ledger that these files of a directory make.
+/// Returns the ledger that a directory with these files contains.
 fn read_directory(names: &[&str]) -> Ledger {
     let root = tempfile::tempdir().unwrap();
     let directory = root.path().join("staging");
@@ -128,7 +128,7 @@ fn read_directory(names: &[&str]) -> Ledger {
     FileStore::read(root.path(), "shop", "staging", None).unwrap().unwrap()
 }
 
-/// A real apply wrote both: what its journal is replayed to is what it wrote as its checkpoint.
+/// A real apply wrote both files: its journal must replay to its checkpoint.
 #[test]
 fn the_journal_of_a_golden_ledger_replays_to_its_checkpoint() {
     let written: Checkpoint =

@@ -1,5 +1,5 @@
-//! Golden files: what is on disks and in shared backends, and every JSON document, byte for byte as earlier builds
-//! wrote it. A name in the code can change without a change of a format only while these tests pass.
+//! Golden files: persistent formats, on disk and in shared backends, and every JSON document, byte for byte as earlier
+//! builds wrote it. While these tests pass, a renamed item has not changed a format.
 //!
 //! Formats whose types are private are compared by unit tests of their modules, with files of the same folder.
 #![allow(

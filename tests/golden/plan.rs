@@ -16,7 +16,8 @@ use crate::files;
 
 const SAVED: [&str; 2] = ["saved-plan-full.json", "saved-plan-empty.json"];
 
-/// Reads a saved plan by its type. `SavedPlan::parse` also wants changes that fit the steps; no plan has all of them.
+/// Reads a saved plan by its type: `SavedPlan::parse` also requires changes that fit the steps, and no valid plan has
+/// all of them.
 fn saved(name: &str) -> SavedPlan {
     serde_json::from_str(&files::read(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

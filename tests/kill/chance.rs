@@ -1,4 +1,4 @@
-//! Chance that is the same for the same seed (SplitMix64).
+//! A random generator that repeats for the same seed (SplitMix64).
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Chance {
         (z ^ (z >> 31)) % bound.max(1)
     }
 
-    /// A moment within a span.
+    /// Returns a random duration up to `span`.
     pub fn moment(&mut self, span: Duration) -> Duration {
         let micros = u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         Duration::from_micros(self.below(micros + 1))

@@ -1,4 +1,4 @@
-//! The cloud of a story: an emulator process, asked over TCP what is live.
+//! The service of a scenario: an emulator process, and queries of its live objects over TCP.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,11 +11,11 @@ use serde_json::Value;
 /// The binary under test.
 pub const STEAD: &str = env!("CARGO_BIN_EXE_stead");
 
-/// Collections that the stack has objects in, and their kinds.
+/// Collections that contain the stack's objects, and their kinds.
 pub const COLLECTIONS: [(&str, &str); 4] =
     [("volumes", "volume"), ("vpcs", "vpc"), ("vms", "vm"), ("ssh-keys", "ssh_key")];
 
-/// A served emulator; it ends with its owner.
+/// An emulator process; dropping it ends the process.
 pub struct Served {
     child: Child,
     pub url: String,
@@ -49,7 +49,7 @@ impl Served {
         Self { child, url: text("url"), key: text("api_key") }
     }
 
-    /// Returns `kind/id` of every live object that is not on its way out, and the number by collection.
+    /// Returns `kind/id` of every live object that is not being deleted, and the number of objects by collection.
     pub fn live(&self) -> (BTreeSet<String>, Vec<(&'static str, u64)>) {
         let mut all = BTreeSet::new();
         let mut counts = Vec::new();

@@ -1,5 +1,5 @@
-//! `Life`: one stack's story, in chapters: a new configuration, some deaths on the way, a recovery, and
-//! the reckoning.
+//! `Life`: one stack in rounds: each has a new configuration, some runs that are killed, a recovery, and a comparison
+//! of the ledger with the live objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,27 +14,27 @@ use super::chance::Chance;
 use super::cloud::{STEAD, Served};
 use super::stack::Stack;
 
-/// Runs that finish a chapter; more, and it never ends.
+/// Limit on the runs that finish a round: with more, it would probably never end.
 const MOST_RUNS: usize = 6;
 
-/// The exit code of a plan that a human must look at first.
+/// The exit code of a plan that is blocked.
 const BLOCKED: i32 = 4;
 
-/// Between two looks whether a process still runs.
+/// Interval of the checks whether a process still runs.
 const TICK: Duration = Duration::from_millis(1);
 
-/// How processes died.
+/// How many processes ended in which way.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Deaths {
-    /// By SIGKILL.
+    /// Ended by SIGKILL.
     pub killed: u64,
-    /// By SIGTERM or SIGINT, perhaps with a SIGKILL after it.
+    /// Ended by SIGTERM or SIGINT, some with a SIGKILL after it.
     pub told: u64,
-    /// Not at all: it was done before.
+    /// Finished before the signal.
     pub spared: u64,
-    /// With open requests in the ledger.
+    /// Left open intents in the ledger.
     pub open: u64,
-    /// Reckonings.
+    /// Number of comparisons.
     pub chapters: u64,
 }
 
@@ -61,26 +61,26 @@ impl fmt::Display for Deaths {
     }
 }
 
-/// A stack's directory, its cloud, and what happened so far.
+/// A stack's directory, its service, and the results so far.
 pub struct Life {
     directory: TempDir,
     served: Option<Served>,
     chance: Chance,
     stack: Stack,
-    /// How long a whole run takes: deaths are spread over that.
+    /// Estimated duration of a complete run: the kills are spread over it.
     span: Duration,
     deaths: Deaths,
 }
 
 impl Life {
-    /// A life with an emulator that outlives every death.
+    /// Returns a stack on an emulator process that survives each kill.
     pub fn served(chance: Chance) -> Self {
         let life = Self::embedded(chance);
         let served = Served::start(&life.directory.path().join("cloud"));
         Self { served: Some(served), span: Duration::from_millis(600), ..life }
     }
 
-    /// A life whose emulator dies with the process.
+    /// Returns a stack on an embedded emulator, which is killed with the process.
     pub fn embedded(chance: Chance) -> Self {
         Self {
             directory: TempDir::new().unwrap(),
@@ -92,7 +92,7 @@ impl Life {
         }
     }
 
-    /// Goes on until so many processes died, however they died.
+    /// Runs rounds until `deaths` processes were ended by a signal.
     pub fn lead(mut self, deaths: u64) -> Deaths {
         while self.deaths.killed + self.deaths.told < deaths {
             self.chapter();
@@ -117,7 +117,7 @@ impl Life {
         self.reckon();
     }
 
-    /// Starts a run and ends it at a random moment.
+    /// Starts a run and kills it at a random moment.
     fn die(&mut self) {
         let mut child = self.command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let moment = self.chance.moment(self.span + self.span / 8);
@@ -146,7 +146,7 @@ impl Life {
         self.deaths.open += u64::from(open);
     }
 
-    /// Runs until a run is done: the first one finds what the dead left.
+    /// Runs the command until it succeeds: the first run has to resolve what the killed ones left.
     fn recover(&mut self) {
         let mut said = Vec::new();
         for _ in 0..MOST_RUNS {
@@ -164,7 +164,7 @@ impl Life {
         panic!("{:?} is not reached; kept at {}:\n{}", self.stack, self.keep(), said.join("\n----\n"));
     }
 
-    /// What recovery found by its properties alone is deleted only after a human said that it is ours.
+    /// Confirms objects that were bound by their properties alone: they are deleted only after a user confirmed them.
     fn own_up(&self, output: &Output) {
         if output.status.code() != Some(BLOCKED) {
             return;
@@ -180,7 +180,7 @@ impl Life {
         }
     }
 
-    /// Compares the ledger with what is live.
+    /// Compares the ledger with the live objects: no duplicate, no orphan, nothing missing.
     fn reckon(&mut self) {
         self.deaths.chapters += 1;
         let ledger = self.ledger().unwrap_or_else(|| panic!("the ledger is lost: {}", self.keep()));
@@ -201,7 +201,7 @@ impl Life {
         }
     }
 
-    /// What is live. The embedded cloud is served for the moment.
+    /// Returns the live objects; an embedded emulator's data is served for this call.
     fn live(&self) -> (BTreeSet<String>, Vec<(&'static str, u64)>) {
         match &self.served {
             Some(served) => served.live(),
@@ -216,7 +216,7 @@ impl Life {
             .unwrap_or_else(|error| panic!("{error}: {}", self.keep()))
     }
 
-    /// The command of this chapter.
+    /// Returns the command of this round.
     fn command(&self) -> Command {
         if self.stack.is_nothing() {
             self.run("destroy --yes --confirm kill -q")
@@ -238,7 +238,7 @@ impl Life {
         command
     }
 
-    /// Leaves the directory where it is, for whoever looks into a failure.
+    /// Keeps a copy of the directory for the analysis of a failure; returns its path.
     fn keep(&self) -> String {
         let from = self.directory.path();
         let kept = from.with_extension("kept");
@@ -259,7 +259,7 @@ fn tell(child: &Child, word: &str) {
     let _ = Command::new("sh").args(["-c", &line]).stderr(Stdio::null()).status();
 }
 
-/// Tells whether a process still runs after a time; returns as soon as it has ended.
+/// Returns whether a process still runs after `time`; returns as soon as it has ended.
 fn lives_for(child: &mut Child, time: Duration) -> bool {
     let end = Instant::now() + time;
     loop {

@@ -1,8 +1,8 @@
-//! `kill -9` for real: the binary applies, edits and destroys against an emulator over TCP and dies at
-//! random moments; after each recovery nothing is there twice, nothing is lost, nothing is an orphan.
+//! Real `kill -9`: the binary applies, edits and destroys against an emulator over TCP and is killed at random
+//! moments; after each recovery there are no duplicates, no losses and no orphans.
 //!
-//! A few dozen deaths by default. `STEAD_KILL_CYCLES=2000` for more, on other moments;
-//! `STEAD_KILL_SEED=N` for the same ones again, as far as a real machine can repeat itself.
+//! A few dozen kills by default. `STEAD_KILL_CYCLES=2000` for more, at other moments; `STEAD_KILL_SEED=N` repeats the
+//! same ones, as far as a real machine can.
 #![allow(
     missing_docs,
     clippy::disallowed_methods,
@@ -25,17 +25,17 @@ use std::time::UNIX_EPOCH;
 use chance::Chance;
 use life::{Deaths, Life};
 
-/// Deaths of one life: so many lives go on at the same time, each with a cloud of its own, but no more
-/// than `MOST_LIVES`. Most of the time they wait.
+/// Kills of one stack: the stacks run at the same time, at most `MOST_LIVES`, each with its own emulator, because
+/// they wait most of the time.
 const DEATHS_OF_A_LIFE: u64 = 8;
 
-/// See `DEATHS_OF_A_LIFE`.
+/// Limit on the stacks that run at the same time.
 const MOST_LIVES: u64 = 8;
 
-/// Deaths of one served story by default.
+/// Default number of kills.
 const DEATHS: u64 = 32;
 
-/// The emulator is a process of its own and stays alive.
+/// The emulator is a separate process, which is not killed.
 #[test]
 fn a_killed_apply_leaves_no_stray_object() {
     let (wanted, seed) = asked(DEATHS);
@@ -53,7 +53,7 @@ fn a_killed_apply_leaves_no_stray_object() {
     assert!(deaths.open > 0, "no death hit a request: {deaths}");
 }
 
-/// The emulator is in the process that dies, its data on the disk.
+/// The emulator is in the process that is killed, and its data on disk.
 #[test]
 fn a_killed_apply_with_an_embedded_cloud_leaves_no_stray_object() {
     let (wanted, seed) = asked(DEATHS);
@@ -62,7 +62,7 @@ fn a_killed_apply_with_an_embedded_cloud_leaves_no_stray_object() {
     println!("embedded, seed {seed}: {deaths}");
 }
 
-/// How many deaths, and where chance begins.
+/// Returns the number of kills and the seed, from the environment.
 fn asked(usual: u64) -> (u64, u64) {
     let number = |name| std::env::var(name).ok().map(|text: String| text.parse::<u64>().expect(name));
     let wanted = number("STEAD_KILL_CYCLES");

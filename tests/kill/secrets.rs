@@ -1,5 +1,5 @@
-//! Kept secrets under `kill -9`: an apply that stores them, a rekey and a rotation die at moments that are spread over
-//! their whole run; what follows finds every value and replaces nothing.
+//! Kept secrets under `kill -9`: an apply that stores them, a rekey and a rotation are killed at moments spread over
+//! their run; the next runs find every value and replace none.
 
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::cloud::{STEAD, Served};
 
-/// Deaths of each story, spread over its run.
+/// Kills of each command, spread over its duration.
 const DEATHS: u32 = 10;
 
 struct Story {
@@ -75,7 +75,7 @@ impl Story {
         text(&output.stdout)
     }
 
-    /// Runs a command that dies after so long; returns how long it ran.
+    /// Runs a command and kills it after `after`; returns how long it ran.
     fn dies(&self, args: &str, after: Duration) -> Duration {
         let start = Instant::now();
         let mut child = self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -92,7 +92,7 @@ impl Story {
         self.ok(&format!("secret get {address} --show"))
     }
 
-    /// Returns what the service was sent for the app of a round, if it has that app.
+    /// Returns the secret that the service got for the app of a round; `None` if it has no such app.
     fn sent(&self, round: u32) -> Option<String> {
         let apps = self.served.get("/api/v1/apps/services?limit=100");
         let name = format!("web-{round}");
@@ -105,8 +105,8 @@ impl Story {
         fs::read_to_string(self.directory.path().join(name)).unwrap()
     }
 
-    /// Applies until it is done. A key that the service made and whose secret was not received is lost: a rotation or an
-    /// answer replaces it.
+    /// Applies until a run succeeds. An API key whose secret was not received is lost: a rotation or an answer to the
+    /// ambiguous intent replaces it.
     fn recover(&self) {
         let apply = "apply --yes --allow-deletes --effect-bound 250ms --listing-bound 50ms";
         for _ in 0..6 {
@@ -143,7 +143,7 @@ impl Story {
         panic!("{}", self.ok(apply));
     }
 
-    /// Everything that sinks and the ledger have is one thing, and the plan is empty.
+    /// Checks that sinks and ledger have the same values, and that the plan has no changes.
     fn reckon(&self, round: u32) {
         assert_eq!(self.value("vars.token"), self.file(&format!("token{round}")));
         assert_eq!(self.value("api_key.ci"), self.file(&format!("key{round}")));
@@ -151,7 +151,7 @@ impl Story {
     }
 }
 
-/// Returns the moments at which a command of such a length dies.
+/// Returns the moments at which to kill a command that takes `whole`.
 fn moments(whole: Duration) -> impl Iterator<Item = Duration> {
     (1..=DEATHS).map(move |n| whole * n / (DEATHS + 1))
 }

@@ -1,15 +1,15 @@
-//! The stack of the story: small, and different in every chapter.
+//! The stack of the kill tests: small, and different in every round.
 
 use std::fmt::Write;
 
 use super::chance::Chance;
 
-/// What a chapter wants: so many objects, with these properties.
+/// The desired objects of a round, and their properties.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
-    /// 0 wants nothing at all.
+    /// Number of volumes; 0 for an empty stack.
     pub volumes: u64,
-    /// In GB; it only grows.
+    /// Size of the volumes in GB; it only grows.
     pub size: u64,
     pub machine: bool,
     pub key: bool,
@@ -18,7 +18,7 @@ pub struct Stack {
 }
 
 impl Stack {
-    /// Returns the next chapter's stack; a size never shrinks.
+    /// Returns the next round's stack; the size never shrinks.
     pub fn next(&self, chance: &mut Chance) -> Self {
         if chance.below(4) == 0 {
             return Self::default();
@@ -36,7 +36,7 @@ impl Stack {
         self.volumes == 0
     }
 
-    /// Returns how many objects of a collection there are to be.
+    /// Returns the desired number of objects in a collection.
     pub fn count(&self, collection: &str) -> u64 {
         match collection {
             "volumes" => self.volumes,
@@ -47,7 +47,7 @@ impl Stack {
         }
     }
 
-    /// Returns the stack's file. Disks come and go: their removal is consented to where they are declared.
+    /// Returns the stack's file. Volumes are added and removed: their removal is approved where they are declared.
     pub fn yaml(&self) -> String {
         let Self { volumes, size, machine, key, word } = self;
         let mut text = "stead: 1\nstack: kill\nvpc:\n  net: { cidr: 10.9.0.0/16 }\nvolume:\n".to_owned();

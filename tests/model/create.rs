@@ -1,16 +1,15 @@
-//! The creation: one resource, two processes that share a ledger, a human who may make a twin of the
-//! same name and fields at any moment, and a service that has no idempotency keys.
+//! The create protocol: one resource, two processes that share a ledger, a user who may create a twin of the same name
+//! and attributes at any moment, and a service without idempotency keys.
 //!
-//! At the end of each story the closing sweep is assumed to have run once: it reports what is listed
-//! and carries a journaled mark. "Silent" is an object of ours that is neither bound nor reported while
-//! no question is open; "wrong" is a twin that was bound although our object is there, or although
-//! the twin was there before the baseline.
+//! At the end of each trace the closing sweep is assumed to have run once: it reports what is listed and carries a
+//! journaled mark. "Silent" is an object of ours that is neither bound nor reported while no intent is ambiguous;
+//! "wrong" is a twin that was bound although our object is live, or although the twin existed before the request.
 
 use super::explore::{Judgement, Key, Moves, Protocol};
 use super::lease::{Lease, WORKERS};
 use super::network::{Answer, Fate, Request};
 
-/// Most attempts that a state has room for.
+/// Maximum number of attempts in a state.
 const MOST: usize = 3;
 
 /// Objects by bit: one for each attempt, and the twin.
@@ -18,25 +17,25 @@ type Objects = u8;
 const TWIN: Objects = 1 << MOST;
 const ALL: u32 = TWIN.trailing_zeros() + 1;
 
-/// How an object is told to be ours.
+/// How an object is recognized as ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// A nonce in its name.
     Nonce,
-    /// It is new since the baseline, and shows what was sent.
+    /// It did not exist before the request, and shows what was sent.
     Difference,
 }
 
-/// What to do when nothing is found after the deadline.
+/// What to do if nothing is found after the deadline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doubt {
-    /// Presume that nothing was made, and try again.
+    /// Presume that nothing was created, and try again.
     Retry,
-    /// Ask, if another epoch sent the request.
+    /// Ask the user if another epoch sent the request.
     AskOfOthers,
-    /// Ask, if another epoch sent it that was not proven dead when its lease was taken.
+    /// Ask the user if another epoch sent it whose process was not proven dead when its lease was taken.
     AskOfUnproven,
-    /// Always ask.
+    /// Always ask the user.
     Strict,
 }
 
@@ -45,11 +44,11 @@ pub enum Doubt {
 pub enum Bug {
     /// Nothing is recorded before the request leaves.
     NoIntent,
-    /// What nobody can tell is taken for a no.
+    /// An unknown outcome counts as a refusal.
     UnknownIsRefused,
-    /// An open intent is not looked into first.
+    /// An open intent is not resolved first.
     NoRecovery,
-    /// Neither a lease, nor a condition on what is written.
+    /// There is no lease, and writes are not conditional.
     NoLease,
     /// A candidate is bound before the deadline.
     BindsEarly,
@@ -57,7 +56,7 @@ pub enum Bug {
     NoBaseline,
 }
 
-/// How much may happen.
+/// Limits on what the explorer lets happen.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
     pub attempts: usize,
@@ -65,29 +64,29 @@ pub struct Budget {
     pub take_overs: u8,
 }
 
-/// One variant of the protocol and of its surroundings.
+/// One variant of the protocol and of its environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Create {
     pub mark: Mark,
     /// A request takes effect before the deadline, or never.
     pub effect_is_bounded: bool,
-    /// The list shows everything by the deadline.
+    /// The list shows every object by the deadline.
     pub listing_is_bounded: bool,
-    /// A live process can lose its lease between its last look at it and the request.
+    /// A live process can lose its lease between its last check of it and the request.
     pub pauses: bool,
     pub doubt: Doubt,
     pub bug: Option<Bug>,
     pub budget: Budget,
 }
 
-/// What the ledger says of an attempt.
+/// The ledger's record of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
     None,
     Open,
-    /// It is known to have made nothing.
+    /// It is known to have created nothing.
     ClosedSafe,
-    /// It is presumed to have made nothing, and watched.
+    /// It is presumed to have created nothing, and is watched.
     ClosedPresumed,
     Bound,
 }
@@ -100,11 +99,11 @@ struct Attempt {
     epoch: u8,
     /// Its writer lost the lease and was not proven dead.
     foreign: bool,
-    /// The twin was there at its baseline.
+    /// The twin existed when its preexisting objects were listed.
     after_twin: bool,
 }
 
-/// Where a process stands.
+/// The step that a process is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Start,
@@ -130,7 +129,7 @@ struct Worker {
     attempt: u8,
     epoch: u8,
     baseline: Objects,
-    /// What the list showed after the deadline.
+    /// The objects that the list showed after the deadline.
     listed: Objects,
 }
 
@@ -152,7 +151,7 @@ pub struct State {
 }
 
 impl At {
-    /// Tells that a process sends nothing any more.
+    /// Returns whether a process sends nothing more.
     fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Asked | Self::Fenced)
     }
@@ -168,7 +167,7 @@ impl State {
         self.workers[worker].at = at;
     }
 
-    /// Ends a process that gives its lease back.
+    /// Ends a process, which releases its lease.
     fn finish(&mut self, worker: usize, at: At) {
         if self.lease.is_of(worker, self.workers[worker].epoch) {
             self.lease.give_back();
@@ -188,7 +187,7 @@ impl State {
         self.finish(worker, At::Done);
     }
 
-    /// Closes an attempt. A presumption also overwrites what a rival wrote, if nothing keeps it from it.
+    /// Closes an attempt. A presumption also overwrites what the other process wrote, if nothing prevents it.
     fn close(&mut self, worker: usize, entry: Entry) {
         let attempt = &mut self.attempts[usize::from(self.workers[worker].attempt)];
         if attempt.entry == Entry::Open || entry == Entry::ClosedPresumed {
@@ -296,7 +295,7 @@ impl Protocol for Create {
     }
 }
 
-/// What happens without any process: requests, the list, and the human.
+/// Adds the moves of the environment: requests, the list, and the user.
 fn surroundings(moves: &mut Moves<'_, State>) {
     for (number, attempt) in moves.from.attempts.into_iter().enumerate() {
         attempt.request.happens(&mut |label, request, takes_effect| {
@@ -344,7 +343,7 @@ impl Create {
         self.has(Bug::NoLease) || state.lease.is_of(worker, state.workers[worker].epoch)
     }
 
-    /// Writes to the ledger. Only the lease's holder can.
+    /// Adds a write to the ledger, which only the lease's holder can make.
     fn record(
         &self,
         moves: &mut Moves<'_, State>,
@@ -514,8 +513,8 @@ impl Create {
         self.record(moves, worker, label, change);
     }
 
-    /// Returns what the closing sweep reports: with a nonce, what carries one of the journal; else
-    /// everything of that name, once there was an intent.
+    /// Returns what the closing sweep reports: with a nonce, what carries one of the journal; else all objects of that
+    /// name, once there was an intent.
     fn reported(&self, state: &State) -> Objects {
         let journaled = |number: &usize| state.attempts[*number].entry != Entry::None;
         match self.mark {

@@ -1,10 +1,10 @@
-//! The creation's rows: what is built, what each bound is good for, and what breaks it.
+//! Variants of the create protocol: the product's, those that show the use of each bound, and broken ones.
 
 use super::create::{Budget, Bug, Create, Doubt, Mark};
 use super::explore::Fault::{Duplicate, Silent, Wrong};
 use super::row::{Row, is_full};
 
-/// Returns the rows of the design, and the one of what is built.
+/// Returns the variants of the design, and the product's.
 pub fn rows() -> Vec<Row<Create>> {
     let full = is_full();
     let attempts = if full { 3 } else { 2 };

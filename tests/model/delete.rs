@@ -1,37 +1,36 @@
-//! The deletion: one object, whose id the ledger has, two processes that share the ledger, a service
-//! that sometimes does not show what is there, and a human who deletes the object, too, or who wants
-//! to keep it after all.
+//! The delete protocol: one object, whose id is in the ledger, two processes that share the ledger, a service that
+//! sometimes hides live objects, and a user who deletes the object, too, or decides to keep it.
 //!
-//! "Silent" is an object that is live and that the ledger has forgotten, at any moment. "Wrong" is a
-//! deletion that took effect on a stranger's object, or on ours while a later plan keeps it.
+//! "Silent" is a live object that the ledger has forgotten, at any moment. "Wrong" is a deletion that took effect on a
+//! foreign object, or on ours while a later plan keeps it.
 
 use super::explore::{Judgement, Key, Moves, Protocol};
 use super::lease::{Lease, WORKERS};
 use super::network::{Answer, Fate, Request};
 
-/// Requests that a state has room for.
+/// Maximum number of requests in a state.
 const MOST: usize = 3;
 
-/// What stands under the id.
+/// The object that has the id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Object {
     Live,
-    /// Its deletion was accepted, and can still fail.
+    /// Its deletion was accepted and can still fail.
     Leaving,
     Gone,
-    /// An object of someone else.
+    /// A foreign object.
     Strangers,
 }
 
-/// What the service shows of what is there.
+/// What the service shows of the live object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     Clear,
     /// The object's own read answers 404.
     NotRead,
-    /// Lists leave the object out.
+    /// Lists omit the object.
     NotListed,
-    /// Nothing of the project is shown: the permission is revoked, or the project is the wrong one.
+    /// The project is invisible: the permission is revoked, or the project is the wrong one.
     Blind,
 }
 
@@ -40,20 +39,20 @@ enum Sight {
 pub enum Proof {
     /// A 404.
     NotFound,
-    /// A 404, and no list shows it.
+    /// A 404, and no list contains it.
     NotListed,
-    /// Then another object of ours is read, which must be there.
+    /// Afterwards another object of ours is read, which must be visible.
     CanaryLast,
     /// Another object of ours is read before and after.
     CanaryAround,
 }
 
-/// How long the service does not show something.
+/// How long the service hides something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spell {
-    /// It never ends in the middle of a proof.
+    /// It never ends during a proof.
     EndsOutside,
-    /// It lasts as long as a proof at least.
+    /// It lasts at least as long as a proof.
     OutlastsAProof,
 }
 
@@ -62,32 +61,32 @@ pub enum Spell {
 pub enum Bug {
     /// Nothing is recorded before the request leaves.
     NoIntent,
-    /// What nobody can tell is taken for a no.
+    /// An unknown outcome counts as a refusal.
     UnknownIsRefused,
-    /// A no to the second request closes the intent, whatever becomes of the first.
+    /// A refusal of the second request closes the intent, whatever the first one does.
     RefusalClosesAll,
-    /// The object is deleted without a look at whose it is.
+    /// The object is deleted without a check that it is ours.
     NoCertificate,
-    /// An accepted deletion is taken for a done one.
+    /// An accepted deletion counts as completed.
     AcceptedIsGone,
-    /// An intent of a holder that is not proven dead is closed like an own one.
+    /// An intent of a holder that is not proven dead is closed like one of our own.
     ForeignIsOwn,
-    /// Neither a lease, nor a condition on what is written.
+    /// There is no lease, and writes are not conditional.
     NoLease,
 }
 
-/// One variant of the protocol and of its surroundings.
+/// One variant of the protocol and of its environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Delete {
     pub proof: Proof,
     pub spell: Spell,
-    /// Times that the service does not show something.
+    /// How often the service hides something.
     pub spells: u8,
     /// A request takes effect before the deadline, or never.
     pub effect_is_bounded: bool,
-    /// An id can be given to another object.
+    /// The service can reuse an id for another object.
     pub ids_return: bool,
-    /// The ledger's id names someone else's object from the start.
+    /// The ledger's id belongs to a foreign object from the start.
     pub is_strangers: bool,
     pub bug: Option<Bug>,
     pub attempts: usize,
@@ -95,7 +94,7 @@ pub struct Delete {
     pub take_overs: u8,
 }
 
-/// Where a process stands.
+/// The step that a process is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Start,
@@ -115,7 +114,7 @@ enum At {
     ReadCanaryAgain,
     Forget,
     Done,
-    /// It told that it could not go on.
+    /// It stopped with an error.
     Stopped,
     Asked,
     Fenced,
@@ -125,9 +124,9 @@ enum At {
 struct Worker {
     at: At,
     epoch: u8,
-    /// The request whose answer it waits for.
+    /// The request whose response it waits for.
     request: u8,
-    /// An earlier request of its intent had no answer.
+    /// An earlier request of its intent had no response.
     doubts: bool,
     /// Its intent is open.
     intends: bool,
@@ -148,12 +147,12 @@ pub struct State {
     harmed: bool,
     requests: [Request; MOST],
     sight: Sight,
-    /// The spell began while a proof was under way.
+    /// The service began to hide something during a proof.
     young: bool,
     lease: Lease,
     workers: [Worker; WORKERS],
     spells: u8,
-    /// A human deletes it, once; its deletion fails, once.
+    /// The user can delete it, once; its deletion can fail, once.
     meddles: bool,
     fails: bool,
     crashes: u8,
@@ -198,7 +197,7 @@ impl State {
         self.workers.iter().any(|worker| worker.at.is_proving())
     }
 
-    /// A deletion reaches the service.
+    /// Applies a deletion at the service.
     fn delete(&mut self) {
         match self.object {
             Object::Live => {
@@ -295,7 +294,7 @@ impl Delete {
         self.has(Bug::NoLease) || state.lease.is_of(worker, state.workers[worker].epoch)
     }
 
-    /// Writes to the ledger. Only the lease's holder can.
+    /// Adds a write to the ledger, which only the lease's holder can make.
     fn record(
         &self,
         moves: &mut Moves<'_, State>,
@@ -310,7 +309,7 @@ impl Delete {
         }
     }
 
-    /// What happens without any process.
+    /// Adds the moves of the environment.
     fn service(&self, moves: &mut Moves<'_, State>) {
         for (number, request) in moves.from.requests.into_iter().enumerate() {
             request.happens(&mut |label, request, takes_effect| {
@@ -431,7 +430,7 @@ impl Delete {
         }
     }
 
-    /// Looks what became of an intent that an earlier process left open.
+    /// Adds the moves that resolve an intent of an earlier process.
     fn recover(&self, moves: &mut Moves<'_, State>, worker: usize) {
         let state = moves.from;
         let asks = state.foreign && !self.has(Bug::ForeignIsOwn);
@@ -451,7 +450,7 @@ impl Delete {
         }
     }
 
-    /// A plan deletes the object, or keeps it after all. It is in force once its start is recorded.
+    /// Adds the plans: to delete the object, or to keep it. A plan is in force once its start is recorded.
     fn plan(&self, moves: &mut Moves<'_, State>, worker: usize) {
         if !moves.from.kept {
             moves.add("plan: delete", |state| state.go(worker, At::Check));
@@ -519,7 +518,7 @@ impl Delete {
         }
     }
 
-    /// One read of the proof that the object is gone.
+    /// Adds one read of the proof that the object is gone.
     fn prove(&self, moves: &mut Moves<'_, State>, worker: usize, at: At) {
         let state = moves.from;
         let (holds, next) = match at {

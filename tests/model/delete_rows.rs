@@ -1,4 +1,4 @@
-//! The deletion's rows: what is built, what each bound is good for, and what breaks it.
+//! Variants of the delete protocol: the product's, those that show the use of each bound, and broken ones.
 
 use super::delete::{Bug, Delete, Proof, Spell};
 use super::explore::Fault::{Silent, Wrong};

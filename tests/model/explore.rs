@@ -1,33 +1,33 @@
-//! Explicit-state exploration: every state that a protocol can come to, breadth first, so that the
-//! way to the first bad state is a shortest one.
+//! Explicit-state exploration: every state that a protocol can reach, breadth first, so that the trace to the first bad
+//! state is a shortest one.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A protocol together with everything that can happen to it.
+/// A protocol together with its environment.
 pub trait Protocol {
-    /// One moment of the world: service, network, ledger and processes.
+    /// One global state: service, network, ledger and processes.
     type State: Copy;
 
     /// Returns the first state.
     fn start(&self) -> Self::State;
 
-    /// Returns the state in 128 bits. Two states differ exactly when their keys do.
+    /// Encodes a state in 128 bits. Two states differ exactly if their keys do.
     fn key(&self, state: &Self::State) -> u128;
 
-    /// Adds everything that can happen next.
+    /// Adds all possible next moves.
     fn moves(&self, moves: &mut Moves<'_, Self::State>);
 
-    /// Says what is wrong with a state.
+    /// Returns the faults of a state.
     fn judge(&self, state: &Self::State) -> Judgement;
 }
 
-/// What a protocol can do wrong.
+/// A violated property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Something happened twice that may happen once.
+    /// Something happened twice that may happen only once.
     Duplicate,
-    /// Something was lost, or undone, and nobody will be told.
+    /// Something was lost or undone, and no message will report it.
     Silent,
     /// Something was taken, changed or deleted that should not have been.
     Wrong,
@@ -35,12 +35,12 @@ pub enum Fault {
 
 pub const FAULTS: [Fault; 3] = [Fault::Duplicate, Fault::Silent, Fault::Wrong];
 
-/// What is to be said of one state.
+/// The properties of one state.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Judgement {
-    /// Nothing more happens by itself.
+    /// No process acts any more.
     pub ended: bool,
-    /// A human is asked.
+    /// A user must resolve something.
     pub asked: bool,
     pub duplicate: bool,
     pub silent: bool,
@@ -64,7 +64,7 @@ pub struct Moves<'a, S> {
 }
 
 impl<S: Copy> Moves<'_, S> {
-    /// Adds a move: what happens, and what it changes.
+    /// Adds a move with its label and its change of the state.
     pub fn add(&mut self, label: &'static str, change: impl FnOnce(&mut S)) {
         let mut next = self.from;
         change(&mut next);
@@ -76,11 +76,11 @@ impl<S: Copy> Moves<'_, S> {
 pub struct Findings<S> {
     pub ends: usize,
     pub asked: usize,
-    /// States with each fault, and the first of them.
+    /// For each fault the number of states, and the first one.
     counts: [(usize, Option<u32>); FAULTS.len()],
-    /// States from which nothing goes on although nothing has ended.
+    /// The first state without moves that is not an end.
     pub stuck: Option<u32>,
-    /// Every state, with the number of the one that it was first reached from.
+    /// Every state, with the number of its predecessor.
     reached: Vec<(S, u32)>,
 }
 
@@ -143,7 +143,7 @@ impl<S> Findings<S> {
     }
 }
 
-/// Returns what happens on the way to a state.
+/// Returns the labels of the moves that lead to a state.
 pub fn trace<P: Protocol>(protocol: &P, findings: &Findings<P::State>, to: u32) -> Vec<&'static str> {
     let mut way = vec![to];
     while let Some(&last) = way.last().filter(|number| **number != 0) {
@@ -160,7 +160,7 @@ pub fn trace<P: Protocol>(protocol: &P, findings: &Findings<P::State>, to: u32) 
     way.windows(2).filter_map(label).collect()
 }
 
-/// Writes small numbers one after another into 128 bits.
+/// A key under construction: small numbers packed into 128 bits.
 #[derive(Default)]
 pub struct Key {
     bits: u128,
@@ -168,7 +168,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Writes a number that fits into so many bits.
+    /// Appends a number in `width` bits; panics if it does not fit.
     pub fn put(&mut self, width: u32, value: impl Into<u8>) -> &mut Self {
         let value = value.into();
         assert!(value.checked_shr(width).unwrap_or(0) == 0, "{value} needs more than {width} bits");
@@ -183,7 +183,7 @@ impl Key {
     }
 }
 
-/// A quick hash for keys that are all different already.
+/// A fast hash for keys that are already distinct.
 #[derive(Default)]
 struct Mixer(u64);
 

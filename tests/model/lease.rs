@@ -1,14 +1,14 @@
-//! Two processes and the lease that they take from one another.
+//! The lease of the ledger, which two processes take from each other.
 
-/// Processes that share a ledger.
+/// Number of processes that share a ledger.
 pub const WORKERS: usize = 2;
 
-/// Who may write the ledger.
+/// The process that may write the ledger.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lease {
-    /// Nobody, or the number of a process plus one.
+    /// 0 for no process, else its index plus one.
     pub holder: u8,
-    /// Counts the takings.
+    /// How often the lease was taken.
     pub epoch: u8,
 }
 
@@ -28,7 +28,7 @@ impl Lease {
         self.holder = 0;
     }
 
-    /// Returns the holder's index, if someone has the lease.
+    /// Returns the holder's index; `None` if the lease is free.
     pub fn held_by(self) -> Option<usize> {
         usize::from(self.holder).checked_sub(1)
     }

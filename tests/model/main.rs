@@ -1,9 +1,8 @@
-//! Models of the crash-safe protocols, explored exhaustively: every interleaving of two processes, a
-//! service that is late and loses things, kills, take-overs and a human, within a budget. The protocols
-//! as they are built must do nothing wrong; the same protocols, broken on purpose, must be caught: a
-//! model that finds nothing says nothing.
+//! Models of the crash-safe protocols, explored exhaustively: every interleaving of two processes, a service that is
+//! late and loses messages, kills, take-overs and a user, within a budget. The product's protocols must have no fault;
+//! the same protocols with seeded bugs must be caught: a model that finds no bug proves nothing.
 //!
-//! `STEAD_MODEL=full` spends the larger budget.
+//! `STEAD_MODEL=full` explores the larger budget.
 #![allow(
     missing_docs,
     clippy::disallowed_methods,

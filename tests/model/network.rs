@@ -1,33 +1,33 @@
-//! What can happen to a request: it is late, it is lost, or its answer is.
+//! The network: a request can be late or lost, and so can its response.
 
-/// A request, and what its sender will see of it.
+/// A request, and the response that its sender gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
     pub fate: Fate,
     pub answer: Answer,
 }
 
-/// Where a request is.
+/// The progress of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Unused,
-    /// Its sender has decided on it; it has not left.
+    /// It is decided on and not sent yet.
     Planned,
-    /// It has left, and may still take effect.
+    /// It was sent and may still take effect.
     UnderWay,
     Effective,
     /// It never takes effect.
     Vain,
 }
 
-/// What its sender sees of it.
+/// The outcome as its sender sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     Awaited,
     Done,
-    /// A complete answer that says no.
+    /// A complete response that refuses it.
     Refused,
-    /// A timeout, a reset, a server's error: nobody can tell.
+    /// A timeout, a reset or a server error: the outcome is unknown.
     Unknown,
 }
 
@@ -38,7 +38,7 @@ impl Request {
         self.fate == Fate::UnderWay
     }
 
-    /// Tells what can happen next: what it is, the request after it, and whether it takes effect now.
+    /// Reports each possible next event: its label, the request afterwards, and whether it takes effect now.
     pub fn happens(self, tell: &mut impl FnMut(&'static str, Self, bool)) {
         let told = |answer| if self.answer == Answer::Awaited { answer } else { self.answer };
         match self {

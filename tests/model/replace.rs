@@ -1,11 +1,10 @@
-//! The replacement: an old object, the new one that takes its place, and something that depends on
-//! whichever is in use. One process that can be killed at any moment, and a service that is late, loses
-//! answers and hides the old object for a while.
+//! The replace protocol: an old object, the new one that takes its place, and a dependent of the one in use. One
+//! process that can be killed at any moment, and a service that is late, loses responses and hides the old object for a
+//! while.
 //!
-//! "Duplicate" is two new objects, or a new one beside the old one where the old one goes first.
-//! "Silent" is a live object that the ledger neither holds nor has an intent for, at any moment. "Wrong"
-//! is a moment in which what is in use is gone: the old object before the new one is bound, or what
-//! something depends on.
+//! "Duplicate" is two new objects, or a new one beside the old one if the old one is deleted first. "Silent" is a live
+//! object that is neither in the ledger nor in an intent, at any moment. "Wrong" is a moment in which an object in use
+//! is gone: the old object before the new one is bound, or one with a dependent.
 
 use super::explore::{Judgement, Key, Moves, Protocol};
 use super::network::{Answer, Fate, Request};
@@ -18,7 +17,7 @@ type Objects = u8;
 const OLD: Objects = 1 << ATTEMPTS;
 const ALL: u32 = OLD.trailing_zeros() + 1;
 
-/// Which of the two comes first.
+/// Whether the creation or the deletion is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     CreateFirst,
@@ -28,25 +27,25 @@ pub enum Order {
 /// A protocol that is broken on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bug {
-    /// Nothing is recorded before a creation leaves.
+    /// Nothing is recorded before a creation is sent.
     NoIntent,
     /// The old object is forgotten when the new one is bound.
     DropsOld,
     /// Binding the new object and keeping the old one are two records.
     TwoRecords,
-    /// The old object is deleted before the new one is made, though it should be last.
+    /// The old object is deleted before the new one is created, although it should be last.
     OldGoesFirst,
     /// The old object is deleted while something depends on it.
     LeavesDependents,
-    /// The old object is taken for the new one.
+    /// The old object is mistaken for the new one.
     OldIsCandidate,
-    /// A 404 is enough to forget the old object.
+    /// A 404 suffices to forget the old object.
     NotFoundIsGone,
-    /// A deletion without an answer is taken for a done one.
+    /// A deletion without a response counts as completed.
     UnknownIsGone,
 }
 
-/// One variant of the protocol and of its surroundings.
+/// One variant of the protocol and of its environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Replace {
     pub order: Order,
@@ -56,17 +55,17 @@ pub struct Replace {
     pub crashes: u8,
 }
 
-/// What the ledger says of an attempt to create.
+/// The ledger's record of an attempt to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Entry {
     None,
     Open,
-    /// It made nothing, or is presumed to have made nothing.
+    /// It created nothing, or is presumed to have created nothing.
     Closed,
     Bound,
 }
 
-/// Where the process stands.
+/// The step that the process is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Start,
@@ -76,7 +75,7 @@ enum At {
     Create,
     AwaitCreation,
     Bind,
-    /// Keeps the old object with a record of its own.
+    /// Records the old object as deposed in a separate record.
     Depose,
     CloseCreation,
     Resolve,
@@ -89,7 +88,7 @@ enum At {
     Prove,
     Forget,
     Done,
-    /// It told that it could not go on.
+    /// It stopped with an error.
     Stopped,
     Asked,
 }
@@ -105,13 +104,13 @@ struct Attempt {
 pub struct State {
     live: Objects,
     listed: Objects,
-    /// The read of the old object answers 404 although it is there.
+    /// The read of the old object returns 404 although it is live.
     hidden: bool,
-    /// It can be hidden, once.
+    /// The old object can be hidden, once.
     hides: bool,
-    /// What something else depends on.
+    /// The objects that have a dependent.
     needed: Objects,
-    /// What the ledger holds: in use, and still to be deleted.
+    /// The ledger's objects: in use, and deposed.
     current: Objects,
     deposed: Objects,
     attempts: [Attempt; ATTEMPTS],
@@ -120,7 +119,7 @@ pub struct State {
     deleting: bool,
     asked: bool,
     at: At,
-    /// The attempt that the process is at, what was there before it, and what the list showed.
+    /// The current attempt, the preexisting objects, and what the list showed.
     attempt: u8,
     baseline: Objects,
     found: Objects,
@@ -251,7 +250,7 @@ impl Protocol for Replace {
     }
 }
 
-/// What happens without the process.
+/// Adds the moves of the environment.
 fn surroundings(moves: &mut Moves<'_, State>) {
     for (number, attempt) in moves.from.attempts.into_iter().enumerate() {
         attempt.request.happens(&mut |label, request, takes_effect| {
@@ -304,12 +303,12 @@ impl Replace {
         self.bug == Some(bug)
     }
 
-    /// Tells whether lost requests may still take effect.
+    /// Returns whether lost requests may still take effect.
     fn waits(&self, state: &State) -> bool {
         self.effect_is_bounded && (state.is_under_way() || state.live != state.listed)
     }
 
-    /// Does the next thing that the ledger and the world ask for.
+    /// Adds the next step that ledger and live objects require.
     fn plan(&self, moves: &mut Moves<'_, State>) {
         let state = moves.from;
         let old_first = self.order == Order::DeleteFirst || self.has(Bug::OldGoesFirst);
@@ -324,7 +323,7 @@ impl Replace {
         }
     }
 
-    /// Tells whether nothing depends on the old object any more.
+    /// Returns whether the old object has no dependent any more.
     fn is_free(&self, state: &State) -> bool {
         state.needed == state.current || self.has(Bug::LeavesDependents)
     }
@@ -370,7 +369,7 @@ impl Replace {
         }
     }
 
-    /// The new object is in use, and the old one to be deleted, in one record.
+    /// Records the new object as in use and the old one as deposed, in one record.
     fn bind(&self, state: &mut State, object: Objects) {
         state.attempts[usize::from(state.attempt)].entry = Entry::Bound;
         let before = std::mem::replace(&mut state.current, object);
@@ -437,7 +436,7 @@ impl Replace {
         }
     }
 
-    /// The old object is gone when neither its read nor a list shows it.
+    /// Proves that the old object is gone: neither a read nor a list shows it.
     fn prove(&self, moves: &mut Moves<'_, State>) {
         let state = moves.from;
         let gone = state.live & OLD == 0 || state.hidden && self.has(Bug::NotFoundIsGone);

@@ -1,5 +1,5 @@
-//! The replacement's rows, for both orders: what is built, what each bound is good for, and what breaks
-//! it.
+//! Variants of the replace protocol, for both orders: the product's, those that show the use of each bound, and broken
+//! ones.
 
 use super::explore::Fault::{Duplicate, Silent, Wrong};
 use super::replace::{Bug, Order, Replace};

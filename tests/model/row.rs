@@ -1,20 +1,20 @@
-//! A row: one variant of a protocol, and what exploring it must find.
+//! `Row`: one variant of a protocol, and the faults that its exploration must find.
 
 use super::explore::{FAULTS, Fault, Findings, Protocol, explore, trace};
 
-/// A variant, and the faults that it is known to have: none, if it is what we build.
+/// A variant, and the faults that it is known to have; the product's has none.
 pub struct Row<P> {
     pub name: &'static str,
     pub protocol: P,
     pub faults: &'static [Fault],
 }
 
-/// How much is explored: everything that the design's figures rest on, or what a minute allows.
+/// Returns whether to explore the full budget that the design's figures need, instead of what takes a minute.
 pub fn is_full() -> bool {
     std::env::var_os("STEAD_MODEL").is_some_and(|wanted| wanted == "full")
 }
 
-/// Explores rows, tells one line of each, and fails if one has not exactly the faults that it should.
+/// Explores variants, prints one line for each, and fails unless each has exactly its known faults.
 pub fn check<P: Protocol>(model: &str, rows: impl IntoIterator<Item = Row<P>>) {
     let (mut states, mut surprises) = (0, Vec::new());
     for row in rows {
@@ -39,7 +39,7 @@ fn line<P: Protocol>(model: &str, row: &Row<P>, findings: &Findings<P::State>) -
     )
 }
 
-/// Returns what differs from what was expected, with the shortest way to it.
+/// Returns the differences from the expected faults, each with a shortest trace.
 fn surprise<P: Protocol>(row: &Row<P>, findings: &Findings<P::State>) -> Vec<String> {
     let way = |to| trace(&row.protocol, findings, to).join("\n    ");
     let mut surprises = Vec::new();

@@ -1,24 +1,24 @@
-//! The change in place: one object with two fields, a plan of one call for each, two processes that
-//! share the ledger, a user who changes his mind about the first field, and a human who edits it.
+//! The update protocol: one object with two attributes, a plan of one call for each, two processes that share the
+//! ledger, a user who changes the target of the first attribute, and an edit of it outside.
 //!
-//! "Duplicate" is a call without a target that took effect twice. "Silent" is an end in which the ledger
-//! says what was applied, nothing is open or asked, and the object shows another value of ours. "Wrong"
-//! is a request that goes over a human's edit which stood when the object was last read.
+//! "Duplicate" is a call without a target that took effect twice. "Silent" is an end in which the ledger records the
+//! target as applied, nothing is open or asked, and the object shows another value of ours. "Wrong" is a request that
+//! overwrites an outside edit which was visible when the object was last read.
 
 use super::explore::{Judgement, Key, Moves, Protocol};
 use super::lease::{Lease, WORKERS};
 use super::network::{Answer, Fate, Request};
 
-/// Requests that a state has room for.
+/// Maximum number of requests in a state.
 const MOST: usize = 4;
 
 /// Fields of the object, and calls of a plan.
 const FIELDS: usize = 2;
 
-/// What a field shows at first.
+/// The initial value of a field.
 const FIRST: u8 = 0;
 
-/// What a plan wants of each field; of the first one, it may want another value later.
+/// The target of each field; the first one may get another target later.
 pub const TARGET: u8 = 1;
 const LATER_TARGET: u8 = 2;
 
@@ -30,34 +30,34 @@ pub const HUMANS: u8 = 3;
 pub enum Bug {
     /// Nothing is recorded before the request leaves.
     NoIntent,
-    /// Nobody waits until a lost request can have no effect any more.
+    /// The protocol does not wait until a lost request can have no effect.
     NoWait,
-    /// What nobody can tell is taken for a no.
+    /// An unknown outcome counts as a refusal.
     UnknownIsRefused,
     /// The object is not read before a call.
     NoRead,
-    /// An accepted call is taken for a done one.
+    /// An accepted call counts as completed.
     AcceptedIsDone,
-    /// An intent of a holder that is not proven dead is resolved like an own one.
+    /// An intent of a holder that is not proven dead is resolved like one of our own.
     ForeignIsOwn,
-    /// The same, but only when the object is as it should be.
+    /// The same, but only if the object has its targets.
     ForeignIsDone,
-    /// A call without a target is sent again when nobody can tell.
+    /// A call without a target is sent again after an unknown outcome.
     Repeats,
-    /// Neither a lease, nor a condition on what is written.
+    /// There is no lease, and writes are not conditional.
     NoLease,
 }
 
-/// One variant of the protocol and of its surroundings.
+/// One variant of the protocol and of its environment.
 #[derive(Debug, Clone, Copy)]
 pub struct Update {
     /// The second call has no target: it may take effect once.
     pub once: bool,
     /// A request takes effect before the deadline, or never.
     pub effect_is_bounded: bool,
-    /// The service accepts what it does not do.
+    /// The service accepts calls that it does not carry out.
     pub ignores: bool,
-    /// What a human sets the first field to, once, at any moment.
+    /// The value that an outside edit gives the first field, once, at any moment; `None` for no edit.
     pub edit: Option<u8>,
     pub bug: Option<Bug>,
     pub requests: usize,
@@ -65,7 +65,7 @@ pub struct Update {
     pub take_overs: u8,
 }
 
-/// Where a process stands.
+/// The step that a process is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Start,
@@ -78,11 +78,11 @@ enum At {
     Fence,
     Send,
     Wait,
-    /// Nobody can tell what became of its request.
+    /// The outcome of its request is unknown.
     Outlast,
     Verify,
     Done,
-    /// It told that it could not go on.
+    /// It stopped with an error.
     Stopped,
     Asked,
     Fenced,
@@ -92,12 +92,12 @@ enum At {
 struct Worker {
     at: At,
     epoch: u8,
-    /// The call that it is at.
+    /// Index of its current call.
     step: u8,
     /// The fields as its plan saw them, and as they should be.
     before: [u8; FIELDS],
     targets: [u8; FIELDS],
-    /// The request whose answer it waits for.
+    /// The request whose response it waits for.
     request: u8,
     /// Its intent is open.
     intends: bool,
@@ -113,7 +113,7 @@ const FRESH: Worker = Worker {
     intends: false,
 };
 
-/// A call under way.
+/// A call in progress.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     request: Request,
@@ -121,7 +121,7 @@ struct Sent {
     target: u8,
 }
 
-/// What the ledger says of the call that is open.
+/// The ledger's record of the open call.
 #[derive(Debug, Clone, Copy)]
 struct Intent {
     field: u8,
@@ -135,13 +135,13 @@ pub struct State {
     applied: [u8; FIELDS],
     intent: Option<Intent>,
     asked: bool,
-    /// The later target is wanted from now on.
+    /// The later target is in force.
     changed_mind: bool,
     overwrote: bool,
     sent: [Sent; MOST],
     lease: Lease,
     workers: [Worker; WORKERS],
-    /// A human has not edited the first field yet.
+    /// The outside edit has not happened yet.
     edits: bool,
     crashes: u8,
     take_overs: u8,
@@ -176,7 +176,7 @@ impl State {
         if at.is_over() { self.finish(worker, at) } else { self.go(worker, at) }
     }
 
-    /// The call of a step is known to have taken effect: the next one is checked.
+    /// Moves to the next call after the current one is known to have taken effect.
     fn next_step(&mut self, worker: usize) {
         self.workers[worker].step += 1;
         self.close(worker, At::Check);
@@ -290,12 +290,12 @@ impl Update {
         !(self.once && field == 1)
     }
 
-    /// Tells whether a lost request may still take effect, as far as the protocol cares.
+    /// Returns whether the protocol must wait because a lost request may still take effect.
     fn waits(&self, state: &State) -> bool {
         self.effect_is_bounded && state.is_under_way() && !self.has(Bug::NoWait)
     }
 
-    /// Writes to the ledger. Only the lease's holder can.
+    /// Adds a write to the ledger, which only the lease's holder can make.
     fn record(
         &self,
         moves: &mut Moves<'_, State>,
@@ -310,7 +310,7 @@ impl Update {
         }
     }
 
-    /// What happens without any process.
+    /// Adds the moves of the environment.
     fn surroundings(&self, moves: &mut Moves<'_, State>) {
         for (number, sent) in moves.from.sent.into_iter().enumerate() {
             let field = usize::from(sent.field);
@@ -373,7 +373,7 @@ impl Update {
         }
     }
 
-    /// Looks what became of a call that an earlier process left open.
+    /// Adds the moves that resolve a call of an earlier process.
     fn recover(&self, moves: &mut Moves<'_, State>, worker: usize) {
         let state = moves.from;
         let Some(Intent { field, target, foreign }) = state.intent else {
@@ -399,7 +399,7 @@ impl Update {
         }
     }
 
-    /// A plan is made of what is read now, for the first target or for the second.
+    /// Adds the plans from the current values, for the first target or for the second.
     fn plan(&self, moves: &mut Moves<'_, State>, worker: usize) {
         for changed in [false, true] {
             if moves.from.changed_mind && !changed {

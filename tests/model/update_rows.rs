@@ -1,4 +1,4 @@
-//! The change's rows: what is built, what each bound is good for, and what breaks it.
+//! Variants of the update protocol: the product's, those that show the use of each bound, and broken ones.
 
 use super::explore::Fault::{Duplicate, Silent, Wrong};
 use super::row::{Row, is_full};

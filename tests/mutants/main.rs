@@ -1,8 +1,7 @@
 //! Mutants: bugs seeded by hand into the protocol's code, and the tests that must fail for each.
 //!
-//! By default this only checks that every mutant still fits the code. `STEAD_MUTANTS=1` builds and tests
-//! them all, one after the other; `STEAD_MUTANTS=3,17` only these. Each one that survives is a test that
-//! is missing.
+//! By default this only checks that every mutant still fits the code. `STEAD_MUTANTS=1` builds and tests them all, one
+//! after the other; `STEAD_MUTANTS=3,17` only these. Each mutant that survives shows a missing test.
 #![allow(
     missing_docs,
     clippy::disallowed_methods,
@@ -24,7 +23,7 @@ use serde::Deserialize;
 
 use tree::{Tree, Verdict};
 
-/// Mutants that there must be at least.
+/// Minimum number of mutants.
 const FEWEST: usize = 40;
 
 #[derive(Deserialize)]
@@ -33,15 +32,15 @@ struct Mutants {
     mutant: Vec<Mutant>,
 }
 
-/// One bug.
+/// One seeded bug.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mutant {
     number: u32,
-    /// What the broken program does.
+    /// What the mutated program does wrong.
     name: String,
     file: String,
-    /// Text that occurs once in the file, and its replacement.
+    /// Source text that occurs once in the file, and its replacement.
     find: String,
     replace: String,
     /// Arguments of `cargo test`: one of these runs must fail. The quickest comes first.

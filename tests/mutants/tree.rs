@@ -1,17 +1,17 @@
-//! A copy of the sources in which one file at a time is broken, and built into the same target
-//! directory: what does not change is not built again.
+//! A copy of the sources in which one file at a time is mutated, with a target directory of its own: what does not
+//! change is not built again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-/// Most seconds that a build or a run may take: a mutant that hangs is killed, too.
+/// Time limit of a build or a run in seconds: a mutant that hangs is killed, too.
 const PATIENCE: &str = "1800";
 
-/// What `timeout` answers when the time is up.
+/// Exit code of `timeout` after the time limit.
 const TIMED_OUT: i32 = 124;
 
-/// What is not copied.
+/// Entries that are not copied.
 const LEFT_OUT: [&str; 2] = [".git", "target"];
 
 pub enum Verdict<'a> {
@@ -21,14 +21,14 @@ pub enum Verdict<'a> {
     DoesNotCompile,
 }
 
-/// The copy.
+/// The copy of the sources.
 pub struct Tree {
     at: PathBuf,
     target: PathBuf,
 }
 
 impl Tree {
-    /// Copies the sources to a place that stays the same, so that builds can go on from the last ones.
+    /// Copies the sources to a fixed directory, so that builds are incremental.
     pub fn copy_of(root: &Path) -> Self {
         let target = std::env::current_exe().unwrap().ancestors().nth(3).unwrap().to_owned();
         let at = target.join("mutants");
@@ -39,7 +39,7 @@ impl Tree {
         Self { at, target }
     }
 
-    /// Breaks a file for as long as something is tried.
+    /// Runs `attempt` with a file mutated, and restores the file.
     pub fn with<T>(
         &self,
         file: &str,
@@ -67,7 +67,7 @@ impl Tree {
         Verdict::Survived
     }
 
-    /// Tells whether a test run fails. It must build.
+    /// Returns whether a test run fails; panics if it does not build.
     pub fn fails(&self, tests: &str) -> bool {
         assert!(self.builds(tests), "`cargo test {tests}` does not build");
         !self.cargo(tests, &[]).success()

@@ -1,8 +1,8 @@
-//! Values computed from a secret: neither a plan, nor a comparison of plans, nor an output shows what they are.
+//! Values computed from a secret: no plan, comparison of plans or output reveals them.
 
 use crate::case::{Case, Run};
 
-/// A stack whose VM has an attribute that a secret enters.
+/// Returns a stack with attributes that are computed from a secret.
 fn stack(user_data: &str) -> String {
     format!(
         "stead: 1\nstack: web\nvars: {{ s: {{ type: secret }} }}\nvpc: {{ main: {{ cidr: 10.0.0.0/16 }} }}\n\
@@ -24,7 +24,7 @@ fn applied(value: &str) -> Case {
     case
 }
 
-/// Returns the fingerprint of a plan, and everything that it says but for it.
+/// Returns the fingerprint of a plan, and the rest of its document that depends on the values.
 fn planned(case: &Case, value: &str) -> (String, String) {
     case.write("web.stead.yaml", stack(value));
     let run = with_secret(case, "Hunter2", "plan --output json");

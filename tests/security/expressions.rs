@@ -1,4 +1,4 @@
-//! What is signed is what runs: a text, a reference or an expression beside a secret is bound as the secret is.
+//! A signature covers what runs: a string, reference or expression beside a secret is bound like the secret.
 
 use crate::case::{Case, Run};
 
@@ -16,7 +16,7 @@ fn ok(case: &Case, args: &str) -> Run {
     run
 }
 
-/// Signs a plan of one configuration and applies it with another: nothing is sent that changes anything.
+/// Signs a plan of one configuration and applies it with another; checks that no mutating request is sent.
 fn swap(case: &Case, planned: &str, swapped: &str) {
     case.signing_key("plan", 1);
     case.write("web.stead.yaml", planned);

@@ -1,5 +1,4 @@
-//! Ids that would lead a request astray: whatever the service answers, requests stay below the path of
-//! their kind.
+//! Hostile ids: whatever the service returns, requests stay below the path of their kind.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,7 +11,7 @@ use stead::cloud::system_clock::{SystemClock, SystemRandom};
 use stead::kinds::REGISTRY;
 use stead::model::live::snapshot::{ObjectKey, RefreshRequest};
 
-/// Ids that no path should hold as they are.
+/// Ids that a path must not contain unescaped.
 const HOSTILE: &[&str] = &[
     "../hidden-place",
     "..",
@@ -51,7 +50,7 @@ const HOSTILE: &[&str] = &[
     "-",
 ];
 
-/// A service whose every record has a hostile id.
+/// A service in which every record has a hostile id.
 struct Hostile<'a> {
     id: &'a str,
     seen: RefCell<Vec<HttpRequest>>,
@@ -82,7 +81,7 @@ impl Transport for &Hostile<'_> {
     }
 }
 
-/// Asks in every way there is for what was found, and for the id itself.
+/// Sends every kind of request for the found objects and for the id itself.
 async fn ask(service: &Hostile<'_>) {
     let client = Client::new(service, SystemClock, SystemRandom, REGISTRY);
     let mut keys: BTreeSet<ObjectKey> = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Kept secrets: who is added to the recipients, what is put in a ciphertext's place, and what is lost.
+//! Kept secrets: added recipients, replaced ciphertexts, and lost values.
 
 use std::fs;
 use std::io::Write;
@@ -42,7 +42,7 @@ impl Keys {
         self.with("ada", 0, args)
     }
 
-    /// Names other recipients in the stack.
+    /// Replaces the recipients in the stack.
     fn name(&self, recipients: &[&str]) {
         let text = fs::read_to_string(self.0.path("stead.yaml")).unwrap();
         let rest: Vec<&str> = text.lines().filter(|line| !line.starts_with("secrets:")).collect();
@@ -54,7 +54,7 @@ impl Keys {
         self.0.ok("state pull").json()["ledger"].take()
     }
 
-    /// Writes the ledger as who has its place can, and no key.
+    /// Changes the ledger as an attacker can who has write access and no key.
     fn forge(&self, change: impl FnOnce(&mut Value)) {
         let text = self.0.ok("state pull").stdout;
         let (content, _) = text.rsplit_once(",\"sha256\":\"").unwrap();
@@ -68,7 +68,7 @@ impl Keys {
     }
 }
 
-/// Runs the binary with something on its standard input.
+/// Runs the binary with `input` on its standard input.
 fn given(case: &Case, input: &str, code: i32, args: &str) -> Run {
     let mut command = case.command(args);
     let mut child =
@@ -351,8 +351,8 @@ fn a_saved_plan_with_a_kept_secret_sends_nothing_without_an_identity() {
     keys.ok("apply saved.plan");
 }
 
-/// Returns a stack drawn from a number: which kinds send which generated secrets, in which way, and which of them have
-/// sinks. Stacks differ in every bit of the number.
+/// Returns a stack derived from a number: each bit decides which kinds send which generated secrets, in which way, and
+/// which of them have sinks.
 fn generated_stack(number: usize) -> String {
     let bit = |n: usize| number >> n & 1 == 1;
     let sink = |name: &str, written: bool| {

@@ -20,7 +20,7 @@ use crate::case::{Case, Run};
 use crate::forms::forms;
 use echo::{Echo, Mode};
 
-/// All forms of results.
+/// All output formats.
 const OUTPUTS: &[&str] = &["text", "json", "ndjson"];
 
 const STACK: &str = r##"stead: 1
@@ -65,29 +65,29 @@ outputs:
 
 const SMALL: &str = "stead: 1\nstack: small\nvpc: { main: { cidr: 10.0.0.0/16 } }\n";
 
-/// Secret number `n`, with characters that JSON, HTML and URLs write otherwise.
+/// Returns secret number `n`, with characters that JSON, HTML and URLs escape.
 fn canary(n: usize) -> String {
     format!("{}-{n}<\"q\\&é {}", echo::CANARY, n * 7919 % 1000)
 }
 
-/// One without such characters, where none can stand.
+/// Returns a secret without such characters, for places that cannot contain them.
 fn plain(n: usize) -> String {
     format!("{}{n}plain{}", echo::CANARY, n * 7919 % 1000)
 }
 
-/// A stack with canaries in every kind of secret, and what was seen of it.
+/// A stack with canaries in every kind of secret, and the findings so far.
 struct Harness {
     case: Case,
     echo: Echo,
     given: Vec<(&'static str, String)>,
     canaries: Vec<String>,
-    /// Every canary in every encoding, shortest ones left out: three letters of base64 are no sign.
+    /// Every canary in every encoding, except for very short ones: three characters of base64 prove nothing.
     needles: Vec<(String, &'static str, Vec<u8>)>,
-    /// All of them at once.
+    /// A pattern that matches any of them.
     any: Option<Regex>,
     searched: usize,
     runs: usize,
-    /// Canaries that were found where none may be, and exit codes that nobody expects.
+    /// Canaries found where none may be, and unexpected exit codes.
     found: Vec<String>,
 }
 
@@ -185,7 +185,7 @@ impl Harness {
         }
     }
 
-    /// Applies the stack, and takes the secrets that were made for canaries from then on.
+    /// Applies the stack, and searches for the generated secrets, too, from then on.
     fn applied(mut self) -> Self {
         self.done(0, "apply --yes");
         for sink in ["made", "sink", "ci-key"] {
@@ -195,7 +195,7 @@ impl Harness {
         self
     }
 
-    /// Searches all files that no secret was put into on purpose.
+    /// Searches all files except those that contain a secret on purpose.
     fn files(&mut self) {
         let kept = [
             "cloud",
@@ -230,7 +230,7 @@ impl Harness {
         }
     }
 
-    /// Says what was done, and expects that no canary was found.
+    /// Prints a summary, and fails if a canary was found.
     fn end(self, what: &str, commands: usize) {
         let encodings: BTreeSet<&str> = self.needles.iter().map(|(_, name, _)| *name).collect();
         println!(
@@ -247,7 +247,7 @@ impl Harness {
     }
 }
 
-/// Returns what finds any of these.
+/// Returns a pattern that matches any of these.
 fn any_of(needles: &[(String, &'static str, Vec<u8>)]) -> Regex {
     let byte = |byte: &u8| format!("\\x{byte:02x}");
     let texts = needles.iter().map(|(_, _, form)| form.iter().map(byte).collect::<String>());
@@ -428,12 +428,12 @@ fn a_state_server_password_in_a_response_is_redacted() {
     harness.end("a state server", 5);
 }
 
-/// Tells whether a command does without the stack.
+/// Returns whether a command does not read the stack.
 fn reads_no_stack(args: &str) -> bool {
     ["whoami", "doctor", "do engines"].contains(&args)
 }
 
-/// Tells whether a command asks the service.
+/// Returns whether a command sends requests to the service.
 fn asks(args: &str) -> bool {
     ["plan", "drift", "ls", "get", "whoami", "doctor", "catalog", "cost", "do ", "import"]
         .iter()

@@ -1,4 +1,4 @@
-//! Ledgers with MACs against somebody who can write their place and has not the key.
+//! Ledgers with MACs against an attacker who has write access and no key.
 #![allow(clippy::disallowed_methods, reason = "the attacker writes files")]
 
 use std::fs;
@@ -22,10 +22,10 @@ use crate::case::{Case, Run};
 const STACK: &str = "stead: 1\nstack: story\nvpc:\n  v: { cidr: 10.1.0.0/16 }\n";
 const LEDGER: &str = ".stead/ledger";
 
-/// What the machine of every command is that is not said to run elsewhere.
+/// The machine of every command that names no other.
 const HOME: &str = "machine";
 
-/// A case with a key of ledgers, and machines that have seen different things.
+/// A case with a ledger key, and machines with different high-water marks.
 struct Sealed(Case);
 
 impl Sealed {
@@ -35,7 +35,7 @@ impl Sealed {
         case
     }
 
-    /// A stack that was applied with the key, on this machine.
+    /// Returns a stack that is applied with the key, on this machine.
     fn applied() -> Self {
         let case = Self::new();
         case.ok("apply --yes");
@@ -48,7 +48,7 @@ impl Sealed {
         fs::set_permissions(self.0.path(name), fs::Permissions::from_mode(0o600)).unwrap();
     }
 
-    /// Runs on a machine, with a key's file; none when it is empty.
+    /// Runs a command on a machine, with a key file; without one if it is empty.
     fn on(&self, machine: &str, key: &str, args: &str) -> Run {
         self.with(
             &[("STEAD_STATE_DIR", self.0.path(machine).to_str().unwrap()), ("STEAD_LEDGER_KEY", key)],
@@ -70,7 +70,7 @@ impl Sealed {
         self.exits(0, args)
     }
 
-    /// Commands that would change something, none of which may send anything.
+    /// Checks that mutating commands are refused and send nothing.
     fn refused(&self, code: i32, machine: &str, words: &[&str]) {
         let before = self.0.cloud().last();
         for args in ["apply --yes", "destroy --yes --confirm story"] {
@@ -88,12 +88,12 @@ impl Sealed {
         copy(&self.0.path(name), &self.0.path(LEDGER));
     }
 
-    /// The only VPC's id.
+    /// Returns the id of the only VPC.
     fn vpc(&self) -> String {
         self.0.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned()
     }
 
-    /// Makes a VPC that is nobody's here.
+    /// Creates a VPC outside the stack; returns its id.
     fn stranger(&self) -> String {
         let project = self.0.cloud().list("/api/v1/vpcs")[0]["project_id"].as_str().unwrap().to_owned();
         let body = json!({ "name": "theirs", "cidr": "10.9.0.0/16" });
@@ -123,7 +123,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Writes what needs no key: a ledger of any lineage that owns what its writer likes.
+/// Writes a ledger without a MAC, with any lineage and any object.
 fn forge(directory: &Path, lineage: u128, object: &str) {
     let (stack, environment) = ("story".into(), "default".into());
     let key = FingerprintKey([7; 32]);
@@ -453,7 +453,7 @@ fn a_ledger_is_migrated_with_its_high_water_mark() {
     case.exits(5, &args).says(&["does not exist any more"]);
 }
 
-/// Written by stead 0.1.0: without a key first, then with one.
+/// The files were written by stead 0.1.0, first without a key, then with one.
 #[test]
 fn ledgers_with_macs_of_version_0_1_0_remain_usable() {
     let case = Sealed::new();

@@ -1,4 +1,4 @@
-//! Hostile surroundings of the client: redirects, certificates, proxies, ids that lead astray, panics.
+//! Hostile environments of the client: redirects, certificates, proxies, hostile ids, panics, files.
 #![allow(
     missing_docs,
     clippy::disallowed_methods,

@@ -1,6 +1,6 @@
-//! Memory bombs: small files that name more than any machine holds. Each is refused with one diagnostic at
-//! its place, within a limit on the process's memory that the kernel enforces, so that a regression fails
-//! instead of taking the machine down.
+//! Memory bombs: small files that describe more than any machine can hold. Each is refused with one diagnostic at its
+//! location, within a limit on the process's memory that the kernel enforces, so that a regression fails the test
+//! instead of exhausting the machine.
 #![cfg(target_os = "linux")]
 
 use std::fmt::Write as _;
@@ -13,20 +13,20 @@ use serde_json::{Value as Json, json};
 use crate::case::{Case, Run, STEAD};
 use crate::editor::Editor;
 
-/// What a process may allocate, in KiB.
+/// Memory limit of a process, in KiB.
 const MOST_KIB: u64 = 300 * 1024;
 
 const HEAD: &str = "stead: 1\nstack: shop\nvpc: { v: { cidr: 10.0.0.0/16 } }\n";
 
-/// A small stack that asks for much.
+/// A small stack that expands to a very large one.
 struct Bomb {
     name: &'static str,
     files: Vec<(String, String)>,
-    /// The code of the one diagnostic.
+    /// The code of the only diagnostic.
     code: &'static str,
 }
 
-/// Locals, each of which is computed from the previous one; `{}` is the placeholder of its name.
+/// Returns locals, each computed from the previous one; `{}` is the placeholder of its name.
 fn chain(first: &str, next: &str, levels: usize) -> String {
     let mut text = format!("{HEAD}locals:\n  a0: {first}\n");
     for n in 1..=levels {
@@ -40,7 +40,7 @@ fn one(name: &'static str, text: String) -> Bomb {
     Bomb { name, files: vec![("stead.yaml".into(), text)], code: "S0218" }
 }
 
-/// Chains of locals that double at every step.
+/// Returns chains of locals that double at every step.
 fn doubling() -> Vec<Bomb> {
     let x = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
     vec![
@@ -63,7 +63,7 @@ fn doubling() -> Vec<Bomb> {
     .collect()
 }
 
-/// Writes plain references where a chain has `$LAST`, which is the local before.
+/// Replaces `$LAST` in a chain by a plain reference to the local before.
 fn with_paths(mut bomb: Bomb) -> Bomb {
     for (_, text) in &mut bomb.files {
         let lines = text.lines().map(|line| {
@@ -78,7 +78,7 @@ fn with_paths(mut bomb: Bomb) -> Bomb {
     bomb
 }
 
-/// A text of one MiB and a list of a thousand entries, and what is made of both.
+/// Returns a string of one MiB, a list of a thousand entries, and `rest`, which combines them.
 fn multiplied(name: &'static str, rest: &str) -> Bomb {
     let mut text = chain("xxxxxxxxxxxxxxxx", "\"${{}}${{}}\"", 16);
     text.push_str("  big: $locals.a16\n  half: \"${locals.a11}${locals.a10}\"\n");
@@ -88,7 +88,7 @@ fn multiplied(name: &'static str, rest: &str) -> Bomb {
     one(name, text + rest)
 }
 
-/// Two blocks of a thousand machines each, with so much to say.
+/// Returns two blocks of a thousand VMs each, with this `user_data`.
 fn machines(user_data: &str) -> String {
     let machine = |name| {
         format!(
@@ -98,7 +98,7 @@ fn machines(user_data: &str) -> String {
     format!("vm:\n{}{}", machine("one"), machine("two"))
 }
 
-/// Functions and macros over large values.
+/// Returns functions and macros over large values.
 fn functions() -> Vec<Bomb> {
     let long = |bomb: Bomb| Bomb { code: "S0216", ..bomb };
     let mapped =
@@ -128,7 +128,7 @@ fn functions() -> Vec<Bomb> {
     ]
 }
 
-/// Bombs with other names of codes: the parser's, and an evaluation that is too long.
+/// Returns bombs with other codes: the parser's, and an evaluation that takes too long.
 fn others() -> Vec<Bomb> {
     let mut aliases = format!("{HEAD}locals:\n  a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for n in 1..10 {
@@ -163,7 +163,7 @@ fn others() -> Vec<Bomb> {
     ]
 }
 
-/// Files that each repeat as much as one file may.
+/// Returns files that each use up one file's limit on aliases.
 fn many_files() -> Vec<(String, String)> {
     let file = |n: usize| {
         let mut text = "locals:\n".to_owned();
@@ -177,7 +177,7 @@ fn many_files() -> Vec<(String, String)> {
     files
 }
 
-/// Modules in modules, each of which passes the next one twice its own input.
+/// Returns nested modules, each of which passes twice its own input to the next one.
 fn modules() -> Vec<(String, String)> {
     let call =
         |to: usize, value: &str| format!("use: {{ m: {{ source: ../m{to}, with: {{ v: {value} }} }} }}\n");
@@ -196,7 +196,7 @@ fn secret() -> Vec<(String, String)> {
     vec![("stead.yaml".into(), text)]
 }
 
-/// Values that an environment puts in the place of others.
+/// Returns a stack whose environment overrides values by large ones.
 fn set() -> Vec<(String, String)> {
     let set = "{ vm.one.user_data: $locals.half, vm.two.user_data: $locals.half }";
     let environments = format!("environments: {{ prod: {{ default: true, set: {set} }} }}\n");
@@ -215,7 +215,7 @@ fn case_of(bomb: &Bomb) -> Case {
     case
 }
 
-/// Returns a command that may allocate so much and no more.
+/// Returns a command with the memory limit.
 fn limited(case: &Case, args: &str) -> Command {
     let mut command = Command::new("sh");
     let script = format!("ulimit -d {MOST_KIB} && exec \"$0\" \"$@\"");
@@ -227,7 +227,7 @@ fn limited(case: &Case, args: &str) -> Command {
     command
 }
 
-/// Runs the binary within the limit. Returns the run and its peak in KiB, as far as it was seen.
+/// Runs the binary within the limit. Returns the run and its peak memory in KiB, as far as it was observed.
 fn run(case: &Case, args: &str) -> (Run, u64) {
     let (out, err) = (case.path("out.txt"), case.path("err.txt"));
     let mut command = limited(case, args);
@@ -251,7 +251,7 @@ fn high_water(pid: u32) -> u64 {
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).unwrap_or(0)
 }
 
-/// Tells what is wrong with how a bomb was refused; `None` where nothing is.
+/// Returns what is wrong with the refusal of a bomb; `None` if it is correct.
 fn slip(bomb: &Bomb, run: &Run) -> Option<String> {
     let shown: String = run.all().chars().take(2000).collect();
     let found = serde_json::from_str::<Json>(&run.stdout).unwrap_or_default();
@@ -319,7 +319,7 @@ fn the_editor_stays_responsive_on_every_bomb() {
     assert!(slips.is_empty(), "{}", slips.join("\n"));
 }
 
-/// What each resource says is twice what the one before says: only a plan puts that together.
+/// Each resource's value is twice that of the previous one: only a plan has all of them in memory.
 #[test]
 fn a_plan_has_a_memory_budget_of_its_own() {
     let machine = |n: usize, data: &str| {

@@ -1,10 +1,10 @@
-//! A panic tells where it was, and not what it held; memory is not dumped.
+//! A panic prints its location and not its message; memory is not dumped.
 
 use std::process::Command;
 
 use stead::cli::process::panic_hook;
 
-/// Panics with a secret in its message, in a process of its own.
+/// Panics with a secret in the message, in a separate process.
 #[test]
 #[ignore = "runs in a process of its own: it panics"]
 fn child_process_that_panics() {

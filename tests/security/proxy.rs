@@ -1,4 +1,4 @@
-//! Proxies of the environment: only a tunnel is asked for, and never for this machine.
+//! Proxies of the environment: they are used for tunnels only, and never for this machine.
 
 use std::process::{Command, Output};
 
@@ -12,7 +12,7 @@ use crate::trap::{KEY, Trap, request, send};
 const VARIABLES: &[&str] =
     &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
 
-/// Sends one request, in a process whose environment names a proxy.
+/// Sends a request in a process whose environment names a proxy.
 #[test]
 #[ignore = "runs in a process of its own, with other variables"]
 fn child_process_that_sends_one_request() {

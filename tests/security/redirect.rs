@@ -1,4 +1,4 @@
-//! The redirect matrix: statuses x targets x verbs. The key and the request go nowhere else.
+//! The redirect matrix: statuses x targets x methods. No redirect is followed, and the key reaches no other host.
 
 use secrecy::SecretString;
 use stead::cloud::http::https_transport::{HttpsTransport, TransportOptions};

@@ -1,4 +1,4 @@
-//! Reports: a link or a pipe that somebody committed leads no report elsewhere.
+//! Reports: a committed link or pipe does not redirect a report.
 #![allow(clippy::disallowed_methods, reason = "tests lay out a repository")]
 
 use std::fs;

@@ -1,4 +1,5 @@
-//! Saved plans and fingerprints: what somebody who can edit the file, or the world between plan and apply, can reach.
+//! Saved plans and fingerprints: what an attacker cannot do who edits the file, or live objects between plan and
+//! apply.
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that commands leave")]
 
 use std::fs;
@@ -38,7 +39,7 @@ fn small() -> Case {
     Case::new().file("stead.yaml", STACK).emulator()
 }
 
-/// Edits a saved plan and computes its digest again, as anybody can.
+/// Edits a saved plan and recomputes its digest, which needs no key; returns its fingerprint.
 fn forge(case: &Case, from: &str, to: &str, edit: impl FnOnce(&mut SavedPlan)) -> String {
     let text = SignedPlanText::parse(&fs::read_to_string(case.path(from)).unwrap()).text;
     let mut saved = SavedPlan::parse(&text, REGISTRY).unwrap();
@@ -48,7 +49,7 @@ fn forge(case: &Case, from: &str, to: &str, edit: impl FnOnce(&mut SavedPlan)) -
     saved.plan.fingerprint
 }
 
-/// Sets the description that the step sends.
+/// Replaces the description that the first step sends.
 fn redirect(saved: &mut SavedPlan) {
     let Operation::Create { desired, .. } = &mut saved.plan.steps[0].operation else {
         panic!("no creation")
@@ -56,7 +57,7 @@ fn redirect(saved: &mut SavedPlan) {
     desired.insert("description".into(), Expression::Value("evil".into()));
 }
 
-/// Runs a command that must send nothing that changes anything.
+/// Runs a command that must be refused without a mutating request.
 fn refused(case: &Case, code: i32, args: &str) -> Run {
     let before = case.cloud().last();
     let run = case.fails(code, args);
@@ -288,7 +289,7 @@ fn a_saved_plan_is_not_written_through_a_symlink() {
     assert_eq!(file.permissions().mode() & 0o777, 0o600);
 }
 
-/// Fingerprints of earlier versions have 16 digits. They count, and the next apply replaces them.
+/// Fingerprints of earlier versions have 16 digits. They are accepted, and the next apply replaces them.
 #[test]
 fn short_fingerprints_in_a_ledger_match_and_are_replaced() {
     let case = Case::new().file("stead.yaml", SECRET).emulator();
@@ -325,7 +326,7 @@ fn short_fingerprints_in_a_ledger_match_and_are_replaced() {
     with("canary-one", "plan").says(&["No changes"]);
 }
 
-/// Every fingerprint and digest in every document is whole.
+/// Every fingerprint and digest in every document is complete.
 #[test]
 fn no_document_contains_a_shortened_fingerprint() {
     let case = Case::new().file("stead.yaml", SECRET).emulator();
@@ -359,7 +360,7 @@ fn no_document_contains_a_shortened_fingerprint() {
     assert!(report.contains(&format!("apply --expect {print}")), "{report}");
 }
 
-/// Checks every value that is a fingerprint or digest by its key.
+/// Checks the length of every value whose key names a fingerprint or digest.
 fn whole(value: &Value, seen: &mut usize) {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,5 @@
-//! Secret sinks: a secret replaces nothing that stead did not deliver, and reaches no file that others obey.
+//! Secret sinks: a secret replaces no content that stead did not deliver, and reaches no file that other programs
+//! execute or obey.
 #![allow(clippy::disallowed_methods, reason = "tests lay out a repository")]
 
 use std::fs;
@@ -69,7 +70,7 @@ fn a_sink_filled_after_the_plan_is_not_overwritten() {
     assert_ne!(text(&case, "key"), "hand-written");
 }
 
-/// What the plan saw is looked at again when the secret is written.
+/// The sink is checked again before the secret is written.
 #[test]
 fn a_sink_filled_during_the_apply_is_not_overwritten() {
     let stack = format!(

@@ -1,5 +1,5 @@
-//! What a repository or a process list could give away: where the embedded cloud is, a secret in an argument, a
-//! lock that is missing.
+//! What a repository or a process list could reveal: the embedded emulator's address, a secret in an argument, a
+//! missing lock.
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests drive real processes")]
 
 use std::io::Read;
@@ -13,7 +13,7 @@ use crate::case::{Case, Emulator};
 
 const STACK: &str = "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.0.0.0/16 } }\n";
 
-/// Counts who connects.
+/// Starts a listener that counts connections; returns its address and the count.
 fn trap() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -1,4 +1,4 @@
-//! Certificates that are refused before a byte of the request leaves, and the one that is not.
+//! Certificates: bad ones are refused before a byte of the request is sent, and a good one is accepted.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use stead::model::schema::Method;
 
 use crate::trap::{KEY, Trap, head, request, send};
 
-/// Nothing on this machine trusts who signed it.
+/// The reason for an unknown issuer.
 const UNKNOWN: Option<&str> = Some("its issuer is not trusted on this machine");
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
@@ -27,7 +27,7 @@ fn authority() -> CertifiedIssuer<'static, KeyPair> {
     CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
 }
 
-/// A server with a certificate; it keeps the requests that it could read.
+/// Starts a server with a certificate; it records the requests that it could read.
 fn server(certificate: &str, key: &KeyPair) -> Trap {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
@@ -68,7 +68,7 @@ fn cloud(trap: &Trap, roots: &str) -> HttpsTransport {
     HttpsTransport::new(&options).unwrap()
 }
 
-/// Nothing left, and nothing was read; the certificate was the reason where `why` says so.
+/// Checks that nothing was sent or read; with `why`, that the certificate was the reason.
 fn refused(trap: &Trap, roots: &str, why: Option<&str>) {
     for method in [Method::Get, Method::Post] {
         let answer = send(&cloud(trap, roots), &request(method));
@@ -128,7 +128,7 @@ fn other_certificates_are_refused() {
     refused(&server(&own.pem(), &key), &root, Some("it is not signed by a trusted issuer"));
 }
 
-/// A server that speaks TLS 1.1 or 1.0 at most, as its first message says it.
+/// The server supports TLS 1.1 or 1.0 at most, as its first message shows.
 #[test]
 fn old_tls_versions_are_rejected() {
     for minor in [1, 2] {

@@ -1,4 +1,4 @@
-//! `Trap`: a listener that answers every connection the same way and keeps what came.
+//! `Trap`: a listener that answers every connection the same way and records what it received.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,19 +10,19 @@ use stead::cloud::http::message::{HttpRequest, HttpResponse, Transport, Transpor
 use stead::model::redact::SentSecrets;
 use stead::model::schema::Method;
 
-/// All verbs.
+/// All HTTP methods.
 pub const VERBS: [Method; 5] = [Method::Get, Method::Post, Method::Put, Method::Patch, Method::Delete];
 
-/// The key that must be seen nowhere else.
+/// The API key, which only the service may receive.
 pub const KEY: &str = "canary-key-0123456789";
 
-/// A listener on a thread of its own. The thread ends with the process.
+/// A listener on its own thread, which ends with the process.
 pub struct Trap {
     pub address: SocketAddr,
     seen: Arc<Seen>,
 }
 
-/// What each connection showed; nothing while it is still spoken with.
+/// What each connection sent; `None` while it is open.
 #[derive(Default)]
 struct Seen {
     texts: Mutex<Vec<Option<String>>>,
@@ -39,7 +39,7 @@ impl Trap {
         })
     }
 
-    /// Listens; `talk` does what it likes with each connection and returns what it saw.
+    /// Listens on an address; `talk` handles each connection and returns what it received.
     pub fn raw(ip: &str, talk: impl Fn(&mut TcpStream) -> String + Send + 'static) -> Self {
         let listener = TcpListener::bind((ip, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -60,7 +60,7 @@ impl Trap {
         Self { address, seen }
     }
 
-    /// What came so far, one text a connection; waits for those that are still spoken with.
+    /// Returns what was received, one string per connection; waits up to 20 seconds for open ones.
     pub fn seen(&self) -> Vec<String> {
         let texts = self.seen.texts.lock().unwrap();
         let open = |texts: &mut Vec<Option<String>>| texts.iter().any(Option::is_none);
@@ -69,7 +69,7 @@ impl Trap {
     }
 }
 
-/// Reads up to the end of a request's head.
+/// Reads and returns the head of a request.
 pub fn head(stream: &mut impl Read) -> String {
     let mut bytes = Vec::new();
     let mut byte = [0];
@@ -91,7 +91,7 @@ pub fn request(method: Method) -> HttpRequest {
     }
 }
 
-/// Sends one request.
+/// Sends one request on a runtime of its own.
 pub fn send(cloud: &HttpsTransport, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(cloud.exchange(request))

@@ -1,5 +1,5 @@
-//! Uploads to signed addresses: the key stays at home, nothing is followed, and only a host that is
-//! named over TLS, or this machine by a service of this machine, is spoken to.
+//! Uploads to signed URLs: the API key is not sent, no redirect is followed, and the URL must have a host name and TLS,
+//! or be on this machine if the service is.
 
 use std::io::{Read, Write};
 
@@ -11,7 +11,7 @@ use stead::kinds::REGISTRY;
 
 use crate::trap::{KEY, Trap, head};
 
-/// What the query of a signed address holds.
+/// The signature in the query of a signed URL, a secret.
 const SIGNATURE: &str = "canary-signature-0123456789";
 
 fn options(base: &str) -> TransportOptions {
@@ -30,7 +30,7 @@ fn reply(status: u16, more: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n{more}connection: close\r\n\r\n").into_bytes()
 }
 
-/// Reads a whole upload before it answers.
+/// Starts a server that reads the whole upload before it responds.
 fn store() -> Trap {
     Trap::raw("127.0.0.2", |stream| {
         let head = head(stream);

@@ -1,5 +1,5 @@
-//! Variable files hold secrets: whatever is wrong with one, a diagnostic names the file and the line, and
-//! repeats no line and no value, in no form of output.
+//! Variable files contain secrets: for any mistake in one, a diagnostic names the file and the line, and quotes no line
+//! and no value, in no output format.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +20,7 @@ use stead::report::text::style::TextStyle;
 
 use crate::case::Case;
 
-/// A stack whose variables are taken where a wrong value is told of.
+/// A stack with variables whose wrong values are reported in different places.
 const STACK: &str = r#"stead: 1
 stack: shop
 vars:
@@ -41,7 +41,7 @@ vm:
 outputs: { o: "${vars.tags.nothing + vars.labels.a}", n: "${int(vars.place)}" }
 "#;
 
-/// Bytes of a canary that no output may repeat.
+/// Number of bytes of a canary that no output may repeat.
 const SHARED: usize = 6;
 
 struct NoFiles;
@@ -52,7 +52,7 @@ impl Files for NoFiles {
     }
 }
 
-/// Everything that is said of a stack with these variables, in every form.
+/// Returns all diagnostics of a stack with these variables, in every format.
 fn said(path: &str, text: &str, env_vars: &BTreeMap<&str, &str>) -> String {
     let request = LoadRequest {
         var_files: vec![(path.to_owned(), text.to_owned())],
@@ -102,7 +102,7 @@ fn canaries() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec("[zqxj][zqxj0-9]{11,30}", NAMES.len())
 }
 
-/// One entry in one of the ways in which values are written.
+/// Returns an entry in one of the notations of values.
 fn entry(name: &str, value: &str, other: &str, way: usize, kdl: bool) -> String {
     if kdl {
         return match way % 8 {
@@ -137,7 +137,7 @@ const NAMES: &[&str] = &[
     "tags",
 ];
 
-/// What is put where something is broken.
+/// Strings to insert where the syntax is broken.
 const BREAKS: &[&str] = &[
     "", ":", "\"", "'", "|", ">", "{", "}", "[", "]", "#", "&", "*", "!", "%", "@", "\t", "\n", "-", "$",
     "${", "`", "\\", ",", " ", "\n  ", "//", "/*", "(x)", "---\n", "<<: ", "“", "\u{a0}", "=",
@@ -183,7 +183,7 @@ fn no_output_repeats_a_value_of_the_process_environment() {
     }
 }
 
-/// Two files that differ in their values only give the same words: not even a length is told.
+/// Two files that differ only in their values have the same messages: not even a length is revealed.
 #[test]
 fn messages_do_not_depend_on_the_values_of_a_variable_file() {
     for (way, kdl) in (0..12).map(|way| (way, false)).chain((0..8).map(|way| (way, true))) {
@@ -202,7 +202,7 @@ fn messages_do_not_depend_on_the_values_of_a_variable_file() {
     }
 }
 
-/// A secret in a file of the stack, which is a mistake already, is not copied into logs and comments.
+/// A secret in a stack file is a mistake, and the message must not copy it into logs and comments.
 #[test]
 fn an_invalid_secret_declaration_does_not_print_its_value() {
     let canary = "zqxj00zqxj11";

@@ -1,5 +1,5 @@
-//! Where the ledgers of the crash points are kept: in memory, or on a shelf in memory, with a point
-//! before and after every write.
+//! The ledger stores of the crash tests: in memory, or a shared store in memory, with a crash point before and after
+//! every write.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use super::disaster::Outside;
 use super::machine::{SimClock, SimRandom, wall};
 use super::process::identity;
 
-/// Where the ledger is kept: in memory that outlives the process, or on a shelf that many share.
+/// A ledger store: memory that outlives the process, or a shared store.
 pub enum SimBooks {
     Memory(SimStore),
     Shared(Box<SharedStore<PointShelf, SimClock>>),
 }
 
 impl SimBooks {
-    /// Opens it. Whoever held it before is dead.
+    /// Opens the store; its earlier holder is dead.
     pub async fn open(outside: &Rc<Outside>, stack: &Stack) -> Result<Self, StoreError> {
         if outside.shelf.is_none() {
             return Ok(Self::Memory(SimStore(Rc::clone(outside))));
@@ -96,7 +96,7 @@ impl Store for SimBooks {
     }
 }
 
-/// A shelf whose every write is a point before and after.
+/// A shared store with a crash point before and after each write.
 pub struct PointShelf(Rc<Outside>);
 
 impl PointShelf {
@@ -170,7 +170,7 @@ impl SharedBackend for PointShelf {
     }
 }
 
-/// The journal's place: memory that outlives the process.
+/// A journal store in memory that outlives the process.
 pub struct SimStore(pub Rc<Outside>);
 
 impl Store for SimStore {

@@ -1,5 +1,5 @@
-//! The service of a simulation: `emulator::world` behind a network that delays, loses and drops, and
-//! that checks of every changing request that its intent is durable.
+//! The service of a simulation: `emulator::world` behind a network that delays and loses messages. It checks for every
+//! mutating request that its intent is durable.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::machine::wall;
 /// The key of the simulated account.
 pub const KEY: &str = "sim-key";
 
-/// One way through the network.
+/// Latency of one direction.
 const WAY: Duration = Duration::from_millis(20);
 
 #[derive(Clone)]
@@ -52,7 +52,7 @@ impl Transport for SimCloud {
     }
 }
 
-/// A read has no effect: one moment of it is as good to be killed at as another.
+/// Answers a read. It has no effect, so one crash point during it is enough.
 async fn read(outside: &Outside, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
     outside.machine.sleep(WAY).await;
     outside.point(&format!("during {} {}", request.method, request.path)).await;
@@ -114,7 +114,7 @@ fn lost() -> TransportError {
     TransportError::Lost { host: "simulation".to_owned(), reason: "the connection was reset".to_owned() }
 }
 
-/// A request reaches the service, after those that are late.
+/// Delivers a request to the service, after the late ones that are due.
 fn arrive(outside: &Outside, request: &HttpRequest) -> HttpResponse {
     let now = outside.machine.elapsed();
     deliver_late(outside, now);
@@ -133,7 +133,7 @@ fn arrive(outside: &Outside, request: &HttpRequest) -> HttpResponse {
     answer
 }
 
-/// What was on its way arrives, up to a time.
+/// Delivers the late requests that are due by a time.
 pub fn deliver_late(outside: &Outside, upto: Duration) {
     let (due, later): (Vec<_>, Vec<_>) = outside.late.take().into_iter().partition(|(at, _)| *at <= upto);
     outside.late.replace(later);
@@ -142,7 +142,7 @@ pub fn deliver_late(outside: &Outside, upto: Duration) {
     }
 }
 
-/// Someone else sends a request, past the client and its network.
+/// Sends a request outside the client and its network, as another user does.
 pub fn meddle(outside: &Outside, method: Method, path: &str, project: Option<&str>, body: Json) -> Json {
     let request = HttpRequest {
         method,
@@ -174,7 +174,7 @@ fn serve(outside: &Outside, request: &HttpRequest, now: Duration) -> HttpRespons
     answer
 }
 
-/// The world's answer at a time.
+/// Returns the world's response at a time.
 fn arrived(outside: &Outside, request: &world::ApiRequest, now: Duration) -> HttpResponse {
     outside.thaw();
     let mut service = outside.service.borrow_mut();

@@ -1,4 +1,4 @@
-//! Answers of the service: decoded by themselves, and met by the client in the middle of its work.
+//! Responses of the service: decoded alone, and received by the client in the middle of its work.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ const ENVELOPES: &[Envelope] = &[
     Envelope::Message,
 ];
 
-/// One body, read as everything that a body can be.
+/// Decodes one body in every way in which a body can be decoded.
 pub fn answer(bytes: &[u8]) {
     let error = decode::error_text(bytes);
     let Ok(json) = decode::parse_json(bytes) else {
@@ -62,7 +62,7 @@ fn record(kind: &'static Kind, json: &Json) {
     }
 }
 
-/// An id that is accepted cannot leave its place in a path: a name that no path can hold fills none.
+/// An id fills exactly one segment of a path: one that cannot is refused.
 fn object_holds(kind: &Kind, object: &Object) {
     assert!(kind.attributes.len() >= object.attributes.len());
     let Some(read) = kind.api.read else { return };
@@ -78,8 +78,8 @@ fn object_holds(kind: &Kind, object: &Object) {
     assert!(path.bytes().all(|b| b.is_ascii_graphic() && !b"?#\\\"<>".contains(&b)), "{path}");
 }
 
-/// A tape of answers, a line each: a status, and the body. The client works on them and comes to an
-/// end: an answer, an error, never a panic, never an endless loop.
+/// Runs the client on a sequence of responses, one per line: a status, and the body. It must end with a result or an
+/// error, never with a panic or an endless loop.
 pub fn exchange(bytes: &[u8]) {
     let answers: Vec<(u16, &[u8])> = bytes.split(|b| *b == b'\n').take(64).map(status).collect();
     let vm =
@@ -120,19 +120,19 @@ fn assert_each_once(objects: &[Object]) {
     assert_eq!(ids.len(), objects.len(), "each object once");
 }
 
-/// `404 {…}`; no number is a lost answer.
+/// Parses a line such as `404 {…}`; one without a number is a lost response.
 fn status(line: &[u8]) -> (u16, &[u8]) {
     let (word, body) = line.split_at_checked(4).unwrap_or((line, b""));
     let status = std::str::from_utf8(word).ok().and_then(|word| word.trim().parse().ok());
     (status.unwrap_or_default(), body)
 }
 
-/// Everything is there at once, so a future that waits would wait for ever.
+/// Returns the result of a future that never has to wait; panics otherwise.
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("nothing to wait for")
 }
 
-/// The answers in turn; after the last one the first again, a bounded number of times.
+/// Returns the responses in turn, starting again after the last one, a bounded number of times.
 struct Tape<'a> {
     answers: &'a [(u16, &'a [u8])],
     next: Cell<usize>,
@@ -165,7 +165,7 @@ impl Transport for Tape<'_> {
     }
 }
 
-/// Time that passes at once, and no chance.
+/// A clock on which every wait ends at once, and a random source without randomness.
 #[derive(Default)]
 struct Watch(Cell<Duration>);
 

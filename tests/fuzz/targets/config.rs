@@ -1,4 +1,4 @@
-//! Configuration: bytes of a file, through to the stack, its first plan, and all that is shown of them.
+//! Configuration: the bytes of a file, through the stack and its first plan to every output about them.
 
 use std::io;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn kdl(bytes: &[u8]) {
     config("stead.kdl", bytes, &Place(MODULE.as_bytes()));
 }
 
-/// The bytes as a module, which a stack uses twice, and as a file that it includes.
+/// Loads the bytes as a module that a stack uses twice, and as a file that it includes.
 pub fn module(bytes: &[u8]) {
     let stack = "stead: 1\nstack: s\ninclude: [inc.stead.yaml]\nvpc: { main: { cidr: 10.9.0.0/16 } }\n\
         use: { one: { source: ./m, with: { size: a, vpc: $vpc.main } }, many: { for_each: [k, l], source: ./m, with: { size: b } } }\n\
@@ -42,11 +42,11 @@ pub fn module(bytes: &[u8]) {
     config("stead.yaml", stack.as_bytes(), &Place(bytes));
 }
 
-/// A module of plain words.
+/// A valid module.
 const MODULE: &str = "vars: { size: { default: a }, vpc: { default: b } }\nvpc: { own: { cidr: 10.1.0.0/16 } }\n\
     outputs: { vpc: $vpc.own, size: $vars.size }\n";
 
-/// What stands beside a configuration: some files, and a module.
+/// The files beside a configuration, and a module whose content are the bytes.
 struct Place<'b>(&'b [u8]);
 
 impl Files for Place<'_> {
@@ -95,7 +95,7 @@ fn config(path: &str, bytes: &[u8], files: &dyn Files) {
     }
 }
 
-/// The files that a stack of this place may read.
+/// Returns the files that the stack may read.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     match path.to_str() {
         Some("key.pub") => Ok(b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB deploy@example\n".to_vec()),
@@ -104,7 +104,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Every problem points into its text, and every way of showing it is harmless.
+/// Checks that every diagnostic points into its source, and that every rendering of it is harmless.
 fn show(problems: &[Diagnostic], sources: &Sources) {
     for problem in problems {
         let labels = problem.labels.iter().map(|label| label.span);
@@ -119,7 +119,7 @@ fn show(problems: &[Diagnostic], sources: &Sources) {
     assert_json(&json::diagnostics_document(problems, sources), false);
 }
 
-/// What declarations leave behind was there once: they have something to do.
+/// Adds to the ledger what the stack's `moved` and `removed` entries refer to, so that they have an effect.
 fn remember(ledger: &mut Ledger, stack: &Stack) {
     let declarations = &stack.declarations;
     let moved = declarations.moved.iter().filter_map(|moved| Some((&moved.from, moved.kind?)));
@@ -151,7 +151,7 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
     }
 }
 
-/// The first plan of a stack in an empty world: whole, and harmless to show.
+/// Makes the first plan of a stack without live objects, and checks that it is complete and harmless to print.
 fn plan(stack: &Stack) {
     let mut ledger = Ledger::new(LedgerIdentity::new_placeholder(&stack.name, &stack.environment.name));
     remember(&mut ledger, stack);

@@ -1,4 +1,4 @@
-//! Escaping: whatever the text is, what reaches a terminal, a log or a program is harmless.
+//! Escaping: for any text, what reaches a terminal, a log or a program is harmless.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ fn events(text: &str) {
     assert_json(&apply_events::outcome_line(Timestamp::UNIX_EPOCH, &ended, 6), true);
 }
 
-/// A problem about a hostile file whose name and words are hostile too.
+/// Renders a diagnostic about a hostile file with a hostile name and hostile messages.
 fn problem(text: &str) {
     let mut sources = Sources::default();
     let id: SourceId = sources.add(Source::new(text, text));

@@ -1,4 +1,4 @@
-//! Expressions: the text between `${` and `}`, and texts of a configuration with such parts in them.
+//! Expressions: the text between `${` and `}`, and configuration values that contain such parts.
 
 use stead::config::input::request::LoadRequest;
 use stead::config::load::load;
@@ -10,7 +10,7 @@ use stead::model::source::{Source, Sources};
 use stead::model::values::secret::Secret;
 use stead::model::values::value::{Attributes, Value};
 
-/// A text that no other value of the scope holds.
+/// A secret's value, which no other value of the scope contains.
 const CANARY: &str = "Zq7-canary";
 
 pub fn expression(bytes: &[u8]) {
@@ -70,7 +70,7 @@ fn evaluate(program: &CelProgram) -> Result<Value, EvaluationError> {
     evaluate_program(program, &scope)
 }
 
-/// The same text as a value of a configuration.
+/// Loads the same text as a value of a configuration.
 fn template(text: &str) {
     let quoted = serde_json::to_string(text).expect("a text can be written");
     let yaml = format!(

@@ -1,13 +1,13 @@
-//! The ledger's bytes: journals and summaries as they are, and well-framed ones with hostile content.
+//! The ledger's bytes: raw journals and checkpoints, and well-framed ones with hostile content.
 //!
-//! The first byte says which: `j` a journal, `s` a summary, `r` records in JSON, one append a line, `l`
-//! a ledger in JSON. The last two are framed here, by code that shares nothing with the ledger's own.
+//! The first byte selects the format: `j` a journal, `s` a checkpoint, `r` records in JSON, one per line, `l` a ledger
+//! in JSON. The last two are framed here, by code that is independent of the ledger's own.
 
 use sha2::{Digest, Sha256};
 use stead::ledger::integrity::check_bytes::{ReplayResult, replay_bytes, summary_bytes};
 use stead::ledger::state::ledger::Ledger;
 
-/// Bits that are flipped in one input.
+/// Number of bits to flip in one input.
 const FLIPS: usize = 12;
 
 pub fn journal(bytes: &[u8]) {
@@ -20,8 +20,8 @@ pub fn journal(bytes: &[u8]) {
     }
 }
 
-/// A journal that can be read: every cut of it is whole lines and a torn end, every flipped bit in its
-/// whole lines is seen.
+/// For a journal that can be read: each truncation is a number of complete lines and a torn end, and each flipped bit
+/// in a complete line is detected.
 fn lines(bytes: &[u8]) {
     let Ok(ReplayResult { ledger, whole }) = replay_bytes(None, bytes) else { return };
     assert!(whole <= bytes.len() && bytes[..whole].last().is_none_or(|last| *last == b'\n'));
@@ -42,7 +42,7 @@ fn lines(bytes: &[u8]) {
     }
 }
 
-/// A summary that can be read: any other bytes are refused.
+/// For a checkpoint that can be read: it is refused with any flipped bit.
 fn summary(bytes: &[u8]) {
     let Ok(replayed) = replay_bytes(Some(bytes), b"") else { return };
     let ledger = replayed.ledger.expect("a summary is a record");
@@ -62,12 +62,12 @@ fn serial(ledger: Option<&Ledger>) -> u64 {
     ledger.map_or(0, |ledger| ledger.serial)
 }
 
-/// A ledger as text: sealed secrets without a fingerprint are equal to nothing, not even themselves.
+/// Returns a ledger as JSON, for comparisons: secrets without a fingerprint are not even equal to themselves.
 fn text(ledger: Option<&Ledger>) -> String {
     serde_json::to_string(&ledger).expect("a ledger can be written")
 }
 
-/// Some offsets, other ones for other bytes.
+/// Returns some offsets below `whole`, derived from the bytes.
 fn places(bytes: &[u8], whole: usize) -> impl Iterator<Item = usize> + use<> {
     let digest: [u8; 32] = Sha256::digest(bytes).into();
     let at = move |n: usize| usize::from(u16::from_le_bytes([digest[2 * n], digest[2 * n + 1]]));

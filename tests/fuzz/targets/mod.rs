@@ -1,4 +1,4 @@
-//! The targets: what reads bytes that others wrote, and what must hold of it.
+//! The fuzz targets: each code that reads foreign bytes, and the property that must hold.
 
 pub mod addresses;
 pub mod cloud;

@@ -1,4 +1,4 @@
-//! Saved plans: read, checked against a ledger and a world, and shown.
+//! Saved plans: parsed, checked against a ledger and live objects, and rendered.
 
 use serde_json::Value as Json;
 use stead::kinds::REGISTRY;

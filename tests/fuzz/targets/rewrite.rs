@@ -1,5 +1,5 @@
-//! Rewriting: whatever is a file stays the same stack, in its canonical form, in the other syntax, and
-//! but for what an edit asks.
+//! Rewriting: a file keeps its meaning when it is formatted, converted to the other syntax, or edited, except for what
+//! the edit changes.
 
 use stead::config;
 use stead::config::convert::SourceFormat;

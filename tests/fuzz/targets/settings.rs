@@ -1,5 +1,5 @@
-//! Settings: flags, a line each, and environment variables, a line `NAME=VALUE` each; after a line `%%`
-//! the user's settings file.
+//! Settings: flags, one per line, and environment variables, one `NAME=VALUE` per line; after a line `%%`, the user's
+//! settings file.
 
 use clap::Parser;
 use stead::cli::args::GlobalArgs;
@@ -8,7 +8,7 @@ use stead::cli::process::env::EnvVariables;
 use stead::cli::process::profile::Profiles;
 use stead::cli::process::settings::{CloudEndpoint, merge};
 
-/// What stands in for a key: it must not come back in any message.
+/// An API key that must not appear in any message.
 const KEY: &str = "canary-key-7f3a";
 
 pub fn settings(bytes: &[u8]) {

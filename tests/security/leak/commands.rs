@@ -5,8 +5,8 @@ use crate::case::Case;
 /// Any exit code.
 pub const ANY: i32 = -1;
 
-/// How a command is run: with these arguments, on a stack that was applied. A command that changes the stack
-/// comes behind those that only look.
+/// Command lines with their exit codes, on a stack that was applied. Commands that change the stack are after those
+/// that only read.
 pub const RUNS: &[(i32, &str)] = &[
     (0, "validate"),
     (0, "validate --report sarif=out/v.sarif --report junit=out/v.xml --report json=out/v.json"),
@@ -66,7 +66,7 @@ pub const RUNS: &[(i32, &str)] = &[
     (0, "ci init github"),
 ];
 
-/// What changes the stack or ends it, in this order.
+/// Commands that change the stack or destroy it, in this order.
 pub const LAST: &[(i32, &str)] = &[
     (0, "apply --yes -v"),
     (ANY, "secret rotate vars.made --yes"),
@@ -83,7 +83,7 @@ pub const LAST: &[(i32, &str)] = &[
     (0, "convert small.yaml"),
 ];
 
-/// Commands that are run in another way, and where.
+/// Commands that another test covers, and which.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("lsp", "leak: the language server"),
     ("emulator", "every case: the emulator is such a process"),
@@ -124,7 +124,7 @@ fn listed(command: &str) -> Vec<String> {
     names.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 
-/// Tells whether a command is run here, or is known to be run elsewhere.
+/// Returns whether a command is run here or covered elsewhere.
 pub fn is_covered(command: &str) -> bool {
     let is_of = |args: &str| args == command || args.starts_with(&format!("{command} "));
     RUNS.iter().chain(LAST).any(|(_, args)| is_of(args))

@@ -9,39 +9,39 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::forms::{base64, forms};
 
-/// What the service answers.
+/// How the proxy changes responses.
 #[derive(Debug, Clone, Default)]
 pub enum Mode {
-    /// What the emulator answers.
+    /// The emulator's responses, unchanged.
     #[default]
     Truth,
-    /// This status to every request whose body holds a canary, with the body in one form: whole, and in the
-    /// field that is named.
+    /// This status for every request whose body contains a canary; the response repeats the body in one form, in
+    /// the named field.
     Refuse { status: u16, form: usize, field: &'static str },
-    /// This status to every request, with these texts in every form.
+    /// This status for every request, with these strings in every form.
     Quote { status: u16, texts: Vec<String> },
-    /// The emulator's answers, with these texts in every field that is text for people.
+    /// The emulator's responses, with these strings in every field that is text for people.
     Inside(Vec<String>),
-    /// The emulator's answers, with this text as the status of VMs, so many times.
+    /// The emulator's responses, with this string as the status of VMs, for the next `times` responses.
     Status { text: String, times: usize },
 }
 
 /// Beginning of every canary that a body may hold.
 pub const CANARY: &str = "cnry";
 
-/// Fields of answers that are text for people.
+/// Fields of responses that are text for people.
 const TEXTS: &[&str] = &["message", "error", "text", "log", "output", "details", "line"];
 
 /// A service that repeats what it is sent.
 pub struct Echo {
-    /// Its address.
+    /// Base URL of the proxy.
     pub url: String,
     mode: Arc<Mutex<Mode>>,
-    /// Bodies that were repeated.
+    /// Number of request bodies that were repeated.
     pub repeated: Arc<Mutex<usize>>,
 }
 
-/// Forms that `Mode::Refuse` knows.
+/// Returns the number of forms of `Mode::Refuse`.
 pub fn count() -> usize {
     forms("a canary").len() + 1
 }
@@ -111,7 +111,7 @@ fn serve(mut stream: TcpStream, service: &str, mode: &Mutex<Mode>, repeated: &Mu
     }
 }
 
-/// A refusal that repeats a body in one form.
+/// Returns an error body that repeats a request body in one form.
 fn refusal(form: usize, field: &str, sent: &str) -> Value {
     let all = forms(sent);
     // The last one is half of it.
@@ -128,7 +128,7 @@ fn refusal(form: usize, field: &str, sent: &str) -> Value {
     refusal
 }
 
-/// A text in every encoding, base64 with something before and behind it.
+/// Returns a string in every encoding, base64 with other bytes before and after it.
 fn quoted(text: &str) -> String {
     let whole = forms(text).into_iter();
     let whole = whole.filter(|(name, _)| !name.starts_with("backwards") && !name.starts_with("base64"));
@@ -180,7 +180,7 @@ fn forward(head: &str, body: &[u8], service: &str) -> Option<(u16, Value)> {
     Some((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
 }
 
-/// Reads a message: head and body.
+/// Reads a message: head and body; `None` if the connection ends.
 fn message(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut byte = [0];
