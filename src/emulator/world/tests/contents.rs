@@ -139,6 +139,7 @@ fn a_console_is_read_only_by_default() {
         ("SELECT 1; DROP TABLE a", "syntax error near drop"),
         ("SELECT 'a", "not closed"),
         ("SELECT 1 /* a", "comment"),
+        ("SELECT 1 /*/ a", "comment"),
         ("SELECT ^", "syntax error"),
         ("SELECT *", "needs a table"),
         ("SELECT * FROM nowhere", "does not exist"),

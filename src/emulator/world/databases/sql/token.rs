@@ -27,8 +27,9 @@ pub(super) fn tokenize_query(query: &str) -> Result<Vec<SqlToken>, ErrorResponse
             '"' => read_quoted(rest, '"', &mut found, SqlToken::Quoted)?,
             '`' => read_quoted(rest, '`', &mut found, SqlToken::Quoted)?,
             _ if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-            _ if rest.starts_with("/*") => match rest.find("*/") {
-                Some(end) => end + 2,
+            // The asterisk of `/*` does not end the comment: `/*/` is still open.
+            _ if rest.starts_with("/*") => match rest[2..].find("*/") {
+                Some(end) => end + 4,
                 None => return Err(ErrorResponse::bad_request("syntax error: a comment does not end")),
             },
             _ if first.is_ascii_digit() => {
