@@ -430,8 +430,8 @@ fn add_step_order(page: &mut MarkdownPage, of: &PlanReview<'_>) {
 }
 
 fn report_footer(of: &PlanReview<'_>) -> String {
-    let commit =
-        of.commit.map(|commit| format!(" · commit {}", inline_code(&commit[..commit.len().min(7)])));
+    let short = |commit: &str| inline_code(&commit.chars().take(7).collect::<String>());
+    let commit = of.commit.map(|commit| format!(" · commit {}", short(commit)));
     let cost = &of.plan.cost;
     let bill = if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() {
         String::new()

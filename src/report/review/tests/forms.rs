@@ -23,6 +23,13 @@ fn parsed(text: &str) -> Json {
 }
 
 #[test]
+fn a_commit_of_other_characters_than_digits_is_shortened() {
+    let plan = judged();
+    let reviewed = PlanReview { commit: Some("ä€ä€ä€ä€ä€"), ..reviewed(&plan) };
+    assert!(format("md").render_plan(&reviewed).contains("commit `ä€ä€ä€ä`"));
+}
+
+#[test]
 fn a_comment_is_identified_by_its_first_line_and_names_its_plan() {
     let plan = judged();
     let reviewed = reviewed(&plan);
