@@ -162,6 +162,13 @@ fn a_console_is_read_only_by_default() {
     ] {
         cloud.refuses(&console, json!({"query": query}), 400, words);
     }
+}
+
+#[test]
+fn a_wrong_statement_of_a_console_that_writes_is_rejected() {
+    let mut cloud = Cloud::new();
+    let id = cloud.database("main");
+    let console = format!("POST /databases/{id}/console");
     cloud.change(&id, "CREATE TABLE a (b int)");
     for (query, words) in [
         ("CREATE TABLE a (b int)", "exists already"),
