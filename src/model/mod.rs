@@ -1,4 +1,7 @@
-//! The vocabulary of the program: pure types that every other layer uses.
+//! The types that every other layer uses: addresses, values, expressions, the schema of the kinds, live objects,
+//! diagnostics and redaction.
+//!
+//! Invariant: nothing in here reads files, the environment, the network or the clock; callers pass such input in.
 
 pub mod address;
 pub mod budget;

@@ -9,7 +9,7 @@ use super::{Effect, Endpoint, Envelope, Literal, Method, Provenance, Type};
 /// An operation that is not a change of declared state: reboot, restore, rotate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Action {
-    /// The name: `reboot`. Kinds with the same operation use the same name.
+    /// The name that the command line uses: `reboot`. Kinds with the same operation use the same name.
     pub name: &'static str,
     /// The request that the action sends.
     pub request: ActionRequest,
@@ -17,7 +17,7 @@ pub struct Action {
     pub summary: &'static str,
     /// The values that it needs in addition to the object.
     pub parameters: &'static [Parameter],
-    /// Names of parameters of which at most one may be given.
+    /// Names of parameters of which at most one may be given; empty without such a restriction.
     pub exclusive: &'static [&'static str],
     /// Its side effects. A disruptive one requires confirmation.
     pub effects: &'static [Effect],
@@ -34,7 +34,7 @@ pub struct Action {
 /// The request that an action sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ActionRequest {
-    /// An endpoint of its own. Without `{id}` and `{parent}` in its path it needs no object.
+    /// An endpoint of its own. If its path contains neither `{id}` nor `{parent}`, the action needs no object.
     Send(Endpoint),
     /// A call of the kind, by name: what an apply sends when the declared attribute changes.
     Call(&'static str),
@@ -58,7 +58,7 @@ pub enum ActionRequest {
 /// One parameter of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
-    /// The flag, without dashes: `in-place`.
+    /// The flag, without the leading dashes: `in-place`.
     pub name: &'static str,
     /// The field of the body or the query, or the `{name}` of the path.
     pub wire: &'static str,
@@ -72,7 +72,7 @@ pub struct Parameter {
     pub place: ParameterLocation,
     /// It is a positional argument, after the address.
     pub positional: bool,
-    /// `@FILE` means the contents of a file, `-` standard input.
+    /// Whether `@FILE` means the contents of a file, and `-` standard input.
     pub from_file: bool,
     /// The presence of the flag sends `false`: `--write` is `read_only: false`.
     pub inverted: bool,
@@ -110,9 +110,9 @@ pub enum ResponseShape {
     /// An object of the kind: this one in its current state, or a new one.
     Object,
     /// One record. Where the endpoint returns a secret, only the fields named here are shown unless the user asks for
-    /// more; a dot selects a field of a nested record. Empty without a secret: all fields.
+    /// more; a dot selects a field of a nested record. Where it returns none, all fields are shown.
     Record(&'static [&'static str]),
-    /// A list of records: a table with these columns first. As for `Record`, with a secret only these.
+    /// A list of records: a table with these columns first. Where the endpoint returns a secret, it has only these.
     Rows(&'static [&'static str]),
     /// A growing list of records: a table that the user can follow, by this field of its records.
     Feed {
@@ -123,9 +123,9 @@ pub enum ResponseShape {
     },
     /// `{columns, rows, truncated}`: the result of a query.
     QueryResult,
-    /// One text, in this field, to be written to a file.
+    /// One document, in this field as a string, to be written to a file.
     Document {
-        /// The field of the response that has the text.
+        /// The field of the response that contains the document.
         field: &'static str,
         /// How it is merged into an existing file; `None` where it cannot be merged.
         merge: Option<DocumentMerge>,
@@ -145,9 +145,9 @@ pub enum ActionCompletion {
     /// As soon as the service has responded.
     OnResponse,
     /// When the object is ready, according to its kind's table. Until then, new records of this action of the
-    /// kind (a `Feed`) are shown.
+    /// kind (a `Feed`) are shown; `None` shows none.
     ObjectReady(Option<&'static str>),
-    /// When the object is ready to which one of these attributes refers.
+    /// When the object to which one of these attributes refers is ready.
     LinkedObjectReady(&'static [&'static str]),
     /// When the object in the response is ready: a new one, or this one.
     ReturnedObjectReady,
@@ -158,7 +158,7 @@ pub enum ActionCompletion {
         /// The path parameter that names the record.
         parameter: &'static str,
     },
-    /// When the record in the response has ended.
+    /// When the run in the response has ended; a failed end fails the action.
     RunFinished(&'static RunSchema),
 }
 
@@ -208,7 +208,7 @@ impl Action {
         Self::new(name, ActionRequest::Send(Endpoint::documented(Method::Delete, path)), summary)
     }
 
-    /// Returns an action that sends a call of the kind. The attributes in that call are its parameters.
+    /// Returns an action that sends the kind's call of this name. The attributes in that call are its parameters.
     #[must_use]
     pub const fn call(call: &'static str, summary: &'static str) -> Self {
         Self::new(call, ActionRequest::Call(call), summary).until(ActionCompletion::ObjectReady(None))
@@ -223,7 +223,8 @@ impl Action {
             .answer(ResponseShape::Object)
     }
 
-    /// Returns an action of another kind's object on this one.
+    /// Returns an action that another kind's object performs on this one: `from` lists those kinds, each with the
+    /// attribute that refers to this object, and their action has the same `name`.
     #[must_use]
     pub const fn through(
         name: &'static str,
@@ -234,7 +235,7 @@ impl Action {
             .until(ActionCompletion::ObjectReady(None))
     }
 
-    /// Marks its endpoint as assumed by the contract.
+    /// Marks its endpoint as assumed by the contract. It has no effect on an action without an endpoint of its own.
     #[must_use]
     pub const fn assumed(mut self) -> Self {
         if let ActionRequest::Send(mut endpoint) = self.request {
@@ -244,7 +245,7 @@ impl Action {
         self
     }
 
-    /// Marks the response as one that contains a secret.
+    /// Marks the response as one that contains a secret. It has no effect on an action without an endpoint of its own.
     #[must_use]
     pub const fn secret(mut self) -> Self {
         if let ActionRequest::Send(endpoint) = self.request {
@@ -253,7 +254,7 @@ impl Action {
         self
     }
 
-    /// Sets the envelope of the response.
+    /// Sets the envelope of the response. It has no effect on an action without an endpoint of its own.
     #[must_use]
     pub const fn envelope(mut self, envelope: Envelope) -> Self {
         if let ActionRequest::Send(endpoint) = self.request {
@@ -320,14 +321,15 @@ impl Action {
         }
     }
 
-    /// Returns whether it acts on an object and not on the kind as a whole.
+    /// Returns whether it acts on one object and not on the kind as a whole: an action without an endpoint of its own
+    /// always does.
     #[must_use]
     pub fn needs_object(&self) -> bool {
         self.endpoint()
             .is_none_or(|endpoint| endpoint.path.split('/').any(|part| matches!(part, "{id}" | "{parent}")))
     }
 
-    /// Returns a parameter by its flag.
+    /// Returns the parameter with this flag, without dashes; `None` where the action has no such parameter.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
@@ -350,13 +352,13 @@ impl Parameter {
         }
     }
 
-    /// Returns a parameter that must be given.
+    /// Returns a parameter that the user must give, as a field of the body unless set otherwise.
     #[must_use]
     pub const fn required(name: &'static str, ty: Type) -> Self {
         Self::new(name, ty, ParameterPresence::Required)
     }
 
-    /// Returns a parameter that may be given.
+    /// Returns a parameter that the user may omit; then the request does not carry it.
     #[must_use]
     pub const fn optional(name: &'static str, ty: Type) -> Self {
         Self::new(name, ty, ParameterPresence::Optional)
@@ -374,7 +376,7 @@ impl Parameter {
         Self::new(name, Type::Boolean, ParameterPresence::Default(Literal::Bool(false)))
     }
 
-    /// Sets the field in the request.
+    /// Sets the name in the request: the field of the body or query, or the `{name}` in the path.
     #[must_use]
     pub const fn wire(mut self, wire: &'static str) -> Self {
         self.wire = wire;
@@ -409,7 +411,7 @@ impl Parameter {
         self
     }
 
-    /// Accepts a file or standard input as its value.
+    /// Accepts `@FILE` and `-` for standard input as its value.
     #[must_use]
     pub const fn from_file(mut self) -> Self {
         self.from_file = true;
@@ -423,7 +425,7 @@ impl Parameter {
         self
     }
 
-    /// Sets the additional side effects of the action when this parameter is given.
+    /// Sets the additional side effects of the action when this parameter is given and is not `false`.
     #[must_use]
     pub const fn effects(mut self, effects: &'static [Effect]) -> Self {
         self.effects = effects;

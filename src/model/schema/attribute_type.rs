@@ -1,9 +1,11 @@
-//! `Type`: what values an attribute can have, and the notation of its texts.
+//! `Type`: the values that an attribute can have, and `TextFormat`: the notation that a string must have.
+//!
+//! The validation of the configuration, the JSON schemas, the comparison of values and the requests all read it.
 
-/// The notation that a text must have.
+/// The notation that a string must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextFormat {
-    /// Any text, without a check.
+    /// Any string, without a check.
     Any,
     /// An IPv4 network, `a.b.c.d/n`.
     Cidr4,
@@ -11,7 +13,7 @@ pub enum TextFormat {
     AllowedCidr4,
     /// One OpenSSH public key line.
     SshPublicKey,
-    /// A database role name: `[a-z_][a-z0-9_]*`, not reserved.
+    /// A database role name: `[a-z_][a-z0-9_]*`, without a reserved prefix (specification, Errors, case 4).
     DatabaseUser,
     /// A point in time, as RFC 3339.
     Timestamp,
@@ -46,10 +48,10 @@ pub enum Type {
         min: i64,
         /// Largest number that is allowed.
         max: i64,
-        /// The unit, such as `GB`; empty for a plain count.
+        /// The unit for messages and help, such as `GB`; empty for a plain count. Requests carry the number alone.
         unit: &'static str,
     },
-    /// An exact decimal, which the API writes as a number or as text.
+    /// An exact decimal, which the API writes as a number or as a string.
     Decimal,
     /// Text with bounds on its length in characters.
     Text {
@@ -62,11 +64,11 @@ pub enum Type {
     },
     /// One of these keywords.
     Enum(&'static [&'static str]),
-    /// One of these keywords, which the API writes as numbers: `sunday` is 0.
+    /// One of these keywords, each with the number that the API writes for it: `sunday` is 0.
     Labelled(&'static [(&'static str, i64)]),
     /// Another resource of this kind; requests carry its id.
     Reference(&'static str),
-    /// A name of this catalog table; requests carry its id.
+    /// A name of this catalog table; requests carry the id of its record.
     Catalog(&'static str),
     /// Values of this type, in order.
     List(&'static Type),
@@ -79,7 +81,7 @@ pub enum Type {
     },
     /// A map with any keys, each managed separately.
     Map(&'static Type),
-    /// A map with exactly these keys.
+    /// A map with these keys and no others, each with its type.
     Record(&'static [(&'static str, Type)]),
 }
 

@@ -1,4 +1,6 @@
-//! A constant of a kind's table: a default, or what a call always sends.
+//! `Literal`: a constant in a kind's table, such as a default or a field that a call always sends.
+//!
+//! A `Value` cannot stand in a `static` table, because lists and maps need an allocation.
 
 use crate::model::values::value::Value;
 
@@ -11,7 +13,7 @@ pub enum Literal {
     Bool(bool),
     /// A whole number of 64 bits.
     Integer(i64),
-    /// A text from a table.
+    /// A string.
     Text(&'static str),
     /// A list without entries.
     Empty,

@@ -1,4 +1,7 @@
-//! The schema: the description of each kind of resource as a table of plain data.
+//! The schema: the types in which the tables of `crate::kinds` describe each kind of resource.
+//!
+//! In: nothing; the tables are constants. Out: `Registry`, with the `Kind`s, their `Attribute`s, `Rule`s, `Action`s and
+//! prices. Invariant: a table is plain data without functions, so that every layer derives its behavior from it.
 
 mod action;
 mod attribute;

@@ -1,4 +1,6 @@
-//! `Price`: the monthly price of an object, as a sum of products over the catalog.
+//! `Price`: the monthly price of an object in USD, as a sum of products over the records of the catalog.
+//!
+//! It is an estimate for plans: usage that no attribute determines is not in it.
 
 /// How a kind is billed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,20 +11,20 @@ pub enum Price {
     Sum(&'static [PriceTerm]),
 }
 
-/// A catalog price times its factors.
+/// A catalog price multiplied by all of its factors; without factors, the price itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PriceTerm {
     /// The name of the catalog table.
     pub table: &'static str,
     /// The catalog attribute that chooses the record; `None` where the table has one record.
     pub chosen_by: Option<&'static str>,
-    /// The record's field with the monthly price.
+    /// The record's field with the monthly price, in USD.
     pub field: &'static str,
     /// The factors that multiply the price.
     pub factors: &'static [PriceFactor],
 }
 
-/// One factor. Percentages are exact whole numbers.
+/// One factor of a term. Percentages are whole numbers: 70 multiplies the price by 0.7.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PriceFactor {
     /// The number in an attribute (0 when absent).
@@ -40,7 +42,7 @@ pub enum PriceFactor {
         attribute: &'static str,
         /// The percentage, as a whole number.
         percent: i64,
-        /// Other percentages for these values of the attribute `by`.
+        /// Other percentages for these values of the attribute `by`; empty without exceptions.
         except: &'static [(&'static str, i64)],
         /// The attribute that selects an exception.
         by: &'static str,
@@ -52,7 +54,7 @@ pub enum PriceFactor {
         /// The number that gives 1.
         equals: i64,
     },
-    /// 0 when a text is one of these, otherwise 1.
+    /// 0 when a keyword is one of these, otherwise 1.
     Unless {
         /// The attribute that the factor reads.
         attribute: &'static str,

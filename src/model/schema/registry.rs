@@ -1,4 +1,6 @@
-//! `Registry`: all kinds and catalog tables that the program supports.
+//! `Registry`: all kinds and catalog tables that the program supports, and the relation of parent and child kinds.
+//!
+//! Functions receive a registry as an argument, so that tests can use one with invented kinds.
 
 use super::{Kind, Provenance};
 
@@ -25,7 +27,7 @@ pub struct CatalogTable {
     /// The field of a record with the name that configurations use.
     pub named_by: &'static str,
     /// The kind whose objects these records are: a reference to such an object means its record, and its
-    /// id belongs to the account.
+    /// id belongs to the account. `None` where the records are the service's own.
     pub of_kind: Option<&'static str>,
     /// Records are versions: `1.31` matches any `1.31.x`, and a new object gets the newest.
     pub versions: bool,
@@ -36,7 +38,7 @@ pub struct CatalogTable {
 }
 
 impl CatalogTable {
-    /// Returns a table whose records are named by their `slug`.
+    /// Returns a table whose records are named by their `slug`, assumed by the contract unless set otherwise.
     #[must_use]
     pub const fn list(name: &'static str, path: &'static str) -> Self {
         let provenance = Provenance::Assumed;
@@ -52,7 +54,7 @@ impl CatalogTable {
         }
     }
 
-    /// Returns a table of one record.
+    /// Returns a table of one record without a name, under `pricing` in the response.
     #[must_use]
     pub const fn single(name: &'static str, path: &'static str) -> Self {
         let mut table = Self::list(name, path);
@@ -67,7 +69,7 @@ impl CatalogTable {
         self
     }
 
-    /// Declares that its records are versions, named by a field, of which the user may write a prefix.
+    /// Declares that its records are versions and sets the field that names them. The user may write a prefix of one.
     #[must_use]
     pub const fn versions(mut self, field: &'static str) -> Self {
         self.named_by = field;
@@ -98,7 +100,7 @@ impl CatalogTable {
     }
 }
 
-/// Kinds in alphabetical order, and catalog tables.
+/// The kinds and the catalog tables of the service.
 #[derive(Debug, Clone, Copy)]
 pub struct Registry {
     /// All kinds, sorted by name.
@@ -108,31 +110,33 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Returns a kind by name.
+    /// Returns the kind with this name; `None` where there is none, as for a ledger of a newer version.
     #[must_use]
     pub fn kind(&self, name: &str) -> Option<&'static Kind> {
         self.kinds.iter().copied().find(|kind| kind.name == name)
     }
 
-    /// Returns a catalog table by name.
+    /// Returns the catalog table with this name; `None` where there is none.
     #[must_use]
     pub fn catalog(&self, name: &str) -> Option<&'static CatalogTable> {
         self.catalogs.iter().find(|table| table.name == name)
     }
 
-    /// Returns the kinds of the children that blocks of a kind may contain.
+    /// Returns the kinds of the children that blocks of the kind `parent` may contain, sorted by name; none for a kind
+    /// without children.
     pub fn children<'a>(&'a self, parent: &'a str) -> impl Iterator<Item = &'static Kind> + 'a {
         let is_child = move |kind: &&'static Kind| kind.child_of().is_some_and(|(of, _)| of == parent);
         self.kinds.iter().copied().filter(is_child)
     }
 
-    /// Returns the kind of the children in one collection of a kind.
+    /// Returns the kind of the children under the key `collection` of the kind `parent`; `None` where that key is not a
+    /// collection.
     #[must_use]
     pub fn child(&self, parent: &str, collection: &str) -> Option<&'static Kind> {
         self.kinds.iter().copied().find(|kind| kind.child_of() == Some((parent, collection)))
     }
 
-    /// Returns the kinds that a configuration declares at the top level.
+    /// Returns the kinds that a configuration declares at the top level, sorted by name: all except children.
     pub fn top_level(&self) -> impl Iterator<Item = &'static Kind> {
         self.kinds.iter().copied().filter(|kind| kind.child_of().is_none())
     }
