@@ -1,4 +1,7 @@
 //! `Address`: the dotted path that names a resource in files, expressions, plans and flags.
+//!
+//! In: strings of users and of ledgers, which `parse` validates; names of the configuration, which are validated
+//! before. Out: an address that needs no quotes in a shell and no escaping in a message.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -7,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 use thiserror::Error;
 
-/// A short immutable text that is cheap to clone: names, keys, attribute names.
+/// A short immutable string that is cheap to clone: names, keys, attribute names.
 pub type Name = SmolStr;
 
 /// The dotted path of a resource: `vm.web`, `vm.web.a`, `database.main.users.reporting`.
@@ -19,7 +22,7 @@ pub type Name = SmolStr;
 #[serde(try_from = "SmolStr", into = "SmolStr")]
 pub struct Address(SmolStr);
 
-/// The reason why a text is not a valid address.
+/// The reason why a string is not a valid address. The message shows at most 128 of its characters.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{text}` is not an address: {reason}")]
 pub struct AddressError {
@@ -28,25 +31,29 @@ pub struct AddressError {
 }
 
 impl Address {
-    /// Returns the address of the resource `name` of the kind `kind`.
+    /// Returns the address of the resource `name` of the kind `kind`. The caller passes legal segments: nothing is
+    /// checked.
     #[must_use]
     pub fn new(kind: &str, name: &str) -> Self {
         Self(smol_str::format_smolstr!("{kind}.{name}"))
     }
 
-    /// Returns the address of an instance, or of an entry in a child collection, below this address.
+    /// Returns the address of an instance, or of an entry in a child collection, below this address. `segment` is not
+    /// checked and may be a dotted path, such as `users.reporting`.
     #[must_use]
     pub fn join(&self, segment: &str) -> Self {
         Self(smol_str::format_smolstr!("{}.{segment}", self.0))
     }
 
-    /// Returns the address in a module: `shop_eu` and `vm.web` give `shop_eu.vm.web`.
+    /// Returns the address in a module: `shop_eu` and `vm.web` give `shop_eu.vm.web`. An empty module is the stack
+    /// itself.
     #[must_use]
     pub fn in_module(self, module: &str) -> Self {
         if module.is_empty() { self } else { Self(smol_str::format_smolstr!("{module}.{}", self.0)) }
     }
 
-    /// Returns the path as the module itself would write it; `None` for a resource outside the module.
+    /// Returns the path as the module itself would write it; `None` for a resource outside the module. For the stack
+    /// itself, an empty `module`, it is the whole path.
     #[must_use]
     pub fn strip_module(&self, module: &str) -> Option<&str> {
         if module.is_empty() { Some(&self.0) } else { self.0.strip_prefix(module)?.strip_prefix('.') }
@@ -67,7 +74,8 @@ impl Address {
         Ok(Self(SmolStr::new(text)))
     }
 
-    /// Parses the path prefix that covers everything in a module: the module's name alone, or an address in it.
+    /// Parses a path prefix that covers several resources: a module's name alone, or any address. A path of one segment
+    /// must not be serialized: reading it back requires two.
     ///
     /// # Errors
     /// When a part is empty or has an illegal character.
@@ -75,7 +83,7 @@ impl Address {
         if is_legal_segment(text) { Ok(Self(SmolStr::new(text))) } else { Self::parse(text) }
     }
 
-    /// Returns the whole path as text.
+    /// Returns the whole path, with dots between its segments.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -118,7 +126,7 @@ pub fn path_prefixes(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     ends.filter(|end| *end > 0).map(|end| &path[..end])
 }
 
-/// Returns whether a text is a legal segment of an address.
+/// Returns whether a string is a legal segment of an address: `[a-z0-9_-]+`.
 #[must_use]
 pub fn is_legal_segment(text: &str) -> bool {
     !text.is_empty()

@@ -11,13 +11,14 @@ use super::address::Name;
 use super::values::secret::Secret;
 use super::values::value::Value;
 
-/// Bytes of text that the values of a stack may use in addition to the size of its files.
+/// Bytes of text that the values of a stack may use, in addition to the size of its files: 64 MiB.
 pub const MAX_VALUE_TEXT_BYTES: usize = 64 << 20;
 
 /// Nodes that the values of a stack may have, in addition to one for each byte of its files.
 pub const MAX_VALUE_NODES: usize = 2_000_000;
 
-/// Levels that a value or an expression may have: the functions that walk one are recursive.
+/// Levels that a value or an expression may have: the functions that walk one are recursive, and a deeper one would
+/// overflow the stack.
 pub(super) const MAX_NESTING: usize = 256;
 
 /// Nodes charged for a map in addition to its entries: its storage is allocated for several entries at once.
@@ -26,11 +27,11 @@ const EMPTY_MAP_NODES: usize = 8;
 /// Bytes up to which `SmolStr` stores a text inline, without an allocation.
 const INLINE_TEXT_BYTES: usize = 23;
 
-/// The error for a charge that exceeds the budget.
+/// The error for a charge that exceeds the budget, or a value that is nested too deeply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BudgetExceeded;
 
-/// The text bytes and nodes charged for something.
+/// The text bytes and nodes that were charged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BudgetCharge {
     text: usize,
@@ -75,7 +76,7 @@ impl Budget {
         }
     }
 
-    /// Charges a text of `bytes` bytes.
+    /// Charges a string of `bytes` bytes. A string of up to 23 bytes costs nothing: its node includes it.
     ///
     /// # Errors
     /// When less is left; then nothing is charged.
@@ -107,7 +108,7 @@ impl Budget {
         self.charge_atomically(|| self.charge_nested_value(value, 0))
     }
 
-    /// Returns the remaining budget, to be passed to `release` later.
+    /// Returns the remaining budget, to be passed to `release` or `cost_since` later.
     #[must_use]
     pub fn mark(&self) -> RemainingBudget {
         RemainingBudget { text: self.text.get(), nodes: self.nodes.get() }
@@ -119,7 +120,7 @@ impl Budget {
         self.nodes.set(self.nodes.get().max(mark.nodes));
     }
 
-    /// Returns the cost of everything that was charged since a mark.
+    /// Returns the cost of everything that was charged since a mark, less the refunds; zero if the refunds exceed it.
     #[must_use]
     pub fn cost_since(&self, mark: RemainingBudget) -> BudgetCharge {
         BudgetCharge {
@@ -134,7 +135,7 @@ impl Budget {
         self.nodes.set(self.nodes.get().saturating_add(cost.nodes));
     }
 
-    /// Raises the limits by the size of another file.
+    /// Raises the limits by the size of another file, in bytes.
     pub fn add_file(&self, bytes: usize) {
         self.refund(BudgetCharge { text: bytes, nodes: bytes });
     }

@@ -6,23 +6,24 @@ use std::time::Duration;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-/// Wall-clock time, elapsed time and sleep.
+/// Wall-clock time, elapsed time and sleep, of the machine or of a simulation.
 pub trait Clock {
     /// Returns the wall time, for display and ages; no decision about the existence of an object may use it.
     fn now(&self) -> Timestamp;
 
-    /// Returns the time since a fixed moment; it includes the time during which the machine is suspended.
+    /// Returns the time since a fixed moment, for timeouts. It never decreases, and includes the time during which the
+    /// machine is suspended.
     fn elapsed(&self) -> Duration;
 
     /// Waits until this duration has passed.
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()>;
 }
 
-/// Source of randomness for operation ids and jitter.
+/// Source of randomness for operation ids and jitter. It is not meant for keys or passwords.
 pub trait Random {
     /// Returns a new random UUID, such as an operation id.
     fn uuid(&self) -> Uuid;
 
-    /// Returns a random number in `0.0..1.0`.
+    /// Returns a random number from 0 inclusive to 1 exclusive, for the jitter of a delay.
     fn fraction(&self) -> f64;
 }

@@ -1,4 +1,7 @@
 //! `Diagnostic`: one problem with its reason, its remedy and its source location.
+//!
+//! Every phase of the configuration and of the plan returns diagnostics; the reports show them as text or JSON. They
+//! contain no secret: the code that makes one leaves secret values out.
 
 pub mod blocker_code;
 
@@ -32,9 +35,9 @@ pub struct Label {
 pub struct SuggestedEdit {
     /// The source range that the edit replaces.
     pub span: Span,
-    /// The text that replaces the span's text.
+    /// The text that replaces the text of the span; empty to delete it.
     pub replacement: String,
-    /// The intent is certain: the program may apply the edit without asking.
+    /// Whether the intent is certain: then the program may apply the edit without a prompt.
     pub sure: bool,
 }
 
@@ -50,15 +53,16 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// One line that summarizes the problem.
     pub summary: String,
-    /// More lines, when the summary is not enough.
+    /// Sentences that explain what happened and why; `None` where the summary suffices.
     pub detail: Option<String>,
-    /// The source spans; the first is the main one.
+    /// The source spans; the first is the main one. Empty for a problem without a place in a file.
     pub labels: Vec<Label>,
-    /// What the user can do about it.
+    /// What the user can do about it; `None` where the summary already says it.
     pub help: Option<String>,
-    /// A safe edit, where there is one.
+    /// A safe edit that corrects the problem; `None` where only the user can decide.
     pub fix: Option<SuggestedEdit>,
-    /// The secret variable that has no value: the program can prompt for it on a terminal.
+    /// The secret variable that has no value: the program can prompt for it on a terminal. `None` for any other
+    /// problem.
     pub asks: Option<Name>,
 }
 
@@ -84,7 +88,7 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, summary) }
     }
 
-    /// Adds a label: a span and a few words.
+    /// Adds a label after the existing ones. The first label of a diagnostic is the main one.
     #[must_use]
     pub fn with_label(mut self, span: Span, text: impl Into<String>) -> Self {
         self.labels.push(Label { span, text: text.into() });
@@ -112,7 +116,7 @@ impl Diagnostic {
         self
     }
 
-    /// Sets a safe edit whose intent is certain.
+    /// Sets a safe edit whose intent is certain; it replaces an earlier one.
     #[must_use]
     pub fn fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
         self.fix = Some(SuggestedEdit { span, replacement: replacement.into(), sure: true });
@@ -126,14 +130,15 @@ impl Diagnostic {
         self
     }
 
-    /// Returns the main span, if there is one.
+    /// Returns the main span; `None` for a problem without a place in a file.
     #[must_use]
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
 }
 
-/// Returns the candidate that is nearest to a mistyped name, when one is near enough to suggest.
+/// Returns the candidate that is nearest to a mistyped name; `None` when none is near enough to suggest. Of equally
+/// near ones it is the first by name, so that messages do not depend on the order of the candidates.
 #[must_use]
 pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (name.chars().count() / 3).max(1) + 1;

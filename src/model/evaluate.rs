@@ -1,7 +1,7 @@
-//! The value of an attribute's expression over live objects. In: an `Expression`, and a `AttributeLookup` that shows what is
-//! known of them. Out: a `Value`, which is unknown while something that it reads does not exist yet.
+//! The value of an attribute's expression over live objects. In: an `Expression`, and an `AttributeLookup` with the
+//! known attributes of the objects. Out: a `Value`, which is unknown while an object that it reads does not exist yet.
 //!
-//! Invariant: everything on the way is charged to a budget before it is built.
+//! Invariant: each intermediate value is charged to a budget before it is built.
 
 use super::address::{Address, Name};
 use super::budget::Budget;
@@ -13,8 +13,8 @@ use super::values::value::Value;
 
 /// Computes the value from the live objects in `lookup`.
 ///
-/// An unknown part makes the text or CEL around it unknown, but only that entry of a list or map. A secret part
-/// makes the text or CEL around it secret.
+/// An unknown part makes the interpolation or CEL around it unknown, but only that entry of a list or map. A
+/// secret part makes the interpolation or CEL around it secret.
 ///
 /// # Errors
 /// When a CEL expression fails or runs too long, or the value is too large.
@@ -32,7 +32,7 @@ pub fn evaluate_expression(
     }
 }
 
-/// Computes the value within a budget, to which the value is charged.
+/// Computes the value within a budget. Only the result stays charged: intermediate values are refunded.
 ///
 /// # Errors
 /// When a CEL expression fails or runs too long, or the value is too large.
@@ -92,7 +92,8 @@ fn evaluate_charged(
     }
 }
 
-/// Concatenates the evaluated parts of an interpolated text. A secret part makes the result a computed secret.
+/// Concatenates the evaluated parts of an interpolation. A secret part makes the result a computed secret, and an
+/// unknown part makes it unknown.
 pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Value, EvaluationError> {
     let length = |part: &Value| match part {
         Value::Text(text) => text.len(),
@@ -121,7 +122,8 @@ pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Valu
     Ok(Value::Secret(Secret::Derived(Box::new(derived))))
 }
 
-/// Concatenates known parts; `None` when the text of a secret is not available in this run.
+/// Concatenates known parts; `None` when the text of a secret is not available in this run. Null, a list and a map are
+/// errors.
 fn join_known(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
     let mut text = String::new();
     for part in parts {

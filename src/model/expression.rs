@@ -19,11 +19,11 @@ use super::values::value::{Attributes, Value};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expression {
-    /// A value that is known now.
+    /// A constant. The configuration has already computed it; it may contain `Value::Unknown`.
     Value(Value),
     /// Another resource's id (`$vpc.main`) or one of its attributes (`$vm.web.public_ipv4_address`).
     Reference(Reference),
-    /// A text with expressions to interpolate.
+    /// An interpolation: its constant and computed parts, in order.
     Text(Vec<Expression>),
     /// A list whose entries are expressions.
     List(Vec<Expression>),
@@ -47,8 +47,8 @@ pub struct Reference {
 pub struct CelExpression {
     /// The expression's text, without `${` and `}`.
     pub source: String,
-    /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. Secrets among
-    /// them make the result sensitive.
+    /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. A secret among them that the expression
+    /// inspects makes the whole result secret.
     pub bindings: BTreeMap<Name, Value>,
     /// The resources whose live attributes it reads. `vm.web.a` is bound at `vm` → `web` → `a`.
     pub objects: Vec<Address>,
@@ -56,7 +56,8 @@ pub struct CelExpression {
     /// computed first, then bound at that path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waiting: BTreeMap<Name, Expression>,
-    /// The module that contains the expression: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`.
+    /// The module that contains the expression: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`. Empty for the
+    /// stack itself.
     #[serde(default, skip_serializing_if = "Name::is_empty")]
     pub module: Name,
 }
@@ -67,7 +68,8 @@ pub trait AttributeLookup {
     /// does not exist yet; `Value::Null` when it exists without that attribute.
     fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value;
 
-    /// Returns the known attributes of a resource's object (`id` included), and whether they are complete.
+    /// Returns the known attributes of a resource's object (`id` included), and whether they are complete: in an
+    /// incomplete object a missing attribute is unknown, in a complete one it is null.
     fn object(&self, address: &Address) -> (Attributes, bool);
 
     /// Returns the budget that all evaluations with this lookup share; without one, each has its own.
@@ -88,7 +90,7 @@ pub enum EvaluationError {
         "an expression that uses a secret fails; the reason is not shown, because it could reveal a part of the secret"
     )]
     Sensitive,
-    /// It exceeded the limit of steps or depth.
+    /// It exceeded this limit of steps.
     #[error("the expression needs more than {0} steps")]
     TooLong(usize),
     /// Its value, or an intermediate value, exceeds the stack's budget.
@@ -103,7 +105,7 @@ impl From<BudgetExceeded> for EvaluationError {
 }
 
 impl Expression {
-    /// Calls `see` for every value that is written in the expression or bound in it.
+    /// Calls `see` for every constant in the expression and every bound root, secrets included.
     pub fn each_value(&self, see: &mut dyn FnMut(&Value)) {
         match self {
             Self::Value(value) => see(value),
@@ -117,7 +119,8 @@ impl Expression {
         }
     }
 
-    /// Returns the value of an expression that depends on no other resource.
+    /// Returns the value of a constant; `None` for an unknown one and for every computation, also for a list or map of
+    /// constants.
     #[must_use]
     pub fn known_value(&self) -> Option<&Value> {
         match self {
@@ -152,7 +155,8 @@ impl Expression {
         found
     }
 
-    /// Charges the expression and all in it, what is shared as often as it is named.
+    /// Charges the expression and all in it. A shared part is charged once for each place that names it, because an
+    /// evaluation copies it there.
     ///
     /// # Errors
     /// When less is left, or it is too deep; then nothing is charged.
@@ -186,7 +190,8 @@ impl Expression {
         }
     }
 
-    /// Returns whether the expression uses a secret.
+    /// Returns whether the expression contains a secret. A reference does not count: whether its attribute is a secret
+    /// shows only its value.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         match self {

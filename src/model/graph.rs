@@ -1,4 +1,6 @@
-//! `Graph`: a directed graph of ordering edges, over petgraph.
+//! `Graph`: a directed graph of ordering edges, over petgraph. In: nodes, and pairs of nodes that must keep an
+//! order. Out: a topological order, or the nodes of the cycles. The same graph, built in the same order, gives the
+//! same result.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,7 +9,7 @@ use petgraph::Direction;
 use petgraph::algo::{tarjan_scc, toposort};
 use petgraph::stable_graph::{NodeIndex, StableDiGraph};
 
-/// A node's number within its graph.
+/// A node's number within its graph, ascending in the order of insertion. It means nothing in another graph.
 pub type NodeId = NodeIndex<u32>;
 
 /// Nodes, and edges from a node to each node that must come after it.
@@ -28,18 +30,19 @@ impl<N> Graph<N> {
         self.inner.add_node(node)
     }
 
-    /// Adds an edge: `before` must come before `after`. A repeated edge changes nothing.
+    /// Adds an edge: `before` must come before `after`. A repeated edge does not change the order, but
+    /// `predecessors_of` and `successors_of` then return the node once for each edge.
     pub fn add_edge(&mut self, before: NodeId, after: NodeId) {
         self.inner.add_edge(before, after, ());
     }
 
-    /// Returns the node with this number.
+    /// Returns the node with this number; `None` for the number of another graph.
     #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&N> {
         self.inner.node_weight(id)
     }
 
-    /// Returns all nodes with their numbers.
+    /// Returns all nodes with their numbers, in the order of insertion.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &N)> {
         self.inner.node_indices().map(|id| (id, &self.inner[id]))
     }
@@ -56,12 +59,12 @@ impl<N> Graph<N> {
         self.len() == 0
     }
 
-    /// Returns the nodes that must come before a node.
+    /// Returns the direct predecessors of a node, in no particular order.
     pub fn predecessors_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.inner.neighbors_directed(id, Direction::Incoming)
     }
 
-    /// Returns the nodes that must come after a node.
+    /// Returns the direct successors of a node, in no particular order.
     pub fn successors_of(&self, id: NodeId) -> impl Iterator<Item = NodeId> {
         self.inner.neighbors_directed(id, Direction::Outgoing)
     }
@@ -79,8 +82,9 @@ impl<N> Graph<N> {
         })
     }
 
-    /// Returns a shortest cycle through the first node of a strongly connected component: each node comes before the
-    /// next one, and the last before the first.
+    /// Returns a shortest cycle through the node with the lowest number of a strongly connected component: each
+    /// node comes before the next one, and the last before the first. Empty where no cycle within `knot` includes
+    /// that node.
     #[must_use]
     pub fn shortest_cycle(&self, cycle: &[NodeId]) -> Vec<NodeId> {
         let Some(start) = cycle.iter().copied().min() else { return Vec::new() };

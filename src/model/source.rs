@@ -1,10 +1,13 @@
 //! `Source` and `Span`: the source positions of values, so that every message can point at them.
+//!
+//! In: the files that a run reads. Out: line, column and excerpt of a span. Invariant: hiding or withholding a
+//! text keeps its length in bytes and its line breaks, so that spans that were made before stay valid.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The number of a source within its `Sources`.
+/// The number of a source within its `Sources`, counted from 0 in the order in which they were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceId(pub u32);
 
@@ -13,7 +16,7 @@ pub struct SourceId(pub u32);
 pub struct Span {
     /// The number of the source file.
     pub source: SourceId,
-    /// The offset of the first byte.
+    /// The offset of the first byte in the file, counted from 0.
     pub start: u32,
     /// The offset after the last byte.
     pub end: u32,
@@ -42,9 +45,9 @@ pub struct SourceLocation {
 /// One file as it was read.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Path as the user would type it.
+    /// Path as the user would type it, with `/` as the separator.
     pub path: String,
-    /// The whole text of the file.
+    /// The whole text of the file, after `Sources::hide` or `blank_source` with the secret parts replaced.
     pub text: Arc<str>,
     line_starts: Vec<u32>,
     /// The text is not shown: positions in it are whole lines.
@@ -67,7 +70,8 @@ impl Source {
         self.withheld
     }
 
-    /// Returns line and column (from 1, in characters) of a byte offset.
+    /// Returns line and column (from 1, in characters) of a byte offset. The column is 1 for a withheld file, and
+    /// for an offset beyond the end or inside a character.
     #[must_use]
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let line = self.line_starts.partition_point(|start| *start <= offset).max(1);
@@ -120,7 +124,7 @@ impl Sources {
         SourceId(clamp_to_u32(self.all.len()))
     }
 
-    /// Returns the file of a number, if there is one.
+    /// Returns the file of a number; `None` for a number of other `Sources`.
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<&Source> {
         self.all.get(id.0 as usize)
@@ -131,8 +135,8 @@ impl Sources {
         self.all.iter().enumerate().map(|(i, s)| (SourceId(clamp_to_u32(i)), s))
     }
 
-    /// Replaces the characters of these spans by stars of the same length in bytes, so that
-    /// every other span still fits.
+    /// Replaces the characters of these spans by stars of the same length in bytes, so that every other span still
+    /// fits. The spans may overlap and be in any order.
     pub fn hide(&mut self, spans: &[Span]) {
         for (number, source) in self.all.iter_mut().enumerate() {
             let inside = spans.iter().filter(|span| span.source.0 as usize == number);
@@ -158,7 +162,7 @@ impl Sources {
         source.withheld = true;
     }
 
-    /// Returns the empty span at the beginning of the line on which a span starts.
+    /// Returns the empty span at the beginning of the line on which a span starts; offset 0 for an unknown file.
     #[must_use]
     pub fn line_of(&self, span: Span) -> Span {
         let starts = self.get(span.source).map_or(&[][..], |source| &source.line_starts);
@@ -167,7 +171,7 @@ impl Sources {
         Span { start, end: start, ..span }
     }
 
-    /// Returns the start of a span as path, line and column.
+    /// Returns the start of a span as path, line and column; `None` for a span of other `Sources`.
     #[must_use]
     pub fn location_of(&self, span: Span) -> Option<SourceLocation> {
         let source = self.get(span.source)?;

@@ -1,5 +1,5 @@
 //! The codes of blockers, each with its meaning and its remedy. `stead explain` shows them; a blocker can have no other
-//! code.
+//! code. Plans and JSON documents contain the codes, so a code never changes; its texts may.
 
 /// The code of a blocker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

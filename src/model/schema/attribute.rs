@@ -1,4 +1,7 @@
 //! `Attribute`: one field of a kind: its type, who sets it, and how a change of it is applied.
+//!
+//! The tables of `crate::kinds` build each one with a constructor for its `Presence` and `const` functions that set the
+//! differences. Plan, apply, refresh, editor and help derive their behavior from the result.
 
 use super::attribute_type::{TextFormat, Type};
 use super::literal::Literal;
@@ -14,7 +17,7 @@ pub enum Presence {
     Required,
     /// The configuration may set it; otherwise the live value stays.
     Optional,
-    /// The configuration may set it; the API starts with this value, and `null` resets to it.
+    /// The configuration may set it; without a value the API starts with this one, and `null` resets to it.
     Default(Literal),
     /// Only the service sets it; the configuration can read it by reference.
     Computed,
@@ -34,7 +37,8 @@ pub enum UpdateStrategy {
     },
     /// One call selected by the new value, which the body does not carry.
     Switch(&'static [(&'static str, ApiCall)]),
-    /// Two calls: one removes the old link, one creates the new one; only one of them from or to `null`.
+    /// Two calls: one removes the old link, then one creates the new one. A change from `null` needs only the second, a
+    /// change to `null` only the first.
     Link {
         /// The call that creates the link.
         set: &'static ApiCall,
@@ -52,7 +56,7 @@ pub enum UpdateStrategy {
         deliver: &'static ApiCall,
         /// The field of `deliver`'s body that names the upload.
         body: &'static str,
-        /// How to see the end of the record that `deliver` returns; `None` where the object itself shows it.
+        /// How to recognize the end of the run that `deliver` starts; `None` where the object's own status shows it.
         run: Option<&'static RunSchema>,
     },
     /// No call can change it: the object is replaced.
@@ -66,7 +70,7 @@ pub enum UpdateStrategy {
 pub struct Attribute {
     /// The name in the configuration language.
     pub name: &'static str,
-    /// The field name in the create body.
+    /// The field name in the create body, and in the body of a call that always carries it.
     pub wire: &'static str,
     /// The field name in responses.
     pub returned: &'static str,
@@ -78,38 +82,43 @@ pub struct Attribute {
     pub presence: Presence,
     /// How a change is applied.
     pub change: UpdateStrategy,
-    /// It can only grow; a smaller desired value is refused at plan time.
+    /// Whether the value can only grow; a smaller desired value is refused at plan time.
     pub grow_only: bool,
-    /// A field of the chosen catalog record that can only grow (`storage` of a VM plan).
+    /// A field of the chosen catalog record that can only grow (`storage` of a VM plan); `None` allows every record.
     pub catalog_grow_only: Option<&'static str>,
-    /// Additional effects of a change.
+    /// Additional effects of a change; empty where a change in place has no side effect.
     pub effects: &'static [Effect],
-    /// The service only stores a change: it builds, moves or restarts nothing.
+    /// Whether the service only stores a change: it builds, moves or restarts nothing.
     pub at_once: bool,
     /// Whether list responses have it; otherwise only a GET by id does.
     pub listed: bool,
     /// Whether the service omits its field from a GET by id while it is not set.
     pub omitted_when_empty: bool,
-    /// For a computed attribute: the attributes whose change may give it another value.
+    /// For a computed attribute: the attributes whose change may give it another value. With such a change the value
+    /// counts as unknown in the plan.
     pub follows: &'static [&'static str],
-    /// The create body has it (but not `power`: a call sets it afterwards).
+    /// Whether the create body has it; otherwise a call sets it after the creation, such as `power`.
     pub at_creation: bool,
     /// Live values and their names in the language (`active` is `on`); empty where they are equal.
     pub read_as: &'static [(&'static str, &'static str)],
-    /// The ledger stores its value as a fingerprint only.
+    /// Whether the value is a secret: the ledger stores its fingerprint only.
     pub secret: bool,
-    /// A value that no block writes may be a secret of others: it is shown as a fingerprint only.
+    /// Whether an entry of the map that no block writes may be another user's secret: it is shown as a fingerprint
+    /// only.
     pub private: bool,
-    /// The service refuses to delete the object while this link exists.
+    /// Whether the service refuses to delete the object while this link exists, so that an apply removes the link
+    /// first.
     pub undone_before_delete: bool,
-    /// The endpoint that lists, for one object, the values to which it can be changed.
+    /// The endpoint that lists, for one object, the values to which it can be changed; `None` where the type alone
+    /// limits them.
     pub choices: Option<Endpoint>,
-    /// The service itself changes the value, within this limit, while another attribute has one of these values.
+    /// `(attribute, values)`: the service itself changes the value while the other attribute has one of these
+    /// values, each with the limit of such a change. `None` where only a user changes it.
     pub moved_by: Option<(&'static str, &'static [(&'static str, ServiceUpgrade)])>,
-    /// A record without a field of its own in the API: its keys, and the fields that carry them.
+    /// For a record without a field of its own in the API: its keys, and the fields that carry them. Otherwise empty.
     pub spread: &'static [(&'static str, &'static str)],
-    /// The value of a new object where the configuration has none, although `null` does not reset to it:
-    /// an import leaves it out.
+    /// The value that a new object has where the configuration sets none, although `null` does not reset to it: an
+    /// import leaves it out of the block. `None` where the value is not known beforehand.
     pub usual: Option<Literal>,
     /// Whether the specification documents it or the contract assumes it.
     pub provenance: Provenance,
@@ -125,8 +134,8 @@ pub enum ServiceUpgrade {
 }
 
 impl ServiceUpgrade {
-    /// Returns whether the service may have moved one version to the other. Versions that are not numbers cannot be
-    /// compared and count as allowed.
+    /// Returns whether the service may have upgraded `from` to `to`: `to` must be higher. Versions with a part that is
+    /// not a number cannot be compared and count as allowed.
     #[must_use]
     pub fn leads(self, from: &str, to: &str) -> bool {
         let parts = |version: &str| -> Option<Vec<u64>> {
@@ -139,14 +148,15 @@ impl ServiceUpgrade {
 }
 
 impl Attribute {
-    /// Returns a live value with a secret wherever one of the `known` values has one, and wherever a private attribute
-    /// has a value that none of them has: then somebody else set it.
+    /// Returns a live value with a secret at each position where one of the `known` values has one. Of a private
+    /// attribute also every entry whose key no known value has becomes a secret: another user set it.
     #[must_use]
     pub fn hidden(&self, known: [Option<&Value>; 2], live: Value) -> Value {
         self.hidden_by(known, live, &|secret, text| secret.expose() == Some(text))
     }
 
-    /// Does the same as `hidden`, where the caller can decide whether a text `is` a secret.
+    /// Does the same as `hidden` with the caller's decision whether a string `is` a secret: a recorded secret has
+    /// only a fingerprint to compare with.
     pub(crate) fn hidden_by(
         &self,
         known: [Option<&Value>; 2],
@@ -201,19 +211,19 @@ impl Attribute {
         Self::new(name, ty, Presence::Required)
     }
 
-    /// Returns an attribute that the configuration may set.
+    /// Returns an attribute that the configuration may set; a change replaces the object, unless set otherwise.
     #[must_use]
     pub const fn optional(name: &'static str, ty: Type) -> Self {
         Self::new(name, ty, Presence::Optional)
     }
 
-    /// Returns an attribute with the API's default.
+    /// Returns an attribute with the API's default; a change replaces the object, unless set otherwise.
     #[must_use]
     pub const fn default(name: &'static str, ty: Type, literal: Literal) -> Self {
         Self::new(name, ty, Presence::Default(literal))
     }
 
-    /// Returns an attribute that only the service sets.
+    /// Returns an attribute that only the service sets: no request carries it.
     #[must_use]
     pub const fn computed(name: &'static str, ty: Type) -> Self {
         let mut attribute = Self::new(name, ty, Presence::Computed);
@@ -222,7 +232,8 @@ impl Attribute {
         attribute
     }
 
-    /// Returns an attribute that is sent at creation and never returned.
+    /// Returns an attribute that is sent at creation and never returned; a change replaces the object, unless set
+    /// otherwise.
     #[must_use]
     pub const fn write_only(name: &'static str, ty: Type) -> Self {
         Self::new(name, ty, Presence::WriteOnly)
@@ -235,7 +246,7 @@ impl Attribute {
         self
     }
 
-    /// Sets the field name in the create body and in responses.
+    /// Sets the field name in the create body and in responses, where it differs from the language's name.
     #[must_use]
     pub const fn wire(mut self, wire: &'static str) -> Self {
         self.wire = wire;
@@ -243,7 +254,8 @@ impl Attribute {
         self
     }
 
-    /// Sets the field name in responses, where it differs from the create body's.
+    /// Sets the field name in responses, where it differs from the create body's. It must follow `wire`, which
+    /// sets both.
     #[must_use]
     pub const fn returned(mut self, returned: &'static str) -> Self {
         self.returned = returned;
@@ -264,7 +276,7 @@ impl Attribute {
         self
     }
 
-    /// Allows a field of the chosen catalog record only to grow.
+    /// Allows only a change to a catalog record whose number in `field` is not smaller.
     #[must_use]
     pub const fn catalog_grow_only(mut self, field: &'static str) -> Self {
         self.catalog_grow_only = Some(field);
@@ -285,7 +297,7 @@ impl Attribute {
         self
     }
 
-    /// Sets the value of a new object where the configuration has none.
+    /// Sets the value that a new object has where the configuration sets none, and that `null` does not restore.
     #[must_use]
     pub const fn usually(mut self, literal: Literal) -> Self {
         self.usual = Some(literal);
@@ -320,7 +332,8 @@ impl Attribute {
         self
     }
 
-    /// Sets the live values and their names in the language.
+    /// Sets the live values and their names in the language. A live value that is not in the map counts as in
+    /// transition.
     #[must_use]
     pub const fn read_as(mut self, map: &'static [(&'static str, &'static str)]) -> Self {
         self.read_as = map;
@@ -380,7 +393,7 @@ impl Attribute {
         self
     }
 
-    /// Returns the calls that change it in place.
+    /// Returns the calls that change it in place; empty where a change replaces the object, or is not possible.
     #[must_use]
     pub fn calls(&self) -> Vec<&'static ApiCall> {
         match self.change {
@@ -419,7 +432,7 @@ impl Attribute {
         !matches!(self.presence, Presence::Computed)
     }
 
-    /// Returns the endpoint that signs the URL for the upload of its archive.
+    /// Returns the endpoint that signs the URL for the upload of its archive; `None` where the attribute is no upload.
     #[must_use]
     pub fn grant(&self) -> Option<Endpoint> {
         match self.change {

@@ -1,4 +1,7 @@
-//! `Endpoint` and `ApiCall`: one request of the service's API, as a table entry.
+//! `Endpoint` and `ApiCall`: one request of the service's API, as an entry of a kind's table.
+//!
+//! An endpoint is a method, a path with placeholders, the envelope of the response and its provenance. A call adds the
+//! fields of the body that do not come from a changed attribute.
 
 use std::fmt;
 
@@ -32,7 +35,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns the name of the HTTP method.
+    /// Returns the name of the HTTP method in upper case, as in a request line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -44,7 +47,8 @@ impl Method {
         }
     }
 
-    /// Returns whether a request with this method can change anything.
+    /// Returns whether a request with this method can change anything: all except GET. A query that is sent by
+    /// POST counts, too.
     #[must_use]
     pub const fn mutates(self) -> bool {
         !matches!(self, Self::Get)
@@ -57,7 +61,7 @@ impl fmt::Display for Method {
     }
 }
 
-/// The key of a success body that has the payload.
+/// The key under which a success body has its payload (specification, Resources and their fields, Conventions).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Envelope {
     /// `{success, data, message}`, and `{data, total}` for lists.
@@ -89,18 +93,19 @@ impl Envelope {
     }
 }
 
-/// One endpoint. `path` may hold `{id}` (the object), `{parent}` (a child's parent object).
+/// One endpoint of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Endpoint {
     /// The HTTP method of the request.
     pub method: Method,
-    /// The path from the base address, with `{id}` and `{parent}` to fill in.
+    /// The path from the base address. It may contain `{id}` (the object), `{parent}` (a child's parent object) and the
+    /// names of an action's path parameters, such as `{preview}`.
     pub path: &'static str,
     /// The envelope of the response's payload.
     pub envelope: Envelope,
     /// Whether the specification documents it or the contract assumes it.
     pub provenance: Provenance,
-    /// Its response has a secret: commands that only inspect do not send it.
+    /// Whether the response has a secret: commands that only inspect do not send such a request.
     pub secret: bool,
 }
 
@@ -111,7 +116,7 @@ impl Endpoint {
         Self { method, path, envelope: Envelope::Data, provenance: Provenance::Documented, secret: false }
     }
 
-    /// Returns an endpoint that the contract assumes, with the `data` envelope.
+    /// Returns an endpoint that the contract assumes, with the `data` envelope and without a secret.
     #[must_use]
     pub const fn assumed(method: Method, path: &'static str) -> Self {
         Self { method, path, envelope: Envelope::Data, provenance: Provenance::Assumed, secret: false }
@@ -124,7 +129,8 @@ impl Endpoint {
         self
     }
 
-    /// Returns whether a request's path matches this endpoint.
+    /// Returns whether a request's path, without its query, matches this endpoint. A placeholder matches one
+    /// segment that is not empty.
     #[must_use]
     pub fn fits(&self, path: &str) -> bool {
         let mut parts = path.split('/');
@@ -145,7 +151,8 @@ impl Endpoint {
 /// Body fields with constant values.
 pub type BodyFields = &'static [(&'static str, Literal)];
 
-/// A request that changes an existing object.
+/// A request that changes an existing object. Its body has the changed attributes, the `always` ones and the fixed
+/// fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiCall {
     /// A short stable name for plans and journals: `resize`, `attach`, `scale`.
@@ -156,7 +163,8 @@ pub struct ApiCall {
     pub always: &'static [&'static str],
     /// Body fields with constant values.
     pub fixed: &'static [(&'static str, Literal)],
-    /// Body fields that are sent only while an attribute has a value: `(attribute, value, fields)`.
+    /// Body fields that are sent only while an attribute has this value: `(attribute, value, fields)`; `None`
+    /// without such fields.
     pub fixed_when: Option<(&'static str, Literal, BodyFields)>,
 }
 
@@ -167,21 +175,21 @@ impl ApiCall {
         Self { name, endpoint, always: &[], fixed: &[], fixed_when: None }
     }
 
-    /// Adds attributes that the body always carries, changed or not.
+    /// Sets the attributes that the body always carries, changed or not.
     #[must_use]
     pub const fn always(mut self, attributes: &'static [&'static str]) -> Self {
         self.always = attributes;
         self
     }
 
-    /// Adds body fields with constant values.
+    /// Sets the body fields with constant values.
     #[must_use]
     pub const fn fixed(mut self, fields: &'static [(&'static str, Literal)]) -> Self {
         self.fixed = fields;
         self
     }
 
-    /// Adds body fields that are sent while an attribute has a value.
+    /// Sets the body fields that are sent only while the attribute has this value.
     #[must_use]
     pub const fn fixed_when(mut self, attribute: &'static str, value: Literal, fields: BodyFields) -> Self {
         self.fixed_when = Some((attribute, value, fields));

@@ -1,4 +1,7 @@
 //! `Kind`: the table of everything that the program knows about one kind of resource.
+//!
+//! `crate::kinds` has one such table for each kind, as a difference from `Kind::PLAIN`; no other code names a kind.
+//! Requests, validation, plans, help and schemas are derived from these tables.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +34,7 @@ pub enum ReplaceOrder {
     CreateFirst,
     /// Deletes the old object, then creates the new one.
     DeleteFirst,
-    /// Refuses to replace the object.
+    /// Refuses to replace the object: a change that needs a replacement is a blocker of the plan.
     Never,
 }
 
@@ -40,13 +43,13 @@ pub enum ReplaceOrder {
 pub struct ReadinessRule {
     /// The attribute that shows the status.
     pub attribute: &'static str,
-    /// Statuses of an object that is ready and in use.
+    /// Statuses of an object that is ready and in use. A status that is in none of these lists means: wait.
     pub wanted: &'static [&'static str],
     /// Statuses of an object that is stable but not in use: stopped, suspended.
     pub resting: &'static [&'static str],
-    /// Statuses of an object that will not become ready by itself.
+    /// Statuses of an object that will not become ready by itself: a wait for it ends with an error.
     pub failed: &'static [&'static str],
-    /// Statuses of an object that is being deleted.
+    /// Statuses of an object that is being deleted or is deleted: it counts as absent.
     pub leaving: &'static [&'static str],
 }
 
@@ -66,7 +69,8 @@ pub struct DurationEstimate {
 pub struct KindApi {
     /// The attribute that replaces `{id}` in paths: `id`, or `name` for a child without ids.
     pub id: &'static str,
-    /// Attributes with other ids of the same object, which paths and responses may use instead.
+    /// Attributes with other ids of the same object, which paths and responses may use instead; empty where there
+    /// is one.
     pub other_ids: &'static [&'static str],
     /// The endpoint that creates an object.
     pub create: Endpoint,
@@ -76,12 +80,12 @@ pub struct KindApi {
     pub list: Endpoint,
     /// The endpoint that deletes an object.
     pub delete: Endpoint,
-    /// The constant fields of the delete request's body.
+    /// The constant fields of the delete request's body; empty: the request has no body.
     pub delete_body: &'static [(&'static str, Literal)],
     /// How to see that an object is ready; `None` where it is ready at once.
     pub ready: Option<ReadinessRule>,
     /// There is one object and no list: `list` returns it, its id is the kind's name, and it counts as absent while an
-    /// attribute has this value.
+    /// attribute has this value. `None` for an ordinary kind, whose objects are created and listed.
     pub absent_when: Option<(&'static str, Literal)>,
 }
 
@@ -139,8 +143,8 @@ pub struct FinalSnapshot {
     pub kind: &'static str,
     /// The copy's attribute that refers to the original.
     pub of: &'static str,
-    /// The source of its size before it exists: an attribute of the object, or of the catalog
-    /// record that an attribute names.
+    /// The source of its size before it exists: an attribute of the object (`None`), or a field of the catalog record
+    /// that the attribute names (`Some`).
     pub size: (&'static str, Option<&'static str>),
 }
 
@@ -182,45 +186,49 @@ pub struct Kind {
     pub local_data: bool,
     /// Attributes that refer to the original of a copy.
     pub copy_of: &'static [&'static str],
-    /// Kinds whose objects the service deletes with it (a VM's backup schedules), named by the attribute that
-    /// refers to it: `(kind, attribute)`.
+    /// Kinds whose objects the service deletes with it (a VM's backup schedules): `(kind, attribute that refers to
+    /// it)`.
     pub takes_along: &'static [(&'static str, &'static str)],
-    /// A child that the service deletes with its parent and does not delete separately before.
+    /// Whether the service deletes such a child with its parent, so that the plan does not delete it separately before.
     pub goes_with_parent: bool,
     /// Objects that the service provides in every account, recognized by an attribute with one of these values: no
-    /// stack creates, imports or deletes them.
+    /// stack creates, imports or deletes them. `None` where the service provides none.
     pub given: Option<(&'static str, &'static [Literal])>,
     /// Objects that the service creates by itself (backups of a schedule), recognized by an attribute and the prefix of
-    /// its value: neither unmanaged nor drift.
+    /// its value: neither unmanaged nor drift. `None` where users create all objects.
     pub made_by_service: Option<(&'static str, &'static str)>,
     /// The attribute with the time at which an object expires. An object with such a time is temporary and is adopted
-    /// only when the user names it.
+    /// only when the user names it. `None` where objects do not expire.
     pub goes_at: Option<&'static str>,
     /// Objects of another kind that the workload in it creates, `(kind, path of their list)`: they belong to it,
-    /// and no stack adopts them.
+    /// and no stack adopts them. `None` where it creates none.
     pub claims: Option<(&'static str, &'static str)>,
-    /// The attribute that a scalar entry of its collection sets: `domains: [shop.example.com]`.
+    /// The attribute that a scalar entry of its collection sets: `domains: [shop.example.com]`. `None` where each
+    /// entry must be a map.
     pub plain_entry: Option<&'static str>,
-    /// Another kind's block that may also contain such children, named by their parent.
+    /// Another kind's block that may also contain such children, under their parent's name; `None` where only the
+    /// parent's block may.
     pub also_in: Option<NestedPlacement>,
-    /// Fields of responses that no attribute carries, each with its type.
+    /// Fields of responses that no attribute carries, each with its type: the probe of the service does not report
+    /// them.
     pub other_fields: &'static [(&'static str, Type)],
     /// Fields that the create body accepts and no attribute writes.
     pub also_sent: &'static [(&'static str, Type)],
     /// Fields that the delete body accepts, with more values than `KindApi::delete_body` sends.
     pub also_deleted: &'static [(&'static str, Type)],
-    /// A secret that only the response to the creation shows: the name of its field. It can be
-    /// delivered to a secret sink.
+    /// The field with a secret that only the response to the creation shows. It can be delivered to a secret sink.
+    /// `None` where the creation returns no secret.
     pub shown_once: Option<&'static str>,
-    /// The kind that can keep the data of a deleted object.
+    /// The kind that can keep the data of a deleted object; `None` where there is none.
     pub final_copy: Option<FinalSnapshot>,
-    /// How a stopped or failed object is brought back.
+    /// How a stopped or failed object is brought back into use; `None` where no call does that.
     pub revival: Option<Revival>,
-    /// The record that a deploying change starts: it must end successfully, while the previous version keeps running.
+    /// The run that a deploying change starts: it must end successfully, while the previous version keeps running.
+    /// `None` where the object's own status shows the end of every change.
     pub rollout: Option<&'static RunSchema>,
     /// Whether creating or deleting a child starts a roll-out of its parent.
     pub rolls_out_parent: bool,
-    /// Additional operations and reads of the kind.
+    /// Additional operations and reads of the kind, in the order of the help.
     pub actions: &'static [Action],
 }
 
@@ -262,13 +270,13 @@ impl Kind {
         actions: &[],
     };
 
-    /// Returns an attribute by the language's name.
+    /// Returns the attribute with this name of the language; `None` where the kind has none. `id` is not among them.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&'static Attribute> {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
-    /// Returns the parent's kind and the collection's name, for a child.
+    /// Returns the parent's kind and the collection's name of a child; `None` for a kind at the top level.
     #[must_use]
     pub fn child_of(&self) -> Option<(&'static str, &'static str)> {
         match self.scope {
@@ -294,13 +302,13 @@ impl Kind {
         })
     }
 
-    /// Returns whether an object with these attributes expires by itself.
+    /// Returns whether an object with these attributes expires by itself: it has a time of expiry, past or future.
     #[must_use]
     pub fn passes(&self, attributes: &Attributes) -> bool {
         self.goes_at.and_then(|name| attributes.get(name)).is_some_and(|time| *time != Value::Null)
     }
 
-    /// Returns every call that changes an object in place, without duplicates.
+    /// Returns every call that changes an object in place or revives it, each name once: attributes share calls.
     pub fn calls(&self) -> impl Iterator<Item = &'static ApiCall> {
         let mut seen: Vec<&'static ApiCall> = Vec::new();
         let revival = self.revival.map(|revival| revival.call);
@@ -312,26 +320,28 @@ impl Kind {
         seen.into_iter()
     }
 
-    /// Returns a call by its name.
+    /// Returns the call with this name; `None` where no attribute and no revival uses it.
     #[must_use]
     pub fn call(&self, name: &str) -> Option<&'static ApiCall> {
         self.calls().find(|call| call.name == name)
     }
 
-    /// Returns an action by its name.
+    /// Returns the action with this name; `None` where the kind has none.
     #[must_use]
     pub fn action(&self, name: &str) -> Option<&'static Action> {
         self.actions.iter().find(|action| action.name == name)
     }
 
-    /// Returns the read that shows again a secret which the creation shows once: the action of the same name.
+    /// Returns the read that shows again a secret which the creation shows once: the GET action that has the name
+    /// of its field. `None` where the creation shows no secret, or the service does not show it again.
     #[must_use]
     pub fn reveal(&self) -> Option<Endpoint> {
         let endpoint = self.action(self.shown_once?)?.endpoint()?;
         (endpoint.method == Method::Get).then_some(endpoint)
     }
 
-    /// Returns every endpoint of the kind.
+    /// Returns every endpoint of the kind, except the lists of `Attribute::choices` and of `claims`; an endpoint
+    /// that two calls share is repeated.
     pub fn endpoints(&self) -> impl Iterator<Item = Endpoint> {
         let api = self.api;
         [Some(api.create), api.read, Some(api.list), Some(api.delete)]

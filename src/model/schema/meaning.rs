@@ -1,6 +1,9 @@
 //! Equality of values by their type: plan, apply, refresh and ledger use the same functions to decide whether two
-//! values are the same. In: a type, or an attribute, and two values in the notation of files, ledger or service. These
-//! functions are for comparison only: the program sends a value as it is written.
+//! values are the same. In: a type, or an attribute, and two values in the notation of files, ledger or service. Out:
+//! whether they are equivalent, or a normalized form.
+//!
+//! Invariant: `to_canonical` leaves strings as the user writes them, so its result may be sent. `to_comparable`
+//! rewrites them and is for comparison only.
 
 use core::net::Ipv4Addr;
 
@@ -10,7 +13,7 @@ use jiff::Timestamp;
 use super::{Attribute, Presence, TextFormat, Type};
 use crate::model::values::value::Value;
 
-/// Returns whether two values of a type mean the same. Null, an empty text and an empty collection are the same:
+/// Returns whether two values of a type mean the same. Null, an empty string and an empty collection are the same:
 /// services write an unset field in any of these ways.
 #[must_use]
 pub fn are_equivalent(ty: &Type, a: &Value, b: &Value) -> bool {
@@ -38,7 +41,7 @@ pub fn or_default(attribute: &Attribute, value: &Value) -> Value {
     }
 }
 
-/// Returns whether a value means "not set".
+/// Returns whether a value means "not set": null, an empty string, an empty list or an empty map.
 #[must_use]
 pub fn is_unset(value: &Value) -> bool {
     match value {
@@ -56,21 +59,22 @@ pub fn in_words(value: &Value) -> String {
     if is_unset(value) { "nothing".to_owned() } else { format!("`{value}`") }
 }
 
-/// Returns a value in the one form in which its type writes it: numbers, ids as text, labels as words, sets
-/// sorted and without repetition. Texts stay as they are: this may be sent.
+/// Returns a value in the form in which its type writes it: numbers as numbers, ids as strings, labels as words, sets
+/// sorted and without duplicates. Strings and values that do not fit the type stay as they are: this may be sent.
 #[must_use]
 pub fn to_canonical(ty: &Type, value: &Value) -> Value {
     rewrite_value(ty, value, &|_, _| None)
 }
 
-/// Returns the form in which values of a type are compared: `canonical`, with texts normalized by their format. Times
-/// are compared by the second.
+/// Returns the form in which values of a type are compared: that of `to_canonical`, with strings normalized by their
+/// format. Times lose their fraction of a second.
 #[must_use]
 pub fn to_comparable(ty: &Type, value: &Value) -> Value {
     rewrite_value(ty, value, &|format, text| normalize_text(format, text))
 }
 
-/// Returns the type of the value under one key of a map or record.
+/// Returns the type of the value under one key of a map or record; `None` where the record has no such key, or the type
+/// is neither.
 #[must_use]
 pub fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
     match ty {
@@ -133,7 +137,8 @@ fn to_label(words: &[(&'static str, i64)], value: &Value) -> Value {
     word.map_or_else(|| value.clone(), |(word, _)| Value::text(word))
 }
 
-/// Returns the canonical notation of a text of a format; `None` where the text has no other notation.
+/// Returns the canonical notation of a string; `None` where its format has only one notation, or it does not match its
+/// format.
 fn normalize_text(format: TextFormat, text: &str) -> Option<String> {
     match format {
         TextFormat::Timestamp => {
@@ -159,8 +164,8 @@ fn normalize_text(format: TextFormat, text: &str) -> Option<String> {
     }
 }
 
-/// Returns a text of the service in the language's notation, where the two may differ: a time of day without seconds, a
-/// network by its first address. `None` for other formats, and for a text that does not match its format.
+/// Returns a string of the service in the language's notation, where the two may differ: a time of day without seconds,
+/// a network by its first address. `None` for other formats, and for a string that does not match its format.
 #[must_use]
 pub fn as_written(format: TextFormat, text: &str) -> Option<String> {
     match format {
@@ -171,7 +176,7 @@ pub fn as_written(format: TextFormat, text: &str) -> Option<String> {
     }
 }
 
-/// Returns the point in time, and whether the text has a fraction of a second.
+/// Returns the point in time, and whether the string has a fraction of a second; `None` for a value that is no time.
 fn parse_instant(ty: &Type, value: &Value) -> Option<(Timestamp, bool)> {
     let Type::Text { format: TextFormat::Timestamp, .. } = ty else { return None };
     let text = value.as_text()?;

@@ -1,4 +1,7 @@
-//! `Rule` and `Effect`: constraints on a configuration, and the consequences of a change.
+//! `Rule` and `Effect`: the constraints of the service on a configuration, and the consequences of a change.
+//!
+//! A rule is data. The validation of the configuration checks what the files alone decide; the plan checks again with
+//! the live objects and the catalog.
 
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +30,9 @@ pub enum Effect {
     RollingRestart,
     /// The workloads on its nodes are moved away first.
     Drain,
-    /// Its data is reset to an earlier state.
+    /// The object's data is reset to an earlier state.
     GoesBack,
-    /// It is not in use until the user starts it again.
+    /// The object is not in use until the user starts it again.
     Stops,
     /// Existing login credentials stop working.
     LocksOut,
@@ -64,7 +67,7 @@ impl Effect {
         Self::Resumes,
     ];
 
-    /// Returns the description of the consequence.
+    /// Returns the description of the consequence for plans and prompts: a clause without a full stop.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -103,11 +106,11 @@ pub struct Rule {
     pub check: RuleCheck,
     /// The rule in one sentence, for messages.
     pub says: &'static str,
-    /// The source of the rule: a heading of the specification or the contract.
+    /// The source of the rule: a heading of the specification or the contract, such as `specification, Errors, case 5`.
     pub place: &'static str,
 }
 
-/// A change that ends a condition.
+/// A change of an object that ends the condition of a `RuleCheck::NotWhile`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndingChange {
     /// The attribute changes to this value.
@@ -116,7 +119,7 @@ pub enum EndingChange {
     Grows(&'static str),
 }
 
-/// The condition that a rule checks. Unknown values pass.
+/// The condition that a rule checks. Unknown values pass: the plan checks them again when they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleCheck {
     /// If `attribute` is set to something other than `unless`, `other` must be one of `values`.
@@ -198,7 +201,7 @@ pub enum RuleCheck {
         /// The values of `other` that require it.
         values: &'static [&'static str],
     },
-    /// The number must be one of these.
+    /// The number must be one of these; an unset one passes.
     OneOf {
         /// The attribute that the rule checks.
         attribute: &'static str,
@@ -212,7 +215,7 @@ pub enum RuleCheck {
         attribute: &'static str,
         /// The numbers that are forbidden.
         values: &'static [i64],
-        /// The conditions, all of which must hold.
+        /// The conditions, all of which must hold; empty: the rule always applies.
         when: &'static [(&'static str, &'static [&'static str])],
     },
     /// One number of a record must not be greater than another one.
