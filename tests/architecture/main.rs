@@ -25,6 +25,7 @@ mod dependencies;
 mod facts;
 mod figures;
 mod layers;
+mod map;
 mod modules;
 mod order;
 mod sources;
