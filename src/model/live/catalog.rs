@@ -12,16 +12,17 @@ use crate::model::values::value::{Attributes, Value};
 /// One record of a catalog table: a plan, a template, a price.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CatalogRecord {
-    /// The id that requests carry: a whole number or a text.
+    /// The id that requests carry: a whole number or a string.
     pub id: Value,
-    /// The name that configurations use.
+    /// The name that configurations use; empty for a record whose name is pinned to another record.
     pub slug: Name,
     /// All fields of the record, under the API's names.
     pub fields: Attributes,
 }
 
 impl CatalogRecord {
-    /// Returns a numeric field; the service may write prices as numbers or as text.
+    /// Returns a numeric field; `None` where the record lacks it or it is no number. The service may write prices as
+    /// numbers or as strings.
     #[must_use]
     pub fn number(&self, field: &str) -> Option<Decimal> {
         self.fields.get(field).and_then(Value::as_decimal)
@@ -31,14 +32,15 @@ impl CatalogRecord {
 /// Tables by name (`vm`, `template`, `database`, `volume` …), each with its records.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Catalog {
-    /// The time of the read from the API, where it is known.
+    /// The time of the read from the API; `None` where it is not known.
     pub read_at: Option<Timestamp>,
-    /// Records by the name of their table.
+    /// Records by the name of their table. A table that was not read is missing.
     pub tables: BTreeMap<Name, Vec<CatalogRecord>>,
 }
 
 impl Catalog {
-    /// Returns the record that a configuration names: by slug, otherwise by id.
+    /// Returns the record that a configuration names: by slug, otherwise by id. `None` where the table has no such
+    /// record, or was not read.
     #[must_use]
     pub fn find(&self, table: &str, named: &Value) -> Option<&CatalogRecord> {
         let records = self.tables.get(table)?;
@@ -49,14 +51,16 @@ impl Catalog {
             .or_else(|| records.iter().find(|record| record.id.to_string() == text))
     }
 
-    /// Returns the record of a table that has exactly one, such as the volume price.
+    /// Returns the record of a table that has exactly one, such as the volume price; `None` where the table was
+    /// not read.
     #[must_use]
     pub fn single_record(&self, table: &str) -> Option<&CatalogRecord> {
         self.tables.get(table)?.first()
     }
 
-    /// Restores the pinned ids of names, where the service still has records with those ids: a name that the service
-    /// has moved to another record keeps its meaning in this stack.
+    /// Restores the pinned ids of names, where the service still has records with those ids: a name that the
+    /// service has moved to another record keeps its meaning in this stack. The other record loses the name; only
+    /// its id finds it.
     pub fn pin_ids(&mut self, pinned: &Self) {
         for (table, records) in &mut self.tables {
             for held in pinned.tables.get(table).into_iter().flatten() {
@@ -74,7 +78,8 @@ impl Catalog {
         }
     }
 
-    /// Adds the records of `other` whose names this catalog lacks.
+    /// Adds the records of `other` whose names this catalog lacks, and sorts the tables by name. A name that both have
+    /// keeps its record in this catalog.
     pub fn extend_with(&mut self, other: Self) {
         self.read_at = self.read_at.or(other.read_at);
         for (table, records) in other.tables {
@@ -88,7 +93,7 @@ impl Catalog {
         }
     }
 
-    /// Returns the names of a table's records.
+    /// Returns the names of a table's records, in their order; none for a table that was not read.
     pub fn slugs<'a>(&'a self, table: &str) -> impl Iterator<Item = &'a str> {
         self.tables.get(table).into_iter().flatten().map(|record| record.slug.as_str())
     }

@@ -1,7 +1,8 @@
 //! `AttributeReading`: what a live object shows for one attribute. In: an attribute and a decoded object, in which an
-//! empty
-//! field is `Null` and a field that the service does not show is missing. Out: one of four readings. Only a value and
-//! an empty one may be compared: a missing field proves nothing.
+//! empty field is `Null` and a field that the service does not show is missing. Out: one of four readings.
+//!
+//! Invariant: only a value and an empty one may be compared. A missing field proves nothing: a list response or a
+//! restricted key may leave it out.
 
 use super::snapshot::Object;
 use crate::model::schema::{Attribute, Type};
@@ -55,7 +56,8 @@ impl AttributeReading {
     }
 }
 
-/// Returns whether a value only shows that a secret is set, because the service masks it.
+/// Returns whether a value only shows that a secret is set, because the service masks it: a secret without text and
+/// fingerprint.
 #[must_use]
 pub fn is_masked(value: &Value) -> bool {
     matches!(value, Value::Secret(crate::model::values::secret::Secret::Fingerprint(None)))

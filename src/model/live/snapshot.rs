@@ -1,4 +1,7 @@
 //! `Object` and `Snapshot`: live objects at the time of a read, under the language's names.
+//!
+//! In: a `RefreshRequest`, which names what to read. Out: a `Snapshot`. It distinguishes an object that does not exist
+//! (`absent`) from one that was not read: only the first may count as deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +18,13 @@ pub struct Object {
     pub kind: Name,
     /// The id that request paths use (a child without an id of its own: its name).
     pub id: Name,
-    /// The parent object's id, for a child.
+    /// The parent object's id; `None` for an object that is not a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Name>,
-    /// The owning project's id, where the record carries one.
+    /// The owning project's id; `None` where the record carries none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<Name>,
-    /// The creation time, in the service's notation.
+    /// The creation time, in the service's notation; `None` where the record carries none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Name>,
     /// Attributes under the language's names; catalog and reference attributes hold ids.
@@ -32,13 +35,14 @@ pub struct Object {
 }
 
 impl Object {
-    /// Returns the status text of a kind whose readiness is read from `attribute`.
+    /// Returns the status of a kind whose readiness is read from `attribute`; `None` where the object does not
+    /// show it, or it is no string.
     #[must_use]
     pub fn status(&self, attribute: &str) -> Option<&str> {
         self.attributes.get(attribute).and_then(Value::as_text)
     }
 
-    /// Returns the object with the texts of its attributes redacted, for display only.
+    /// Returns the object with the strings of its attributes redacted, for display only. Its ids stay as they are.
     #[must_use]
     pub fn to_redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
         Self { attributes: redact_attributes(&self.attributes, redact), ..self.clone() }
@@ -51,12 +55,13 @@ impl Object {
     }
 }
 
-/// The identity of an object: kind and id, and the parent's id for a child.
+/// The identity of an object: kind and id, and the parent's id for a child. Keys sort by kind first, which
+/// `Snapshot::of_kind` relies on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
     /// The name of the object's kind.
     pub kind: Name,
-    /// The parent object's id, for a child.
+    /// The parent object's id; `None` for an object that is not a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Name>,
     /// The object's id within its kind and parent.
@@ -66,11 +71,11 @@ pub struct ObjectKey {
 /// Live objects read at one time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Snapshot {
-    /// The time when the read finished.
+    /// The time when the read finished; `None` where nothing was read.
     pub read_at: Option<Timestamp>,
-    /// The account, identified by the id of its default project.
+    /// The account, identified by the id of its default project; `None` where that was not read.
     pub account: Option<Name>,
-    /// The default project's id.
+    /// The default project's id; `None` where it was not read.
     pub default_project: Option<Name>,
     /// All objects that were listed or read by id.
     pub objects: BTreeMap<ObjectKey, Object>,
@@ -131,21 +136,22 @@ pub struct RequestCount {
     pub sent: u32,
     /// How many of these requests were list pages.
     pub pages: u32,
-    /// Responses with status 429 (too many requests).
+    /// Responses with status 429 (specification, Rate limiting).
     pub limited: u32,
-    /// Milliseconds spent waiting for the rate limiter.
+    /// Time spent waiting for the rate limiter, in milliseconds.
     pub waited_ms: u64,
 }
 
 impl Snapshot {
-    /// Returns an object by its key, which may have any of its ids.
+    /// Returns an object by its key, which may have any of its ids; `None` where it does not exist or was not read.
     #[must_use]
     pub fn find(&self, key: &ObjectKey) -> Option<&Object> {
         let id = self.main_id(&key.kind, &key.id).clone();
         self.objects.get(&ObjectKey { id, ..key.clone() })
     }
 
-    /// Returns the id that this snapshot uses for an object, from any of its ids.
+    /// Returns the id that this snapshot uses for an object, from any of its ids; an id that it does not know
+    /// stays as it is.
     #[must_use]
     pub fn main_id<'a>(&'a self, kind: &str, id: &'a Name) -> &'a Name {
         self.ids.get(&(Name::new(kind), id.clone())).unwrap_or(id)
@@ -158,7 +164,7 @@ impl Snapshot {
         count.attributes.extend(attributes);
     }
 
-    /// Returns the objects of one kind.
+    /// Returns the objects of one kind, sorted by parent and id.
     pub fn of_kind<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Object> {
         let first = ObjectKey { kind: kind.into(), parent: None, id: Name::default() };
         self.objects.range(first..).map(|(_, object)| object).take_while(move |o| o.kind == kind)

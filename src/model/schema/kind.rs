@@ -49,7 +49,7 @@ pub struct ReadinessRule {
     pub resting: &'static [&'static str],
     /// Statuses of an object that will not become ready by itself: a wait for it ends with an error.
     pub failed: &'static [&'static str],
-    /// Statuses of an object that is being deleted or is deleted: it counts as absent.
+    /// Statuses of an object that is being deleted, or that is deleted and still shown.
     pub leaving: &'static [&'static str],
 }
 

@@ -1,4 +1,4 @@
-//! `Derived`: a value computed from secrets. In: the digest of the expression, the secrets that it uses, and its
+//! `DerivedSecret`: a value computed from secrets. In: the digest of the expression, the secrets that it uses, and its
 //! result. Out: an id that changes when the expression or an input changes, and the value itself for the
 //! one request that needs it.
 //!
@@ -26,7 +26,8 @@ use crate::model::crypto::hex::encode_hex;
 pub struct ExpressionDigest([u8; 32]);
 
 impl ExpressionDigest {
-    /// Returns the digest of a node: its tag, its own texts, and the digests of its children.
+    /// Returns the digest of a node: its tag, its own strings, and the digests of its children. Each string is
+    /// hashed with its length, so that two nodes cannot have the same input.
     #[must_use]
     pub fn node(tag: &str, texts: &[&str], parts: &[Self]) -> Self {
         let mut hash = Sha256::new();
@@ -80,7 +81,7 @@ impl Derivation {
         })
     }
 
-    /// Returns the derivation of a node from the derivations of its children.
+    /// Returns the derivation of a node from the derivations of its children; its inputs are those of all children.
     #[must_use]
     pub fn node(tag: &str, texts: &[&str], parts: impl IntoIterator<Item = Self>) -> Self {
         let mut inputs = BTreeMap::new();
@@ -185,7 +186,7 @@ impl DerivedSecret {
         Self { form: DerivedForm::InMemory { derivation, content } }
     }
 
-    /// Returns the substitute for an expression that cannot be computed in this run: not even whether it is a text
+    /// Returns the substitute for an expression that cannot be computed in this run: not even whether it is a string
     /// or a list is known.
     #[must_use]
     pub fn unavailable(derivation: Derivation) -> Self {
@@ -209,7 +210,8 @@ impl DerivedSecret {
         matches!(&self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(value), .. } if value.as_text() == Some(DERIVED_PLACEHOLDER))
     }
 
-    /// Returns the value that expressions compute with: the value itself or its substitute.
+    /// Returns the value that expressions compute with: the value itself or its substitute. `None` in a plan or a
+    /// ledger.
     #[must_use]
     pub fn to_computable(&self) -> Option<Value> {
         match &self.form {
@@ -228,7 +230,8 @@ impl DerivedSecret {
         Self { form: DerivedForm::Stored { id, fingerprint, inputs } }
     }
 
-    /// Returns the plaintext value, for the one request that needs it; `None` when it is not available in this run.
+    /// Returns the plaintext value, for the one request that needs it; `None` when only a substitute or the stored
+    /// form is available in this run.
     #[must_use]
     pub fn expose(&self) -> Option<Value> {
         match &self.form {
@@ -243,7 +246,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns a value that is not a text, or its substitute.
+    /// Returns a value that is not a string, or the substitute of any value; `None` for a string and for the
+    /// stored form.
     pub(in crate::model) fn non_text_value(&self) -> Option<&Value> {
         match &self.form {
             DerivedForm::InMemory {
@@ -254,7 +258,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the text of a value that is a text.
+    /// Returns the plaintext of a value that is a string; `None` for any other value, a substitute and the stored form.
     pub(in crate::model) fn text(&self) -> Option<&str> {
         match &self.form {
             DerivedForm::InMemory { content: DerivedContent::Text(text), .. } => Some(text.expose_secret()),
@@ -262,7 +266,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the same expression with a converted value, such as the form that an attribute requires.
+    /// Returns the same expression with a converted value, such as the form that an attribute requires. The stored form
+    /// stays as it is.
     ///
     /// # Errors
     /// The error of `convert`.
@@ -275,7 +280,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns whether an input has no text in this run, because it is deferred or withheld.
+    /// Returns whether only a substitute for the value is in memory, because an input is deferred or withheld.
     #[must_use]
     pub const fn is_awaited(&self) -> bool {
         matches!(self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(_), .. })
@@ -289,7 +294,8 @@ impl DerivedSecret {
         open.into_iter().flatten()
     }
 
-    /// Returns the fingerprints of the inputs that a ledger recorded, by variable name.
+    /// Returns the fingerprints of the inputs that a ledger recorded, by variable name; from a plan only those
+    /// that did not exist. `None` while the value is still in memory.
     #[must_use]
     pub const fn recorded_inputs(&self) -> Option<&BTreeMap<SmolStr, SmolStr>> {
         match &self.form {
@@ -298,7 +304,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the same value with the recorded fingerprint of each input that is withheld from this run.
+    /// Returns the same value with the recorded fingerprint of each input that is withheld from this run. An input
+    /// without a recorded fingerprint stays withheld; the stored form stays as it is.
     #[must_use]
     pub fn with_inputs(mut self, recorded: &dyn Fn(&str) -> Option<SmolStr>) -> Self {
         if let DerivedForm::InMemory { derivation, .. } = &mut self.form {
@@ -311,7 +318,8 @@ impl DerivedSecret {
         self
     }
 
-    /// Returns the id under a key: the digest of the expression and of the fingerprints of its inputs.
+    /// Returns the id under a key: 64 hexadecimal digits over the expression and the fingerprints of its inputs.
+    /// The stored form returns the recorded id, whatever the key.
     #[must_use]
     pub fn id(&self, key: &FingerprintKey) -> SmolStr {
         match &self.form {
@@ -322,7 +330,7 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the id in hexadecimal; `None` while the value is still in memory.
+    /// Returns the recorded id in hexadecimal; `None` while the value is still in memory.
     #[must_use]
     pub const fn sealed_id(&self) -> Option<&SmolStr> {
         match &self.form {
@@ -331,7 +339,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the fingerprint of the value itself.
+    /// Returns the fingerprint of the value itself; `None` without a key, in a plan, and while the value is not
+    /// available.
     pub(in crate::model) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match &self.form {
             DerivedForm::Stored { fingerprint, .. } => fingerprint.clone(),
@@ -394,7 +403,7 @@ impl DerivedSecret {
     }
 
     /// Returns whether a live value equals the last applied one, by the fingerprint in the ledger; `None` when the
-    /// ledger has no fingerprint.
+    /// ledger has no fingerprint. A live value without a fingerprint is not equal.
     #[must_use]
     pub fn is_live(&self, live: &Secret, key: &FingerprintKey) -> Option<bool> {
         let recorded = self.fingerprint(key)?;
@@ -415,11 +424,12 @@ impl PartialEq for DerivedSecret {
     }
 }
 
-/// Returns the text that fingerprints are computed from: the same one for a live value of any type.
+/// Returns the string that fingerprints are computed from. It has no type: the number 7 and the string `7` give the
+/// same one, because the service may return either.
 #[must_use]
 pub fn comparable_text(value: &Value) -> String {
     match value {
-        // Serialising a value into memory does not fail: its keys are texts.
+        // Serializing a value into memory does not fail: its keys are strings.
         Value::List(_) | Value::Map(_) => serde_json::to_string(value).unwrap_or_default(),
         value => value.to_string(),
     }

@@ -1,5 +1,6 @@
-//! Values of attributes: plain values, secrets, and values that are derived from secrets. The three types contain each
-//! other, so their modules and the one that reads a value are one recursion, and stand alone in this folder.
+//! Values of attributes: plain values (`Value`), secrets (`Secret`), and values that are computed from secrets
+//! (`DerivedSecret`). The three types contain each other, so their modules and the one that reads a value depend
+//! on each other; no module outside of this folder is part of that cycle.
 
 pub mod derived;
 pub mod secret;

@@ -1,4 +1,7 @@
-//! `Secret`: a text that no output can contain. Only a keyed fingerprint of it leaves the process.
+//! `Secret`: a string that no output can contain.
+//!
+//! In: the text of a variable, a file or a response. Out: the plaintext for the one request that needs it; everywhere
+//! else, and in every serialized form, only a keyed fingerprint.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,14 +23,14 @@ impl FingerprintKey {
     /// No key: secrets have no fingerprints. A fingerprint without a secret key could be reversed by guessing.
     pub const NONE: Self = Self([0; 32]);
 
-    /// Returns the HMAC-SHA-256 of some bytes: 64 hexadecimal digits.
+    /// Returns the HMAC-SHA-256 of some bytes: 64 hexadecimal digits. The caller must not use it with `NONE`.
     pub(in crate::model) fn mac(&self, bytes: &[u8]) -> String {
         // HMAC accepts a key of any length, so this cannot fail.
         let mac = Hmac::<Sha256>::new_from_slice(&self.0).map(|mac| mac.chain_update(bytes));
         mac.map(|mac| encode_hex(&mac.finalize().into_bytes())).unwrap_or_default()
     }
 
-    /// Returns whether this key makes no fingerprints.
+    /// Returns whether this is `NONE`: then no secret has a fingerprint.
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.0 == Self::NONE.0
@@ -40,8 +43,8 @@ impl fmt::Debug for FingerprintKey {
     }
 }
 
-/// A secret: its text while it is in memory, its fingerprint after it was stored, or a substitute text while
-/// it has no value yet.
+/// A secret: its plaintext while it is in memory, its fingerprint after it was stored, or a substitute while it has no
+/// value yet.
 ///
 /// Serializes as `{"secret": true, "fingerprint": …}` without the text.
 #[derive(Clone)]
@@ -54,7 +57,7 @@ pub enum Secret {
     Deferred {
         /// The substitute text that expressions compute with.
         text: SmolStr,
-        /// The variable that will have the value; `None` for a computed value.
+        /// The variable that will have the value, or the path of the attribute; `None` where neither identifies it.
         name: Option<SmolStr>,
     },
     /// A value that was computed from secrets, identified by its expression and its inputs.
@@ -85,7 +88,8 @@ pub fn is_same_fingerprint(one: &str, other: &str) -> bool {
     one == other || is_legacy && long.starts_with(short)
 }
 
-/// Returns the prefix of a fingerprint that is the same in every version that recorded it.
+/// Returns the prefix of a fingerprint that is the same in every version that recorded it: its first 16 digits, or all
+/// of a shorter one.
 #[must_use]
 pub fn fingerprint_prefix(fingerprint: &str) -> &str {
     fingerprint.get(..LEGACY_FINGERPRINT_DIGITS).unwrap_or(fingerprint)
@@ -98,21 +102,21 @@ const WITHHELD_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.";
 pub(in crate::model) const DERIVED_PLACEHOLDER: &str = "secrets-are-kept-from-this-plan.?";
 
 impl Secret {
-    /// Wraps a text as a secret.
+    /// Wraps a string as a secret without a name: its text identifies it.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin: None })
     }
 
-    /// Returns a live text that was computed from secrets when it was last applied.
+    /// Returns a live string as a secret, where the last applied value at its position was computed from secrets.
     #[must_use]
     pub fn applied_as(text: impl Into<String>, derived: &DerivedSecret) -> Self {
         let origin = Some(Box::new(derived.clone()));
         Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin })
     }
 
-    /// Returns another resource's attribute as seen by an expression that refers to it: identified by
-    /// its path, in every run.
+    /// Returns the secret of another resource's attribute as an expression refers to it: identified by its path
+    /// and not by its text, so that every run computes the same id.
     #[must_use]
     pub(in crate::model) fn into_reference(self, path: &str) -> Self {
         let name = Some(path.into());
@@ -160,7 +164,7 @@ impl Secret {
         }
     }
 
-    /// Returns the computed value behind another resource's attribute.
+    /// Returns the computed value behind another resource's attribute; `None` for a secret that was not computed.
     pub(in crate::model) fn origin(&self) -> Option<&DerivedSecret> {
         match self {
             Self::Plain(SecretText { origin, .. }) => origin.as_deref(),
@@ -184,7 +188,8 @@ impl Secret {
         }
     }
 
-    /// Returns the variable whose value this secret is.
+    /// Returns the variable, or the path of another resource's attribute, whose value this secret is; `None` where
+    /// only its text, its fingerprint or its expression identifies it.
     #[must_use]
     pub fn name(&self) -> Option<&SmolStr> {
         match self {
@@ -193,7 +198,8 @@ impl Secret {
         }
     }
 
-    /// Returns the plaintext, for the one request that needs it.
+    /// Returns the plaintext, for the one request that needs it; `None` where it is not in memory, or the value is
+    /// not a string.
     #[must_use]
     pub fn expose(&self) -> Option<&str> {
         match self {
@@ -203,8 +209,8 @@ impl Secret {
         }
     }
 
-    /// Returns the text with which expressions compute: the plaintext, or the substitute of a deferred secret. `None`
-    /// if only the fingerprint is known, or the value is not text.
+    /// Returns the string with which expressions compute: the plaintext, or the substitute of a deferred secret. `None`
+    /// if only the fingerprint is known, or for a computed value that is not a string or not available in this run.
     #[must_use]
     pub fn computable_text(&self) -> Option<&str> {
         match self {
@@ -219,7 +225,7 @@ impl Secret {
         Self::Deferred { text: WITHHELD_PLACEHOLDER.into(), name: None }
     }
 
-    /// Returns the substitute for the result of an expression over a withheld secret: even whether it is a text
+    /// Returns the substitute for the result of an expression over a withheld secret: even whether it is a string
     /// or a list is unknown.
     #[must_use]
     pub fn new_undecided() -> Self {
@@ -246,7 +252,8 @@ impl Secret {
         }
     }
 
-    /// Returns whether the secret has no text in this run yet.
+    /// Returns whether the secret is deferred or withheld, or is computed from such a secret. A stored fingerprint does
+    /// not count.
     #[must_use]
     pub fn is_awaited(&self) -> bool {
         match self {
@@ -256,16 +263,18 @@ impl Secret {
         }
     }
 
-    /// Returns a secret without a text, with the substitute to compute with.
+    /// Returns a secret that has no text yet, with the substitute that expressions compute with. Its length counts
+    /// for the identity of results; its content does not.
     #[must_use]
     pub fn new_deferred(stand_in: impl Into<SmolStr>) -> Self {
         Self::Deferred { text: stand_in.into(), name: None }
     }
 
-    /// Returns the keyed fingerprint: 64 hexadecimal digits.
+    /// Returns the keyed fingerprint: 64 hexadecimal digits, or the recorded one. `None` without a key, and for a
+    /// secret whose value is not available in this run.
     ///
     /// For a computed value it is the fingerprint of the value itself. It reveals equality of results and belongs in
-    /// the ledger only; a plan identifies such a value by its `Derived::id`.
+    /// the ledger only; a plan identifies such a value by its `DerivedSecret::id`.
     #[must_use]
     pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match self {
@@ -304,7 +313,8 @@ impl Secret {
     }
 }
 
-/// Returns whether an earlier version recorded a fingerprint: such a version also used it for computed values.
+/// Returns whether an earlier version recorded a fingerprint: it has 16 digits. Such a version also used it for
+/// computed values.
 #[must_use]
 pub fn is_legacy_fingerprint(print: &str) -> bool {
     print.len() == LEGACY_FINGERPRINT_DIGITS
@@ -317,7 +327,8 @@ impl fmt::Debug for Secret {
 }
 
 impl PartialEq for Secret {
-    /// Compares texts with texts and fingerprints with fingerprints; never across the two forms.
+    /// Compares texts with texts, substitutes with substitutes and fingerprints with fingerprints; never across these
+    /// forms. A secret without a fingerprint equals none, not even itself.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Plain(a), Self::Plain(b)) => a.chars.expose_secret() == b.chars.expose_secret(),

@@ -1,4 +1,7 @@
-//! `Value`: the value of an attribute, in the configuration, the ledger and the live object.
+//! `Value`: the value of an attribute, in the configuration, the ledger, the plan and the live object.
+//!
+//! In: JSON of the service, stored values, results of expressions. Out: request bodies, stored values, texts of
+//! reports. Invariant: only a request body contains the text of a secret.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +19,7 @@ use crate::model::redact::SentSecrets;
 /// Attributes by name, under the language's names (`plan`, not `pricing_id`).
 pub type Attributes = BTreeMap<Name, Value>;
 
-/// A value. Numbers are exact; text is shared; a secret cannot be displayed; an unknown has the
+/// A value. Numbers are exact; clones share a string; a secret is displayed as `(secret)`; an unknown has the
 /// addresses that it depends on.
 ///
 /// In JSON a secret is `{"secret": true, …}` and an unknown `{"unknown": ["vm.web"]}`.
@@ -27,30 +30,31 @@ pub enum Value {
     Null,
     /// A boolean, `true` or `false`.
     Bool(bool),
-    /// A whole number of 64 bits.
+    /// A whole number, signed, of 64 bits.
     Integer(i64),
     /// An exact decimal, such as a price.
     Decimal(Decimal),
-    /// A text, shared between clones.
+    /// A string, shared between clones.
     Text(Name),
     /// A list, or a set in canonical (sorted) order.
     List(Vec<Value>),
-    /// A map with text keys.
+    /// A map with string keys, sorted by key.
     Map(BTreeMap<Name, Value>),
-    /// A text that no output can contain.
+    /// A secret: no output contains its text.
     Secret(Secret),
-    /// Unknown until these resources exist ("known after apply").
+    /// Unknown until these resources exist ("known after apply"). The list may be empty, where no resource is the
+    /// cause.
     Unknown(Vec<Address>),
 }
 
 impl Value {
-    /// Returns a text value.
+    /// Returns a value that is this string.
     #[must_use]
     pub fn text(text: impl AsRef<str>) -> Self {
         Self::Text(Name::new(text))
     }
 
-    /// Returns the text of a text value.
+    /// Returns the string of a `Text`; `None` for any other value, also for a secret.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -59,7 +63,7 @@ impl Value {
         }
     }
 
-    /// Returns the number of a whole number.
+    /// Returns the number of an `Integer`; `None` for any other value, also for a decimal or a string of digits.
     #[must_use]
     pub fn as_integer(&self) -> Option<i64> {
         match self {
@@ -68,7 +72,7 @@ impl Value {
         }
     }
 
-    /// Returns any number as a decimal; also the number that a text contains.
+    /// Returns any number as a decimal, also the number that a string represents; `None` for any other value.
     #[must_use]
     pub fn as_decimal(&self) -> Option<Decimal> {
         match self {
@@ -79,7 +83,7 @@ impl Value {
         }
     }
 
-    /// Returns the value of a boolean.
+    /// Returns the value of a `Bool`; `None` for any other value, also for the string `true`.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
@@ -94,7 +98,7 @@ impl Value {
         self.any(&|value| matches!(value, Self::Unknown(_)))
     }
 
-    /// Returns whether the value is, or holds, a secret.
+    /// Returns whether the value, or a part of it, is a secret.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         self.any(&|value| matches!(value, Self::Secret(_)))
@@ -113,9 +117,10 @@ impl Value {
         }
     }
 
-    /// Makes a secret of every text at a position where one of `models` has a secret: nothing else marks a text of the
-    /// service as secret. The service may order and fill lists differently: in a list with a secret, every text becomes
-    /// secret that is not among the plain texts of the models, or that `is` one of their secrets.
+    /// Makes a secret of every string at a position where one of `models` has a secret: nothing else marks a
+    /// string of the service as secret. The service may order and fill lists differently: in a list with a secret,
+    /// every string becomes secret that is not among the plain strings of the models, or that `is` one of their
+    /// secrets.
     #[must_use]
     pub fn with_secrets_like(self, models: &[&Self], is: &impl Fn(&Secret, &str) -> bool) -> Self {
         self.veiled_at(models, false, is)
@@ -167,7 +172,7 @@ impl Value {
         }
     }
 
-    /// Returns whether the value, or a part of it, is a secret without a fingerprint.
+    /// Returns whether the value, or a part of it, is a stored secret without a fingerprint: it cannot be compared.
     #[must_use]
     pub fn lacks_fingerprint(&self) -> bool {
         self.any(&|value| matches!(value, Self::Secret(Secret::Fingerprint(None))))
@@ -180,7 +185,8 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(secret) if secret.has_legacy_fingerprint()))
     }
 
-    /// Returns the resources that the value, or a part of it, depends on; sorted, without duplicates.
+    /// Returns the resources on which the unknown parts of the value depend; sorted, without duplicates. Empty for
+    /// a known value.
     #[must_use]
     pub fn waits_for(&self) -> Vec<Address> {
         fn collect_addresses(value: &Value, into: &mut Vec<Address>) {
@@ -198,7 +204,8 @@ impl Value {
         found
     }
 
-    /// Returns the value with computed secrets as plaintext, for the one request that needs it.
+    /// Returns the plaintext of a computed secret, for the one request that needs it. Any other value stays as it is: a
+    /// plain secret, a computed one without a value in this run, and a list or map that contains one.
     #[must_use]
     pub fn expose_secrets(&self) -> std::borrow::Cow<'_, Self> {
         match self {
@@ -209,7 +216,7 @@ impl Value {
         }
     }
 
-    /// Passes every text of the value to `take`, keys included.
+    /// Passes every string of the value to `take`, keys included; secrets are left out.
     fn visit_texts(&self, take: &mut impl FnMut(&str)) {
         match self {
             Self::Text(text) => take(text),
@@ -240,7 +247,7 @@ impl Value {
         (self.to_string(), fingerprint)
     }
 
-    /// Returns the name of the type for messages.
+    /// Returns the name of the type for messages, with its article.
     #[must_use]
     pub const fn type_name(&self) -> &'static str {
         match self {
@@ -267,7 +274,8 @@ impl Value {
 
     /// Returns the value of a JSON document, such as a live object or a catalog record.
     ///
-    /// Markers are not recognized: a map that looks like a secret or an unknown stays a map.
+    /// Markers are not recognized: a map that looks like a secret or an unknown stays a map, because the service could
+    /// otherwise insert one. A number that no decimal can represent becomes a string.
     #[must_use]
     pub fn from_json(json: &serde_json::Value) -> Self {
         match json {
@@ -287,7 +295,7 @@ impl Value {
         }
     }
 
-    /// Returns the value with its texts redacted, for display only.
+    /// Returns the value with its strings redacted, for display only. Keys and secrets stay as they are.
     #[must_use]
     pub fn to_redacted(&self, redact: &dyn Fn(&str) -> String) -> Self {
         match self {
@@ -298,7 +306,8 @@ impl Value {
         }
     }
 
-    /// Passes the text of every secret in the value to `see`.
+    /// Passes the plaintext of every secret in the value to `see`. A secret without a text in this run is left
+    /// out, as is a computed value that is not a string.
     pub fn each_secret(&self, see: &mut dyn FnMut(&str)) {
         match self {
             Self::Secret(secret) => secret.expose().into_iter().for_each(see),
@@ -308,7 +317,7 @@ impl Value {
         }
     }
 
-    /// Returns the JSON of a value without secrets; `None` when it has a secret or an unknown part.
+    /// Returns the JSON of a value without secrets; `None` when a part of it is a secret or unknown.
     #[must_use]
     pub fn to_wire(&self) -> Option<serde_json::Value> {
         let mut secrets = SentSecrets::default();
@@ -316,8 +325,8 @@ impl Value {
     }
 
     /// Returns the JSON of a request body. Secrets are written as plaintext and added to `secrets`, so that a response
-    /// that repeats one is recognized. `None` when a secret has no text or a part is unknown, because such a
-    /// value must never be sent.
+    /// that repeats one is recognized; a decimal becomes the nearest JSON number. `None` when a secret has no text or a
+    /// part is unknown, because such a value must never be sent.
     #[must_use]
     pub fn to_body(&self, secrets: &mut SentSecrets) -> Option<serde_json::Value> {
         Some(match self {
@@ -349,13 +358,13 @@ impl Value {
     }
 }
 
-/// Returns attributes with their texts redacted, for display only.
+/// Returns attributes with their strings redacted, for display only. Names and secrets stay as they are.
 #[must_use]
 pub fn redact_attributes(attributes: &Attributes, redact: &dyn Fn(&str) -> String) -> Attributes {
     attributes.iter().map(|(name, value)| (name.clone(), value.to_redacted(redact))).collect()
 }
 
-/// Reads a decimal in plain or scientific notation.
+/// Parses a decimal in plain or scientific notation; `None` for any other string, and for a number out of range.
 #[must_use]
 pub fn parse_decimal(text: &str) -> Option<Decimal> {
     text.parse().ok().or_else(|| Decimal::from_scientific(text).ok())
@@ -380,7 +389,8 @@ impl From<&str> for Value {
 }
 
 impl fmt::Display for Value {
-    /// Writes the value in the plan's notation; texts are unquoted. Escaping is the task of the report.
+    /// Writes the value in the plan's notation; strings are neither quoted nor escaped. Escaping is the task of
+    /// the report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),

@@ -1,4 +1,7 @@
 //! `ValueVisitor`: reads a value of a ledger or a plan, in the forms that the value's `Serialize` writes.
+//!
+//! A map that has the form of a marker is read as a secret, a decimal or an unknown; any other map stays a map. JSON of
+//! the service is not read here but by `Value::from_json`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,7 +38,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_u64<E: de::Error>(self, n: u64) -> Result<Value, E> {
-        // `COMPUTED_FORM` is the marker of a computed value, which `marker` reads; no other value has it.
+        // `COMPUTED_FORM` is the `form` of a computed value and exceeds an `i64`. `parse_marker` needs only the key.
         if n == COMPUTED_FORM {
             return Ok(Value::Null);
         }
@@ -67,7 +70,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 }
 
-/// Reads the three marker forms that `Serialize` writes.
+/// Reads the three marker forms that `Serialize` writes: secret, decimal and unknown. `None` for an ordinary map.
 fn parse_marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
     if let Some(Value::Bool(true)) = map.get("secret") {
         let known =
