@@ -24,14 +24,14 @@ pub use address::redact_address;
 /// The replacement for a secret in text.
 pub const REDACTED: &str = "(secret)";
 
-/// Minimum length of a secret, or of one of its lines, that is replaced. Replacing shorter ones garbles
-/// other text and confirms guesses.
+/// Minimum length of a secret, or of one of its lines, that is replaced. Replacing shorter ones would garble
+/// other text and confirm guesses.
 const MIN_SECRET_BYTES: usize = 8;
 
-/// A text that shares this many bytes with a secret counts as a repetition of it.
+/// Number of consecutive bytes of a secret in a text that count as a repetition of it.
 const MIN_SHARED_BYTES: usize = 6;
 
-/// Minimum length of a password that suppresses a server's message which contains all of it.
+/// Minimum length, in bytes, of a password that suppresses a server's message which contains all of it.
 const MIN_PASSWORD_BYTES: usize = 3;
 
 /// Maximum number of nested encodings that are decoded.
@@ -67,7 +67,7 @@ impl std::borrow::Borrow<[u8]> for SecretPattern {
     }
 }
 
-/// The secrets that are known in one run.
+/// The secrets that are known in one run. Without any, `redact` returns every text unchanged.
 #[derive(Clone, Default)]
 pub struct Redactor {
     units: BTreeSet<SecretPattern>,
@@ -82,7 +82,8 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Adds a secret and each of its lines.
+    /// Adds a secret and each of its lines, without the blanks around them: a log shows the lines of a key
+    /// separately. Parts of fewer than 8 bytes are left out.
     pub fn add_secret(&mut self, secret: &str) {
         self.learn_unit(secret);
         self.learn_unit(secret.trim());
@@ -101,7 +102,8 @@ impl Redactor {
         }
     }
 
-    /// Returns a text with `(secret)` in place of every known secret, in any supported encoding.
+    /// Returns a text with `(secret)` in place of every known secret, in any supported encoding. A text that would
+    /// take too many comparisons is replaced as a whole.
     #[must_use]
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.units.is_empty() || text.len() < MIN_SECRET_BYTES {
@@ -118,7 +120,7 @@ impl Redactor {
         replace_ranges(text, found)
     }
 
-    /// Redacts every text and every key of a JSON document.
+    /// Redacts every string and every key of a JSON document. Of two keys that become equal, one entry remains.
     pub fn redact_json(&self, json: &mut Json) {
         match json {
             Json::String(text) => {
@@ -141,7 +143,7 @@ impl Redactor {
         }
     }
 
-    /// Notes where in the text a form holds units.
+    /// Adds to `found` the ranges of the text whose decoded form is a known secret. It stops when `effort` is 0.
     fn find_secrets(
         &self,
         form: &forms::EncodedForm<'_>,
@@ -161,7 +163,8 @@ impl Redactor {
         }
     }
 
-    /// Returns the length of the longest unit that a text begins with.
+    /// Returns the length of the longest known secret that a text begins with; `None` where it begins with none, or
+    /// `effort` is used up.
     fn longest_at(&self, text: &[u8], effort: &mut usize) -> Option<usize> {
         let mut bound = text;
         loop {
@@ -181,7 +184,7 @@ impl Redactor {
     }
 }
 
-/// Replaces ranges of a text; adjacent ranges are joined.
+/// Replaces ranges of a text, which may overlap and be in any order; adjacent ranges have one replacement.
 fn replace_ranges(text: &str, mut found: Vec<(usize, usize)>) -> Cow<'_, str> {
     if found.is_empty() {
         return Cow::Borrowed(text);
@@ -206,7 +209,7 @@ fn replace_ranges(text: &str, mut found: Vec<(usize, usize)>) -> Cow<'_, str> {
 #[derive(Clone, Default)]
 pub struct SentSecrets {
     secrets: Vec<SecretString>,
-    /// Texts that may be secrets of others: a response that repeats one is not shown.
+    /// Strings that may be secrets of other users: a response that repeats one is not shown.
     private: Vec<SecretString>,
 }
 
@@ -216,18 +219,19 @@ impl SentSecrets {
         self.secrets.push(SecretString::from(text));
     }
 
-    /// Adds a text that may be a secret of others.
+    /// Adds a string of the request that may be a secret of another user, such as an environment variable that no block
+    /// writes.
     pub fn push_private(&mut self, text: &str) {
         self.private.push(SecretString::from(text));
     }
 
-    /// Returns whether the request carries no secret.
+    /// Returns whether the request carries neither a secret nor a string that may be one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty() && self.private.is_empty()
     }
 
-    /// Adds the certain secrets to a redactor.
+    /// Adds the certain secrets to a redactor; the possible ones would remove ordinary words from messages.
     pub fn register_secrets(&self, redactor: &mut Redactor) {
         for secret in &self.secrets {
             redactor.add_secret(secret.expose_secret());
@@ -247,7 +251,8 @@ impl SentSecrets {
         text
     }
 
-    /// Returns whether a text repeats six bytes of a secret, in any supported encoding, also reversed.
+    /// Returns whether a text repeats six consecutive bytes of a secret or a possible one, in any supported
+    /// encoding, also reversed or in the other case.
     #[must_use]
     pub fn are_repeated_in(&self, text: &[u8]) -> bool {
         let mut parts: HashSet<[u8; MIN_SHARED_BYTES]> = HashSet::new();

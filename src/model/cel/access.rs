@@ -1,4 +1,5 @@
-//! Access to the parts of a map, a list or a live object by name or key.
+//! Access to the parts of a map, a list or a live object by name or key. A missing part of a map or list is an error
+//! that names similar or existing keys; a missing attribute of an object is null, or unknown while it may still appear.
 
 use super::evaluation::{Evaluation, EvaluationResult, evaluation_failure};
 use super::item::CelValue;
@@ -8,7 +9,7 @@ use crate::model::values::value::Value;
 /// Maximum number of map keys in one message.
 const MAX_LISTED_KEYS: usize = 10;
 
-/// Computes `operand[key]`: an element of a list, or the value of a map's key.
+/// Computes `operand[key]`: an element of a list, counted from 0, or the value of a map's key.
 pub(super) fn evaluate_index<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     operand: &CelValue<'a>,
@@ -29,7 +30,8 @@ pub(super) fn evaluate_index<'a>(
     select_member(operand, &key, evaluation.hides_arguments())
 }
 
-/// Returns the entry of a map under a key; the error names the key only if it is not `secret`.
+/// Returns the entry of a map under a key, or the attribute of an object. The error names the key only if it is not
+/// `secret`.
 pub(super) fn select_member<'a>(operand: &CelValue<'a>, field: &str, secret: bool) -> EvaluationResult<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);

@@ -1,4 +1,5 @@
-//! Arithmetic on whole numbers and exact decimals, without binary rounding.
+//! Arithmetic on whole numbers and exact decimals, without binary rounding. Two whole numbers have a whole result; with
+//! a decimal the result is a decimal. An overflow and a division by zero are errors.
 
 use cel::common::ast::operators;
 use rust_decimal::Decimal;
@@ -7,7 +8,8 @@ use super::evaluation::{EvaluationResult, evaluation_failure, is_text};
 use super::item::CelValue;
 use crate::model::values::value::Value;
 
-/// Returns a number as a decimal.
+/// Returns a number as a decimal; `None` for any other value. Unlike `Value::as_decimal` it does not parse strings: an
+/// expression must convert them explicitly.
 pub(super) fn as_decimal(value: &Value) -> Option<Decimal> {
     match value {
         Value::Integer(_) | Value::Decimal(_) => value.as_decimal(),
@@ -15,7 +17,7 @@ pub(super) fn as_decimal(value: &Value) -> Option<Decimal> {
     }
 }
 
-/// Computes `+`, `-`, `*`, `/` or `%`.
+/// Computes `+`, `-`, `*`, `/` or `%` on two numbers. The division of whole numbers truncates toward zero.
 pub(super) fn compute_arithmetic<'a>(
     operator: &str,
     left: &CelValue<'a>,
@@ -23,7 +25,7 @@ pub(super) fn compute_arithmetic<'a>(
 ) -> EvaluationResult<'a> {
     let sign = operator.trim_matches('_');
     let wrong = || {
-        // The operands are a text and another type, so the user most likely wants to concatenate.
+        // The operands are a string and another type, so the user most likely wants to concatenate.
         let helps = operator == operators::ADD && is_text(left) != is_text(right);
         let hint = if helps { "; `string(…)` converts a number to a text" } else { "" };
         let (left, right) = (left.type_name(), right.type_name());

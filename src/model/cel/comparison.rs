@@ -1,4 +1,5 @@
-//! Equality, order and membership of items.
+//! Equality, order and membership of values during an evaluation. A secret is compared by its text, which makes the
+//! result sensitive; a comparison with an unknown is unknown unless the known parts decide it.
 
 use std::cmp::Ordering;
 
@@ -9,7 +10,8 @@ use crate::model::address::Address;
 use crate::model::expression::EvaluationError;
 use crate::model::values::value::Value;
 
-/// Returns whether two items are equal; `Err` has the resources on which the result depends.
+/// Returns whether two values are equal; the inner `Err` has the resources on which the result depends. Numbers are
+/// equal by amount, live objects by address; values of different types are not equal.
 #[allow(clippy::type_complexity)]
 pub(super) fn are_equal<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
@@ -61,7 +63,7 @@ fn all_equal<'a>(
     Ok(unknown.map_or(Ok(true), Err))
 }
 
-/// Returns the order of two numbers or texts.
+/// Returns the order of two numbers, or of two strings by their bytes; any other pair is an error.
 pub(super) fn compare_items<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     left: &CelValue<'a>,
@@ -78,7 +80,7 @@ pub(super) fn compare_items<'a>(
     Err(evaluation_failure(format!("{} and {} cannot be ordered", left.type_name(), right.type_name())))
 }
 
-/// Computes `wanted in all`.
+/// Computes `wanted in all`: an element of a list, or a key of a map or of an object's attributes.
 pub(super) fn is_in<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     wanted: &CelValue<'a>,

@@ -23,11 +23,11 @@ use crate::model::values::value::Value;
 pub(super) enum DerivationError {
     /// The expression depends on these resources, which are unknown.
     Unknown(Vec<Address>),
-    /// Something that it names cannot be read.
+    /// Something that it names cannot be read, such as a file: its result then has no identity and is refused.
     Unreadable,
 }
 
-/// Returns the derivation of a tree.
+/// Returns the derivation of a tree over the values that it names, whichever branches the evaluation takes.
 pub(super) fn derive_tree(
     tree: &IdedExpr,
     scope: &ExpressionScope<'_>,
@@ -40,7 +40,8 @@ pub(super) fn derive_tree(
 
 struct Deriver<'s, 'a> {
     scope: &'s ExpressionScope<'a>,
-    /// The attributes that the expression can read of an object that a macro iterates over; `None`: any.
+    /// The attributes that the expression can read of an object that a macro iterates over; `None` where a computed key
+    /// can name any.
     fields: Option<BTreeSet<&'s str>>,
 }
 
@@ -95,7 +96,8 @@ impl<'s> Deriver<'s, '_> {
         })
     }
 
-    /// Follows a path as far as its segments are names; the rest of the path is computed.
+    /// Returns the derivation of a path: the value at the segments that are names, then the computed segments.
+    /// Other parts of the root do not count, so that a change of them does not change the id.
     fn derive_path(
         &self,
         path: &ReferencePath,
@@ -176,7 +178,7 @@ impl<'s> Deriver<'s, '_> {
         }
     }
 
-    /// Returns the derivation of a file's text: it depends on the content, not on the path. Fails if the path is
+    /// Returns the derivation of a file's text: it depends on the content, not on the path. It fails if the path is
     /// computed from a secret or the file cannot be read.
     fn derive_file(&self, path: &'s Expr) -> Result<Derivation, DerivationError> {
         // The path may be computed, but not from a secret: it is then the same in every run.
@@ -197,7 +199,7 @@ impl<'s> Deriver<'s, '_> {
 }
 
 /// Returns the error for an expression that calls a function which does not exist: the source shows the call, so the
-/// message reveals nothing about a secret.
+/// message reveals nothing about a secret. `None` if all functions exist.
 pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
     if let Expr::Call(call) = expr
         && call.func_name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -208,7 +210,8 @@ pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
     child_nodes(expr).into_iter().find_map(missing_function)
 }
 
-/// Collects every name that may be an attribute. Returns whether the expression cannot name attributes in another way.
+/// Collects every name that may be an attribute. Returns whether these are all: a computed key, `keys` and `values` can
+/// reach others.
 fn collect_fields<'e>(expr: &'e Expr, into: &mut BTreeSet<&'e str>) -> bool {
     let mut is_static = true;
     match expr {
@@ -226,7 +229,7 @@ fn collect_fields<'e>(expr: &'e Expr, into: &mut BTreeSet<&'e str>) -> bool {
     child_nodes(expr).into_iter().fold(is_static, |all, part| collect_fields(part, into) && all)
 }
 
-/// Returns the computed keys of a path, outermost last.
+/// Returns the computed keys of a path, in the order of the source.
 fn computed_keys(expr: &Expr) -> Vec<&Expr> {
     let mut found = Vec::new();
     let mut open = Some(expr);

@@ -1,7 +1,8 @@
-//! The value of a parsed expression. In: a `CelProgram` and what it can name. Out: its value, or why there is none.
+//! The value of a parsed expression. In: a `CelProgram` and the names that it can use. Out: its value, or the reason
+//! why it has none.
 //!
-//! Invariant: a value that a secret entered is one secret, with the derivation that identifies it; why
-//! it fails is not shown.
+//! Invariant: the result of an expression that inspects a secret is one secret, with the derivation that identifies it;
+//! the reason for its failure is not shown.
 
 use cel::common::ast::IdedExpr;
 
@@ -15,7 +16,7 @@ use crate::model::values::derived::DerivedSecret;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
-/// Computes the value of a program.
+/// Computes the value of a program. Only the result stays charged to the scope's budget.
 ///
 /// # Errors
 /// When the expression fails on these values, runs too long or gives too large a value.

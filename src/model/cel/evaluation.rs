@@ -1,6 +1,7 @@
-//! One evaluation: what the expression can name, what it is charged, and whether a secret entered it.
+//! The state of one evaluation: the names that the expression can use, its steps and charges, and whether it
+//! inspected a secret.
 //!
-//! Invariant: whatever is built is charged before, and whatever is read of a secret marks the evaluation.
+//! Invariant: each value is charged before it is built, and each inspection of a secret marks the evaluation.
 
 use super::item::CelValue;
 use super::scope::ExpressionScope;
@@ -17,7 +18,7 @@ pub const MAX_STEPS: usize = 1_000_000;
 /// The result of one step of the walk.
 pub(super) type EvaluationResult<'a> = Result<CelValue<'a>, EvaluationError>;
 
-/// Returns an evaluation error with this text.
+/// Returns the error of an expression that is wrong, with this reason: a sentence without full stop.
 pub(super) fn evaluation_failure(text: impl Into<String>) -> EvaluationError {
     EvaluationError::Failed(text.into())
 }
@@ -57,13 +58,14 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         }
     }
 
-    /// Charges steps of work; copies and comparisons count by size.
+    /// Charges steps of work; copies and comparisons count by size. It fails beyond `MAX_STEPS`, so that no
+    /// expression of a stack can block the program.
     pub(super) fn charge(&mut self, steps: usize) -> Result<(), EvaluationError> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAX_STEPS { Err(EvaluationError::TooLong(MAX_STEPS)) } else { Ok(()) }
     }
 
-    /// Charges a text of this length before it is built.
+    /// Charges a string of this length in bytes before it is built: a step for every 8 bytes, and the budget.
     pub(super) fn charge_text(&mut self, bytes: usize) -> Result<(), EvaluationError> {
         self.charge(bytes / 8)?;
         Ok(self.budget.charge_text(bytes)?)
@@ -75,7 +77,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         Ok(self.budget.charge_nodes(items)?)
     }
 
-    /// Charges and returns the elements of a list.
+    /// Charges and returns the elements of a list; `None` for any other value.
     pub(super) fn charged_elements(
         &mut self,
         list: &CelValue<'a>,
@@ -87,7 +89,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         Ok(list.elements())
     }
 
-    /// Charges and returns the entries of a map.
+    /// Charges and returns the entries of a map or a complete object; `None` for any other value.
     pub(super) fn charged_entries(
         &mut self,
         map: &CelValue<'a>,
@@ -99,7 +101,8 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         Ok(map.entries())
     }
 
-    /// Inspects an item: if it is a secret, the rest of the result depends on it.
+    /// Returns a value for inspection: of a secret the text or its substitute. It marks the whole result as
+    /// sensitive. Any other value stays as it is.
     pub(super) fn open_secret(&mut self, item: CelValue<'a>) -> EvaluationResult<'a> {
         let CelValue::Scalar(Value::Secret(secret)) = &item else { return Ok(item) };
         self.taint.secret = true;
@@ -122,12 +125,12 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         self.taint.secret
     }
 
-    /// Returns the text for an argument of the current call in a message.
+    /// Returns an argument of the current call for a message: `(secret)` after any inspection of a secret.
     pub(super) fn display_argument(&self, argument: &impl ToString) -> String {
         if self.hides_arguments() { "(secret)".to_owned() } else { argument.to_string() }
     }
 
-    /// Returns what a name is bound to: a variable of a macro, or a root.
+    /// Returns the value of a name: the innermost variable of a macro, otherwise a root; an unknown name is an error.
     pub(super) fn resolve_name(&mut self, name: &str) -> EvaluationResult<'a> {
         if let Some((_, item)) = self.locals.iter().rev().find(|(local, _)| *local == name) {
             return Ok(item.clone());
@@ -139,7 +142,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         })
     }
 
-    /// Returns the text of a text or a secret; a secret makes the result sensitive.
+    /// Returns the text of a string or a secret; a secret makes the result sensitive. Any other value is an error.
     pub(super) fn text_of(&mut self, item: &CelValue<'a>) -> Result<Name, EvaluationError> {
         match self.open_secret(item.clone())? {
             CelValue::Scalar(Value::Text(text)) => Ok(text),
@@ -147,7 +150,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         }
     }
 
-    /// Returns the text by which a map is read.
+    /// Returns the key of a map that a value represents: keys are strings, so a whole number or a boolean is converted.
     pub(super) fn key_text(&mut self, item: &CelValue<'a>) -> Result<Name, EvaluationError> {
         match item {
             CelValue::Scalar(Value::Integer(n)) => Ok(Name::new(n.to_string())),
@@ -157,7 +160,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
     }
 }
 
-/// Returns one unknown that combines all unknown items, if there are any.
+/// Returns one unknown that combines all unknown values; `None` if all are known.
 pub(super) fn merge_unknowns<'a>(items: &[CelValue<'a>]) -> Option<CelValue<'a>> {
     let mut waits: Vec<Address> =
         items.iter().filter_map(CelValue::unknown_addresses).flatten().cloned().collect();

@@ -1,4 +1,5 @@
-//! Functions of the language: CEL's own that it needs, and the added ones.
+//! Functions of the language: those of CEL that it supports, and its own. In: evaluated arguments. Out: a value, or an
+//! error that shows no secret. Each result is charged before it is built.
 
 use core::net::Ipv4Addr;
 
@@ -16,7 +17,7 @@ use crate::model::diagnostic::nearest_name;
 use crate::model::expression::EvaluationError;
 use crate::model::values::value::Value;
 
-/// Every function's name, for suggestions.
+/// The names of all functions, sorted, for suggestions. Macros are not among them: the parser expands them.
 pub(super) const FUNCTION_NAMES: &[&str] = &[
     "base64",
     "bool",
@@ -43,7 +44,7 @@ pub(super) const FUNCTION_NAMES: &[&str] = &[
     "values",
 ];
 
-/// Functions of other tools, and the equivalents in this language.
+/// Functions of other tools, and the equivalents in this language, for the error of a call that does not exist.
 const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
     ("base64encode", "base64(text)"),
     ("cidrsubnet", "cidr_subnet(network, bits, number)"),
@@ -99,7 +100,7 @@ pub(super) fn call_function<'a>(
     }
 }
 
-/// Calls a function over texts.
+/// Calls a function over strings.
 fn text_function<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     name: &str,
@@ -235,7 +236,7 @@ fn to_string_item<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) 
     }
 }
 
-/// Charges and returns the text of an item that is about to be copied.
+/// Charges and returns the text of a value that is about to be copied.
 fn charged_text<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     item: &CelValue<'a>,
@@ -266,7 +267,7 @@ fn to_double<'a>(evaluation: &mut Evaluation<'_, 'a>, item: &CelValue<'a>) -> Ev
         .ok_or_else(|| evaluation_failure("this is not a number"))
 }
 
-/// Returns the text from which a number is parsed.
+/// Returns the text from which `function` parses a number.
 fn numeric_text<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     function: &str,
@@ -334,7 +335,8 @@ fn join_list<'a>(
     checked_text(text)
 }
 
-/// `format("%s-%03d", ["a", 7])` is `a-007`; `%s`, `%d`, `%x` and `%%`, with a width.
+/// Fills in the placeholders of a pattern: `format("%s-%03d", ["a", 7])` is `a-007`. It supports `%s`, `%d`, `%x` and
+/// `%%`, with a width up to 99; too few or too many values are an error.
 fn format_pattern<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     pattern: &CelValue<'a>,
@@ -407,7 +409,7 @@ fn format_directive<'a>(
     Ok(format!("{}{text}", fill.repeat(wide.saturating_sub(text.chars().count()))))
 }
 
-/// Returns subnet `number` of `network`, whose prefix is `bits` longer.
+/// Returns the subnet of `network` with the index `number`, counted from 0; its prefix is `bits` longer.
 fn subnet_of<'a>(
     evaluation: &mut Evaluation<'_, 'a>,
     network: &CelValue<'a>,

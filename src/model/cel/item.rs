@@ -1,4 +1,5 @@
-//! `CelValue`: a value during an evaluation: borrowed from the bindings, or shared when the evaluation built it.
+//! `CelValue`: a value during an evaluation: borrowed from the bindings, or shared when the evaluation built it. Clones
+//! copy no lists and maps; `into_value` makes the result that outlives the bindings.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ pub struct CelObject {
     pub address: Address,
     /// Its known attributes, `id` included.
     pub attributes: Attributes,
-    /// Whether these are all attributes that the object will have.
+    /// Whether these are all attributes that the object will have: then a missing one is null, otherwise unknown.
     pub complete: bool,
 }
 
@@ -38,7 +39,7 @@ pub enum CelValue<'a> {
 }
 
 impl<'a> CelValue<'a> {
-    /// Returns the item of a bound value.
+    /// Returns a bound value; its lists and maps are borrowed.
     #[must_use]
     pub fn from_borrowed(value: &'a Value) -> Self {
         match value {
@@ -48,7 +49,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the item of a value that the evaluation built.
+    /// Returns a value that the evaluation built; its lists and maps become shared.
     pub(super) fn from_value(value: Value) -> Self {
         match value {
             Value::List(items) => Self::List(Rc::new(items.into_iter().map(Self::from_value).collect())),
@@ -59,19 +60,19 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the item of a bound map.
+    /// Returns a bound map, borrowed.
     #[must_use]
     pub fn of_map(map: &'a BTreeMap<Name, Value>) -> Self {
         Self::MapRef(map)
     }
 
-    /// Returns the item of a live object.
+    /// Returns a live object without children; `bind_path` adds their collections.
     #[must_use]
     pub fn of_object(object: &'a CelObject) -> Self {
         Self::Object(object, Rc::default())
     }
 
-    /// Returns the item of a text.
+    /// Returns a string, shared with `text`.
     #[must_use]
     pub fn of_text(text: &Name) -> Self {
         Self::Scalar(Value::Text(text.clone()))
@@ -91,8 +92,8 @@ impl<'a> CelValue<'a> {
         Self::List(Rc::new(items))
     }
 
-    /// Returns a mutable map for inserting entries; any other item becomes a map first, a bound one entry by entry. On
-    /// an object the entries are its children.
+    /// Returns a mutable map for inserting entries. A bound map is copied first, and any other value is replaced
+    /// by an empty map. On an object the entries are its children.
     pub(super) fn map_mut(&mut self) -> Option<&mut BTreeMap<Name, CelValue<'a>>> {
         if !matches!(self, Self::Map(_) | Self::Object(..)) {
             let entries = match &*self {
@@ -109,7 +110,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the resources that an unknown item depends on.
+    /// Returns the resources that an unknown value depends on; `None` for a known value, and for a list or map.
     pub(super) fn unknown_addresses(&self) -> Option<&[Address]> {
         match self {
             Self::Scalar(Value::Unknown(addresses)) => Some(addresses),
@@ -124,14 +125,15 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns whether the item contains a secret that is withheld from this run.
+    /// Returns whether the value, or a part of it, is a secret that is withheld from this run.
     pub(super) fn is_withheld(&self) -> bool {
         let elements = || self.elements().is_some_and(|items| items.iter().any(Self::is_withheld));
         let entries = || self.entries().is_some_and(|map| map.iter().any(|(_, item)| item.is_withheld()));
         self.secret().is_some_and(Secret::is_withheld) || elements() || entries()
     }
 
-    /// Returns the entry of a map.
+    /// Returns the entry of a map, or a child collection or attribute of an object; `None` where there is none, or
+    /// for any other value.
     pub(super) fn entry(&self, key: &str) -> Option<CelValue<'a>> {
         match self {
             Self::MapRef(map) => map.get(key).map(Self::from_borrowed),
@@ -143,7 +145,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the elements of a list.
+    /// Returns the elements of a list; `None` for any other value.
     pub(super) fn elements(&self) -> Option<Vec<CelValue<'a>>> {
         match self {
             Self::ListRef(items) => Some(items.iter().map(Self::from_borrowed).collect()),
@@ -152,7 +154,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the element of a list.
+    /// Returns the element of a list, counted from 0; `None` beyond its end, or for any other value.
     pub(super) fn element(&self, index: usize) -> Option<CelValue<'a>> {
         match self {
             Self::ListRef(items) => items.get(index).map(Self::from_borrowed),
@@ -161,7 +163,8 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the entries of a map in the order of their keys.
+    /// Returns the entries of a map in the order of their keys, or the attributes of a complete object. `None` for an
+    /// incomplete object, whose other attributes are unknown, and for any other value.
     pub(super) fn entries(&self) -> Option<Vec<(Name, CelValue<'a>)>> {
         let owned = |(key, value): (&Name, &'a Value)| (key.clone(), Self::from_borrowed(value));
         match self {
@@ -174,7 +177,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns how many elements or entries there are.
+    /// Returns the number of elements or entries; `None` for an incomplete object and for a scalar.
     pub(super) fn len(&self) -> Option<usize> {
         match self {
             Self::ListRef(items) => Some(items.len()),
@@ -213,7 +216,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Charges a copy of this item: the parts that are neither shared nor borrowed.
+    /// Charges a copy of this value: the parts that are neither shared nor borrowed.
     pub(super) fn charge_copy(&self, budget: &Budget) -> Result<(), BudgetExceeded> {
         match self {
             Self::Scalar(value @ (Value::Secret(_) | Value::Unknown(_))) => budget.charge_value(value),
@@ -237,7 +240,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the value; an object is its id.
+    /// Returns the value for use outside of the evaluation; an object is its id, unknown where it has none yet.
     pub(super) fn into_value(self) -> Value {
         match self {
             Self::Scalar(value) => value,
@@ -255,7 +258,7 @@ impl<'a> CelValue<'a> {
         }
     }
 
-    /// Returns the name of the item's type for messages.
+    /// Returns the name of the type for messages, with its article.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Self::Scalar(value) => value.type_name(),

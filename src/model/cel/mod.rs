@@ -1,9 +1,9 @@
 //! Evaluation of `${…}`: CEL with bounds and the language's additional functions.
 //!
-//! The `cel` crate provides the grammar, the macros and their expansion. The tree walk is our own, for four reasons: it
-//! stops after a fixed number of steps, an unknown is a value, a result that depends on a secret is sensitive, and
-//! decimals are exact. It borrows the bound values, so that the cost of an expression depends on the values that it
-//! names and not on all bindings.
+//! The `cel` crate provides the grammar, the macros and their expansion. This module has its own tree walk, for four
+//! reasons: it stops after a fixed number of steps, an unknown is a value, a result that depends on a secret is
+//! sensitive, and decimals are exact. It borrows the bound values, so that the cost of an expression depends on the
+//! values that it names and not on all bindings.
 
 mod access;
 mod arithmetic;

@@ -1,4 +1,5 @@
-//! `CelProgram`: a parsed expression within bounds, and the paths that it names.
+//! `CelProgram`: a parsed expression within bounds, and the paths that it names. In: the source between `${` and `}`.
+//! Out: a tree that is small enough to walk by recursion, or a `SyntaxError`. Nothing is evaluated here.
 
 use std::collections::BTreeSet;
 
@@ -22,12 +23,12 @@ pub struct CelProgram {
     tree: IdedExpr,
 }
 
-/// The reason why a text is not a valid expression.
+/// The reason why a source text is not a valid expression.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyntaxError {
     /// One sentence without full stop.
     pub message: String,
-    /// The byte offset in the source, when it is known.
+    /// The byte offset in the source; `None` where the problem is the whole expression, such as its length.
     pub offset: Option<usize>,
 }
 
@@ -38,7 +39,7 @@ pub struct ReferencePath {
     pub root: Name,
     /// The segments after the root that are part of the path.
     pub segments: Vec<PathSegment>,
-    /// The path is the argument of `has(…)`: it may be missing.
+    /// Whether the path is the argument of `has(…)`: then it may be missing.
     pub tested: bool,
 }
 
@@ -77,13 +78,14 @@ impl CelProgram {
         &self.tree
     }
 
-    /// Returns the path if the whole expression is one: `vpc.main`.
+    /// Returns the path if the whole expression is one: `vpc.main`. `None` for any other expression, also for `has(…)`.
     #[must_use]
     pub fn as_path(&self) -> Option<ReferencePath> {
         path_of(&self.tree.expr).filter(|path| !path.tested)
     }
 
-    /// Returns every path that the expression reads. Names that a macro binds are not among them.
+    /// Returns every path that the expression reads, repeated where it is named again; those in computed keys
+    /// precede the path. Names that a macro binds are not among them.
     #[must_use]
     pub fn paths(&self) -> Vec<ReferencePath> {
         let mut found = Vec::new();
@@ -91,7 +93,7 @@ impl CelProgram {
         found
     }
 
-    /// Returns whether the expression calls a function.
+    /// Returns whether the expression calls the function or method of this name, in any branch.
     #[must_use]
     pub fn calls_function(&self, function: &str) -> bool {
         fn search_calls(expr: &Expr, function: &str) -> bool {
@@ -121,7 +123,7 @@ fn first_error(source: &str, errors: &cel::ParseErrors) -> SyntaxError {
     SyntaxError { message: message.to_owned(), offset }
 }
 
-/// Returns the child expressions of a node.
+/// Returns the child expressions of a node in the order of the source; empty for a leaf.
 pub(super) fn child_nodes(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Call(call) => call

@@ -1,9 +1,10 @@
-//! Reference of the language's functions and macros: each with its result and a working example.
+//! Reference of the language's functions and macros: each with its result and a working example. The help and the
+//! editor show it; a test evaluates the examples.
 
 /// A function or a macro of the language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CelFunction {
-    /// The name used in a call.
+    /// The name used in a call, without parentheses.
     pub name: &'static str,
     /// The call with its parameters, for the help.
     pub usage: &'static str,
@@ -11,7 +12,7 @@ pub struct CelFunction {
     pub summary: &'static str,
     /// An expression that calls it.
     pub example: &'static str,
-    /// The result of the example, as text.
+    /// The result of the example, as `Value` displays it; empty where it depends on a file.
     pub gives: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! What an expression can name: values by root, files, and the budget that evaluation is charged to.
+//! `ExpressionScope`: the names that an expression can use, with their values, the reader of its files, and the budget
+//! to which the evaluation is charged.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +7,13 @@ use super::item::CelValue;
 use crate::model::address::Name;
 use crate::model::budget::Budget;
 
-/// A function that reads the file in `file("…")`; its error is a sentence.
+/// A function that returns the text of the file in `file("…")`; its error is a sentence, which names the path.
 pub type FileReader<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// The names that an expression can use, and their values.
 #[derive(Default)]
 pub struct ExpressionScope<'a> {
-    /// Values by root: `vars`, `env`, a kind and so on.
+    /// Values by root, the first name of a path: `vars`, `env`, a kind.
     pub roots: BTreeMap<Name, CelValue<'a>>,
     /// Reads files for `file("…")`; `None` where an expression may not read files.
     pub read: Option<FileReader<'a>>,
@@ -20,10 +21,11 @@ pub struct ExpressionScope<'a> {
     pub budget: Option<&'a Budget>,
 }
 
-/// The binding that holds the texts read by `file("…")`, by path.
+/// The root that has the contents of the files in `file("…")`, by path: a saved plan evaluates without the files.
 pub const FILES_BINDING: &str = "file";
 
-/// Binds an item at a path below the roots, creating the maps on the path.
+/// Binds a value at a path below the roots, creating the maps on the path. It replaces a value at that path, and a
+/// scalar on the way; an empty path binds nothing.
 pub fn bind_path<'a, 'p>(
     roots: &mut BTreeMap<Name, CelValue<'a>>,
     mut path: impl Iterator<Item = &'p str>,

@@ -1,4 +1,5 @@
-//! Tree walk over an expression: operators, paths and comprehensions, with each step counted.
+//! Tree walk over an expression: operators, paths and comprehensions. In: a tree and a scope. Out: the value, and
+//! whether a secret influenced it. Invariant: each node costs a step, so that every walk ends.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -19,17 +20,17 @@ use crate::model::budget::Budget;
 use crate::model::expression::EvaluationError;
 use crate::model::values::value::{Value, parse_decimal};
 
-/// What the walk over a whole tree gives.
+/// The result of the walk over a whole tree.
 pub(super) struct EvaluationOutput {
-    /// The value, or why there is none.
+    /// The value, or the reason why there is none.
     pub(super) outcome: Result<Value, EvaluationError>,
-    /// Whether a secret was looked into on the way.
+    /// Whether the expression inspected a secret: then neither the value nor the reason may be shown.
     pub(super) is_sensitive: bool,
-    /// Whether a call failed on what represents a secret that is withheld from this run.
+    /// Whether a call failed on the substitute of a secret that is withheld from this run.
     pub(super) fails_on_withheld: bool,
 }
 
-/// Computes the value of a tree; the caller decides what follows from `is_sensitive`.
+/// Computes the value of a tree. The caller must check `is_sensitive` before it uses the outcome.
 pub(super) fn evaluate_tree(
     tree: &IdedExpr,
     scope: &ExpressionScope<'_>,
@@ -95,6 +96,7 @@ fn evaluate_select<'s, 'a>(
     if select.test {
         return Ok(match (&operand, operand.entry(&select.field)) {
             (_, Some(item)) if item.unknown_addresses().is_some() => item,
+            // A field that the service leaves empty is read as null, so null counts as missing.
             (_, Some(item)) => {
                 CelValue::Scalar(Value::Bool(!matches!(item, CelValue::Scalar(Value::Null))))
             }

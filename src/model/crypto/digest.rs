@@ -29,7 +29,7 @@ impl JsonDigest {
     /// Adds a part as JSON with a newline as the separator, which compact JSON does not contain.
     ///
     /// # Errors
-    /// When it cannot be written as JSON.
+    /// When it cannot be written as JSON. The digest then contains a fragment of it and must be discarded.
     pub fn add(&mut self, part: &impl Serialize) -> Result<(), serde_json::Error> {
         serde_json::to_writer(&mut *self, part)?;
         self.pending.push(b'\n');
@@ -59,7 +59,7 @@ impl io::Write for JsonDigest {
     }
 }
 
-/// Returns the digest of one part.
+/// Returns the digest of one part: 64 hexadecimal digits.
 ///
 /// # Errors
 /// When it cannot be written as JSON.

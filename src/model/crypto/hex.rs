@@ -1,6 +1,6 @@
-//! Conversion of bytes to hexadecimal digits.
+//! Conversion of bytes to hexadecimal digits: the notation of every digest and fingerprint in files and output.
 
-/// Returns bytes as two lower-case digits each.
+/// Returns bytes as two lower-case digits each, without a prefix; empty for no bytes.
 #[must_use]
 pub fn encode_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";

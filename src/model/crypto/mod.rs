@@ -1,4 +1,5 @@
-//! Digests, their notation, recipients of encrypted secrets, and trusted certificate authorities.
+//! Cryptographic types without I/O: digests of JSON, hexadecimal notation, recipients of encrypted secrets, and the
+//! choice of trusted certificate authorities.
 
 pub mod digest;
 pub mod hex;

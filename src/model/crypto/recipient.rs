@@ -1,6 +1,6 @@
 //! `Recipient`: the public key to which stored secrets are encrypted: a native X25519 recipient of the age format.
 //!
-//! In: the text from a stack or the settings. Out: the canonical text, or the reason for a refusal. A plugin's
+//! In: the string from a stack or the settings. Out: its canonical notation, or the reason for a refusal. A plugin's
 //! recipient would make age run a program, and SSH keys are not built in, so neither is ever a `Recipient`.
 
 use std::fmt;
@@ -9,14 +9,14 @@ use thiserror::Error;
 
 use crate::model::address::Name;
 
-/// Maximum number of recipients of a stack.
+/// Maximum number of recipients of a stack: each adds a copy of the file key to every encrypted secret.
 pub const MAX_RECIPIENTS: usize = 16;
 
 /// A native age recipient: `age1…`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recipient(Name);
 
-/// The reason why a text is not a recipient. No message repeats the text: it may be a private key.
+/// The reason why a string is not a recipient. No message repeats it: it may be a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum RecipientError {
     /// It is a private key (an age identity).
@@ -39,7 +39,7 @@ impl Recipient {
     /// Parses the public recipient of an age identity.
     ///
     /// # Errors
-    /// When the text is a private key, a plugin's recipient, an SSH key, or mistyped.
+    /// When the string is a private key, a plugin's recipient, an SSH key, or mistyped.
     pub fn parse(text: &str) -> Result<Self, RecipientError> {
         let lower = text.to_ascii_lowercase();
         if lower.starts_with("age-secret-key-") || lower.starts_with("age-plugin-") {
@@ -56,13 +56,13 @@ impl Recipient {
         Ok(Self(parsed.to_string().into()))
     }
 
-    /// Returns the canonical text, `age1…`.
+    /// Returns the canonical notation, `age1…` in lower case.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the canonical text as a `Name`.
+    /// Returns the canonical notation as a `Name`, which is cheap to clone.
     #[must_use]
     pub fn name(&self) -> Name {
         self.0.clone()

@@ -1,5 +1,6 @@
-//! TLS certificate authorities that are trusted where the platform has none, as in an image without certificates. Pure:
-//! the caller queries the platform.
+//! The choice of trusted TLS certificate authorities. In: whether the platform has authorities, and whether an
+//! environment variable names some; the caller queries both. Out: TLS settings. A container image without
+//! certificates uses the authorities that are compiled into the program.
 
 use rustls::{ClientConfig, ConfigBuilder, Error, RootCertStore, WantsVerifier};
 
@@ -27,11 +28,11 @@ pub const fn choose_authorities(platform_has_some: bool, some_are_named: bool) -
     }
 }
 
-/// Returns TLS settings with the platform's verifier, or, where it has no authorities and none are named,
-/// with those of the program.
+/// Returns the TLS settings with the platform's verifier, or, where the platform has none and no authorities are named,
+/// with the authorities of the program.
 ///
 /// # Errors
-/// When the platform's verifier does not start, and authorities are named.
+/// The error of `platform`, when authorities are named: a fallback would trust others than the user chose.
 pub fn tls_with_fallback(
     builder: ConfigBuilder<ClientConfig, WantsVerifier>,
     platform: Result<ClientConfig, Error>,

@@ -1,4 +1,7 @@
 //! Redaction of addresses for messages: removes the password, also from an address that cannot be parsed.
+//!
+//! In: the address of a backend or a server as the user wrote it. Out: the parts that cannot be confidential. In
+//! doubt a part is replaced by `…`: a message that shows too little is better than one with a password.
 
 /// Schemes whose address has a role as its user: the name is not secret and distinguishes two addresses.
 const SCHEMES_WITH_PUBLIC_USER: &[&str] = &["mysql", "postgres", "postgresql"];

@@ -1,7 +1,7 @@
 //! Decoded forms of a text: JSON, HTML and URL escapes, hexadecimal digits, base64.
 //!
-//! Decoding is lenient: a text that is not an escape stays as it is, because an encoded part may be anywhere. Each
-//! decoded byte has the range of the text that it was decoded from. Pure.
+//! Decoding is lenient: a part that is not an escape stays as it is, because an encoded part may be anywhere. Each
+//! decoded byte has the range of the text that it was decoded from, so that a match can be replaced there.
 
 /// Minimum length of a run of hexadecimal digits that is decoded.
 const MIN_HEX_DIGITS: usize = 12;
@@ -47,7 +47,7 @@ impl DecodedText {
     }
 }
 
-/// Passes the text itself and all its decoded forms to `see`, up to `depth` nested encodings.
+/// Passes the text itself and all its decoded forms to `see`, up to `depth` nested encodings; 0 passes only the text.
 pub(super) fn visit_forms(text: &[u8], depth: usize, see: &mut dyn FnMut(&EncodedForm<'_>)) {
     visit_nested(&EncodedForm { bytes: text, origin: None }, depth, see);
 }
@@ -79,6 +79,7 @@ fn visit_nested(form: &EncodedForm<'_>, depth: usize, see: &mut dyn FnMut(&Encod
         deeper(decode_escapes(form.bytes, form_field));
     }
     find_digit_runs(form.bytes, MIN_HEX_DIGITS, |byte| byte.is_ascii_hexdigit(), &mut |digits| {
+        // The secret may begin after other digits of the run, so every alignment is decoded.
         for phase in 0..2 {
             deeper(pack_digits(&digits[phase..], 4));
         }
@@ -90,7 +91,8 @@ fn visit_nested(form: &EncodedForm<'_>, depth: usize, see: &mut dyn FnMut(&Encod
     });
 }
 
-/// A decoder of one escape: returns the character and the length of the escape.
+/// A decoder of one escape: returns the character and the length of the escape in bytes; `None` where the text does not
+/// begin with one.
 type EscapeParser = fn(&[u8]) -> Option<(char, usize)>;
 
 /// Decodes the escapes of one kind. An escape of a single byte (`%C3`) becomes that byte.
@@ -117,7 +119,7 @@ fn parse_digits(digits: Option<&[u8]>, radix: u32) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits?).ok()?, radix).ok()
 }
 
-/// Decodes `\n`, `\"`, `\u00e9` and `\x41`.
+/// Decodes escapes of JSON and of shells: `\n`, `\"`, `\u00e9`, surrogate pairs and `\x41`.
 fn parse_backslash(text: &[u8]) -> Option<(char, usize)> {
     let (b'\\', rest) = text.split_first()? else { return None };
     let unit = |rest: &[u8]| parse_digits(rest.get(..4), 16);
@@ -140,7 +142,7 @@ fn parse_backslash(text: &[u8]) -> Option<(char, usize)> {
     })
 }
 
-/// Decodes `&quot;`, `&#39;` and `&#x27;`.
+/// Decodes character references of HTML: `&quot;`, `&#39;` and `&#x27;`.
 fn parse_entity(text: &[u8]) -> Option<(char, usize)> {
     const NAMED: &[(&[u8], char)] =
         &[(b"&amp;", '&'), (b"&lt;", '<'), (b"&gt;", '>'), (b"&quot;", '"'), (b"&apos;", '\'')];
@@ -171,7 +173,8 @@ fn form_field(text: &[u8]) -> Option<(char, usize)> {
 /// The digits of one run, each with its offset.
 type DigitRun = Vec<(u8, usize)>;
 
-/// Finds runs of digits. A single line break inside a run counts as wrapping.
+/// Passes each run of at least `shortest` digits to `see`. A line break between two digits does not end a run: encoders
+/// wrap long lines.
 fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&DigitRun)) {
     let mut run: DigitRun = Vec::new();
     for (at, byte) in text.iter().enumerate() {
@@ -196,7 +199,7 @@ fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: 
     }
 }
 
-/// Packs digits of `bits` bits into bytes; incomplete bytes are dropped.
+/// Packs digits of `bits` bits (4: hexadecimal, 6: base64) into bytes; an incomplete byte at the end is dropped.
 fn pack_digits(digits: &[(u8, usize)], bits: u32) -> DecodedText {
     let mut decoded = DecodedText::default();
     let (mut word, mut held, mut start) = (0u32, 0u32, 0usize);

@@ -1,6 +1,8 @@
-//! Detection of environment entries that look like secrets, by key or by value.
+//! Detection of environment entries that look like secrets, by key or by value, for warnings and for imports.
+//!
+//! It is a guess in both directions. It never decides whether a value that is marked as a secret is treated as one.
 
-/// Words in a key that mark its value as confidential.
+/// Words that mark a value as confidential wherever they occur in its key.
 const SECRET_KEY_WORDS: &[&str] = &[
     "ACCESS_KEY",
     "APIKEY",
@@ -15,7 +17,8 @@ const SECRET_KEY_WORDS: &[&str] = &[
     "TOKEN",
 ];
 
-/// Parts of a key, between underscores, that mark its value as confidential.
+/// Words that mark a value as confidential only as the last part of its key between underscores: `KEYBOARD` and
+/// `COMPASS` contain them, too.
 const SECRET_KEY_PARTS: &[&str] = &["DSN", "KEY", "PASS", "PW", "PWD", "SALT"];
 
 /// Suffixes of a key whose value describes a secret but is not one.
@@ -74,14 +77,16 @@ const TOKEN_PREFIXES: &[&str] = &[
 /// Values that are never secrets, whatever their key.
 const PUBLIC_VALUES: &[&str] = &["", "false", "no", "none", "null", "off", "on", "true", "yes"];
 
-/// Returns whether an entry of a map looks like a secret, by its key or by its value.
+/// Returns whether an entry of a map looks like a secret, by its key or by its value; false for an empty value or a
+/// switch such as `yes`.
 #[must_use]
 pub fn looks_secret(key: &str, value: &str) -> bool {
     !PUBLIC_VALUES.contains(&value.to_ascii_lowercase().as_str())
         && (is_secret_key(key) || is_secret_value(value))
 }
 
-/// Returns whether a key marks its value as a secret.
+/// Returns whether a key marks its value as a secret, in any case and with `-`, `.` or `_` between its parts. The key
+/// `KEY` alone does not.
 #[must_use]
 pub fn is_secret_key(key: &str) -> bool {
     let upper = key.to_uppercase().replace(['-', '.'], "_");
@@ -101,7 +106,8 @@ fn is_secret_value(value: &str) -> bool {
         || is_random(value)
 }
 
-/// Returns whether a text looks generated: long and without words.
+/// Returns whether a string looks generated: hexadecimal of at least 32 digits, or base64 of at least 28 characters in
+/// both cases, each with a decimal digit.
 fn is_random(value: &str) -> bool {
     let has = |test: fn(&char) -> bool| value.chars().any(|c| test(&c));
     let digits = has(char::is_ascii_digit);
