@@ -1,4 +1,7 @@
-//! `api_key`: a key to the service's API, shown once.
+//! `api_key`: a key to the service's API (specification, Create API key).
+//!
+//! Only the response to the creation shows the secret, so it is delivered to a secret sink. No call changes a key: a
+//! change replaces it, and clients with the old one are locked out. Access to projects is a `project_member`.
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{

@@ -1,4 +1,7 @@
-//! `app`: a service of the application platform: web, private, worker, cron or job.
+//! `app`: a service of the application platform: web, private, worker, cron or job (specification, App platform).
+//!
+//! A change to how a live app runs starts a new deployment, whose end `DEPLOYMENT` recognizes; the previous
+//! version runs until then. Its source is an image, a repository or an uploaded directory.
 
 use super::shared::{
     BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, TIME, UPDATED_AT,
@@ -21,7 +24,7 @@ static GRANT: ApiCall = ApiCall::new(
     Endpoint::documented(Method::Post, "/api/v1/apps/services/{id}/source-upload"),
 );
 
-/// Ports that the platform keeps for itself.
+/// Ports that the platform reserves (specification, Errors, case 5).
 const RESERVED_PORTS: &[i64] = &[8008, 8012, 8013, 8022, 9090, 9091];
 const AUTOSCALING: Type = Type::Record(&[
     ("min_replicas", Type::Integer { min: 0, max: 6, unit: "" }),
@@ -30,7 +33,7 @@ const AUTOSCALING: Type = Type::Record(&[
     ("target", Type::Integer { min: 1, max: 100_000, unit: "" }),
 ]);
 
-/// The effect of a change that is rolled out as a new deployment.
+/// The effect of a change that starts a new deployment.
 const ROLLS_OUT: &[Effect] = &[Effect::Deploys];
 
 const fn patch(body: &'static str) -> UpdateStrategy {
@@ -167,7 +170,7 @@ pub(super) static APP: Kind = Kind {
         field: "monthly_price",
         factors: &[
             PriceFactor::Instances { fixed: "instances", scaled: "autoscaling", least: "min_replicas" },
-            // The service bills these types by their runs and not by the month.
+            // The service bills these types by their runs and not by the month, so the catalog price does not apply.
             PriceFactor::Unless { attribute: "type", values: &["cron", "job"] },
         ],
     }]),
@@ -178,6 +181,7 @@ pub(super) static APP: Kind = Kind {
         from: &["failed"],
         to: "live",
         call: &DEPLOY,
+        // Either call already deploys a failed app (specification, App platform); another deployment would repeat it.
         when: RevivalTrigger::AtOnceUnlessBy(&["patch", "deploy"]),
         needed_by: &[],
         effect: Effect::Deploys,

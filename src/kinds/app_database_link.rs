@@ -1,4 +1,7 @@
 //! `app_database_link`: a login of a database for an app, written in its `databases`.
+//!
+//! A link sets environment variables of the app (specification, App platform), so its creation and deletion start a
+//! deployment of the app.
 
 use super::shared::{CREATED_AT, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{

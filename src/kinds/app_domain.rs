@@ -1,4 +1,6 @@
-//! `app_domain`: a host name of an app, written in its `domains`.
+//! `app_domain`: a host name of an app, written in its `domains`, as a map or as the host name alone.
+//!
+//! No call changes it, and a name belongs to one app of the account at most.
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{Attribute, Kind, KindApi, KindScope, Rule, RuleCheck, TextFormat, Type};

@@ -1,4 +1,6 @@
-//! `backup`: a copy of a VM, made once.
+//! `backup`: a copy of a VM, made once (specification, Backup). A `backup_schedule` makes recurring ones.
+//!
+//! No call changes a backup. The service creates backups asynchronously: the first status is `pending`.
 
 use super::shared::{COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, TEXT, TIME};
 use crate::model::schema::{
@@ -48,7 +50,7 @@ pub(super) static BACKUP: Kind = Kind {
     on_replace: &[Effect::DataLoss],
     data_bearing: true,
     copy_of: &["vm"],
-    // Contract, sections 6 and 17.
+    // Backups of a schedule have this prefix and expire; no block declares them (contract, sections 6 and 17).
     made_by_service: Some(("name", "auto-")),
     goes_at: Some("expire_date"),
     actions: &[Action::post(

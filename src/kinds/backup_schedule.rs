@@ -1,4 +1,5 @@
-//! `backup_schedule`: recurring backups of one VM.
+//! `backup_schedule`: recurring backups of one VM, daily or weekly. The service deletes it with the VM. Its backups are
+//! objects of the service's own: no stack manages them.
 
 use super::shared::{CREATED_AT, PROJECT_ID, TIME, WEEKDAYS};
 use crate::model::schema::{

@@ -1,4 +1,6 @@
-//! The service's catalog tables of names and prices.
+//! The service's catalog tables of names and prices (specification, Catalog pricing records).
+//!
+//! Tables under `/api/v1/public/` need no API key. Only two have a documented shape; the others are assumed.
 
 use crate::model::schema::CatalogTable;
 

@@ -1,4 +1,7 @@
 //! `cluster`: a managed Kubernetes cluster; its workers are in the `node_pools` of its block.
+//!
+//! The version changes only by an upgrade that the service offers (specification, Upgrade Kubernetes version). Volumes
+//! that its persistent volume claims create belong to the cluster and to no stack.
 
 use super::shared::{
     COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT, WEEKDAYS,
@@ -14,6 +17,8 @@ static UPGRADE: ApiCall = ApiCall::new(
     "upgrade",
     Endpoint::documented(Method::Post, "/api/v1/k8s/clusters/{id}/upgrade").answers(Envelope::Message),
 )
+// The service refuses the upgrade of a single-master cluster without this confirmation; the plan shows the
+// interruption.
 .fixed_when("control_plane_count", Literal::Integer(1), &[("confirm_single_master", Literal::Bool(true))]);
 static MAINTENANCE: ApiCall = ApiCall::new(
     "maintenance",
@@ -141,14 +146,14 @@ pub(super) static CLUSTER: Kind = Kind {
                 ("taints", Type::List(&TEXT)),
             ])),
         ),
-        // The service has removed this feature: it refuses anything but zero.
+        // The service has removed this feature: it refuses anything but zero (specification, Errors, case 6).
         ("storage_node_count", Type::Integer { min: 0, max: 0, unit: "" }),
         ("storage_node_disk_gb", Type::Integer { min: 0, max: 0, unit: "" }),
     ],
     ..Kind::PLAIN
 };
 
-/// The fields of a pool in the record of its cluster.
+/// The fields of a pool in the record of its cluster. Pools are managed as children; these fields are only accepted.
 const POOL_FIELDS: &[(&str, Type)] = &[
     ("id", TEXT),
     ("cluster_id", TEXT),

@@ -1,4 +1,7 @@
-//! `database`: a managed PostgreSQL, MySQL, Valkey, ClickHouse or Kafka.
+//! `database`: a managed PostgreSQL, MySQL, Valkey, ClickHouse or Kafka (specification, Database).
+//!
+//! Paths accept the UUID and the short id. A free database that the service suspended is resumed before any change
+//! except a rename, and before a user, a saved query or an app's link is created or deleted.
 
 use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT};
 use crate::model::schema::{
@@ -51,6 +54,7 @@ pub(super) static DATABASE: Kind = Kind {
         absent_when: None,
         ready: Some(ReadinessRule {
             attribute: "status",
+            // A database in `warning` runs with a degraded component (specification, States and transitions).
             wanted: &["running", "warning"],
             resting: &["suspended"],
             failed: &["failed"],
@@ -253,7 +257,8 @@ pub(super) static DATABASE: Kind = Kind {
     ..Kind::PLAIN
 };
 
-/// All statuses that are documented. For a status that is not in the list the program waits; it does not refuse it.
+/// The statuses of the documented enum (specification, Database). A status that is not in the list, such as
+/// `moving`, is not an error: the program waits for a known one.
 const STATUSES: &[&str] = &[
     "pending",
     "deploying",

@@ -1,4 +1,7 @@
 //! `database_user`: a login of a database, written under its `users`.
+//!
+//! It has no id of its own: its name identifies it in paths, so another name is another login. The service
+//! generates the password, and the `password` action shows it again.
 
 use super::shared::CREATED_AT;
 use crate::model::schema::{

@@ -1,4 +1,7 @@
-//! `invitation`: an invitation of a person to the account.
+//! `invitation`: an invitation of a person to the account. The specification names the area only, so all of it is
+//! assumed.
+//!
+//! Its actions read and remove the members, which are people and no resources of a stack.
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{

@@ -1,4 +1,7 @@
-//! `project`: a group of resources within the account.
+//! `project`: a group of resources within the account. The specification names the area only, so all of it is assumed.
+//!
+//! The default project exists in every account: no stack creates or deletes it. A project must be empty to be deleted,
+//! so the plan orders its deletion after that of its objects.
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{

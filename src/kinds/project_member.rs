@@ -1,4 +1,7 @@
 //! `project_member`: a person's or an API key's access to one project, written under its `members`.
+//!
+//! The access of a key may also be written in the `projects` of the key's block (specification, Create API key); both
+//! forms declare the same child of the project.
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{

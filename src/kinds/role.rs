@@ -1,4 +1,6 @@
-//! `role`: a named set of permissions of the account.
+//! `role`: a named set of permissions of the account. The specification names the area only, so all of it is assumed.
+//!
+//! The four built-in roles exist in every account: a configuration can refer to them and not create or delete them.
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{

@@ -1,4 +1,6 @@
 //! `saved_query`: a query saved in a database's console, written under its `saved_queries`.
+//!
+//! One PUT on the collection both creates and overwrites it, and its name is its id: another name is another query.
 
 use super::shared::{TEXT, TIME};
 use crate::model::schema::{

@@ -1,4 +1,7 @@
-//! `serverless_function`: code that the service runs on request.
+//! `serverless_function`: code that the service runs on request. The specification names the area only, so all of it is
+//! assumed.
+//!
+//! It is created without code and waits in `awaiting_source` until the upload of its directory.
 
 use super::shared::{
     COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, UPDATED_AT,

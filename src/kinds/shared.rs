@@ -1,11 +1,12 @@
-//! Attributes and types that several kinds share.
+//! Attributes and types that several kinds share. Attributes here count as documented; a kind for which the
+//! specification does not show one adds `assumed`.
 
 use crate::model::schema::{Attribute, Literal, TextFormat, Type, UpdateStrategy};
 
 /// A name of 1–64 characters.
 pub(super) const NAME: Type = Type::Text { min: 1, max: 64, format: TextFormat::Any };
 
-/// Any text up to the API's practical limit.
+/// Any string of up to 65,535 characters, also an empty one. The specification states no limit.
 pub(super) const TEXT: Type = Type::Text { min: 0, max: 65_535, format: TextFormat::Any };
 
 /// A point in time.
@@ -14,14 +15,13 @@ pub(super) const TIME: Type = Type::Text { min: 0, max: 64, format: TextFormat::
 /// A count without an upper bound.
 pub(super) const COUNT: Type = Type::Integer { min: 0, max: i64::MAX, unit: "" };
 
-/// The only region that the service offers.
+/// The only region that the service offers (specification, What the service does).
 pub(super) const REGIONS: Type = Type::Enum(&["us-east"]);
 
-/// The region of an object.
 pub(super) const REGION: Attribute = Attribute::default("region", REGIONS, Literal::Text("us-east"))
     .summary("The region; us-east is the only one.");
 
-/// How it is billed.
+/// No documented call changes the billing of an object, so a change replaces it.
 pub(super) const BILLING: Attribute =
     Attribute::default("billing_type", Type::Enum(&["payg", "subscription"]), Literal::Text("payg"))
         .summary("payg is billed by the hour, subscription by the month, from the account balance first.")
@@ -30,22 +30,20 @@ pub(super) const BILLING: Attribute =
 pub(super) const CREATED_AT: Attribute =
     Attribute::computed("created_at", TIME).summary("When it was created.");
 
-/// Time of the last change.
 pub(super) const UPDATED_AT: Attribute =
     Attribute::computed("updated_at", TIME).summary("When it last changed.");
 
-/// The owning project's id.
 pub(super) const PROJECT_ID: Attribute =
     Attribute::computed("project_id", TEXT).summary("The id of the project that owns it.");
 
-/// The price per hour.
+/// The service writes it as a number or as a string, depending on the kind; `Type::Decimal` accepts both.
 pub(super) const PRICE_PER_HOUR: Attribute =
     Attribute::computed("price_per_hour", Type::Decimal).summary("The price per hour, in USD.");
 
-/// A directory with source code below the stack's own.
+/// A directory with source code below the stack's own, by its relative path.
 pub(super) const SOURCE_DIR: Type = Type::Text { min: 1, max: 1_024, format: TextFormat::Directory };
 
-/// A text of about one line.
+/// A string of 1–253 characters, such as a branch, an image or a label.
 pub(super) const SHORT_TEXT: Type = Type::Text { min: 1, max: 253, format: TextFormat::Any };
 
 /// Weekdays and their numbers in the API.

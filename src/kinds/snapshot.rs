@@ -1,4 +1,6 @@
-//! `snapshot`: the state of a VM or a volume at one time.
+//! `snapshot`: the state of a VM or a volume at one time. It keeps the data of an object that a stack deletes.
+//!
+//! Only its name can change; another original replaces the snapshot.
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, TEXT, TIME};
 use crate::model::schema::{

@@ -1,4 +1,7 @@
-//! `spend_settings`: the account's monthly cap on what its apps spend.
+//! `spend_settings`: the account's monthly cap on what its apps spend, in USD (specification, Spend settings).
+//!
+//! There is one object and no list: one PATCH creates it, changes it and, with `enabled: false`, deletes it. While the
+//! cap pauses apps, the service refuses to create, deploy and enlarge pay-as-you-go apps.
 
 use crate::model::schema::{
     ApiCall, Attribute, Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck,

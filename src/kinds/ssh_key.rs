@@ -1,4 +1,5 @@
-//! `ssh_key`: a public key that new VMs can trust.
+//! `ssh_key`: a public key that new VMs can trust. The specification names the area only, so all of it is assumed. No
+//! call changes a key: a change replaces it.
 
 use super::shared::{CREATED_AT, NAME, TEXT};
 use crate::model::schema::{Attribute, Endpoint, Kind, KindApi, KindScope, Method, TextFormat, Type};

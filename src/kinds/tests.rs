@@ -1,4 +1,4 @@
-//! Laws over the whole registry.
+//! Tests over the whole registry: names, types and references of the tables are consistent with each other.
 
 use std::collections::BTreeSet;
 
@@ -163,7 +163,7 @@ fn every_endpoint_is_well_formed_and_no_two_are_the_same() {
                 assert!(known, "{}: {part}", endpoint.path);
             }
         }
-        // One call may both make and change (PUT, PATCH of what there is once).
+        // One endpoint may both create and change: the PUT of a saved query, the PATCH of the spend settings.
         let own: BTreeSet<_> = kind.endpoints().map(|endpoint| (endpoint.method, endpoint.path)).collect();
         for (method, path) in own {
             assert!(seen.insert((method, path)), "{method} {path}");
@@ -198,8 +198,7 @@ fn defaults_have_the_type_of_their_attribute() {
     }
 }
 
-/// What answers with a secret is marked, so that a plan for a stranger never asks for it;
-/// and no plan needs it.
+/// A read that only inspects must never receive a secret, so every endpoint with one must be marked.
 #[test]
 fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
     for kind in REGISTRY.kinds {
@@ -219,7 +218,7 @@ fn endpoints_with_secrets_are_marked_and_no_plan_needs_them() {
     }
 }
 
-/// A directory is uploaded, after the creation, and nothing else is.
+/// Checks that an attribute is uploaded, after the creation, exactly if its type is a directory.
 fn check_upload(kind: &Kind, attribute: &Attribute) {
     let place = format!("{}.{}", kind.name, attribute.name);
     let is_directory = matches!(attribute.ty, Type::Text { format: TextFormat::Directory, .. });

@@ -1,4 +1,7 @@
-//! `vm`: a virtual machine.
+//! `vm`: a virtual machine (specification, Virtual machine).
+//!
+//! `power` is not in the create body: a new VM runs, and start and stop are calls of their own. A VM has a local disk,
+//! which its replacement loses; volumes and the VPC are resources of their own and outlive it.
 
 use super::shared::{
     BILLING, COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT,
@@ -28,6 +31,8 @@ pub(super) static VM: Kind = Kind {
         read: Some(Endpoint::documented(Method::Get, "/api/v1/vms/{id}")),
         list: Endpoint::documented(Method::Get, "/api/v1/vms"),
         delete: Endpoint::documented(Method::Delete, "/api/v1/vms/{id}").answers(Envelope::Message),
+        // Volumes and the VPC may belong to other blocks: a VM's deletion must not delete them (specification,
+        // Delete VM).
         delete_body: &[("volume_action", Literal::Text("detach")), ("delete_vpc", Literal::Bool(false))],
         absent_when: None,
         ready: Some(ReadinessRule {

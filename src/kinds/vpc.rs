@@ -1,4 +1,5 @@
-//! `vpc`: a private network.
+//! `vpc`: a private network (specification, VPC). No call changes one: a change replaces it, and the addresses in it
+//! change. The networks of an account must not overlap.
 
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{

@@ -1,4 +1,4 @@
-//! Expressions over values, over the live world, and beyond their bounds.
+//! Tests of expressions over values and live objects, and of their limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -164,7 +164,7 @@ fn unknown_and_secret_inputs_make_the_result_unknown_or_secret() {
     }
 }
 
-/// What stands in for a secret is no reason to fail; what has nothing to do with one is.
+/// A failure on the substitute of a secret is withheld; a failure that depends on no secret is shown.
 #[test]
 fn an_expression_that_fails_on_a_withheld_secret_is_withheld() {
     let vars = vars();
@@ -214,11 +214,11 @@ fn evaluation_is_bounded() {
         assert!(eval(&source).starts_with("! syntax"), "{}", &source[..20]);
     }
     assert!(eval(&vec!["1"; 100].join(" + ")).starts_with("100"));
-    // Building a list element by element copies nothing.
+    // A list that a macro builds is not copied for each element.
     assert_eq!(eval(&format!("size({tens}.map(a, {tens}.map(b, {tens}.map(c, {tens}))))")), "10");
 }
 
-/// Evaluates over a list of a thousand entries and a text of 100 bytes, with so much of the budget left.
+/// Evaluates over a list of a thousand entries and a string of 100 bytes, with this much of the budget left.
 fn eval_within(source: &str, text: usize, nodes: usize) -> Result<Value, EvaluationError> {
     let budget = Budget::default();
     budget.charge_text(MAX_VALUE_TEXT_BYTES - text).unwrap();
@@ -229,7 +229,7 @@ fn eval_within(source: &str, text: usize, nodes: usize) -> Result<Value, Evaluat
     scope.roots.insert("vars".into(), CelValue::of_map(&vars));
     let value = evaluate_program(&CelProgram::parse(source).unwrap(), &scope);
     if value.is_err() {
-        // What was needed on the way is given back.
+        // Intermediate values are refunded.
         assert_eq!(budget.charge_text(text), Ok(()));
         assert_eq!(budget.charge_nodes(nodes), Ok(()));
     }
@@ -238,7 +238,7 @@ fn eval_within(source: &str, text: usize, nodes: usize) -> Result<Value, Evaluat
 
 #[test]
 fn a_value_over_the_budget_is_not_built() {
-    // Text and nodes that suffice, and such that do not.
+    // Budgets of text bytes and nodes: the first suffices, the second does not.
     for (source, enough, less) in [
         ("vars.t + vars.t", (450, 9), (150, 9)),
         ("[1, 2, 3].map(x, upperAscii(vars.t))", (700, 99), (250, 99)),
@@ -334,7 +334,7 @@ fn attributes_of_live_objects_are_known_individually() {
         ("has(vm.gone)", "false"),
         ("has(vm.gone) ? vm.gone.ip : 'none'", "none"),
         ("vpc.main.gateway + vm.web.b.ip", "(known once vm.web.b, vpc.main exists)"),
-        // A whole resource is its id where one value is wanted.
+        // A whole resource is its id where a single value is expected.
         ("env == 'prod' ? vm.web.a : vpc.main", "id-a"),
         ("[vm.web.a, vpc.main]", "[id-a, (known once vpc.main exists)]"),
         ("vm.web.a == vm.web.b", "false"),
@@ -380,7 +380,7 @@ fn neither_a_key_nor_a_message_shows_a_secret() {
         ("double(vars.digits) > 1.5 ? 'a' : 'b'", "(secret)"),
         ("int(vars.s)", fails),
         ("1 / (vars.s == 'canary' ? 0 : 1)", fails),
-        // What is wrong whatever the secret is says nothing of it.
+        // An error that does not depend on the secret may be shown.
         ("upper(vars.s)", "! there is no function `upper`; write `upperAscii(text)`"),
         (
             "vars.s == 'x' ? upperAsci(vars.t) : 'y'",

@@ -1,4 +1,4 @@
-//! Every encoding that others use, short secrets, many secrets, and text that repeats itself.
+//! Tests of redaction: all supported encodings, short secrets, many secrets, and repetitive text.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -12,7 +12,7 @@ fn url(text: &str) -> String {
     text.bytes().fold(String::new(), |text, byte| text + &format!("%{byte:02X}"))
 }
 
-/// A secret as others write it, ten times over.
+/// Returns a secret in every encoding that `redact` decodes.
 fn encodings(secret: &str) -> Vec<String> {
     let json = serde_json::to_string(secret).unwrap();
     let escaped = secret.encode_utf16().fold(String::new(), |text, unit| text + &format!("\\u{unit:04x}"));
@@ -135,12 +135,12 @@ fn six_consecutive_bytes_of_a_secret_count_as_a_repetition() {
     for text in ["Hunte", "the request is wrong: user_data", ""] {
         assert!(!one.are_repeated_in(text.as_bytes()), "{text}");
     }
-    // Other letters of base64 stand before it: where its groups begin is not known.
+    // Other base64 characters may precede it, so the position of its groups is not known.
     for before in ["", "A", "AB", "ABC"] {
         let part = STANDARD.encode(format!("xy{}", &SECRET[1..SECRET.len() - 1]));
         assert!(one.are_repeated_in(format!("{before}{part}").as_bytes()), "{before}{part}");
     }
-    // A script may be sent in base64, and its text be quoted.
+    // A request may send a script as base64, and the response quote its decoded text.
     assert!(sent(&[&STANDARD.encode("#!/bin/sh canary")]).are_repeated_in(b"line 1: sh canary: not found"));
     assert!(!SentSecrets::default().are_repeated_in(b"anything at all"));
 }

@@ -18,7 +18,7 @@ pub struct PriceTerm {
     pub table: &'static str,
     /// The catalog attribute that chooses the record; `None` where the table has one record.
     pub chosen_by: Option<&'static str>,
-    /// The record's field with the monthly price, in USD.
+    /// The record's field with the monthly price in USD, of the whole object or of one unit that a factor counts.
     pub field: &'static str,
     /// The factors that multiply the price.
     pub factors: &'static [PriceFactor],

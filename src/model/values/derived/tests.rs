@@ -1,4 +1,4 @@
-//! Derived secrets: their identity, their comparison, and what of them is stored.
+//! Tests of derived secrets: their identity, their comparison, and their stored form.
 
 use super::*;
 use crate::model::cel::evaluate_program;
@@ -46,7 +46,7 @@ fn no_comparison_reveals_whether_a_guess_of_a_secret_is_right() {
     let reference = "vars.s == vars.s ? 'y' : 'n'";
     let ids = [right, wrong, reference].map(|source| id(source, "Hunter2", ""));
     assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
-    // Nor does the plan hold the fingerprint of what it gave.
+    // The plan does not contain the fingerprint of the result either.
     let sealed = compute(right, &scope("Hunter2", "")).to_planned(&KEY);
     assert_eq!(sealed.fingerprint(&KEY), None);
     assert!(!serde_json::to_string(&Secret::Derived(Box::new(sealed))).unwrap().contains("fingerprint"));
@@ -117,7 +117,7 @@ fn a_deferred_secret_is_bound_by_name_and_length() {
 fn an_earlier_version_rejects_a_ledger_with_derived_secrets() {
     let derived = Secret::Derived(Box::new(compute("vars.s + 'x'", &scope("a", "b"))));
     let text = serde_json::to_string(&derived.to_recorded(&KEY)).unwrap();
-    // It took no whole number beyond 64 bits with a sign.
+    // An earlier version refuses this number: it reads whole numbers as signed 64 bits.
     assert!(text.contains("\"form\":18446744073709551615"), "{text}");
     assert!(
         !serde_json::to_string(&derived.to_planned(&KEY)).unwrap().contains("form"),

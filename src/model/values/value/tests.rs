@@ -1,4 +1,4 @@
-//! Values: what is sent to the service, and what its JSON is read as.
+//! Tests of values: their JSON in requests, and the values of the service's JSON.
 
 use super::*;
 use proptest::prelude::*;
