@@ -24,7 +24,7 @@ pub(super) const MAX_NESTING: usize = 256;
 /// Nodes charged for a map in addition to its entries: its storage is allocated for several entries at once.
 const EMPTY_MAP_NODES: usize = 8;
 
-/// Bytes up to which `SmolStr` stores a text inline, without an allocation.
+/// Bytes up to which `SmolStr` stores a string inline, without an allocation.
 const INLINE_TEXT_BYTES: usize = 23;
 
 /// The error for a charge that exceeds the budget, or a value that is nested too deeply.

@@ -19,9 +19,9 @@ pub trait Clock {
     fn sleep(&self, duration: Duration) -> impl Future<Output = ()>;
 }
 
-/// Source of randomness for operation ids and jitter. It is not meant for keys or passwords.
+/// Source of randomness for operation ids, the keys of fingerprints and jitter.
 pub trait Random {
-    /// Returns a new random UUID, such as an operation id.
+    /// Returns a new random UUID. It must be unpredictable: a ledger derives its fingerprint key from such UUIDs.
     fn uuid(&self) -> Uuid;
 
     /// Returns a random number from 0 inclusive to 1 exclusive, for the jitter of a delay.

@@ -72,7 +72,7 @@ pub trait AttributeLookup {
     /// incomplete object a missing attribute is unknown, in a complete one it is null.
     fn object(&self, address: &Address) -> (Attributes, bool);
 
-    /// Returns the budget that all evaluations with this lookup share; without one, each has its own.
+    /// Returns the budget that all evaluations with this lookup share; with `None` each has its own.
     fn budget(&self) -> Option<&Budget> {
         None
     }

@@ -71,7 +71,7 @@ impl<'s, 'a> Evaluation<'s, 'a> {
         Ok(self.budget.charge_text(bytes)?)
     }
 
-    /// Charges this number of items before they are stored.
+    /// Charges this number of values before they are stored: a step and a node of the budget for each.
     pub(super) fn charge_items(&mut self, items: usize) -> Result<(), EvaluationError> {
         self.charge(items)?;
         Ok(self.budget.charge_nodes(items)?)

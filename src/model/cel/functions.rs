@@ -65,7 +65,7 @@ const FOREIGN_FUNCTIONS: &[(&str, &str)] = &[
     ("upper", "upperAscii(text)"),
 ];
 
-/// Maximum length of a text that a function returns, in bytes.
+/// Maximum length of a string that a function returns, in bytes.
 const MAX_TEXT_BYTES: usize = 1 << 20;
 
 /// Calls a function; a method's target is the first argument.

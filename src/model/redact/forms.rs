@@ -9,7 +9,7 @@ const MIN_HEX_DIGITS: usize = 12;
 /// Minimum length of a run of base64 digits that is decoded.
 const MIN_BASE64_DIGITS: usize = 8;
 
-/// A text, or a part of it decoded from one encoding.
+/// The text itself, or a part of it decoded from one encoding.
 pub(super) struct EncodedForm<'a> {
     /// The bytes after decoding, or the text itself.
     pub(super) bytes: &'a [u8],

@@ -41,7 +41,7 @@ pub enum ReplaceOrder {
 /// How to see that an object is ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadinessRule {
-    /// The attribute that shows the status.
+    /// The attribute that shows the status. An object that does not show it counts as ready.
     pub attribute: &'static str,
     /// Statuses of an object that is ready and in use. A status that is in none of these lists means: wait.
     pub wanted: &'static [&'static str],
@@ -80,7 +80,7 @@ pub struct KindApi {
     pub list: Endpoint,
     /// The endpoint that deletes an object.
     pub delete: Endpoint,
-    /// The constant fields of the delete request's body; empty: the request has no body.
+    /// The constant fields of the delete request's body; empty where it needs none.
     pub delete_body: &'static [(&'static str, Literal)],
     /// How to see that an object is ready; `None` where it is ready at once.
     pub ready: Option<ReadinessRule>,

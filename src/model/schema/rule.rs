@@ -119,7 +119,7 @@ pub enum EndingChange {
     Grows(&'static str),
 }
 
-/// The condition that a rule checks. Unknown values pass: the plan checks them again when they are known.
+/// The condition that a rule checks. Unknown values pass: only the service can refuse them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleCheck {
     /// If `attribute` is set to something other than `unless`, `other` must be one of `values`.

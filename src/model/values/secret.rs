@@ -349,11 +349,11 @@ pub(in crate::model) struct SecretMarker {
     pub(in crate::model) secret: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::model) fingerprint: Option<SmolStr>,
-    /// The id of a computed value.
+    /// The id of a computed value; `None` for any other secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::model) derived: Option<SmolStr>,
     /// A number that an earlier version cannot read: it then refuses a ledger with computed values instead
-    /// of reading them as maps.
+    /// of reading them as maps. `None` for any other secret, and in a plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::model) form: Option<u64>,
     /// The fingerprints of a computed value's inputs, by variable name.

@@ -235,8 +235,8 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(Secret::Derived(_))))
     }
 
-    /// Returns the sort key for the items of a set: secrets have the same display text,
-    /// and their fingerprints distinguish them.
+    /// Returns the sort key for the elements of a set: all secrets are displayed alike, so stored ones sort by their
+    /// fingerprints.
     #[must_use]
     pub fn sort_key(&self) -> (String, Option<Name>) {
         let fingerprint = match self {
