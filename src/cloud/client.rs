@@ -1,5 +1,5 @@
-//! `Client`: the service in the language's terms: limited, retried where that is safe, decoded. It owns the parts and
-//! composes them: requests, reads, waits, and the way to send changes.
+//! `Client`: the entry point to the service. It combines the parts (requests, reads, waits, changes), which all share
+//! one rate limit, one redactor and one table of main ids. Requests are retried only where that is safe.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -48,7 +48,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.reader.requests.on_wait(listener);
     }
 
-    /// Shares the rate limiters with other processes of this user: the account's, and the catalog's.
+    /// Shares the rate limiters with other processes of this user: `keyed` for requests with an API key, `public` for
+    /// the catalog's. `None` leaves that limiter private to this process.
     pub fn share_limits(
         &self,
         keyed: Option<Box<dyn SharedRateLimit>>,
@@ -68,7 +69,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.reader.lag.set(lag);
     }
 
-    /// Registers a secret: from now on it is redacted in the service's text.
+    /// Registers a secret: from now on it is redacted in errors and responses of the service.
     pub fn learn_secret(&self, secret: &str) {
         self.reader.requests.redactor.borrow_mut().add_secret(secret);
     }
@@ -78,7 +79,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.reader.requests.redactor.borrow().redact(text).into_owned()
     }
 
-    /// Redacts every text of a document in the same way.
+    /// Redacts every string of a JSON document in the same way.
     pub fn redact_json(&self, json: &mut serde_json::Value) {
         self.reader.requests.redactor.borrow().redact_json(json);
     }
@@ -103,7 +104,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.reader.registry
     }
 
-    /// Returns the number of all requests so far.
+    /// Returns the number of requests that this client has counted so far.
     pub fn request_count(&self) -> RequestCount {
         self.reader.requests.count.get()
     }
@@ -174,8 +175,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.reader.reveal_secret(kind, key).await
     }
 
-    /// Names the objects that sent values refer to as lists and by-id reads do, and keeps a name
-    /// that cannot be looked up.
+    /// Replaces the ids of other objects in sent values by main ids, as lists and by-id reads show them. A name that
+    /// cannot be looked up stays as it is.
     pub async fn name_references(&self, kind: &'static Kind, attributes: &mut Attributes) {
         self.reader.name_references(kind, attributes).await;
     }
@@ -189,7 +190,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// shows; `None` where changes of the kind state none.
     ///
     /// # Errors
-    /// What stands in the way: then the change must not be sent.
+    /// When the project cannot be determined, with the reason: then the change must not be sent.
     pub async fn project_of(&self, key: &ObjectKey, known: Option<&Name>) -> Result<Option<Name>, String> {
         object_project::project_of(&self.reader, key, known).await
     }
@@ -246,7 +247,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         action_request::ask_rows(&self.reader.requests, ask, enough).await
     }
 
-    /// Returns the id of a project by its name or id; without either, of the account's default one.
+    /// Returns the id of a project by its name or id; with `named` as `None`, of the account's default one. `None` when
+    /// no project matches, or the registry has no kind for projects.
     ///
     /// # Errors
     /// When projects cannot be listed.
@@ -294,10 +296,10 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         run_records::read_run_tail(&self.reader.requests, kind, object, run).await
     }
 
-    /// Sends bytes to an address that the service signed, once.
+    /// Sends bytes to an address that the service signed, once: a retry needs another grant.
     ///
     /// # Errors
-    /// Why it did not succeed, without the address.
+    /// When the upload does not succeed. The error never contains the query of the address, which is a secret.
     pub async fn upload(&self, upload: &SignedUpload) -> Result<(), UploadError> {
         upload::upload(&self.reader.requests, upload).await
     }
@@ -318,7 +320,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.settling.wait_until_ready(&self.reader, watch, on_status).await
     }
 
-    /// Waits as `wait_until_ready`, after a request that sets an object in motion that was as `before`.
+    /// Waits as `wait_until_ready`, after a request that starts a change of an object. `before` is the object as read
+    /// before that request.
     ///
     /// # Errors
     /// The errors of `wait_until_ready`.
@@ -350,8 +353,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.settling.wait_until_visible(&self.reader, watch).await
     }
 
-    /// Waits until an object has settled and returns it as its list shows it, or better. What is `known` of it was
-    /// just read, and is not read again.
+    /// Waits until an object has settled and returns it as its list or its by-id read shows it. `known` is the object
+    /// as just read, which saves one read; `None` when it has not been read.
     ///
     /// # Errors
     /// The errors of `wait_until_ready`.
@@ -370,7 +373,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Waits until an object is proven gone.
     ///
     /// # Errors
-    /// When it fails to go, cannot be read, or is still there `within` the time.
+    /// When the deletion fails, the object cannot be read, or it still exists after the time `within`.
     pub async fn wait_until_gone(
         &self,
         kind: &'static Kind,

@@ -1,4 +1,7 @@
 //! The only client of the service: transport, rate limit, retries, paging, refresh, catalog.
+//!
+//! `Client` is the entry point: it takes keys of objects and kinds and returns decoded objects or typed errors. No
+//! other module sends a request to the service.
 
 pub mod client;
 pub mod probe;

@@ -102,7 +102,8 @@ pub(in crate::cloud) async fn ask_rows<C: Transport, K: Clock, R: Random>(
     Ok(Some(rows))
 }
 
-/// Returns the id of a project by its name or id; of the account's default one without either.
+/// Returns the id of a project by its name or id; with `named` as `None`, of the account's default one. `None` when no
+/// project matches, or the registry has no kind for projects.
 ///
 /// # Errors
 /// When projects cannot be listed.

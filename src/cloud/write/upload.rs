@@ -31,7 +31,7 @@ pub enum UploadError {
 /// Requests permission for an upload. It changes nothing, so a request without a response can be repeated.
 ///
 /// # Errors
-/// How it ended without one.
+/// The outcome of a request that failed; `Unknown` when it succeeded but its answer has no valid address.
 pub async fn request_grant<C: Transport, K: Clock, R: Random>(
     changes: &MutationClient<'_, C, K, R>,
     call: &'static ApiCall,
@@ -51,7 +51,8 @@ pub async fn request_grant<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Parses a grant, next to the envelope's own fields or under its key.
+/// Parses a grant from the top level of the response or from its `data`. `None` when a field is missing, empty or too
+/// long.
 fn parse_grant(json: &Json) -> Option<UploadGrant> {
     let inside = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
     let text = |name: &str, most| {
@@ -66,7 +67,7 @@ fn parse_grant(json: &Json) -> Option<UploadGrant> {
 /// Uploads to a signed address, once. The rate limit does not apply: this is another host.
 ///
 /// # Errors
-/// Why it did not succeed, without the address.
+/// `Final` for a refusal that a new grant cannot change, otherwise `Transient`. Neither contains the signature.
 pub(in crate::cloud) async fn upload<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     upload: &SignedUpload,
