@@ -24,10 +24,10 @@ use crate::model::values::secret::Secret;
 /// The plaintext is padded to a multiple of this length, in bytes.
 const PADDING_BYTES: usize = 256;
 
-/// Maximum size of a stored value.
+/// Maximum size of a stored value, in bytes of UTF-8.
 pub const MAX_VALUE_BYTES: usize = 64 << 10;
 
-/// Maximum size of a ciphertext to decrypt: larger than any value with header and padding.
+/// Maximum size of a ciphertext to decrypt, in bytes of base64: larger than any value with header and padding.
 const MAX_CIPHERTEXT_BYTES: usize = 1 << 20;
 
 /// A private key that decrypts files for its recipient.
@@ -50,7 +50,8 @@ impl AgeIdentity {
     /// Parses the text of an identity file: one `AGE-SECRET-KEY-1…` per line, and lines of comments.
     ///
     /// # Errors
-    /// The number of the first line that is neither of these; 0 when there is no key at all. Never the line.
+    /// Returns the number (from 1) of the first line that is neither; 0 when there is no key at all. The line itself
+    /// could be a mistyped key, so it is never part of the error.
     pub fn parse_file(text: &str) -> Result<Vec<Self>, usize> {
         let is_key = |line: &str| !line.is_empty() && !line.starts_with('#');
         let lines = text.lines().map(str::trim).enumerate().filter(|(_, line)| is_key(line));
@@ -65,7 +66,7 @@ impl AgeIdentity {
         self.0.to_public().to_string().into()
     }
 
-    /// Returns the text of the private key, for the one file that stores it.
+    /// Returns the private key as `AGE-SECRET-KEY-1…`, for the identity file that stores it.
     #[must_use]
     pub fn text(&self) -> Secret {
         Secret::new(self.0.to_string().expose_secret())
@@ -81,7 +82,7 @@ pub struct SecretLocation {
     pub environment: Name,
     /// `vars.token` for a generated variable, otherwise the resource's address.
     pub address: Name,
-    /// The version of the address's value.
+    /// The version of the value at this address: an older ciphertext of the same address does not pass as the current.
     pub version: u64,
     /// The object that showed the secret at its creation; `None` for a variable.
     pub object: Option<Name>,
@@ -109,22 +110,23 @@ pub enum AgeFileError {
     /// A recorded recipient is not valid.
     #[error("the recipient {0} cannot be used")]
     Recipient(Name),
-    /// Its text is missing or too large.
+    /// The value is not available in this run (only its fingerprint is), or exceeds `MAX_VALUE_BYTES`.
     #[error("the value is not known here, or larger than {MAX_VALUE_BYTES} bytes")]
     Value,
     /// The age library reported a failure.
     #[error("it cannot be encrypted")]
     Encryption,
-    /// The file is not an age file.
+    /// It is not base64 of an age file, is larger than any that `encrypt_value` writes, or its plaintext is not valid.
     #[error("the ciphertext is damaged")]
     Damaged,
     /// None of the identities can decrypt it.
     #[error("none of the identities can decrypt it")]
     NoIdentity,
-    /// It was made for another ledger position.
+    /// It was encrypted for another position; contains the part that differs: `ledger`, `environment`, `address`,
+    /// `version` or `object`.
     #[error("the ciphertext was created for another {0}: someone replaced it without stead")]
     Place(&'static str),
-    /// It does not match the ledger's fingerprint.
+    /// The decrypted value does not match the fingerprint in the ledger. The caller of `decrypt_value` checks this.
     #[error("the value does not match its fingerprint in the ledger: someone changed it without stead")]
     Fingerprint,
 }
@@ -132,7 +134,7 @@ pub enum AgeFileError {
 /// Encrypts a value. Returns base64 of the age file.
 ///
 /// # Errors
-/// When there are no recipients, or the value is not available or too large.
+/// When there are no recipients or one is not valid, or the value is not available or too large.
 pub fn encrypt_value(
     recipients: &BTreeSet<Name>,
     place: &SecretLocation,
@@ -157,7 +159,7 @@ pub fn encrypt_value(
     Ok(STANDARD.encode(bytes))
 }
 
-/// Returns the padded plaintext of a value.
+/// Returns the JSON of a value and its position, padded with blanks, which the JSON parser ignores. Wiped on drop.
 fn padded_plaintext(place: &SecretLocation, value: &str) -> Result<Zeroizing<Vec<u8>>, AgeFileError> {
     let SecretLocation { lineage, environment, address, version, object } = place.clone();
     let content = AgePayload { lineage, environment, address, version, object, value: value.to_owned() };
@@ -170,7 +172,7 @@ fn padded_plaintext(place: &SecretLocation, value: &str) -> Result<Zeroizing<Vec
 /// Decrypts a value and checks that it was encrypted for this position.
 ///
 /// # Errors
-/// When it is damaged, none of the identities opens it, or it was made for another place.
+/// When it is damaged, none of the identities decrypts it, or it was encrypted for another position.
 pub fn decrypt_value(
     identities: &[AgeIdentity],
     place: &SecretLocation,

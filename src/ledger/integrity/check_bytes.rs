@@ -13,14 +13,15 @@ use crate::ledger::state::ledger::Ledger;
 pub struct ReplayResult {
     /// The ledger; `None` when there is not one complete record.
     pub ledger: Option<Ledger>,
-    /// Bytes of complete lines of the journal; the rest is a torn write that was never acknowledged.
+    /// The length of the journal's complete lines, in bytes; the rest is a torn write that was never acknowledged.
     pub whole: usize,
 }
 
-/// Reads a checkpoint, where there is one, and the journal that follows it, and replays both.
+/// Reads a checkpoint (`None`: the ledger has none yet) and the journal that follows it, and replays both. Verifies
+/// the digests only: without a key, a MAC is not checked.
 ///
 /// # Errors
-/// When something but the end of the last line is not what was written.
+/// When a digest does not match, or the records do not replay. An incomplete last line is no error.
 pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<ReplayResult, StoreError> {
     let corrupt = |place: String, reason: &str| StoreError::Corrupt { place, reason: reason.to_owned() };
     let mut seals = MacVerifier::new(None);
@@ -39,7 +40,7 @@ pub fn replay_bytes(summary: Option<&[u8]>, journal: &[u8]) -> Result<ReplayResu
     Ok(ReplayResult { ledger, whole: lines.whole })
 }
 
-/// Returns the bytes of a checkpoint of a ledger, which a new journal follows.
+/// Returns the bytes of a checkpoint of a ledger, without a MAC; a new journal can follow it.
 ///
 /// # Errors
 /// When a part of the ledger cannot be written as JSON.

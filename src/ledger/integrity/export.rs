@@ -1,7 +1,7 @@
 //! Export of a whole ledger as one document with its own digest, for copies. Pure.
 //!
-//! The format is a checkpoint without a journal before it. It contains the key of the
-//! secrets' fingerprints, and no secret.
+//! The format is a checkpoint without a journal before it. It contains the key of the secrets' fingerprints, and no
+//! secret as plaintext.
 
 use super::invariants;
 use crate::ledger::journal::error::StoreError;
@@ -9,7 +9,7 @@ use crate::ledger::journal::mac::{MacKey, MacVerifier, check_ledger};
 use crate::ledger::journal::{chain, checkpoint};
 use crate::ledger::state::ledger::Ledger;
 
-/// Returns the export document of a ledger.
+/// Returns the export document of a ledger. It has a MAC only if there is a key and the ledger requires MACs.
 ///
 /// # Errors
 /// When it cannot be written as JSON.
@@ -19,9 +19,10 @@ pub fn write_document(ledger: &Ledger, key: Option<&MacKey>) -> Result<Vec<u8>, 
 }
 
 /// Reads an export document. The document of an authenticated ledger has a MAC, which is verified where there is a key.
+/// `place` names the document in errors.
 ///
 /// # Errors
-/// When it is none, was changed, contradicts itself, or has no MAC though there is a key.
+/// When it is not an export document, was changed, contradicts itself, or has no MAC though there is a key.
 pub fn parse(bytes: &[u8], place: &str, key: Option<&MacKey>) -> Result<Ledger, StoreError> {
     let corrupt = |reason: String| StoreError::Corrupt { place: place.to_owned(), reason };
     let read = checkpoint::parse(bytes, &mut MacVerifier::new(key));

@@ -11,8 +11,8 @@ use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::key_as_hex;
 use crate::model::crypto::hex::encode_hex;
 
-/// Number of matching characters from which a digest counts as a damaged copy of the right one.
-/// No other text comes near.
+/// Number of matching characters (of 64) from which a digest counts as a damaged copy of the right one. An unrelated
+/// digest matches in about four.
 const MIN_MATCHING_DIGITS: usize = 56;
 
 /// One line of a damaged journal.
@@ -20,20 +20,20 @@ const MIN_MATCHING_DIGITS: usize = 56;
 pub(in crate::ledger) struct Fragment {
     /// The line number, counted from 1.
     pub line: usize,
-    /// The records of the line, as far as they can be read.
+    /// The records of the line; empty if its JSON cannot be read.
     pub records: Vec<Record>,
     /// A digest proves that the records are as they were written.
     pub proven: bool,
-    /// A description of the damage, if there is any.
+    /// A description of the damage; `None` for an intact line. A proven line can have a damaged length or digest.
     pub damage: Option<&'static str>,
 }
 
 /// Everything that can be read of a damaged journal.
 #[derive(Debug)]
 pub(in crate::ledger) struct Fragments {
-    /// All lines, damaged ones included.
+    /// All lines in order, damaged ones included, without a torn last line.
     pub lines: Vec<Fragment>,
-    /// The digest of the last proven line.
+    /// The digest after the last proven line; the digest before the journal if none is proven.
     pub head: ChainHead,
     /// The last line is incomplete and was never acknowledged.
     pub torn: bool,
@@ -41,7 +41,7 @@ pub(in crate::ledger) struct Fragments {
     pub uncovered: bool,
 }
 
-/// Reads everything that a journal which starts after `before` still proves.
+/// Reads all lines of a journal that continues the digest `before`, and marks which of them are proven.
 pub(in crate::ledger) fn read_fragments(
     bytes: &[u8],
     before: ChainHead,
@@ -137,10 +137,10 @@ fn classify_line(
     }
 }
 
-/// The parts of a line: its length where it can be read, digest, JSON and MAC.
+/// The parts of a line: its length (`None`: not readable), digest, JSON and MAC (`None`: the line has none).
 type LineParts<'a> = (Option<usize>, &'a [u8], &'a [u8], Option<&'a [u8]>);
 
-/// Splits a line whose length field may be unreadable.
+/// Splits a line whose length field may be unreadable; `None` if it is shorter than the length and digest fields.
 fn split_loosely(text: &[u8]) -> Option<LineParts<'_>> {
     let (prefix, rest) = text.split_at_checked(LINE_PREFIX_CHARS)?;
     let (json, mac) = line::split_mac(rest);
@@ -153,12 +153,12 @@ fn split_loosely(text: &[u8]) -> Option<LineParts<'_>> {
 /// Verification of MACs over the lines of a damaged journal.
 pub(in crate::ledger) struct FragmentMacs<'k> {
     key: Option<&'k MacKey>,
-    /// From this line on, every line must have a MAC.
+    /// Whether every line from here on must have a MAC.
     begun: bool,
 }
 
 impl<'k> FragmentMacs<'k> {
-    /// Begins a reading; `begun`: the records before it already require MACs.
+    /// Starts a reading; without a key no MAC is checked. `begun`: the records before it already require MACs.
     pub(in crate::ledger) fn new(key: Option<&'k MacKey>, begun: bool) -> Self {
         Self { key, begun }
     }

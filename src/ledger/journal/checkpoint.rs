@@ -31,7 +31,8 @@ struct Checkpoint {
     ledger: Ledger,
 }
 
-/// Writes a checkpoint incrementally. Returns the writer, so that the caller can make it durable.
+/// Writes a checkpoint incrementally. Returns the writer, so that the caller can make it durable. Without a key the
+/// checkpoint has no MAC.
 pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
     out: W,
     ledger: &Ledger,
@@ -56,7 +57,8 @@ pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
     Ok(inner)
 }
 
-/// Reads a checkpoint; the error describes the inconsistency.
+/// Reads a checkpoint: the ledger, and the digest that the first line after it continues. The error describes the
+/// inconsistency, to follow `it` in a message.
 pub(in crate::ledger) fn parse(
     bytes: &[u8],
     seals: &mut MacVerifier<'_>,
@@ -80,7 +82,8 @@ pub(in crate::ledger) fn parse(
     Ok((summary.ledger, head.0))
 }
 
-/// Splits 64 digits and the key before them off the end.
+/// Splits 64 digits and the key before them off the end. Returns the bytes before the key, and the digits; `None` if
+/// the bytes do not end so.
 fn split_trailing_digest<'b>(bytes: &'b [u8], key: &[u8]) -> Option<(&'b [u8], &'b [u8])> {
     let (open, digits) = bytes.split_at_checked(bytes.len().checked_sub(64)?)?;
     Some((open.strip_suffix(key)?, digits))

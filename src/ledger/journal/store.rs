@@ -1,4 +1,6 @@
-//! `Store`: the storage of a journal. A record is durable when `append` returns.
+//! `Store`: the storage of one ledger's journal, which every kind of location implements. In: records and checkpoints.
+//! Out: the records of an earlier run. Invariants: a record is durable when `append` returns; a store that failed once
+//! writes no more, because its end is then unknown.
 
 use std::time::Duration;
 
@@ -10,7 +12,7 @@ use crate::ledger::state::ledger::Ledger;
 
 /// The storage of one journal. Opening it for writing takes its lock; dropping it releases the lock.
 pub trait Store {
-    /// Returns all records, oldest first.
+    /// Returns all records, oldest first; none for a new ledger. The first is a `Condensed` one if there is a checkpoint.
     fn load(&self) -> impl Future<Output = Result<Vec<Record>, StoreError>>;
 
     /// Appends records, all or none; they are durable on return.
@@ -42,7 +44,7 @@ pub trait Store {
     }
 
     /// Returns the duration for which no other process can take the ledger; `None`: for the lifetime of this process.
-    /// No request may be sent that could take longer.
+    /// The caller sends no request that could take longer: its outcome might not be recorded.
     fn held_for(&self) -> Option<Duration> {
         None
     }
@@ -52,7 +54,8 @@ pub trait Store {
         std::future::pending()
     }
 
-    /// Releases the ledger: its holder sends no more requests.
+    /// Releases the lease at the end of a run, after the last request. A store without leases does nothing: its lock ends
+    /// when the store is dropped.
     fn release(&self) -> impl Future<Output = Result<(), StoreError>> {
         std::future::ready(Ok(()))
     }

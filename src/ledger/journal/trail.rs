@@ -1,6 +1,5 @@
-//! `HeadHistory`: the digests of all lines up to those records at which a line ends. In: the lines that a store read
-//! and
-//! wrote. Out: whether a ledger continues a version that was seen earlier. Pure.
+//! `HeadHistory`: the digest after each line, by the serial of the line's last record. In: the lines that a store read
+//! and wrote. Out: whether a ledger continues a version that was seen earlier. Pure.
 
 use super::chain::ChainHead;
 use super::line::ParsedJournal;
@@ -12,7 +11,7 @@ use crate::model::crypto::hex::encode_hex;
 pub struct HeadHistory(Vec<(u64, ChainHead)>);
 
 impl HeadHistory {
-    /// Begins a trail after this record.
+    /// Starts a history at this record, whose digest is known from a checkpoint or is the first head.
     pub(in crate::ledger) fn new(serial: u64, head: ChainHead) -> Self {
         Self(vec![(serial, head)])
     }
@@ -28,7 +27,7 @@ impl HeadHistory {
         self.0.push((serial, head));
     }
 
-    /// Adds lines that were read.
+    /// Adds the lines of a journal that was read, in order.
     pub(in crate::ledger) fn extend_with_lines(&mut self, lines: &ParsedJournal) {
         let mut begin = 0;
         for (end, head) in &lines.ends {
@@ -37,14 +36,14 @@ impl HeadHistory {
         }
     }
 
-    /// Returns the newest digest, as 64 hexadecimal digits.
+    /// Returns the newest digest, as 64 hexadecimal digits; `None` for a store without digests.
     #[must_use]
     pub fn head(&self) -> Option<String> {
         self.0.last().map(|(_, head)| encode_hex(head))
     }
 
-    /// Returns whether the ledger had another digest after this record, or no line that ended with it. Records before
-    /// the trail cannot be checked.
+    /// Returns whether the ledger had another digest after this record, or no line that ended with it. `false` for a
+    /// serial before the first or after the last known one: it cannot be checked.
     #[must_use]
     pub fn contradicts(&self, serial: u64, head: &str) -> bool {
         let covers =

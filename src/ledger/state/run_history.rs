@@ -38,7 +38,7 @@ pub struct RunOrigin {
     /// The plan's fingerprint; earlier versions recorded only its first eight digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Name>,
-    /// The digest of the configuration.
+    /// The digest of the configuration; `None` where none was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Name>,
     /// Changes by others that the plan reverted, as `ADDRESS.ATTRIBUTE`; the first few.
@@ -55,7 +55,7 @@ pub struct RunOrigin {
 /// The outcome of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEnd {
-    /// The time of the event.
+    /// The time at which the run ended.
     pub at: Timestamp,
     /// Whether every step succeeded.
     pub complete: bool,
@@ -97,7 +97,7 @@ pub struct Incident {
 pub enum IncidentKind {
     /// The user broke its lock.
     Broken {
-        /// The former holder, as far as it is known.
+        /// The former holder; `None` if the lock did not name one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<String>,
     },
@@ -139,13 +139,13 @@ pub enum IncidentKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionOutcome {
-    /// No end was recorded.
+    /// No end was recorded: the action is in progress, or the process ended before its outcome was known.
     Open,
     /// The service confirmed it.
     Done,
-    /// It had no effect.
+    /// The action had no effect.
     Refused,
-    /// The outcome is unknown.
+    /// The outcome is unknown: the request may have taken effect.
     Unknown,
 }
 
@@ -163,7 +163,8 @@ impl ActionOutcome {
 }
 
 impl Incident {
-    /// Returns whether this event records the end of the other one.
+    /// Returns whether both events are records of the same action, so that this one replaces the other. `false` for all
+    /// other kinds of event.
     #[must_use]
     pub fn is_end_of(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {

@@ -1,7 +1,7 @@
 //! `Verification`: the live values of an object's written attributes after the last write. In: recorded by apply as
 //! soon as the object is ready. Out: how a plan explains a difference: the service did not keep the sent value, or
-//! somebody changed it since. Invariant: without an earlier reading that showed the applied value, no difference is
-//! attributed to somebody else.
+//! someone changed it since. Invariant: without an earlier reading that showed the applied value, no difference is
+//! attributed to someone else.
 
 use std::collections::BTreeSet;
 
@@ -35,13 +35,14 @@ pub enum ValueVerification<'v> {
 }
 
 impl Verification {
-    /// Removes an attribute: it was written again, and has not been read since.
+    /// Marks an attribute as not shown: it was written again, and has not been read since.
     pub(in crate::ledger) fn drop_attribute(&mut self, attribute: &Name) {
         self.not_kept.retain(|path, _| attribute_of(path) != attribute.as_str());
         self.not_shown.insert(attribute.clone());
     }
 
-    /// Takes over the earlier result for an attribute that the present reading does not confirm.
+    /// Takes over the earlier result for an attribute that the present reading does not confirm. Without an earlier
+    /// verification (an entry of an earlier version) the attribute counts as not shown.
     pub fn take_over(&mut self, earlier: Option<&Self>, attribute: &str) {
         let is_shown = earlier.is_some_and(|earlier| !earlier.not_shown.contains(attribute));
         if !is_shown {
@@ -53,7 +54,7 @@ impl Verification {
     }
 }
 
-/// Returns the attribute name at the start of a path.
+/// Returns the attribute name at the start of a path (`env` of `env.A`); the whole path if it has no dot.
 pub(in crate::ledger) fn attribute_of(path: &str) -> &str {
     path.split_once('.').map_or(path, |(attribute, _)| attribute)
 }
