@@ -325,7 +325,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     ///
     /// # Errors
     /// The errors of `wait_until_ready`.
-    pub async fn settled_anew(
+    pub async fn settled_after_change(
         &self,
         (kind, key): (&'static Kind, &ObjectKey),
         project: Option<&Name>,
@@ -334,7 +334,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         on_status: &dyn Fn(&str),
     ) -> Result<Object, WaitError> {
         let watch = WatchedObject::new(&self.reader.requests.clock, kind, key, project, within);
-        self.settling.settled_anew(&self.reader, watch, before, on_status).await
+        self.settling.settled_after_change(&self.reader, watch, before, on_status).await
     }
 
     /// Returns an object as soon as any read shows it: its list, which many waits share, or its read by id. `None` when

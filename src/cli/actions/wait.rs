@@ -115,7 +115,9 @@ impl ActionWaiter<'_> {
         // A read right after the request can still show the old ready state, so one that equals `before` does not
         // count.
         let settled = match self.before.filter(|before| before.key() == *key) {
-            Some(before) => client.settled_anew((kind, key), project, within, before, self.status).await,
+            Some(before) => {
+                client.settled_after_change((kind, key), project, within, before, self.status).await
+            }
             None => client.wait_until_ready(kind, key, project, within, self.status).await,
         };
         settled.map_err(|error| {

@@ -43,7 +43,7 @@ pub(in crate::cli) fn collect_available_secrets(
     snapshot: &Snapshot,
 ) -> Result<AvailableSecrets, CliFailure> {
     let deferred =
-        || project.stack.deferred_secrets.iter().filter(|(_, deferred)| deferred.value.is_awaited());
+        || project.stack.deferred_secrets.iter().filter(|(_, deferred)| deferred.value.is_deferred());
     let mut known = AvailableSecrets::default();
     let keyring = Keyring::new(&project.settings);
     let generated = |(_, one): &(_, &DeferredSecret)| matches!(one.origin, SecretOrigin::Generated { .. });

@@ -131,7 +131,7 @@ impl Waiter {
     ///
     /// # Errors
     /// The errors of `until_settled`.
-    pub async fn settled_anew<C: Transport, K: Clock, R: Random>(
+    pub async fn settled_after_change<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
         watch: WatchedObject<'_>,

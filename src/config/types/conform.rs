@@ -44,7 +44,7 @@ pub(in crate::config) fn conform_to_type(ty: &Type, value: Value) -> Result<Valu
         (
             Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
             Value::Secret(Secret::Derived(derived)),
-        ) if derived.is_awaited() => Ok(Value::Secret(Secret::Derived(derived))),
+        ) if derived.is_deferred() => Ok(Value::Secret(Secret::Derived(derived))),
         (
             Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_) | Type::Text { .. },
             Value::Secret(Secret::Derived(derived)),

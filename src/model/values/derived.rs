@@ -177,7 +177,7 @@ impl DerivedSecret {
     pub fn new(derivation: Derivation, value: Value) -> Self {
         let value = reveal_secrets(value);
         let content = match value {
-            value if derivation.inputs.values().any(Secret::is_awaited) => {
+            value if derivation.inputs.values().any(Secret::is_deferred) => {
                 DerivedContent::Placeholder(Box::new(value))
             }
             Value::Text(text) => DerivedContent::Text(SecretString::from(text.to_string())),
@@ -282,7 +282,7 @@ impl DerivedSecret {
 
     /// Returns whether only a substitute for the value is in memory, because an input is deferred or withheld.
     #[must_use]
-    pub const fn is_awaited(&self) -> bool {
+    pub const fn is_deferred(&self) -> bool {
         matches!(self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(_), .. })
     }
 
@@ -353,7 +353,7 @@ impl DerivedSecret {
     pub fn to_planned(&self, key: &FingerprintKey) -> Self {
         let inputs = match &self.form {
             DerivedForm::InMemory { derivation, .. } => {
-                let missing = derivation.inputs.iter().filter(|(_, input)| input.is_awaited());
+                let missing = derivation.inputs.iter().filter(|(_, input)| input.is_deferred());
                 missing.map(|(name, input)| (name.clone(), input_fingerprint(input, key))).collect()
             }
             DerivedForm::Stored { .. } => BTreeMap::new(),
@@ -367,7 +367,7 @@ impl DerivedSecret {
             DerivedForm::Stored { .. } => self.clone(),
             DerivedForm::InMemory { derivation, .. } => {
                 let prints = derivation.inputs.iter();
-                let prints = prints.filter(|(_, input)| !input.is_awaited());
+                let prints = prints.filter(|(_, input)| !input.is_deferred());
                 let prints = prints.map(|(name, input)| (name.clone(), input_fingerprint(input, key)));
                 Self::read(self.id(key), self.fingerprint(key), prints.collect())
             }
@@ -437,7 +437,7 @@ pub fn comparable_text(value: &Value) -> String {
 
 /// Returns the identity of an input: its fingerprint, or the length of an input that does not exist yet.
 fn input_fingerprint(input: &Secret, key: &FingerprintKey) -> SmolStr {
-    match (input.computable_text().filter(|_| input.is_awaited()), input.origin()) {
+    match (input.computable_text().filter(|_| input.is_deferred()), input.origin()) {
         (Some(stand_in), _) => format_smolstr!("awaited:{}", stand_in.len()),
         (None, Some(origin)) => origin.id(key),
         (None, None) => input.fingerprint(key).unwrap_or_default(),

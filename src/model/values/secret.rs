@@ -126,7 +126,7 @@ impl Secret {
             }
             Self::Plain(plain) => Self::Plain(SecretText { name, ..plain }).referred_to(),
             Self::Deferred { text, .. } => Self::Deferred { text, name },
-            Self::Derived(derived) => match (derived.text().map(str::to_owned), derived.is_awaited()) {
+            Self::Derived(derived) => match (derived.text().map(str::to_owned), derived.is_deferred()) {
                 (Some(text), _) => {
                     let chars = SecretString::from(text);
                     let origin = Some(Box::new(derived.without_value()));
@@ -255,10 +255,10 @@ impl Secret {
     /// Returns whether the secret is deferred or withheld, or is computed from such a secret. A stored fingerprint does
     /// not count.
     #[must_use]
-    pub fn is_awaited(&self) -> bool {
+    pub fn is_deferred(&self) -> bool {
         match self {
             Self::Deferred { .. } => true,
-            Self::Derived(derived) => derived.is_awaited(),
+            Self::Derived(derived) => derived.is_deferred(),
             Self::Plain(_) | Self::Fingerprint(_) => false,
         }
     }
@@ -429,11 +429,11 @@ mod tests {
 
     #[test]
     fn the_placeholder_of_a_deferred_secret_is_not_exposed() {
-        let awaited = Secret::new_deferred("stand-in");
-        assert_eq!((awaited.expose(), awaited.computable_text()), (None, Some("stand-in")));
+        let deferred = Secret::new_deferred("stand-in");
+        assert_eq!((deferred.expose(), deferred.computable_text()), (None, Some("stand-in")));
         let key = FingerprintKey([7; 32]);
-        assert_eq!(awaited.fingerprint(&key), None, "another text would have another one");
-        assert_ne!(awaited, Secret::new("stand-in"));
-        assert_eq!(serde_json::to_string(&awaited).unwrap(), r#"{"secret":true}"#);
+        assert_eq!(deferred.fingerprint(&key), None, "another text would have another one");
+        assert_ne!(deferred, Secret::new("stand-in"));
+        assert_eq!(serde_json::to_string(&deferred).unwrap(), r#"{"secret":true}"#);
     }
 }

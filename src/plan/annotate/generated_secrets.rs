@@ -181,7 +181,7 @@ pub(in crate::plan) fn generation_notes(
     stack
         .deferred_secrets
         .iter()
-        .filter(|(_, deferred)| deferred.value.is_awaited() && !deferred.value.is_withheld())
+        .filter(|(_, deferred)| deferred.value.is_deferred() && !deferred.value.is_withheld())
         .filter_map(note)
         .collect()
 }

@@ -29,7 +29,7 @@ pub fn used_sinks<'a>(
     let delivers = |one: &&SinkUse| {
         if let Some(variable) = one.address.strip_prefix(VARIABLE_PREFIX) {
             let deferred =
-                stack.deferred_secrets.get(variable).is_some_and(|deferred| deferred.value.is_awaited());
+                stack.deferred_secrets.get(variable).is_some_and(|deferred| deferred.value.is_deferred());
             return any_write && deferred && !is_known(variable);
         }
         let lost = ledger.entries.get(one.address.as_str()).is_some_and(|entry| entry.secret_lost);

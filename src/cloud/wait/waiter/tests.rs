@@ -75,7 +75,7 @@ fn a_read_that_shows_the_previous_state_does_not_end_the_wait() {
         client.expect_lag(Duration::from_secs(10));
         let before = run(&clock, client.get(&key("a"))).unwrap().unwrap();
         let (key, hear) = (key("a"), |_: &str| {});
-        let wait = client.settled_anew((kind("vm"), &key), None, MINUTES, &before, &hear);
+        let wait = client.settled_after_change((kind("vm"), &key), None, MINUTES, &before, &hear);
         let status = run(&clock, wait).map(|object| object.status("status").unwrap().to_owned());
         (status.map_err(|error| error.to_string()), clock.elapsed().as_secs())
     };

@@ -372,7 +372,7 @@ pub(in crate::config) fn check_constraints<'d>(
             .with_label(place, "")
             .detail(detail)
     };
-    if matches!(&value, Value::Secret(secret) if secret.is_awaited()) {
+    if matches!(&value, Value::Secret(secret) if secret.is_deferred()) {
         // A deferred secret is checked once its value is available.
         return Some(value);
     }

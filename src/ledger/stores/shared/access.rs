@@ -2,7 +2,8 @@
 
 use super::backend::{BackendError, SharedBackend};
 use super::lease::LeaseInfo;
-use super::store::{SharedStore, find_lease_holder};
+use super::lease_access::find_lease_holder;
+use super::store::SharedStore;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::mac::MacKey;
 use crate::ledger::journal::trail::HeadHistory;

@@ -28,26 +28,26 @@ pub(super) struct SharedStoreContents {
 impl SharedStoreContents {
     /// Reads the newest checkpoint and the lines after it.
     pub(super) async fn read<H: SharedBackend>(
-        shelf: &H,
+        backend: &H,
         key: Option<&MacKey>,
     ) -> Result<Self, StoreError> {
         for _ in 1..MAX_READ_ATTEMPTS {
-            match Self::try_read(shelf, key).await {
+            match Self::try_read(backend, key).await {
                 Err(StoreError::Corrupt { .. }) => {}
                 done => return done,
             }
         }
-        Self::try_read(shelf, key).await
+        Self::try_read(backend, key).await
     }
 
-    async fn try_read<H: SharedBackend>(shelf: &H, key: Option<&MacKey>) -> Result<Self, StoreError> {
-        let read = |error| shelf_error(shelf, "read", &error);
+    async fn try_read<H: SharedBackend>(backend: &H, key: Option<&MacKey>) -> Result<Self, StoreError> {
+        let read = |error| backend_error(backend, "read", &error);
         let corrupt = |what: String, reason: &str| StoreError::Corrupt {
-            place: format!("{}, {what}", shelf.display_location()),
+            place: format!("{}, {what}", backend.display_location()),
             reason: reason.to_owned(),
         };
         let mut seals = MacVerifier::new(key);
-        let newest = shelf.summaries().await.map_err(read)?.last().copied();
+        let newest = backend.summaries().await.map_err(read)?.last().copied();
         let mut content = Self {
             records: Vec::new(),
             number: 0,
@@ -57,7 +57,7 @@ impl SharedStoreContents {
         };
         if let Some(number) = newest {
             let at = || format!("summary {number}");
-            let bytes = shelf.summary(number).await.map_err(read)?;
+            let bytes = backend.summary(number).await.map_err(read)?;
             let bytes = bytes.ok_or_else(|| corrupt(at(), "it is gone"))?;
             let (ledger, head) =
                 checkpoint::parse(&bytes, &mut seals).map_err(|reason| corrupt(at(), reason))?;
@@ -65,7 +65,7 @@ impl SharedStoreContents {
             content.records.push(Record::Condensed(Box::new(ledger)));
             (content.number, content.head) = (number, head);
         }
-        for (number, text) in shelf.lines(content.number).await.map_err(read)? {
+        for (number, text) in backend.lines(content.number).await.map_err(read)? {
             let at = || format!("line {number}");
             if number != content.number + 1 {
                 return Err(corrupt(at(), "the line before it is missing"));
@@ -86,63 +86,63 @@ impl SharedStoreContents {
 
 /// Writes a checkpoint of all lines up to a number, and removes everything that only older ones need.
 pub(super) async fn write_checkpoint<H: SharedBackend>(
-    shelf: &H,
+    backend: &H,
     number: u64,
     summary: &[u8],
 ) -> Result<(), BackendError> {
-    match shelf.put_summary(number, summary).await {
+    match backend.put_summary(number, summary).await {
         // A checkpoint of the same lines has the same content.
         Ok(()) | Err(BackendError::Conflict) => {}
         Err(error) => return Err(error),
     }
-    remove_obsolete_lines(shelf).await;
+    remove_obsolete_lines(backend).await;
     Ok(())
 }
 
 /// Writes a checkpoint with more facts than the lines up to its number: on success it is stored,
 /// otherwise there is an error.
 pub(super) async fn replace_checkpoint<H: SharedBackend>(
-    shelf: &H,
+    backend: &H,
     number: u64,
     summary: &[u8],
 ) -> Result<(), BackendError> {
-    match shelf.put_summary(number, summary).await {
+    match backend.put_summary(number, summary).await {
         // The response to an earlier attempt may have been lost.
-        Err(BackendError::Conflict) if shelf.summary(number).await?.as_deref() == Some(summary) => {}
+        Err(BackendError::Conflict) if backend.summary(number).await?.as_deref() == Some(summary) => {}
         done => done?,
     }
-    remove_obsolete_lines(shelf).await;
+    remove_obsolete_lines(backend).await;
     Ok(())
 }
 
 /// Removes old checkpoints and lines. A failure only costs space: the next checkpoint tries again, and a
 /// role may lack the permission.
-async fn remove_obsolete_lines<H: SharedBackend>(shelf: &H) {
-    if let Ok(summaries) = shelf.summaries().await
+async fn remove_obsolete_lines<H: SharedBackend>(backend: &H) {
+    if let Ok(summaries) = backend.summaries().await
         && let Some(at) = summaries.len().checked_sub(RETAINED_CHECKPOINTS)
     {
-        let _ = shelf.prune(summaries[at]).await;
+        let _ = backend.prune(summaries[at]).await;
     }
 }
 
-pub(super) fn shelf_error<H: SharedBackend>(
-    shelf: &H,
+pub(super) fn backend_error<H: SharedBackend>(
+    backend: &H,
     action: &'static str,
     error: &BackendError,
 ) -> StoreError {
-    StoreError::Shared { action, place: shelf.display_location(), reason: error.to_string() }
+    StoreError::Shared { action, place: backend.display_location(), reason: error.to_string() }
 }
 
 /// Returns the bytes of a line, and the head of the chain after it.
 pub(super) fn write_line<H: SharedBackend>(
-    shelf: &H,
+    backend: &H,
     records: &[Record],
     before: &ChainHead,
     key: Option<&MacKey>,
 ) -> Result<(Vec<u8>, ChainHead), StoreError> {
-    line::encode_line(records, before, key).map_err(|error| encoding_error(shelf, &error))
+    line::encode_line(records, before, key).map_err(|error| encoding_error(backend, &error))
 }
 
-pub(super) fn encoding_error<H: SharedBackend>(shelf: &H, error: &dyn std::error::Error) -> StoreError {
-    StoreError::Shared { action: "write", place: shelf.display_location(), reason: error.to_string() }
+pub(super) fn encoding_error<H: SharedBackend>(backend: &H, error: &dyn std::error::Error) -> StoreError {
+    StoreError::Shared { action: "write", place: backend.display_location(), reason: error.to_string() }
 }

@@ -3,25 +3,25 @@
 use std::time::Duration;
 
 use super::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
-use super::contents::shelf_error;
+use super::contents::backend_error;
 use super::lease::{Lease, LeaseInfo, lease_status};
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 
 /// Takes the lease, or finds that an attempt without a response succeeded.
 pub(super) async fn take_lease<H: SharedBackend>(
-    shelf: &H,
+    backend: &H,
     lease: &Lease,
     mark: Option<&LeaseVersion>,
 ) -> Result<LeaseVersion, StoreError> {
-    let refused = match shelf.put_lease(lease, mark).await {
+    let refused = match backend.put_lease(lease, mark).await {
         Ok(mark) => return Ok(mark),
         Err(error) => error,
     };
-    match (shelf.lease().await, refused) {
+    match (backend.lease().await, refused) {
         (Ok(Some(found)), _) if found.lease == *lease => Ok(found.mark),
-        (_, BackendError::Conflict) => Err(lost_race_error(shelf).await),
-        (_, error) => Err(shelf_error(shelf, "lock", &error)),
+        (_, BackendError::Conflict) => Err(lost_race_error(backend).await),
+        (_, error) => Err(backend_error(backend, "lock", &error)),
     }
 }
 
@@ -30,8 +30,8 @@ pub(super) fn is_held_by(lease: &Lease, who: &LeaseHolder) -> bool {
 }
 
 /// Returns the error that names the process which took the lease first.
-pub(super) async fn lost_race_error<H: SharedBackend>(shelf: &H) -> StoreError {
-    let holder = match shelf.lease().await {
+pub(super) async fn lost_race_error<H: SharedBackend>(backend: &H) -> StoreError {
+    let holder = match backend.lease().await {
         Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. })) => holder.in_words(),
         _ => "another process that was faster".to_owned(),
     };
@@ -39,8 +39,8 @@ pub(super) async fn lost_race_error<H: SharedBackend>(shelf: &H) -> StoreError {
 }
 
 /// Returns the error that names the process which displaced a holder.
-pub(super) async fn displaced_error<H: SharedBackend>(shelf: &H, ours: &LeaseHolder) -> StoreError {
-    let by = match shelf.lease().await {
+pub(super) async fn displaced_error<H: SharedBackend>(backend: &H, ours: &LeaseHolder) -> StoreError {
+    let by = match backend.lease().await {
         Ok(Some(StoredLease { lease: Lease { holder: Some(holder), .. }, .. }))
             if holder.session != ours.session =>
         {
@@ -56,11 +56,11 @@ pub(super) async fn displaced_error<H: SharedBackend>(shelf: &H, ours: &LeaseHol
 /// # Errors
 /// When the lease cannot be read.
 pub async fn find_lease_holder<H: SharedBackend>(
-    shelf: &H,
+    backend: &H,
     effect: Duration,
     is_dead: &dyn Fn(&ProcessIdentity) -> bool,
 ) -> Result<Option<LeaseInfo>, StoreError> {
-    let stored = shelf.lease().await.map_err(|error| shelf_error(shelf, "read", &error))?;
+    let stored = backend.lease().await.map_err(|error| backend_error(backend, "read", &error))?;
     let Some(StoredLease { lease, age, .. }) = stored else { return Ok(None) };
     let standing = lease_status(&lease, age, effect, is_dead);
     Ok(lease.holder.map(|holder| LeaseInfo { holder, standing, renewed: Some(age) }))

@@ -35,6 +35,3 @@ pub(super) fn is_silent(ledger: &Ledger, before: Option<&StoredLease>, opening: 
         before.is_some_and(|before| before.lease.holder.is_none() && before.lease.epoch == ledger.epoch);
     gave_back || holder.process.as_ref().is_some_and(opening.is_dead)
 }
-
-/// The name under which the shared store takes its parameters.
-pub type SharedStoreOptions<'a> = OpenOptions<'a>;

@@ -11,12 +11,11 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 use super::backend::{BackendError, LeaseVersion, SharedBackend, StoredLease};
-use super::contents::{SharedStoreContents, encoding_error, shelf_error, write_checkpoint, write_line};
+use super::contents::{SharedStoreContents, backend_error, encoding_error, write_checkpoint, write_line};
 use super::guarantees::{check_no_overwrite, check_no_second_create, check_no_stale_write};
 use super::lease::{LEASE_DURATION, LEASE_RENEWAL_INTERVAL, Lease};
-pub use super::lease_access::find_lease_holder;
 use super::lease_access::{displaced_error, is_held_by, lost_race_error, take_lease};
-use super::lease_rules::{SharedStoreOptions, check_takeable, is_silent};
+use super::lease_rules::{check_takeable, is_silent};
 use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::checkpoint;
 use crate::ledger::journal::error::StoreError;
@@ -28,6 +27,7 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::open_options::OpenOptions;
 use crate::ledger::stores::shared::contents;
 use crate::model::clock::Clock;
 
@@ -47,7 +47,7 @@ const MIN_PRUNE_TIME: Duration = Duration::from_secs(5);
 
 /// A shared ledger, with its lease held until it is released or lost.
 pub struct SharedStore<H, K> {
-    shelf: H,
+    backend: H,
     clock: K,
     holder: LeaseHolder,
     /// Held by the write of the lease in progress: two concurrent writes of this process
@@ -80,14 +80,14 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     /// # Errors
     /// When someone else has the lease, the place lets two write, cannot be reached, is damaged,
     /// or holds another stack's ledger.
-    pub async fn open(shelf: H, clock: K, opening: &SharedStoreOptions<'_>) -> Result<Self, StoreError> {
-        let found = shelf.lease().await.map_err(|error| shelf_error(&shelf, "read", &error))?;
+    pub async fn open(backend: H, clock: K, opening: &OpenOptions<'_>) -> Result<Self, StoreError> {
+        let found = backend.lease().await.map_err(|error| backend_error(&backend, "read", &error))?;
         let forced = check_takeable(found.as_ref(), opening)?;
         let epoch = found.as_ref().map_or(0, |found| found.lease.epoch) + 1;
         let holder = opening.holder.clone();
         let renewed = clock.elapsed();
         let lease = Lease { epoch, holder: Some(holder.clone()), lasts_seconds: LEASE_DURATION.as_secs() };
-        let mark = take_lease(&shelf, &lease, found.as_ref().map(|found| &found.mark)).await?;
+        let mark = take_lease(&backend, &lease, found.as_ref().map(|found| &found.mark)).await?;
         let state = SharedStoreState {
             epoch,
             mark,
@@ -100,7 +100,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
             poisoned: false,
             records: None,
         };
-        let store = Self { shelf, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
+        let store = Self { backend, clock, holder, turn: Mutex::new(()), state: RefCell::new(state) };
         // After any later failure the lease is released, because nothing was sent under it.
         match store.begin_ledger(found.as_ref(), forced, opening).await {
             Ok(()) => Ok(store),
@@ -116,12 +116,12 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         &self,
         before: Option<&StoredLease>,
         forced: bool,
-        opening: &SharedStoreOptions<'_>,
+        opening: &OpenOptions<'_>,
     ) -> Result<(), StoreError> {
         self.probe_lease(before.map(|before| &before.mark)).await?;
         let reason = opening.force.filter(|_| forced);
         for _ in 0..MAX_WRITE_ATTEMPTS {
-            let mut content = SharedStoreContents::read(&self.shelf, opening.seal).await?;
+            let mut content = SharedStoreContents::read(&self.backend, opening.seal).await?;
             check_owner(&content.records, opening.identity, opening.seal)?;
             let is_new = content.records.is_empty();
             let sealed = mac::mac_start_record(&content.records, opening.seal);
@@ -141,7 +141,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
             };
             apply_record(&mut ledger, &took)?;
             records.push(took);
-            let (text, head) = write_line(&self.shelf, &records, &content.head, opening.seal)?;
+            let (text, head) = write_line(&self.backend, &records, &content.head, opening.seal)?;
             let number = content.number + 1;
             match self.try_line(number, &text).await {
                 Ok(()) => {
@@ -161,7 +161,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
                 Err(error) => return Err(error),
             }
         }
-        Err(lost_race_error(&self.shelf).await)
+        Err(lost_race_error(&self.backend).await)
     }
 
     /// Ensures that the lease's fencing token is higher than any in the ledger. It is lower when another process took
@@ -174,7 +174,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         let holder = Some(self.holder.clone());
         let lease = Lease { epoch: epoch + 1, holder, lasts_seconds: LEASE_DURATION.as_secs() };
         let mark = self.state.borrow().mark.clone();
-        let mark = take_lease(&self.shelf, &lease, Some(&mark)).await?;
+        let mark = take_lease(&self.backend, &lease, Some(&mark)).await?;
         let mut state = self.state.borrow_mut();
         (state.epoch, state.mark) = (lease.epoch, mark);
         Ok(())
@@ -182,11 +182,12 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
 
     /// Fails when another process has the lease.
     async fn check_ours(&self) -> Result<(), StoreError> {
-        let found = self.shelf.lease().await.map_err(|error| shelf_error(&self.shelf, "read", &error))?;
+        let found =
+            self.backend.lease().await.map_err(|error| backend_error(&self.backend, "read", &error))?;
         let ours = |found: &StoredLease| {
             found.lease.epoch == self.state.borrow().epoch && is_held_by(&found.lease, &self.holder)
         };
-        if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(lost_race_error(&self.shelf).await) }
+        if found.as_ref().is_some_and(ours) { Ok(()) } else { Err(lost_race_error(&self.backend).await) }
     }
 
     /// Renews the lease if reading has taken long.
@@ -200,15 +201,15 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     async fn renew_at_once(&self, action: &'static str) -> Result<(), StoreError> {
         match self.renew(Some(&self.holder)).await {
             Ok(()) => Ok(()),
-            Err(BackendError::Conflict) => Err(lost_race_error(&self.shelf).await),
-            Err(error) => Err(shelf_error(&self.shelf, action, &error)),
+            Err(BackendError::Conflict) => Err(lost_race_error(&self.backend).await),
+            Err(error) => Err(backend_error(&self.backend, action, &error)),
         }
     }
 
     /// Verifies that the backend writes a lease only under its condition.
     async fn probe_lease(&self, before: Option<&LeaseVersion>) -> Result<(), StoreError> {
         let lease = self.own_lease(Some(&self.holder));
-        check_no_second_create(&self.shelf, &lease).await?;
+        check_no_second_create(&self.backend, &lease).await?;
         let stale = if let Some(mark) = before {
             mark.clone()
         } else {
@@ -218,13 +219,13 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
             self.renew_at_once("probe").await?;
             mark
         };
-        check_no_stale_write(&self.shelf, &lease, &stale).await
+        check_no_stale_write(&self.backend, &lease, &stale).await
     }
 
     /// Verifies that the backend never overwrites a line.
     async fn probe_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
-        check_no_overwrite(&self.shelf, number, epoch, text).await
+        check_no_overwrite(&self.backend, number, epoch, text).await
     }
 
     /// Reads a ledger without the lease; `None` when there is none.
@@ -232,12 +233,12 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     /// # Errors
     /// When it cannot be read, is damaged, or is another stack's.
     pub async fn read(
-        shelf: &H,
+        backend: &H,
         stack: &str,
         environment: &str,
         key: Option<&MacKey>,
     ) -> Result<Option<Ledger>, StoreError> {
-        Ok(Self::read_with_trail(shelf, stack, environment, key).await?.map(|(ledger, _)| ledger))
+        Ok(Self::read_with_trail(backend, stack, environment, key).await?.map(|(ledger, _)| ledger))
     }
 
     /// Does the same as `read`, and returns the digests of the lines.
@@ -245,12 +246,12 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     /// # Errors
     /// The errors of `read`.
     pub async fn read_with_trail(
-        shelf: &H,
+        backend: &H,
         stack: &str,
         environment: &str,
         key: Option<&MacKey>,
     ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
-        let content = SharedStoreContents::read(shelf, key).await?;
+        let content = SharedStoreContents::read(backend, key).await?;
         if content.records.is_empty() {
             return Ok(None);
         }
@@ -281,15 +282,15 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     /// an earlier attempt was lost.
     async fn try_line(&self, number: u64, text: &[u8]) -> Result<(), StoreError> {
         let epoch = self.state.borrow().epoch;
-        match self.shelf.put_line(number, epoch, text).await {
+        match self.backend.put_line(number, epoch, text).await {
             Ok(()) => Ok(()),
             Err(BackendError::Conflict) => {
-                let lines = self.shelf.lines(number - 1).await;
-                let lines = lines.map_err(|error| shelf_error(&self.shelf, "read", &error))?;
+                let lines = self.backend.lines(number - 1).await;
+                let lines = lines.map_err(|error| backend_error(&self.backend, "read", &error))?;
                 let ours = lines.first().is_some_and(|(at, found)| *at == number && found == text);
                 if ours { Ok(()) } else { Err(self.displaced_error().await) }
             }
-            Err(error) => Err(shelf_error(&self.shelf, "write", &error)),
+            Err(error) => Err(backend_error(&self.backend, "write", &error)),
         }
     }
 
@@ -310,7 +311,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     }
 
     async fn displaced_error(&self) -> StoreError {
-        displaced_error(&self.shelf, &self.holder).await
+        displaced_error(&self.backend, &self.holder).await
     }
 
     fn own_lease(&self, holder: Option<&LeaseHolder>) -> Lease {
@@ -324,14 +325,14 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
         let lease = self.own_lease(holder);
         let mark = self.state.borrow().mark.clone();
         let mut sent = self.clock.elapsed();
-        let mark = match self.shelf.put_lease(&lease, Some(&mark)).await {
-            Err(BackendError::Conflict) => match self.shelf.lease().await? {
+        let mark = match self.backend.put_lease(&lease, Some(&mark)).await {
+            Err(BackendError::Conflict) => match self.backend.lease().await? {
                 // The response to an earlier renewal was lost, or the wait for it was canceled.
                 Some(found)
                     if found.lease.epoch == lease.epoch && is_held_by(&found.lease, &self.holder) =>
                 {
                     sent = self.clock.elapsed();
-                    self.shelf.put_lease(&lease, Some(&found.mark)).await?
+                    self.backend.put_lease(&lease, Some(&found.mark)).await?
                 }
                 Some(found) if found.lease == lease && holder.is_none() => found.mark,
                 _ => return Err(BackendError::Conflict),
@@ -350,15 +351,15 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
                 Ok(())
             }
             Err(BackendError::Conflict) => Err(self.displaced_error().await),
-            Err(error) => Err(shelf_error(&self.shelf, "unlock", &error)),
+            Err(error) => Err(backend_error(&self.backend, "unlock", &error)),
         }
     }
 
     async fn sum_up(&self, ledger: &Ledger) -> Result<(), StoreError> {
         let seal = self.state.borrow().seal.clone();
         let (number, bytes) = self.encode_checkpoint(ledger, seal.as_ref())?;
-        let done = write_checkpoint(&self.shelf, number, &bytes).await;
-        done.map_err(|error| shelf_error(&self.shelf, "write", &error))
+        let done = write_checkpoint(&self.backend, number, &bytes).await;
+        done.map_err(|error| backend_error(&self.backend, "write", &error))
     }
 
     /// Returns the checkpoint of all lines so far, and its number.
@@ -369,7 +370,7 @@ impl<H: SharedBackend, K: Clock> SharedStore<H, K> {
     ) -> Result<(u64, Vec<u8>), StoreError> {
         let state = self.state.borrow();
         let bytes = checkpoint::serialize_checkpoint(Vec::new(), ledger, &state.head, key);
-        Ok((state.number, bytes.map_err(|error| encoding_error(&self.shelf, &error))?))
+        Ok((state.number, bytes.map_err(|error| encoding_error(&self.backend, &error))?))
     }
 
     fn set_head(&self, number: u64, head: ChainHead) {
@@ -398,7 +399,7 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
             return Ok(records);
         }
         let seal = self.state.borrow().seal.clone();
-        Ok(SharedStoreContents::read(&self.shelf, seal.as_ref()).await?.records)
+        Ok(SharedStoreContents::read(&self.backend, seal.as_ref()).await?.records)
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
@@ -409,12 +410,12 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
             match self.renew(Some(&self.holder)).await {
                 Ok(()) => {}
                 Err(BackendError::Conflict) => return Err(self.displaced_error().await),
-                Err(error) => return Err(shelf_error(&self.shelf, "lock", &error)),
+                Err(error) => return Err(backend_error(&self.backend, "lock", &error)),
             }
         }
         let (number, text, head) = {
             let state = self.state.borrow();
-            let (text, head) = write_line(&self.shelf, records, &state.head, state.seal.as_ref())?;
+            let (text, head) = write_line(&self.backend, records, &state.head, state.seal.as_ref())?;
             (state.number + 1, text, head)
         };
         let sent = self.clock.elapsed();
@@ -438,8 +439,8 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
         self.poison()?;
         self.check_ours().await?;
         let (number, bytes) = self.encode_checkpoint(ledger, Some(key))?;
-        let done = contents::replace_checkpoint(&self.shelf, number, &bytes).await;
-        done.map_err(|error| shelf_error(&self.shelf, "write", &error))?;
+        let done = contents::replace_checkpoint(&self.backend, number, &bytes).await;
+        done.map_err(|error| backend_error(&self.backend, "write", &error))?;
         let mut state = self.state.borrow_mut();
         (state.seal, state.records, state.poisoned) = (Some(key.clone()), None, false);
         Ok(())
@@ -471,7 +472,7 @@ impl<H: SharedBackend, K: Clock> Store for SharedStore<H, K> {
                     return self.displaced_error().await;
                 }
                 Err(error) if self.held_for() == Some(Duration::ZERO) => {
-                    return shelf_error(&self.shelf, "lock", &error);
+                    return backend_error(&self.backend, "lock", &error);
                 }
                 // There is time for another attempt.
                 Err(_) => failures += 1,

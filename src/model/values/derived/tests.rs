@@ -99,15 +99,15 @@ fn without_the_secrets_the_id_is_computed_from_the_ledger() {
 
 #[test]
 fn a_deferred_secret_is_bound_by_name_and_length() {
-    let awaited = |length: usize| {
+    let deferred = |length: usize| {
         let mut vars = scope("a", "b");
         let text = "x".repeat(length);
         vars.insert("s".into(), Value::Secret(Secret::new_deferred(text).named_after("vars.s")));
         compute("vars.s + 'x'", &vars)
     };
-    assert!(awaited(16).to_planned(&KEY) == awaited(16).to_planned(&KEY));
-    assert!(awaited(16).to_planned(&KEY) != awaited(32).to_planned(&KEY));
-    let planned = awaited(16).to_planned(&KEY);
+    assert!(deferred(16).to_planned(&KEY) == deferred(16).to_planned(&KEY));
+    assert!(deferred(16).to_planned(&KEY) != deferred(32).to_planned(&KEY));
+    let planned = deferred(16).to_planned(&KEY);
     assert!(planned.is_seal_of(&compute("vars.s + 'x'", &scope("generated", "b")), &KEY));
     assert!(!planned.is_seal_of(&compute("vars.s + 'y'", &scope("generated", "b")), &KEY));
     assert!(!planned.is_seal_of(&compute("vars.t + 'x'", &scope("generated", "b")), &KEY));

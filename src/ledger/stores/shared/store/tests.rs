@@ -21,7 +21,7 @@ mod sealed;
 /// Clock that the backend and all holders share. Its time advances when one of them sleeps, at most `naps` times.
 #[derive(Clone)]
 struct Hand {
-    shelf: MemoryBackend,
+    backend: MemoryBackend,
     naps: std::rc::Rc<Cell<usize>>,
 }
 
@@ -31,7 +31,7 @@ impl Clock for Hand {
     }
 
     fn elapsed(&self) -> Duration {
-        self.shelf.0.now.get()
+        self.backend.0.now.get()
     }
 
     async fn sleep(&self, duration: Duration) {
@@ -39,7 +39,7 @@ impl Clock for Hand {
             std::future::pending::<()>().await;
         }
         self.naps.set(self.naps.get() - 1);
-        self.shelf.0.now.set(self.elapsed() + duration);
+        self.backend.0.now.set(self.elapsed() + duration);
     }
 }
 
@@ -53,7 +53,7 @@ enum Fate {
     Slow,
 }
 
-/// A shelf whose next writes have their fates.
+/// A backend whose next writes have their fates.
 #[derive(Clone, Default)]
 struct Lossy {
     inner: MemoryBackend,
@@ -132,19 +132,19 @@ impl SharedBackend for Lossy {
 
 type Kept = SharedStore<Lossy, Hand>;
 
-/// One shelf, and who opens it how.
+/// One backend, and who opens it how.
 #[derive(Clone)]
 struct World {
-    shelf: Lossy,
+    backend: Lossy,
     clock: Hand,
     is_dead: bool,
     force: Option<&'static str>,
 }
 
 fn world() -> World {
-    let shelf = Lossy::default();
-    let clock = Hand { shelf: shelf.inner.clone(), naps: std::rc::Rc::default() };
-    World { shelf, clock, is_dead: false, force: None }
+    let backend = Lossy::default();
+    let clock = Hand { backend: backend.inner.clone(), naps: std::rc::Rc::default() };
+    World { backend, clock, is_dead: false, force: None }
 }
 
 fn now<T>(future: impl Future<Output = T>) -> T {
@@ -163,7 +163,7 @@ fn holder(n: u8) -> LeaseHolder {
 
 impl World {
     fn try_open(&self, n: u8) -> Result<Kept, StoreError> {
-        let opening = SharedStoreOptions {
+        let opening = OpenOptions {
             seal: None,
             identity: &identity(),
             holder: holder(n),
@@ -171,7 +171,7 @@ impl World {
             is_dead: &|_| self.is_dead,
             force: self.force,
         };
-        now(SharedStore::open(self.shelf.clone(), self.clock.clone(), &opening))
+        now(SharedStore::open(self.backend.clone(), self.clock.clone(), &opening))
     }
 
     fn open(&self, n: u8) -> Kept {
@@ -179,15 +179,15 @@ impl World {
     }
 
     fn pass(&self, seconds: u64) {
-        self.clock.shelf.0.now.set(self.clock.elapsed() + Duration::from_secs(seconds));
+        self.clock.backend.0.now.set(self.clock.elapsed() + Duration::from_secs(seconds));
     }
 
     fn ledger(&self) -> Ledger {
-        now(Kept::read(&self.shelf, "shop", "prod", None)).unwrap().unwrap()
+        now(Kept::read(&self.backend, "shop", "prod", None)).unwrap().unwrap()
     }
 
     fn records(&self) -> Vec<Record> {
-        now(SharedStoreContents::read(&self.shelf, None)).unwrap().records
+        now(SharedStoreContents::read(&self.backend, None)).unwrap().records
     }
 
     /// Whether the last taker found the one before silent.
@@ -200,7 +200,7 @@ impl World {
     }
 
     fn lease(&self) -> StoredLease {
-        now(self.shelf.lease()).unwrap().unwrap()
+        now(self.backend.lease()).unwrap().unwrap()
     }
 
     fn forcing(&self) -> Self {
@@ -226,10 +226,10 @@ fn append(store: &Kept, records: &[Record]) -> Result<(), StoreError> {
 fn a_lease_is_taken_renewed_and_released() {
     let world = world();
     assert!(
-        now(Kept::read(&world.shelf, "shop", "prod", None)).unwrap().is_none(),
+        now(Kept::read(&world.backend, "shop", "prod", None)).unwrap().is_none(),
         "reading makes nothing"
     );
-    assert_eq!(now(world.shelf.lease()).unwrap(), None);
+    assert_eq!(now(world.backend.lease()).unwrap(), None);
     let one = world.open(1);
     assert_eq!(now(one.load()).unwrap(), vec![Record::Condensed(Box::new(world.ledger()))]);
     append(&one, &[begin(1)]).unwrap();
@@ -256,7 +256,7 @@ fn a_takeover_is_proven_only_if_the_previous_holder_has_ended() {
         // The second one takes the lease and fails before its first line.
         world.pass(240);
         let strange = LedgerIdentity { stack: "other".into(), ..identity() };
-        let opening = SharedStoreOptions {
+        let opening = OpenOptions {
             seal: None,
             identity: &strange,
             holder: holder(9),
@@ -264,7 +264,7 @@ fn a_takeover_is_proven_only_if_the_previous_holder_has_ended() {
             is_dead: &|_| false,
             force: None,
         };
-        let opened = now(SharedStore::open(world.shelf.clone(), world.clock.clone(), &opening));
+        let opened = now(SharedStore::open(world.backend.clone(), world.clock.clone(), &opening));
         assert!(matches!(opened, Err(StoreError::Foreign { .. })));
         assert_eq!((world.lease().lease.epoch, world.lease().lease.holder), (2, None));
     };
@@ -314,7 +314,7 @@ fn a_displaced_holder_can_do_nothing() {
     append(&one, &[begin(1)]).unwrap();
     let two = world.forcing().open(2);
     append(&two, &[begin(2)]).unwrap();
-    let lines = world.shelf.inner.0.lines.borrow().clone();
+    let lines = world.backend.inner.0.lines.borrow().clone();
 
     let error = append(&one, &[begin(3)]).unwrap_err().to_string();
     assert!(error.contains("taken over by user2@host"), "{error}");
@@ -324,7 +324,7 @@ fn a_displaced_holder_can_do_nothing() {
     assert!(matches!(now(one.keep_lease()), StoreError::Displaced { .. }));
     assert_eq!(one.held_for(), Some(Duration::ZERO));
     assert!(matches!(now(one.release()), Err(StoreError::Displaced { .. })));
-    assert_eq!(*world.shelf.inner.0.lines.borrow(), lines);
+    assert_eq!(*world.backend.inner.0.lines.borrow(), lines);
     assert_eq!(world.lease().lease.holder, Some(holder(2)));
     append(&two, &[begin(4)]).unwrap();
 }
@@ -342,7 +342,7 @@ fn a_paused_holder_is_displaced_even_if_its_line_number_is_free() {
             now(two.condense(&world.ledger())).unwrap();
         }
         let ledger = world.ledger();
-        assert!(!world.shelf.inner.0.lines.borrow().contains_key(&2), "the test's own premise");
+        assert!(!world.backend.inner.0.lines.borrow().contains_key(&2), "the test's own premise");
         let error = append(&one, &[begin(99)]);
         assert!(matches!(error, Err(StoreError::Displaced { .. })), "{seconds} s: {error:?}");
         assert!(matches!(append(&one, &[begin(99)]), Err(StoreError::Poisoned)));
@@ -377,11 +377,11 @@ fn every_broken_guarantee_is_rejected_and_the_lease_released() {
             if opened_before {
                 now(world.open(1).release()).unwrap();
             }
-            world.shelf.inner.0.lax.set(Some(laxity));
+            world.backend.inner.0.lax.set(Some(laxity));
             let error = world.try_open(2).err();
             assert!(matches!(error, Some(StoreError::Lax { .. })), "{laxity:?} {opened_before} {error:?}");
             assert_eq!(world.lease().lease.holder, None, "{laxity:?} {opened_before}");
-            world.shelf.inner.0.lax.set(None);
+            world.backend.inner.0.lax.set(None);
             now(world.open(3).release()).unwrap();
         }
     }
@@ -391,7 +391,7 @@ fn every_broken_guarantee_is_rejected_and_the_lease_released() {
 fn a_write_with_a_lost_response_is_recognized_as_its_own() {
     use Fate::{AnswerLost, Done, NoEffect};
     let world = world();
-    world.shelf.next([AnswerLost]);
+    world.backend.next([AnswerLost]);
     let one = world.open(1);
     world.clock.naps.set(99);
     for (n, fates) in (1..).zip([
@@ -400,14 +400,14 @@ fn a_write_with_a_lost_response_is_recognized_as_its_own() {
         vec![NoEffect, AnswerLost],
         vec![NoEffect, NoEffect, NoEffect, Done],
     ]) {
-        world.shelf.next(fates.clone());
+        world.backend.next(fates.clone());
         append(&one, &[begin(n)]).unwrap_or_else(|error| panic!("{fates:?}: {error}"));
         assert_eq!(world.ledger().history.len(), usize::from(n), "{fates:?}");
     }
-    world.shelf.next([AnswerLost]);
+    world.backend.next([AnswerLost]);
     assert!(now(one.renew(Some(&one.holder))).is_err());
     now(one.renew(Some(&one.holder))).unwrap();
-    world.shelf.next([AnswerLost]);
+    world.backend.next([AnswerLost]);
     assert!(now(one.give_back()).is_err());
     now(one.give_back()).unwrap();
     assert_eq!(world.lease().lease.holder, None);
@@ -418,7 +418,7 @@ fn a_failed_write_poisons_the_store_and_the_lease_is_released() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(99);
-    world.shelf.next([Fate::NoEffect; 4]);
+    world.backend.next([Fate::NoEffect; 4]);
     assert!(matches!(append(&one, &[begin(1)]), Err(StoreError::Shared { .. })));
     assert!(matches!(append(&one, &[begin(1)]), Err(StoreError::Poisoned)));
     now(one.release()).unwrap();
@@ -432,7 +432,7 @@ fn a_failed_write_poisons_the_store_and_the_lease_is_released() {
 fn an_append_dropped_halfway_poisons_the_store() {
     let world = world();
     let one = world.open(1);
-    world.shelf.next([Fate::NoEffect]);
+    world.backend.next([Fate::NoEffect]);
     // It waits to try again, and is not waited for.
     assert!(one.append(&[begin(1)]).now_or_never().is_none());
     assert!(matches!(append(&one, &[begin(1)]), Err(StoreError::Poisoned)));
@@ -443,7 +443,7 @@ fn a_release_whose_line_fails_still_releases_the_lease() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(99);
-    world.shelf.next([Fate::NoEffect; 4]);
+    world.backend.next([Fate::NoEffect; 4]);
     assert!(now(one.release()).is_err());
     assert_eq!(world.lease().lease.holder, None);
 }
@@ -453,7 +453,7 @@ fn a_renewal_counts_from_its_send_time() {
     let world = world();
     let one = world.open(1);
     world.clock.naps.set(1);
-    world.shelf.next([Fate::Slow]);
+    world.backend.next([Fate::Slow]);
     assert!(one.keep_lease().now_or_never().is_none());
     assert_eq!(world.clock.elapsed(), LEASE_RENEWAL_INTERVAL + Duration::from_secs(10));
     assert_eq!(one.held_for(), Some(LEASE_DURATION.saturating_sub(Duration::from_secs(10))));
@@ -469,12 +469,12 @@ fn a_holder_renews_its_lease_as_long_as_possible() {
     assert_eq!((one.held_for(), world.lease().age), (Some(LEASE_DURATION), Duration::ZERO));
     // Tries that fail come soon again, and end when the lease does.
     world.clock.naps.set(100);
-    world.shelf.inner.0.down.set(true);
+    world.backend.inner.0.down.set(true);
     assert!(matches!(now(one.keep_lease()), StoreError::Shared { action: "lock", .. }));
     let tries = 100 - world.clock.naps.get();
     assert!((10..20).contains(&tries), "{tries}");
     // Nobody came: a lease that ran out is renewed before anything is written.
-    world.shelf.inner.0.down.set(false);
+    world.backend.inner.0.down.set(false);
     append(&one, &[begin(1)]).unwrap();
     assert_eq!(one.held_for(), Some(LEASE_DURATION));
 }
@@ -485,7 +485,7 @@ fn after_a_lost_lease_record_the_epoch_continues_from_the_lines() {
     for n in 1..4 {
         now(world.open(n).release()).unwrap();
     }
-    *world.shelf.inner.0.lease.borrow_mut() = None;
+    *world.backend.inner.0.lease.borrow_mut() = None;
     let one = world.open(9);
     assert_eq!((world.ledger().epoch, world.lease().lease.epoch), (4, 4));
     append(&one, &[begin(1)]).unwrap();
@@ -501,7 +501,7 @@ fn ten_checkpoints_are_kept_and_reading_starts_at_the_newest() {
         now(one.condense(&world.ledger())).unwrap();
     }
     append(&one, &[begin(99)]).unwrap();
-    let contents = &world.shelf.inner.0;
+    let contents = &world.backend.inner.0;
     assert_eq!(contents.summaries.borrow().len(), 10);
     let oldest = *contents.summaries.borrow().keys().next().unwrap();
     assert_eq!(*contents.lines.borrow().keys().next().unwrap(), oldest + 1);
@@ -509,7 +509,7 @@ fn ten_checkpoints_are_kept_and_reading_starts_at_the_newest() {
     assert_eq!(ledger, world.ledger());
     assert!(ledger.history.iter().any(|run| run.run == op(99)));
     // A place that cannot remove is good enough.
-    world.shelf.next([Fate::Done, Fate::Done, Fate::NoEffect]);
+    world.backend.next([Fate::Done, Fate::Done, Fate::NoEffect]);
     append(&one, &[begin(100)]).unwrap();
     now(one.condense(&world.ledger())).unwrap();
     now(one.release()).unwrap();
@@ -524,10 +524,10 @@ fn a_line_removed_during_a_read_is_read_again() {
         now(one.condense(&world.ledger())).unwrap();
     }
     let ledger = world.ledger();
-    world.shelf.stale.borrow_mut().extend(vec![vec![2]; 3]);
+    world.backend.stale.borrow_mut().extend(vec![vec![2]; 3]);
     assert_eq!(world.ledger(), ledger);
-    world.shelf.stale.borrow_mut().extend(vec![vec![2]; 4]);
-    let error = now(Kept::read(&world.shelf, "shop", "prod", None)).unwrap_err().to_string();
+    world.backend.stale.borrow_mut().extend(vec![vec![2]; 4]);
+    let error = now(Kept::read(&world.backend, "shop", "prod", None)).unwrap_err().to_string();
     assert!(error.contains("summary 2 is damaged: it is gone"), "{error}");
 }
 
@@ -537,7 +537,7 @@ fn applies_without_changes_are_compacted_too() {
     for _ in 0..200 {
         now(world.open(1).release()).unwrap();
     }
-    let lines = now(SharedStoreContents::read(&world.shelf, None)).unwrap().lines;
+    let lines = now(SharedStoreContents::read(&world.backend, None)).unwrap().lines;
     assert!(lines <= CHECKPOINT_AFTER_LINES + 2, "{lines}");
     assert_eq!(world.ledger().epoch, 200);
 }
@@ -546,19 +546,19 @@ fn applies_without_changes_are_compacted_too() {
 fn damage_is_reported_and_nothing_is_written() {
     type Damage = fn(&MemoryBackend);
     let cases: [(&str, Damage); 4] = [
-        ("line 2 is damaged: its digest", |shelf| {
-            let mut lines = shelf.0.lines.borrow_mut();
+        ("line 2 is damaged: its digest", |backend| {
+            let mut lines = backend.0.lines.borrow_mut();
             let byte = lines.get_mut(&2).unwrap().iter_mut().rev().nth(5).unwrap();
             *byte ^= 1;
         }),
-        ("line 3 is damaged: the line before it", |shelf| {
-            shelf.0.lines.borrow_mut().remove(&2);
+        ("line 3 is damaged: the line before it", |backend| {
+            backend.0.lines.borrow_mut().remove(&2);
         }),
-        ("line 2 is damaged: its end", |shelf| {
-            shelf.0.lines.borrow_mut().get_mut(&2).unwrap().truncate(90);
+        ("line 2 is damaged: its end", |backend| {
+            backend.0.lines.borrow_mut().get_mut(&2).unwrap().truncate(90);
         }),
-        ("summary 3 is damaged: its digest", |shelf| {
-            shelf.0.summaries.borrow_mut().insert(3, b"{}".to_vec());
+        ("summary 3 is damaged: its digest", |backend| {
+            backend.0.summaries.borrow_mut().insert(3, b"{}".to_vec());
         }),
     ];
     for (wanted, damage) in cases {
@@ -566,11 +566,11 @@ fn damage_is_reported_and_nothing_is_written() {
         let one = world.open(1);
         append(&one, &[begin(1)]).unwrap();
         now(one.release()).unwrap();
-        damage(&world.shelf.inner);
-        let lines = world.shelf.inner.0.lines.borrow().clone();
+        damage(&world.backend.inner);
+        let lines = world.backend.inner.0.lines.borrow().clone();
         let error = world.try_open(2).err().unwrap().to_string();
         assert!(error.contains(wanted), "{error}");
-        assert_eq!(*world.shelf.inner.0.lines.borrow(), lines);
+        assert_eq!(*world.backend.inner.0.lines.borrow(), lines);
         assert_eq!(world.lease().lease.holder, None);
     }
 }

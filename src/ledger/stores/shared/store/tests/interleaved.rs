@@ -13,7 +13,7 @@ use crate::ledger::journal::chain;
 use crate::ledger::journal::mac::MacVerifier;
 use crate::ledger::journal::replay::apply_record;
 
-/// A shelf that lets another holder go on before each of its steps, and between a step and its answer.
+/// A backend that lets another holder go on before each of its steps, and between a step and its answer.
 #[derive(Clone)]
 struct Stepwise(MemoryBackend);
 
@@ -103,7 +103,7 @@ fn event() -> impl Strategy<Value = Event> {
 /// What all holders share.
 #[derive(Clone)]
 struct Stage {
-    shelf: MemoryBackend,
+    backend: MemoryBackend,
     clock: Hand,
     /// Records whose append was acknowledged.
     acknowledged: Rc<RefCell<Vec<Uuid>>>,
@@ -116,7 +116,7 @@ impl Stage {
         loop {
             self.count.set(self.count.get() + 1);
             let count = self.count.get();
-            let opening = SharedStoreOptions {
+            let opening = OpenOptions {
                 seal: None,
                 identity: &identity(),
                 holder: LeaseHolder { session: Uuid::from_u128(count), ..holder(n) },
@@ -125,7 +125,7 @@ impl Stage {
                 force: count.is_multiple_of(3).then_some("a test"),
             };
             let opened =
-                SharedStore::open(Stepwise(self.shelf.clone()), self.clock.clone(), &opening).await;
+                SharedStore::open(Stepwise(self.backend.clone()), self.clock.clone(), &opening).await;
             match opened {
                 Ok(store) => self.write(&store).await,
                 Err(StoreError::Locked { .. } | StoreError::Displaced { .. }) => step().await,
@@ -157,10 +157,10 @@ impl Stage {
 
 /// Remembers every line that ever was there: also those that are summed up and removed. A
 /// number holds one line forever.
-fn watch(shelf: &MemoryBackend, seen: &mut BTreeMap<u64, Vec<u8>>) {
-    for (number, line) in shelf.0.lines.borrow().iter() {
+fn watch(backend: &MemoryBackend, seen: &mut BTreeMap<u64, Vec<u8>>) {
+    for (number, line) in backend.0.lines.borrow().iter() {
         // What is left of a writer that was displaced before these lines were removed is never read.
-        let is_read = shelf.0.summaries.borrow().keys().next().is_none_or(|first| number > first);
+        let is_read = backend.0.summaries.borrow().keys().next().is_none_or(|first| number > first);
         let known = seen.entry(*number).or_insert_with(|| line.clone());
         assert!(known == line || !is_read, "line {number} changed");
     }
@@ -186,7 +186,7 @@ fn check(stage: &Stage, lines: &BTreeMap<u64, Vec<u8>>) {
     }
     let from_lines = load_ledger(records.clone()).unwrap();
     let from_summary =
-        now(SharedStore::<_, Hand>::read(&stage.shelf, "shop", "prod", None)).unwrap().unwrap();
+        now(SharedStore::<_, Hand>::read(&stage.backend, "shop", "prod", None)).unwrap().unwrap();
     assert_eq!(from_lines, from_summary);
     let mut epoch = 0;
     let mut written = Vec::new();
@@ -210,9 +210,9 @@ fn check(stage: &Stage, lines: &BTreeMap<u64, Vec<u8>>) {
 }
 
 fn play(events: &[Event]) {
-    let shelf = MemoryBackend::default();
-    let clock = Hand { shelf: shelf.clone(), naps: Rc::default() };
-    let stage = Stage { shelf, clock, acknowledged: Rc::default(), count: Rc::default() };
+    let backend = MemoryBackend::default();
+    let clock = Hand { backend: backend.clone(), naps: Rc::default() };
+    let stage = Stage { backend, clock, acknowledged: Rc::default(), count: Rc::default() };
     let born = |n: usize| -> Pin<Box<dyn Future<Output = ()>>> {
         Box::pin(stage.clone().live(u8::try_from(n).unwrap()))
     };
@@ -229,17 +229,21 @@ fn play(events: &[Event]) {
             }
             Event::Crash(n) => holders[n] = born(n),
             Event::Pass(seconds) => {
-                stage.shelf.0.now.set(stage.shelf.0.now.get() + Duration::from_secs(seconds));
+                stage.backend.0.now.set(stage.backend.0.now.get() + Duration::from_secs(seconds));
             }
         }
-        watch(&stage.shelf, &mut seen);
+        watch(&stage.backend, &mut seen);
     }
     check(&stage, &seen);
 }
 
 /// Opens the ledger by force, as a holder that can be told from all others.
-async fn taken<H: SharedBackend>(shelf: H, clock: Hand, n: u8) -> Result<SharedStore<H, Hand>, StoreError> {
-    let opening = SharedStoreOptions {
+async fn taken<H: SharedBackend>(
+    backend: H,
+    clock: Hand,
+    n: u8,
+) -> Result<SharedStore<H, Hand>, StoreError> {
+    let opening = OpenOptions {
         seal: None,
         identity: &identity(),
         holder: holder(n),
@@ -247,7 +251,7 @@ async fn taken<H: SharedBackend>(shelf: H, clock: Hand, n: u8) -> Result<SharedS
         is_dead: &|_| false,
         force: Some("a test"),
     };
-    SharedStore::open(shelf, clock, &opening).await
+    SharedStore::open(backend, clock, &opening).await
 }
 
 /// Lets nobody else go on.
@@ -265,18 +269,18 @@ fn in_steps<T>(mut future: Pin<&mut impl Future<Output = T>>) -> T {
 fn a_new_holder_displaced_before_its_first_line_writes_nothing() {
     let mut overtaken = 0;
     for steps in 0.. {
-        let shelf = MemoryBackend::default();
-        let clock = Hand { shelf: shelf.clone(), naps: Rc::default() };
+        let backend = MemoryBackend::default();
+        let clock = Hand { backend: backend.clone(), naps: Rc::default() };
         let mut context = Context::from_waker(Waker::noop());
-        let mut first = Box::pin(taken(Stepwise(shelf.clone()), clock.clone(), 1));
+        let mut first = Box::pin(taken(Stepwise(backend.clone()), clock.clone(), 1));
         let opened = (0..steps).any(|_| first.as_mut().poll(&mut context).is_ready());
         if opened {
             break;
         }
-        let had_lease = shelf.0.lease.borrow().is_some();
-        let second = now(taken(shelf.clone(), clock.clone(), 2)).unwrap();
+        let had_lease = backend.0.lease.borrow().is_some();
+        let second = now(taken(backend.clone(), clock.clone(), 2)).unwrap();
         now(second.append(&[begin(2)])).unwrap();
-        let lines = shelf.0.lines.borrow().clone();
+        let lines = backend.0.lines.borrow().clone();
         let result = in_steps(first.as_mut());
         if !had_lease {
             continue;
@@ -285,7 +289,7 @@ fn a_new_holder_displaced_before_its_first_line_writes_nothing() {
         // Whose first line was there already learns it with the second.
         let writes = result.is_ok_and(|first| in_steps(pin!(first.append(&[begin(4)]))).is_ok());
         assert!(!writes, "after {steps} steps");
-        assert_eq!(*shelf.0.lines.borrow(), lines, "after {steps} steps");
+        assert_eq!(*backend.0.lines.borrow(), lines, "after {steps} steps");
         now(second.append(&[begin(3)])).unwrap();
     }
     assert!(overtaken >= 8, "{overtaken}");

@@ -5,7 +5,7 @@ use crate::ledger::journal::error::MacError;
 use crate::ledger::journal::handle::Journal;
 
 fn open(world: &World, n: u8, key: Option<&MacKey>) -> Result<Kept, StoreError> {
-    let opening = SharedStoreOptions {
+    let opening = OpenOptions {
         identity: &identity(),
         holder: holder(n),
         effect: Duration::from_mins(1),
@@ -13,11 +13,11 @@ fn open(world: &World, n: u8, key: Option<&MacKey>) -> Result<Kept, StoreError> 
         force: None,
         seal: key,
     };
-    now(SharedStore::open(world.shelf.clone(), world.clock.clone(), &opening))
+    now(SharedStore::open(world.backend.clone(), world.clock.clone(), &opening))
 }
 
 fn read(world: &World, key: Option<&MacKey>) -> Result<Ledger, StoreError> {
-    now(Kept::read(&world.shelf, "shop", "prod", key)).map(Option::unwrap)
+    now(Kept::read(&world.backend, "shop", "prod", key)).map(Option::unwrap)
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_line_forged_without_the_key_is_rejected_with_its_number() {
     let other = MacKey::new(&[8; 32]).unwrap();
     assert!(matches!(open(&world, 2, Some(&other)), Err(StoreError::Sealed(MacError::WrongKey { .. }))));
     assert!(matches!(read(&world, Some(&other)), Err(StoreError::Sealed(MacError::WrongKey { .. }))));
-    let lines = &world.shelf.inner.0.lines;
+    let lines = &world.backend.inner.0.lines;
     let whole = lines.borrow().clone();
     for (number, line) in &whole {
         let bare = line.len() - 1 - 65;
@@ -58,7 +58,7 @@ fn a_line_forged_without_the_key_is_rejected_with_its_number() {
 }
 
 fn open_after_death(world: &World, n: u8, key: Option<&MacKey>) -> Result<Kept, StoreError> {
-    let opening = SharedStoreOptions {
+    let opening = OpenOptions {
         identity: &identity(),
         holder: holder(n),
         effect: Duration::from_mins(1),
@@ -66,7 +66,7 @@ fn open_after_death(world: &World, n: u8, key: Option<&MacKey>) -> Result<Kept, 
         force: None,
         seal: key,
     };
-    now(SharedStore::open(world.shelf.clone(), world.clock.clone(), &opening))
+    now(SharedStore::open(world.backend.clone(), world.clock.clone(), &opening))
 }
 
 fn sealed(world: &World, n: u8, from: Option<&MacKey>, to: &MacKey) -> Result<(), StoreError> {
@@ -122,10 +122,10 @@ fn adding_macs_is_atomic_when_killed_at_any_write() {
                 }
                 let fates = std::iter::repeat_n(Fate::Done, write).chain([last]);
                 world.clock.naps.set(99);
-                *world.shelf.fates.borrow_mut() =
+                *world.backend.fates.borrow_mut() =
                     fates.chain(std::iter::repeat_n(Fate::NoEffect, 99)).collect();
                 let done = sealed(&world, 3, from, &two).is_ok();
-                world.shelf.fates.borrow_mut().clear();
+                world.backend.fates.borrow_mut().clear();
                 match (read(&world, from), read(&world, Some(&two))) {
                     (_, Ok(found)) if found.sealed.is_some() => after += 1,
                     (Ok(_), Err(StoreError::Sealed(_))) => before += 1,
@@ -149,7 +149,7 @@ fn adding_macs_is_atomic_when_killed_at_any_write() {
 fn an_existing_checkpoint_without_macs_is_not_taken_for_the_new_one() {
     let (world, key) = (plain(2), MacKey::new(&[7; 32]).unwrap());
     let journal = now(Journal::open(open(&world, 2, None).unwrap())).unwrap();
-    let number = *world.shelf.inner.0.lines.borrow().keys().last().unwrap() + 1;
-    world.shelf.inner.0.summaries.borrow_mut().insert(number, b"another".to_vec());
+    let number = *world.backend.inner.0.lines.borrow().keys().last().unwrap() + 1;
+    world.backend.inner.0.summaries.borrow_mut().insert(number, b"another".to_vec());
     assert!(now(journal.enable_macs(&key, "ada@host", Timestamp::UNIX_EPOCH)).is_err());
 }
