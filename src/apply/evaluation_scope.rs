@@ -1,7 +1,6 @@
-//! `EvaluationScope`: the values that expressions see while an apply runs: ids from the ledger, attributes from
-//! the objects as they were last read. `ReadyObjects`: the objects that this run has seen ready, as far as
-//! expressions read them. Invariant: a secret stays marked as one, so that values computed from it are
-//! sensitive.
+//! `EvaluationScope`: the values that expressions see while an apply runs: ids from the ledger, attributes from the
+//! objects as they were last read. `ReadyObjects`: the objects that this run has seen ready, as far as expressions read
+//! them. Invariant: a secret stays marked as one, so that values computed from it are sensitive.
 
 use std::cell::{Ref, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,8 +69,7 @@ impl AttributeLookup for EvaluationScope<'_> {
     }
 }
 
-/// Returns the resources of which an expression reads an attribute other than the id: their objects must be
-/// read first.
+/// Returns the resources of which an expression reads an attribute other than the id: their objects must be read first.
 pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
     fn collect_addresses<'a>(expression: &'a Expression, into: &mut BTreeSet<&'a Address>) {
         match expression {

@@ -59,8 +59,7 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     plan: &Plan,
 ) -> Outcome {
     let run = parts.context.client.random().uuid();
-    // Nothing is sent before the run is recorded: the plan's nonce in it prevents a second apply of the same
-    // plan.
+    // Nothing is sent before the run is recorded: the plan's nonce in it prevents a second apply of the same plan.
     if let Err(error) = record_run_start(parts, run, plan).await {
         return nothing_done(plan, &error);
     }
@@ -77,14 +76,13 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
             let turn = turns.get(&step.address);
             running.push(run_step(parts, (number, &going), step, turn, ConcurrencySlot::new(&entering)));
         }
-        // A step frees its slot while another one is polled, so the loop must notice that without an ended
-        // step.
+        // A step frees its slot while another one is polled, so the loop must notice that without an ended step.
         let crowded = entering.get() >= MAX_STARTING_STEPS;
         let turn = poll_fn(|context| match running.poll_next_unpin(context) {
             Poll::Ready(Some(ended)) => Poll::Ready(ExecutorEvent::StepEnded(ended)),
             Poll::Ready(None) => Poll::Ready(ExecutorEvent::Idle),
-            // Steps that wait for an object would poll until their timeouts, and nothing that they find could
-            // be recorded.
+            // Steps that wait for an object would poll until their timeouts, and nothing that they
+            // find could be recorded.
             Poll::Pending if parts.fence.is_over(parts.writer) => Poll::Ready(ExecutorEvent::Stopped),
             Poll::Pending if crowded && entering.get() < MAX_STARTING_STEPS => {
                 Poll::Ready(ExecutorEvent::SlotFree)
@@ -282,8 +280,7 @@ async fn run_operation<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Returns the parent that a child's deletion rolls out; `None` if it rolls out none, or the parent is deleted,
-/// too.
+/// Returns the parent that a child's deletion rolls out; `None` if it rolls out none, or the parent is deleted, too.
 fn parent_that_stays<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -449,8 +446,8 @@ fn operation_past_tense(operation: &Operation) -> &'static str {
     }
 }
 
-/// Returns the outcome of a run whose first records could not be written: the first address failed, all others
-/// are skipped.
+/// Returns the outcome of a run whose first records could not be written: the first address failed,
+/// all others are skipped.
 fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     let first = plan.steps.first().map(|step| &step.address);
     let first = first.or_else(|| plan.bookkeeping.iter().find_map(corrected_address));
@@ -472,8 +469,7 @@ fn corrected_address(bookkeeping: &LedgerUpdate) -> Option<&Address> {
     }
 }
 
-/// Combines the results of the steps by resource: failed if one failed, else skipped if one did not run, else
-/// done.
+/// Combines the results of the steps by resource: failed if one failed, else skipped if one did not run, else done.
 fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError>) -> Outcome {
     let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
     for (number, step) in plan.steps.iter().enumerate() {

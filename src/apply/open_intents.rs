@@ -34,8 +34,7 @@ const REQUEST_IN_FLIGHT_REASON: &str = "the process that sent the request lost t
 const OBJECT_PRESENT_REASON: &str =
     "the object exists, and it is not known whether the deletion will still take effect";
 
-/// The time limit of the wait for an object, as a multiple of its kind's usual operation time (at least 15
-/// seconds).
+/// The time limit of the wait for an object, as a multiple of its kind's usual operation time (at least 15 seconds).
 const TIMEOUT_FACTOR: u32 = 4;
 
 /// Resolves every open intent, oldest first. The ledger's lock proves that the sender of each is dead, unless
@@ -96,8 +95,8 @@ async fn recover_one<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Returns how long an intent must still be left alone: until its request has had its effect and shows it, or
-/// never will.
+/// Returns how long an intent must still be left alone: until its request has had its effect and shows
+/// it, or never will.
 async fn wait_for<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,

@@ -195,8 +195,8 @@ pub(super) fn is_equivalent(attribute: &Attribute, one: &Value, other: &Value) -
     meaning::same_of(attribute, one, other)
 }
 
-/// Returns whether two values are equal, also where one has a secret's plain text and the other its fingerprint
-/// under `key`.
+/// Returns whether two values are equal, also where one has a secret's plain text and the other
+/// its fingerprint under `key`.
 pub(super) fn same_sealed(attribute: &Attribute, one: &Value, other: &Value, key: &FingerprintKey) -> bool {
     let comparable = |value| canonical_value(attribute, &fingerprint_value(attribute, value, key));
     is_equal_by_fingerprint(&comparable(one), &comparable(other), key)
@@ -259,8 +259,7 @@ pub(super) fn fingerprint_secrets(kind: &Kind, values: &Attributes, key: &Finger
         .collect()
 }
 
-/// Returns a value of an attribute with fingerprints in place of secrets; a string of a secret attribute counts
-/// as one.
+/// Returns a value of an attribute with fingerprints in place of secrets; a string of a secret attribute counts as one.
 pub(super) fn fingerprint_value(attribute: &Attribute, value: &Value, key: &FingerprintKey) -> Value {
     match value {
         Value::Text(text) if attribute.secret => Value::Secret(Secret::new(text.as_str()).to_recorded(key)),
@@ -273,8 +272,8 @@ pub(super) fn seal_parts(value: &Value, key: &FingerprintKey) -> Value {
     value.map_secrets(&|secret| secret.to_recorded(key))
 }
 
-/// Returns values in the form of `Merged` records and intents: as `fingerprint_secrets`, but with `Null` for a
-/// reset attribute.
+/// Returns values in the form of `Merged` records and intents: as `fingerprint_secrets`, but with `Null`
+/// for a reset attribute.
 pub(super) fn sealed_all(kind: &Kind, values: &Attributes, key: &FingerprintKey) -> Attributes {
     let mut sealed = fingerprint_secrets(kind, values, key);
     for (name, _) in values.iter().filter(|(_, value)| matches!(value, Value::Null)) {

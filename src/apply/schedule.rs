@@ -32,8 +32,7 @@ pub struct Schedule {
     /// For each step, its dependents: `followers[first[n]..first[n + 1]]`.
     followers: Vec<usize>,
     first: Vec<usize>,
-    /// For each step, the seconds from its start to the end of its longest chain of dependents, by the usual
-    /// durations.
+    /// For each step, the seconds from its start to the end of its longest chain of dependents, by the usual durations.
     remaining: Vec<u64>,
     progress: Vec<StepProgress>,
     ready: BinaryHeap<(u64, Reverse<usize>)>,

@@ -59,8 +59,7 @@ impl Drop for ConcurrencySlot<'_> {
     }
 }
 
-/// An object, and the project that a request for it names (Authentication); `None` where it is not known or not
-/// needed.
+/// An object, and the project that a request for it names (Authentication); `None` where it is not known or not needed.
 #[derive(Clone)]
 pub(super) struct MutationTarget {
     pub(super) key: ObjectKey,

@@ -76,8 +76,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.context.journal.ledger().identity.key.clone()
     }
 
-    /// Returns the current object of an address; `None` if the ledger has none. Deposed objects are not
-    /// included.
+    /// Returns the current object of an address; `None` if the ledger has none. Deposed objects are not included.
     pub(super) fn current_object(&self, address: &Address) -> Option<OwnedObject> {
         self.context.journal.ledger().entries.get(address)?.current.clone()
     }
@@ -267,8 +266,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
         self.context.client.get(key).await.map_err(read_failed)
     }
 
-    /// Returns values in the form that the ledger stores: fingerprints in place of secrets, unset values left
-    /// out.
+    /// Returns values in the form that the ledger stores: fingerprints in place of secrets, unset values left out.
     pub(super) fn fingerprint_secrets(&self, kind: &Kind, values: &Attributes) -> Attributes {
         request_encoding::fingerprint_secrets(kind, values, &self.secret_key())
     }

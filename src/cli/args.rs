@@ -1,6 +1,6 @@
-//! Command-line arguments that several commands share, and the global flags. The doc comments of arguments are the
-//! text of `--help`. `None` and an empty list mean that the flag is absent; `settings` then reads the variable or
-//! the default.
+//! Command-line arguments that several commands share, and the global flags. The doc comments of arguments are
+//! the text of `--help`. `None` and an empty list mean that the flag is absent; `settings` then reads the
+//! variable or the default.
 
 pub(super) mod global_flags;
 pub(super) mod plan;

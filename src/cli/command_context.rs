@@ -1,6 +1,6 @@
-//! The context of one command: its settings, and factories for its stack, its ledger, its connection and its output.
-//! Only `dispatch` and `commands` get it whole; functions below them take the parts that they use where that is
-//! possible.
+//! The context of one command: its settings, and factories for its stack, its ledger, its connection and its
+//! output. Only `dispatch` and `commands` get it whole; functions below them take the parts that they use
+//! where that is possible.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -50,8 +50,8 @@ pub(super) struct CommandContext {
 }
 
 impl CommandContext {
-    /// Prints why a command failed, as text to standard error and as a document with `--output json`; returns its
-    /// exit code.
+    /// Prints why a command failed, as text to standard error and as a document with `--output json`;
+    /// returns its exit code.
     pub(super) fn report_failure(&self, failure: &CliFailure) -> Exit {
         let ui = &self.ui;
         let ended = CommandFailure {
@@ -120,8 +120,8 @@ impl CommandContext {
         Ok(substitute_known_values(&project.stack, evaluated))
     }
 
-    /// Prints the next command, with the global flags of this one, followed by the reason `why`. Not printed with
-    /// `--quiet`.
+    /// Prints the next command, with the global flags of this one, followed by the reason `why`.
+    /// Not printed with `--quiet`.
     pub(super) fn next(&self, command: &str, why: &str) {
         self.ui.next(format!("{} {why}", self.command_line(command)).trim_end());
     }
@@ -131,8 +131,8 @@ impl CommandContext {
         ReportFiles { ui: &self.ui, settings: &self.settings, commit: self.commit.as_ref(), wanted }
     }
 
-    /// Reads and resolves the stack, and prompts for missing secrets; if the stack has errors, writes them to the
-    /// requested reports.
+    /// Reads and resolves the stack, and prompts for missing secrets; if the stack has errors, writes them
+    /// to the requested reports.
     ///
     /// # Errors
     /// All errors of the stack together; or a file that cannot be written.
@@ -174,8 +174,8 @@ impl CommandContext {
         }
     }
 
-    /// Returns the plan options of a read-only command: no targets, no overrides, no change that the plan could
-    /// require.
+    /// Returns the plan options of a read-only command: no targets, no overrides, no change that
+    /// the plan could require.
     pub(super) fn read_only_options(&self) -> PlanningOptions {
         PlanningOptions {
             project: self.settings.project.clone(),
@@ -192,8 +192,8 @@ impl CommandContext {
         ledger_settings::ledger_location(&self.settings, &project.stack, &project.directory)
     }
 
-    /// Connects to the service, or starts the built-in cloud, as configured; reports long retry delays. Sends no
-    /// request.
+    /// Connects to the service, or starts the built-in cloud, as configured; reports long retry
+    /// delays. Sends no request.
     ///
     /// # Errors
     /// When no address or key is configured, or the built-in cloud cannot start.
@@ -211,8 +211,7 @@ impl CommandContext {
         Ok(connection)
     }
 
-    /// Returns the reporter of an apply's progress; `plan` is `None` while open intents of an earlier run are
-    /// resolved.
+    /// Returns the reporter of an apply's progress; `plan` is `None` while open intents of an earlier run are resolved.
     pub(super) fn progress_reporter<'a>(
         &self,
         connection: &'a StackConnection,

@@ -1,6 +1,5 @@
 //! Entry point of the program: parses arguments, merges settings, runs one command, and returns the exit code. Every
-//! failure is printed here or by `CommandContext::report_failure`, also as a document for a program that asked for
-//! one.
+//! failure is printed here or by `CommandContext::report_failure`, also as a document for a program that asked for one.
 
 pub mod command_line;
 
@@ -150,8 +149,7 @@ fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Setting
     }
 }
 
-/// Runs a command, on a runtime of one thread if it needs one: the program waits for the service, and computes
-/// little.
+/// Runs a command, on a runtime of one thread if it needs one: the program waits for the service, and computes little.
 fn run_command(session: &CommandContext, command: &Command) -> Result<Exit, CliFailure> {
     let pending = match (command.row().start)(session) {
         Execution::Ended(ended) => return ended,
@@ -165,8 +163,8 @@ fn run_command(session: &CommandContext, command: &Command) -> Result<Exit, CliF
     ended
 }
 
-/// Prints help and version to standard output, and other messages as usage errors with exit code 64: clap's own, 2,
-/// means `Exit::Changes` here.
+/// Prints help and version to standard output, and other messages as usage errors with exit code 64: clap's own,
+/// 2, means `Exit::Changes` here.
 fn print_usage(error: &clap::Error) -> Exit {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     let text = error.render().to_string();

@@ -320,8 +320,8 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         self.settling.wait_until_ready(&self.reader, watch, on_status).await
     }
 
-    /// Waits as `wait_until_ready`, after a request that starts a change of an object. `before` is the object as read
-    /// before that request.
+    /// Waits as `wait_until_ready`, after a request that starts a change of an object. `before` is the object as
+    /// read before that request.
     ///
     /// # Errors
     /// The errors of `wait_until_ready`.

@@ -1,6 +1,5 @@
-//! The codes of configuration problems, `S0201` to `S0399`, each with its meaning. The macro declares a
-//! constant for each code and the list that `stead explain` reads, so that neither lacks one. A code never
-//! changes its meaning.
+//! The codes of configuration problems, `S0201` to `S0399`, each with its meaning. The macro declares a constant for
+//! each code and the list that `stead explain` reads, so that neither lacks one. A code never changes its meaning.
 
 /// A code and its meaning in one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

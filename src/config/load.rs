@@ -95,8 +95,8 @@ fn stack_digest(stack: &Stack, problems: &DiagnosticCollector) -> String {
     })
 }
 
-/// Loads a stack: `sources` holds its own files, `read` gives access to all others. On success the diagnostics are
-/// warnings only.
+/// Loads a stack: `sources` holds its own files, `read` gives access to all others. On success the
+/// diagnostics are warnings only.
 ///
 /// # Errors
 /// All problems that were found, together.
@@ -130,8 +130,8 @@ pub struct CheckedConfig {
     pub diagnostics: Vec<Diagnostic>,
     /// Source files, to resolve the spans of the diagnostics. Secrets in them are hidden.
     pub sources: Sources,
-    /// Name of the checked environment; if several are possible and none was requested, the first. Empty if a file
-    /// does not parse.
+    /// Name of the checked environment; if several are possible and none was requested, the first. Empty if a
+    /// file does not parse.
     pub environment: Name,
     /// Names of the other environments to check, one by one; empty if one was requested.
     pub others: Vec<Name>,
@@ -142,8 +142,8 @@ pub struct CheckedConfig {
 }
 
 /// Returns all diagnostics of a stack in one environment: an editor calls it at every keystroke. The stack is
-/// returned only if it has policies, because its digest and a copy of its sources take time. Parsed files stay in
-/// the cache `trees`.
+/// returned only if it has policies, because its digest and a copy of its sources take time. Parsed files stay
+/// in the cache `trees`.
 #[must_use]
 pub fn check(
     registry: Registry,
@@ -190,8 +190,8 @@ pub fn check(
     checked
 }
 
-/// Replaces values in the stack's documents by those of the chosen environment's `set`; checks the paths of the
-/// other environments.
+/// Replaces values in the stack's documents by those of the chosen environment's `set`; checks the paths
+/// of the other environments.
 fn apply_overrides(
     registry: &Registry,
     files: &mut ParsedFiles,
@@ -208,8 +208,8 @@ fn apply_overrides(
     overrides::replace_overridden_values(registry, documents, &set, problems)
 }
 
-/// Runs the phases after `parse` in order, each on the result of the one before, also after problems: all are
-/// reported together.
+/// Runs the phases after `parse` in order, each on the result of the one before, also after problems:
+/// all are reported together.
 fn load_parsed(
     registry: Registry,
     sources: &mut Sources,

@@ -40,8 +40,7 @@ pub struct StackTest {
 pub struct TestSetup {
     /// Environment of the test; `None` selects the default one.
     pub environment: Option<Name>,
-    /// Variable files, each with its extension and its content: YAML, and KDL for values that may be a list of
-    /// one.
+    /// Variable files, each with its extension and its content: YAML, and KDL for values that may be a list of one.
     pub vars: Vec<(&'static str, String)>,
     /// Live objects in the emulator's seed format; `None` for an empty account.
     pub world: Option<Spanned<Name>>,

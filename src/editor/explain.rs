@@ -67,8 +67,8 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage
     }
 }
 
-/// Returns the page for a keyword, a function, a plan code, or a nested keyword, in this order; `None` if nothing has
-/// this name.
+/// Returns the page for a keyword, a function, a plan code, or a nested keyword, in this order; `None` if
+/// nothing has this name.
 fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     let bare = subject.trim_start_matches('$');
     let word = word::word_page(bare).map(ExplainPage::Word);

@@ -132,8 +132,8 @@ pub fn render_literal(literal: Literal) -> String {
     }
 }
 
-/// Returns how a change of an attribute is made and its effects, as a sentence; `None` if the configuration cannot set
-/// it.
+/// Returns how a change of an attribute is made and its effects, as a sentence; `None` if the
+/// configuration cannot set it.
 #[must_use]
 pub fn describe_change(attribute: &Attribute) -> Option<String> {
     let mut sentence = match attribute.change {

@@ -1,6 +1,6 @@
-//! The emulator's own endpoints, under `/_emulator/`: log, counts, clock, faults, objects, drift, export and import;
-//! and the files of its console page. They are no part of the service: they need no API key, and answer programs on
-//! this machine only.
+//! The emulator's own endpoints, under `/_emulator/`: log, counts, clock, faults, objects, drift, export and
+//! import; and the files of its console page. They are no part of the service: they need no API key, and answer
+//! programs on this machine only.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -185,8 +185,8 @@ fn reset_cloud(shell: &mut HttpService, moment: RequestTimes) -> Value {
     json!({"objects": 0})
 }
 
-/// Stores the account and the clock: changes of the account alone are no change of a record, so `take_rows` would
-/// not report them.
+/// Stores the account and the clock: changes of the account alone are no change of a record, so `take_rows`
+/// would not report them.
 fn store_account(shell: &mut HttpService) {
     let row = shell.world.account_row();
     shell.journal.submit(vec![row], Some(shell.clock));

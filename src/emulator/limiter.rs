@@ -30,8 +30,8 @@ pub struct RateLimitStatus {
 struct CallerBudget {
     /// Times of the requests that were admitted within the last second.
     recent: VecDeque<Duration>,
-    /// When the burst window began, and how many requests above the limit were admitted since; `None` before the
-    /// first request.
+    /// When the burst window began, and how many requests above the limit were admitted since; `None`
+    /// before the first request.
     burst: Option<(Duration, usize)>,
 }
 
@@ -68,8 +68,8 @@ pub struct ServerRateLimiter {
 }
 
 impl ServerRateLimiter {
-    /// Decides on one request of a caller, and counts it if it is admitted. `now` counts from some fixed moment and
-    /// never decreases.
+    /// Decides on one request of a caller, and counts it if it is admitted. `now` counts from some fixed
+    /// moment and never decreases.
     pub fn admit(&mut self, caller: &str, tier: RateTier, now: Duration) -> RateLimitStatus {
         if let Some(known) = self.callers.get_mut(caller) {
             return known.admit(tier, now);

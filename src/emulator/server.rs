@@ -103,8 +103,8 @@ pub enum ServeError {
     Thread(String),
 }
 
-/// A running emulator. Dropping it stops it and blocks until its thread ends; requests in progress get five
-/// seconds to finish.
+/// A running emulator. Dropping it stops it and blocks until its thread ends; requests in progress get
+/// five seconds to finish.
 #[derive(Debug)]
 pub struct EmulatorHandle {
     /// Address that the server listens on, with the actual port.

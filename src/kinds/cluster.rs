@@ -17,8 +17,8 @@ static UPGRADE: ApiCall = ApiCall::new(
     "upgrade",
     Endpoint::documented(Method::Post, "/api/v1/k8s/clusters/{id}/upgrade").answers(Envelope::Message),
 )
-// The service refuses the upgrade of a single-master cluster without this confirmation; the plan shows the
-// interruption.
+// The service refuses the upgrade of a single-master cluster without this confirmation; the
+// plan shows the interruption.
 .fixed_when("control_plane_count", Literal::Integer(1), &[("confirm_single_master", Literal::Bool(true))]);
 static MAINTENANCE: ApiCall = ApiCall::new(
     "maintenance",

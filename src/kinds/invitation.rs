@@ -1,5 +1,5 @@
-//! `invitation`: an invitation of a person to the account. The specification names the area only, so all of it is
-//! assumed.
+//! `invitation`: an invitation of a person to the account. The specification names the area only, so all
+//! of it is assumed.
 //!
 //! Its actions read and remove the members, which are people and no resources of a stack.
 

@@ -1,7 +1,7 @@
 //! `node_pool`: workers of one size, written under a cluster's `node_pools`.
 //!
-//! The service deletes the pools with their cluster. All pools of a cluster together need at least 2 workers
-//! (specification, Limits).
+//! The service deletes the pools with their cluster. All pools of a cluster together need at least
+//! 2 workers (specification, Limits).
 
 use super::shared::{CREATED_AT, NAME, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{

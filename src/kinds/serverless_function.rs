@@ -1,5 +1,5 @@
-//! `serverless_function`: code that the service runs on request. The specification names the area only, so all of it is
-//! assumed.
+//! `serverless_function`: code that the service runs on request. The specification names the area only, so all
+//! of it is assumed.
 //!
 //! It is created without code and waits in `awaiting_source` until the upload of its directory.
 

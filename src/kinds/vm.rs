@@ -31,8 +31,8 @@ pub(super) static VM: Kind = Kind {
         read: Some(Endpoint::documented(Method::Get, "/api/v1/vms/{id}")),
         list: Endpoint::documented(Method::Get, "/api/v1/vms"),
         delete: Endpoint::documented(Method::Delete, "/api/v1/vms/{id}").answers(Envelope::Message),
-        // Volumes and the VPC may belong to other blocks: a VM's deletion must not delete them (specification,
-        // Delete VM).
+        // Volumes and the VPC may belong to other blocks: a VM's deletion must not delete
+        // them (specification, Delete VM).
         delete_body: &[("volume_action", Literal::Text("detach")), ("delete_vpc", Literal::Bool(false))],
         absent_when: None,
         ready: Some(ReadinessRule {

@@ -1,7 +1,7 @@
 //! `volume`: block storage, attached to at most one VM. It can only grow (specification, Resize volume).
 //!
-//! The attribute `vm` is a link: attach and detach are calls of their own, and a volume is detached before its
-//! deletion.
+//! The attribute `vm` is a link: attach and detach are calls of their own, and a volume is
+//! detached before its deletion.
 
 use super::shared::{BILLING, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{

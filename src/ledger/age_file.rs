@@ -122,8 +122,8 @@ pub enum AgeFileError {
     /// None of the identities can decrypt it.
     #[error("none of the identities can decrypt it")]
     NoIdentity,
-    /// It was encrypted for another position; contains the part that differs: `ledger`, `environment`, `address`,
-    /// `version` or `object`.
+    /// It was encrypted for another position; contains the part that differs: `ledger`, `environment`,
+    /// `address`, `version` or `object`.
     #[error("the ciphertext was created for another {0}: someone replaced it without stead")]
     Place(&'static str),
     /// The decrypted value does not match the fingerprint in the ledger. The caller of `decrypt_value` checks this.

@@ -31,8 +31,8 @@ pub struct AddressError {
 }
 
 impl Address {
-    /// Returns the address of the resource `name` of the kind `kind`. The caller passes legal segments: nothing is
-    /// checked.
+    /// Returns the address of the resource `name` of the kind `kind`. The caller passes legal
+    /// segments: nothing is checked.
     #[must_use]
     pub fn new(kind: &str, name: &str) -> Self {
         Self(smol_str::format_smolstr!("{kind}.{name}"))
@@ -45,8 +45,8 @@ impl Address {
         Self(smol_str::format_smolstr!("{}.{segment}", self.0))
     }
 
-    /// Returns the address in a module: `shop_eu` and `vm.web` give `shop_eu.vm.web`. An empty module is the stack
-    /// itself.
+    /// Returns the address in a module: `shop_eu` and `vm.web` give `shop_eu.vm.web`. An empty module
+    /// is the stack itself.
     #[must_use]
     pub fn in_module(self, module: &str) -> Self {
         if module.is_empty() { self } else { Self(smol_str::format_smolstr!("{module}.{}", self.0)) }

@@ -17,8 +17,8 @@ pub const MAX_VALUE_TEXT_BYTES: usize = 64 << 20;
 /// Nodes that the values of a stack may have, in addition to one for each byte of its files.
 pub const MAX_VALUE_NODES: usize = 2_000_000;
 
-/// Levels that a value or an expression may have: the functions that walk one are recursive, and a deeper one would
-/// overflow the stack.
+/// Levels that a value or an expression may have: the functions that walk one are recursive, and a deeper one
+/// would overflow the stack.
 pub(super) const MAX_NESTING: usize = 256;
 
 /// Nodes charged for a map in addition to its entries: its storage is allocated for several entries at once.

@@ -11,8 +11,8 @@ pub trait Clock {
     /// Returns the wall time, for display and ages; no decision about the existence of an object may use it.
     fn now(&self) -> Timestamp;
 
-    /// Returns the time since a fixed moment, for timeouts. It never decreases, and includes the time during which the
-    /// machine is suspended.
+    /// Returns the time since a fixed moment, for timeouts. It never decreases, and includes the time during which
+    /// the machine is suspended.
     fn elapsed(&self) -> Duration;
 
     /// Waits until this duration has passed.

@@ -61,8 +61,8 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// A safe edit that corrects the problem; `None` where only the user can decide.
     pub fix: Option<SuggestedEdit>,
-    /// The secret variable that has no value: the program can prompt for it on a terminal. `None` for any other
-    /// problem.
+    /// The secret variable that has no value: the program can prompt for it on a terminal. `None`
+    /// for any other problem.
     pub asks: Option<Name>,
 }
 

@@ -122,8 +122,8 @@ pub(super) fn concatenate_parts(parts: &[Value], budget: &Budget) -> Result<Valu
     Ok(Value::Secret(Secret::Derived(Box::new(derived))))
 }
 
-/// Concatenates known parts; `None` when the text of a secret is not available in this run. Null, a list and a map are
-/// errors.
+/// Concatenates known parts; `None` when the text of a secret is not available in this run. Null, a list and
+/// a map are errors.
 fn join_known(parts: &[Value]) -> Result<Option<String>, EvaluationError> {
     let mut text = String::new();
     for part in parts {

@@ -56,8 +56,8 @@ pub struct CelExpression {
     /// computed first, then bound at that path.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub waiting: BTreeMap<Name, Expression>,
-    /// The module that contains the expression: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`. Empty for the
-    /// stack itself.
+    /// The module that contains the expression: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`. Empty
+    /// for the stack itself.
     #[serde(default, skip_serializing_if = "Name::is_empty")]
     pub module: Name,
 }
@@ -119,8 +119,8 @@ impl Expression {
         }
     }
 
-    /// Returns the value of a constant; `None` for an unknown one and for every computation, also for a list or map of
-    /// constants.
+    /// Returns the value of a constant; `None` for an unknown one and for every computation, also for a list
+    /// or map of constants.
     #[must_use]
     pub fn known_value(&self) -> Option<&Value> {
         match self {

@@ -1,6 +1,6 @@
-//! `Graph`: a directed graph of ordering edges, over petgraph. In: nodes, and pairs of nodes that must keep an
-//! order. Out: a topological order, or the nodes of the cycles. The same graph, built in the same order, gives the
-//! same result.
+//! `Graph`: a directed graph of ordering edges, over petgraph. In: nodes, and pairs of nodes that must keep
+//! an order. Out: a topological order, or the nodes of the cycles. The same graph, built in the same order,
+//! gives the same result.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -82,9 +82,8 @@ impl<N> Graph<N> {
         })
     }
 
-    /// Returns a shortest cycle through the node with the lowest number of a strongly connected component: each
-    /// node comes before the next one, and the last before the first. Empty where no cycle within `knot` includes
-    /// that node.
+    /// Returns a shortest cycle through the node with the lowest number of a strongly connected component: each node
+    /// comes before the next one, and the last before the first. Empty where no cycle within `knot` includes that node.
     #[must_use]
     pub fn shortest_cycle(&self, cycle: &[NodeId]) -> Vec<NodeId> {
         let Some(start) = cycle.iter().copied().min() else { return Vec::new() };

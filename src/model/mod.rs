@@ -1,5 +1,5 @@
-//! The types that every other layer uses: addresses, values, expressions, the schema of the kinds, live objects,
-//! diagnostics and redaction.
+//! The types that every other layer uses: addresses, values, expressions, the schema of the kinds, live
+//! objects, diagnostics and redaction.
 //!
 //! Invariant: nothing in here reads files, the environment, the network or the clock; callers pass such input in.
 

@@ -219,8 +219,8 @@ impl SentSecrets {
         self.secrets.push(SecretString::from(text));
     }
 
-    /// Adds a string of the request that may be a secret of another user, such as an environment variable that no block
-    /// writes.
+    /// Adds a string of the request that may be a secret of another user, such as an environment variable
+    /// that no block writes.
     pub fn push_private(&mut self, text: &str) {
         self.private.push(SecretString::from(text));
     }

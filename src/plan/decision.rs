@@ -41,8 +41,7 @@ pub(super) struct DesiredAttribute<'a> {
     pub attribute: &'static Attribute,
     /// Where it was written; `None` for a link that must be undone because its target is deleted.
     pub setting: Option<&'a AttributeSetting>,
-    /// The value as the configuration writes it; a `null` is replaced by the API's default, where the table has
-    /// it.
+    /// The value as the configuration writes it; a `null` is replaced by the API's default, where the table has it.
     pub value: Value,
     /// The id that a request uses instead of a catalog name; `None` for every other attribute, and for a name
     /// that is unknown or not in the catalog.
@@ -78,8 +77,8 @@ pub(super) struct AttributeDiff<'a> {
     /// The value before the change as the configuration would write it, without the plain text of secrets;
     /// `Null` if it is not set.
     pub before: Value,
-    /// The value after the change as the configuration writes it, without the plain text of secrets; `Null` if
-    /// it is removed.
+    /// The value after the change as the configuration writes it, without the plain text of secrets; `Null`
+    /// if it is removed.
     pub after: Value,
     /// The last applied value, where it differs from both; otherwise `None`.
     pub last_applied: Option<Value>,

@@ -80,8 +80,8 @@ pub struct PlanningOptions {
     pub locked_secrets: BTreeSet<Name>,
     /// The only recipients that the user's settings allow; `None`: any recipient.
     pub allowed_recipients: Option<BTreeSet<Name>>,
-    /// The project, by name or id, of project-scoped resources if the stack has no `project` block; `None`: the
-    /// account's default project.
+    /// The project, by name or id, of project-scoped resources if the stack has no `project` block; `None`:
+    /// the account's default project.
     pub project: Option<Name>,
     /// The directory that the stack is planned from; `None` if its ledger is not on a shared backend.
     pub directory: Option<CurrentOrigin>,

@@ -1,6 +1,6 @@
-//! Planning: computes a `Plan` from stack, ledger and snapshot. Pure: it reads nothing and sends nothing, so
-//! equal inputs give equal plans. Order of the phases: moves, join, decide (with diff), order, annotate;
-//! `pipeline` calls them.
+//! Planning: computes a `Plan` from stack, ledger and snapshot. Pure: it reads nothing and sends nothing,
+//! so equal inputs give equal plans. Order of the phases: moves, join, decide (with diff), order,
+//! annotate; `pipeline` calls them.
 
 pub mod annotate;
 pub mod artifact;

@@ -171,8 +171,8 @@ impl<'a> RedactedSource<'a> {
         }
     }
 
-    /// Returns the label's byte range, limited to the text, and to the label's first line if it spans more than
-    /// `MAX_LABEL_LINES`.
+    /// Returns the label's byte range, limited to the text, and to the label's first line if it
+    /// spans more than `MAX_LABEL_LINES`.
     fn clamp_span(&self, span: Span) -> (usize, usize) {
         let text = &self.shown;
         let start = (span.start as usize).min(text.len());

@@ -67,8 +67,7 @@ impl JournalWriter {
         }
     }
 
-    /// Records the reason why nothing is written any more; the first one counts, as later errors follow from
-    /// it.
+    /// Records the reason why nothing is written any more; the first one counts, as later errors follow from it.
     pub(in crate::apply) fn record_failure(&self, error: &StoreError) {
         let text = with_sources(error);
         let failure = match error {

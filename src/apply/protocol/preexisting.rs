@@ -172,8 +172,7 @@ impl PreexistingObjects {
         Arc::clone(self.lists.borrow_mut().entry((kind.name, scope.clone())).or_default())
     }
 
-    /// Returns the preexisting objects for a creation that is about to be sent: those that it could be mistaken
-    /// for.
+    /// Returns the preexisting objects for a creation that is about to be sent: those that it could be mistaken for.
     ///
     /// # Errors
     /// When the list cannot be read.

@@ -30,8 +30,7 @@ const CLOCK_MARGIN: Duration = Duration::from_secs(5);
 /// Whether requests may be sent, and how many are under way.
 #[derive(Debug, Default)]
 pub(in crate::apply) struct WriteFence {
-    /// Why no request is sent any more, although the ledger could still be written; `None` while requests may
-    /// be sent.
+    /// Why no request is sent any more, although the ledger could still be written; `None` while requests may be sent.
     shut: RefCell<Option<StepError>>,
     /// The number of requests that were sent and have no response yet.
     out: Cell<usize>,
@@ -78,8 +77,7 @@ impl WriteFence {
         armed: &DurableIntent,
         request: impl AsyncFnOnce(MutationClient<'_, C, K, R>) -> MutationOutcome,
     ) -> Result<MutationOutcome, StepError> {
-        // A lease that is too short is checked in `gate` alone: a request that it rejects is recorded as not
-        // sent.
+        // A lease that is too short is checked in `gate` alone: a request that it rejects is recorded as not sent.
         writer.check_writable()?;
         let left = Cell::new(false);
         let gate = |whole: Duration| {
@@ -154,8 +152,7 @@ pub(in crate::apply) async fn run_under_lease<S: Store, T>(
     poll_fn(|context| {
         if !lost && let Poll::Ready(error) = keep.as_mut().poll(context) {
             lost = true;
-            // `work` is still polled: it must see the failure and end by itself, so that facts reach the
-            // recovery file.
+            // `work` is still polled: it must see the failure and end by itself, so that facts reach the recovery file.
             writer.record_failure(&error);
         }
         work.as_mut().poll(context)

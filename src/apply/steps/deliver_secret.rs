@@ -50,8 +50,8 @@ pub(in crate::apply) async fn still_lacks_secret<C: Transport, K: Clock, R: Rand
     }
 }
 
-/// Delivers the shown-once secret of a response, before the response is used in any other way: a crash later
-/// would lose it.
+/// Delivers the shown-once secret of a response, before the response is used in any other way: a crash
+/// later would lose it.
 pub(super) async fn deliver_shown_secret<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -82,8 +82,7 @@ pub(super) async fn deliver_shown_secret<C: Transport, K: Clock, R: Random, S: S
     }
 }
 
-/// Returns the record that ends a rotation, once the new object's secret is delivered; `None` if no rotation
-/// has begun.
+/// Returns the record that ends a rotation, once the new object's secret is delivered; `None` if no rotation has begun.
 pub(super) fn end_of_rotation<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

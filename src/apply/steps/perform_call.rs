@@ -200,8 +200,8 @@ async fn wait_for_effect<C: Transport, K: Clock, R: Random, S: Store>(
     }
 }
 
-/// Ends a call whose object shows the target values, and records the open intent of a lost attempt, if there is
-/// one, as done.
+/// Ends a call whose object shows the target values, and records the open intent of a lost attempt, if there
+/// is one, as done.
 async fn finish_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

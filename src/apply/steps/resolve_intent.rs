@@ -43,8 +43,8 @@ pub(in crate::apply) async fn find_created_object<C: Transport, K: Clock, R: Ran
 
 /// Decides by a list that was read after the bounds have passed.
 ///
-/// In strict mode only the user can decide. A foreign request may still be sent, so it is never presumed to
-/// have made nothing.
+/// In strict mode only the user can decide. A foreign request may still be sent, so it is never presumed
+/// to have made nothing.
 ///
 /// # Errors
 /// When the intent is ambiguous (then that is recorded), or the ledger cannot be written.
@@ -152,8 +152,8 @@ pub(in crate::apply) async fn look_for_late_effect<C: Transport, K: Clock, R: Ra
     }
 }
 
-/// Returns the ids of the listed objects that a creation could have made; preexisting and owned ones are not
-/// among them.
+/// Returns the ids of the listed objects that a creation could have made; preexisting and owned ones
+/// are not among them.
 pub(in crate::apply) async fn could_be<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     kind: &'static Kind,

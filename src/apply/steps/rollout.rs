@@ -52,8 +52,7 @@ pub(in crate::apply) async fn foresee_at_parent<C: Transport, K: Clock, R: Rando
     Ok(Some(Rollout { of, run, known }))
 }
 
-/// Returns the parent that creating or deleting a child rolls out; `None` if it rolls out none, or has no
-/// object.
+/// Returns the parent that creating or deleting a child rolls out; `None` if it rolls out none, or has no object.
 fn rolled_out_parent<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -84,9 +83,8 @@ pub(in crate::apply) async fn roll_out_parent<C: Transport, K: Clock, R: Random,
     }
 }
 
-/// Reads the records before a change, to recognize the roll-out that it begins; `None` if it begins none. From
-/// then on the ledger has the resource as unfinished: if this apply is aborted, the next one checks how the
-/// roll-out ended.
+/// Reads the records before a change, to recognize the roll-out that it begins; `None` if it begins none. From then on
+/// the ledger has the resource as unfinished: if this apply is aborted, the next one checks how the roll-out ended.
 pub(in crate::apply) async fn foresee_rollout<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
@@ -130,8 +128,7 @@ pub(in crate::apply) async fn foresee_own_rollout<'n, C: Transport, K: Clock, R:
     Ok(Some(Rollout { of, run, known: Some(known) }))
 }
 
-/// Waits until the roll-out of a change has ended. If no record appears within the listing bound, there is
-/// none.
+/// Waits until the roll-out of a change has ended. If no record appears within the listing bound, there is none.
 ///
 /// # Errors
 /// When it failed, with the service's own message, or did not end in time.
@@ -184,8 +181,7 @@ pub(in crate::apply) async fn roll_out<C: Transport, K: Clock, R: Random, S: Sto
                 told = Some(record.status.clone());
             }
         }
-        // A quarter of the time so far: a long roll-out costs few requests, and its end is seen in
-        // proportion.
+        // A quarter of the time so far: a long roll-out costs few requests, and its end is seen in proportion.
         parts
             .clock()
             .sleep((now.saturating_sub(begun) / 4).clamp(POLL_INTERVAL, ROLLOUT_POLL_INTERVAL))

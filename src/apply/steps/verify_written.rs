@@ -63,9 +63,8 @@ pub(in crate::apply) struct VerifiedWrite {
     pub(in crate::apply) failure: Option<StepError>,
 }
 
-/// Compares an object with the written values, and resends once those that differ and that a call sets. A value
-/// that is not kept is not an `Err`: it is in `VerifiedWrite::failure`, so that the caller records the entry
-/// first.
+/// Compares an object with the written values, and resends once those that differ and that a call sets. A value that is
+/// not kept is not an `Err`: it is in `VerifiedWrite::failure`, so that the caller records the entry first.
 pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,

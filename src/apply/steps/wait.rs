@@ -55,8 +55,8 @@ pub(in crate::apply) fn has_failed(kind: &Kind, object: &Object) -> bool {
     object_readiness(kind, object) == Readiness::Failed
 }
 
-/// Returns whether an object is ready and in use; false for a kind without a status, and for a resting
-/// (suspended) object.
+/// Returns whether an object is ready and in use; false for a kind without a status, and for
+/// a resting (suspended) object.
 pub(in crate::apply) fn is_in_use(kind: &Kind, object: &Object) -> bool {
     kind.api.ready.is_some_and(|ready| {
         object.status(ready.attribute).is_some_and(|status| ready.wanted.contains(&status))

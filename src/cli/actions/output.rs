@@ -212,8 +212,8 @@ impl CompletedAction<'_> {
         Ok(true)
     }
 
-    /// Returns the name of the kubeconfig's entries: stack, environment and address for a resource, else the
-    /// object's id.
+    /// Returns the name of the kubeconfig's entries: stack, environment and address for a resource,
+    /// else the object's id.
     fn context_name(&self) -> String {
         let ActionInvocation { target, ground, .. } = &self.scene;
         let id = || target.key.as_ref().map(|key| key.id.to_string()).unwrap_or_default();

@@ -72,8 +72,8 @@ impl KindAction {
         self.effects(registry).into_iter().chain(given).any(Effect::disrupts)
     }
 
-    /// Returns the endpoint of the action, the first if it has several; `None` if the table names an endpoint that
-    /// does not exist.
+    /// Returns the endpoint of the action, the first if it has several; `None` if the table names an endpoint
+    /// that does not exist.
     pub(in crate::cli) fn endpoint(self, registry: Registry) -> Option<Endpoint> {
         match self.action.request {
             ActionRequest::Send(endpoint) => Some(endpoint),
@@ -114,8 +114,8 @@ impl KindAction {
     }
 }
 
-/// Returns the attributes that a call sends in its body. A single one is required: the call would send nothing
-/// without it.
+/// Returns the attributes that a call sends in its body. A single one is required: the call would
+/// send nothing without it.
 fn of_call(kind: &Kind, call: &str) -> Vec<Parameter> {
     let mut found: Vec<Parameter> = kind
         .attributes

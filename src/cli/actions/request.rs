@@ -143,8 +143,7 @@ fn delegated_action(
     }
 }
 
-/// Refuses parameters that belong only to another kind's action of the same name; the command line accepts their
-/// union.
+/// Refuses parameters that belong only to another kind's action of the same name; the command line accepts their union.
 fn check_given(deed: KindAction, parameters: &[Parameter], args: &DoArgs) -> Result<(), CliFailure> {
     let known = |name: &&&'static str| parameters.iter().any(|parameter| parameter.name == **name);
     let Some(foreign) = args.given.keys().find(|name| !known(name)) else { return Ok(()) };

@@ -54,8 +54,7 @@ pub(in crate::cli) struct ActionTarget {
     pub(in crate::cli) kind: &'static Kind,
     /// Key of the object; `None` for a whole kind.
     pub(in crate::cli) key: Option<ObjectKey>,
-    /// Project of the object, as recorded in the ledger; `None` if the ledger has none, or the target was named by
-    /// id.
+    /// Project of the object, as recorded in the ledger; `None` if the ledger has none, or the target was named by id.
     pub(in crate::cli) project: Option<Name>,
 }
 

@@ -1,6 +1,5 @@
-//! Waits until an action is complete: an object is ready, a record is gone, or a run has ended. In: the response of
-//! the action. Out: the object or record that it led to. Only reads are sent, so a wait can be interrupted at any
-//! time.
+//! Waits until an action is complete: an object is ready, a record is gone, or a run has ended. In: the response of the
+//! action. Out: the object or record that it led to. Only reads are sent, so a wait can be interrupted at any time.
 
 use std::time::Duration;
 
@@ -112,8 +111,8 @@ impl ActionWaiter<'_> {
         let within = self.scene.args.timeout.unwrap_or(usual);
         let client = self.scene.ground.client();
         let project = self.scene.order.ask.project.as_ref();
-        // A read right after the request can still show the old ready state, so one that equals `before` does not
-        // count.
+        // A read right after the request can still show the old ready state, so one that equals
+        // `before` does not count.
         let settled = match self.before.filter(|before| before.key() == *key) {
             Some(before) => {
                 client.settled_after_change((kind, key), project, within, before, self.status).await
@@ -163,8 +162,8 @@ impl ActionWaiter<'_> {
         }
     }
 
-    /// Waits until the run that the response describes has ended. A run that the list does not contain counts as
-    /// running.
+    /// Waits until the run that the response describes has ended. A run that the list does not
+    /// contain counts as running.
     ///
     /// # Errors
     /// When the response names no run, the list cannot be read, or the timeout is over.

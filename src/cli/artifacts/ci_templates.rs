@@ -19,13 +19,13 @@ pub struct PipelineParameters {
     pub secrets: Vec<Name>,
     /// Directory of the stack relative to the repository's root: empty, or segments joined by slashes.
     pub directory: String,
-    /// Other directories with files that the stack reads, relative to the repository's root; a change there starts
-    /// the pipeline, too.
+    /// Other directories with files that the stack reads, relative to the repository's root; a change there
+    /// starts the pipeline, too.
     pub folders: Vec<String>,
     /// Branch whose commits are applied.
     pub branch: String,
-    /// Shell command that installs stead on a runner; `None` if the user gave none, and the pipeline only checks for
-    /// it.
+    /// Shell command that installs stead on a runner; `None` if the user gave none, and the pipeline
+    /// only checks for it.
     pub install: Option<String>,
     /// Container image of the jobs; `None` for the runner's default on GitHub and a plain Debian image on GitLab.
     pub image: Option<String>,
@@ -109,8 +109,8 @@ pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String,
     (file, fill_template(text, &lines, &words))
 }
 
-/// Returns one GitLab job per environment, in their order. Each waits for the previous one, which can be absent from
-/// the pipeline.
+/// Returns one GitLab job per environment, in their order. Each waits for the previous one, which can be
+/// absent from the pipeline.
 fn gitlab_apply_jobs(facts: &PipelineParameters, slug: &str, paths: &str) -> String {
     let mut before = None;
     let jobs = facts.environments.iter().map(|name| {
@@ -195,8 +195,8 @@ fn pipeline_slug(facts: &PipelineParameters) -> String {
     }
 }
 
-/// Returns the minute (0 to 59) of the daily drift check, derived from the name, so that stacks do not all start at
-/// the same time.
+/// Returns the minute (0 to 59) of the daily drift check, derived from the name, so that stacks do not all start
+/// at the same time.
 fn drift_minute(stack: &str) -> u32 {
     stack.bytes().fold(7, |minute, byte| (minute * 31 + u32::from(byte)) % 60)
 }

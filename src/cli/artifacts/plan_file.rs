@@ -63,8 +63,8 @@ pub(in crate::cli) fn signing_key(
     SigningKey::parse(&pem).map(Some).map_err(|error| unusable_signing_key(path, &error, help))
 }
 
-/// Returns the keys whose saved plans are accepted, from the flag, else from the settings; `None` if neither names a
-/// file.
+/// Returns the keys whose saved plans are accepted, from the flag, else from the settings; `None` if
+/// neither names a file.
 ///
 /// # Errors
 /// When their file cannot be read, or holds no such key.

@@ -31,8 +31,8 @@ pub fn template_files(template: StackTemplate, format: FileSyntax, stack: &str) 
     vec![(path, text.replace(NAME, stack)), (".gitignore", GITIGNORE.to_owned())]
 }
 
-/// Returns a legal stack name derived from a directory's name: lower case, other characters replaced by `-`, at most
-/// 64 characters.
+/// Returns a legal stack name derived from a directory's name: lower case, other characters replaced by `-`,
+/// at most 64 characters.
 #[must_use]
 pub fn stack_name(directory: &str) -> String {
     let lower = directory.to_lowercase();

@@ -111,8 +111,7 @@ fn needs_stack(named: &TargetReference, args: &DoArgs) -> bool {
     matches!(named, TargetReference::Resource(_)) || references.any(|given| given.iter().any(is_resource))
 }
 
-/// Returns the action of this name of the target's kind; an action that needs an object is an error for a whole
-/// kind.
+/// Returns the action of this name of the target's kind; an action that needs an object is an error for a whole kind.
 fn choose_action(args: &DoArgs, target: &ActionTarget) -> Result<KindAction, CliFailure> {
     let kind: &'static Kind = target.kind;
     let Some(action) = kind.action(&args.action) else {

@@ -98,8 +98,8 @@ pub(in crate::cli) enum CatalogDocument<'a> {
     /// `stead catalog TABLE`.
     Offers {
         schema_version: json::SchemaVersion,
-        /// The matching records, with their fields as the service reports them; all have the same keys. Prices are in
-        /// dollars.
+        /// The matching records, with their fields as the service reports them; all have the same keys.
+        /// Prices are in dollars.
         offers: Vec<serde_json::Map<String, serde_json::Value>>,
     },
     /// `stead catalog update`.
@@ -222,9 +222,9 @@ fn table_list() -> ReportTable {
     }
 }
 
-/// Pins the current records of the names that the stack uses. A name that the service no longer has stays pinned,
-/// because existing objects may use it. With `--check`, writes nothing and returns `Exit::Changes` if a pin is
-/// outdated.
+/// Pins the current records of the names that the stack uses. A name that the service no longer has stays
+/// pinned, because existing objects may use it. With `--check`, writes nothing and returns `Exit::Changes` if
+/// a pin is outdated.
 async fn update_pins(session: &CommandContext, args: &CatalogUpdateArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;

@@ -301,8 +301,8 @@ fn write_hook(session: &CommandContext, args: &CiHookArgs) -> Result<Exit, CliFa
     Ok(Exit::Done)
 }
 
-/// Writes a file of the repository and prints its path; an existing file needs `force`. `program` sets its execute
-/// permission.
+/// Writes a file of the repository and prints its path; an existing file needs `force`. `program`
+/// sets its execute permission.
 fn write_new_file(
     session: &CommandContext,
     path: &Path,
@@ -334,8 +334,7 @@ fn display_relative_path(path: &Path) -> String {
     stack_files::display_path(below.as_deref().unwrap_or(path))
 }
 
-/// Returns the stack's name and its environments, the default one first; without environments, only the default
-/// name.
+/// Returns the stack's name and its environments, the default one first; without environments, only the default name.
 fn stack_and_environments(settings: &Settings) -> Result<(Name, Vec<Name>), CliFailure> {
     let peek = read_stack_header(settings)?;
     let mut environments: Vec<Name> = peek.environments.into_iter().collect();

@@ -56,8 +56,8 @@ pub(in crate::cli) fn run(
     Exit::Done
 }
 
-/// Returns the candidates that come from the stack and from the kinds' tables, each with a description, which can be
-/// empty.
+/// Returns the candidates that come from the stack and from the kinds' tables, each with a description,
+/// which can be empty.
 fn stack_candidates(settings: &Settings, place: &CompletionContext) -> Vec<(String, String)> {
     match place.wants {
         CompletionSource::Nothing | CompletionSource::File => Vec::new(),
@@ -159,8 +159,8 @@ fn address_candidates(settings: &Settings, place: &CompletionContext) -> BTreeSe
         .collect()
 }
 
-/// Returns the kinds that have the action being completed; `None` for every command but `do`, and for an unknown
-/// action.
+/// Returns the kinds that have the action being completed; `None` for every command but `do`, and
+/// for an unknown action.
 fn kinds_with_action(place: &CompletionContext) -> Option<BTreeSet<&'static str>> {
     let [first, action] = place.path.as_slice() else { return None };
     let deeds = registry::actions_by_name(REGISTRY).remove(action.as_str()).filter(|_| first == "do")?;

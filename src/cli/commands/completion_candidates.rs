@@ -35,8 +35,7 @@ pub(in crate::cli) enum CompletionSource {
     File,
 }
 
-/// Returns the completion context of the word at index `at`. `words` begins with the program; `at` can be its
-/// length.
+/// Returns the completion context of the word at index `at`. `words` begins with the program; `at` can be its length.
 pub(in crate::cli) fn completion_context(
     command: &Command,
     words: &[String],

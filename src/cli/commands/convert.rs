@@ -144,8 +144,8 @@ fn convert_stack_file(args: &ConvertArgs, source: &Source) -> Result<(String, Ve
     Ok((text, (repeated > 0).then(note).into_iter().collect()))
 }
 
-/// Converts another tool's file. Returns the result, and notes: the settings without a counterpart, and the
-/// variables to give.
+/// Converts another tool's file. Returns the result, and notes: the settings without a counterpart, and
+/// the variables to give.
 fn convert_foreign_file(
     args: &ConvertArgs,
     source: &Source,

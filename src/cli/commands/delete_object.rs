@@ -159,8 +159,8 @@ async fn describe_object(
     Ok(format!("{shown}{name} ({}{price})", byproducts::describe_age(object, client.clock().now())))
 }
 
-/// Returns whether the user repeated the id, by flag or on a terminal; a wrong id, or none without a terminal, is an
-/// error.
+/// Returns whether the user repeated the id, by flag or on a terminal; a wrong id, or none without a
+/// terminal, is an error.
 async fn is_confirmed(
     session: &CommandContext,
     args: &DoArgs,

@@ -1,6 +1,6 @@
 //! `stead doctor`: runs checks and prints remedies; with `--api`, compares the service with the contract that stead
-//! assumes. A check that cannot run is skipped with the reason; it never ends the command, because a later check may
-//! show the cause.
+//! assumes. A check that cannot run is skipped with the reason; it never ends the command, because a later check
+//! may show the cause.
 
 mod account;
 mod contract;

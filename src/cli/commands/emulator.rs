@@ -92,8 +92,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -
     watched.map(|_| Exit::Done).map_err(|error| anyhow::Error::from(error).into())
 }
 
-/// JSON document for the program that started the emulator. It contains the API key, which is valid for this
-/// emulator only.
+/// JSON document for the program that started the emulator. It contains the API key, which is valid
+/// for this emulator only.
 #[derive(Serialize)]
 struct EmulatorStartDocument<'a> {
     api_key: &'a str,

@@ -87,8 +87,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &GraphArgs) -> Result<
     Ok(Exit::Done)
 }
 
-/// Returns the nodes at an address, which can begin with `$`: several if it is that of a block with instances or a
-/// module.
+/// Returns the nodes at an address, which can begin with `$`: several if it is that of a block with
+/// instances or a module.
 ///
 /// # Errors
 /// When there are none.

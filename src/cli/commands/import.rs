@@ -137,8 +137,7 @@ impl ImportCommand<'_> {
         inventory::read_inventory(&self.session.ui, self.connection, project, &self.ledger, &options).await
     }
 
-    /// Imports all objects that no ledger owns, that are not in use by the service or a workload, and that can be
-    /// read.
+    /// Imports all objects that no ledger owns, that are not in use by the service or a workload, and that can be read.
     async fn import_all(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
         let mut world = self.read_inventory().await?;
         let project = self.session.settings.project.as_ref();
@@ -333,8 +332,8 @@ impl ImportCommand<'_> {
             self.write(&accepted.files)?;
         }
         let count = accepted.entries.len();
-        // After the files: the reverse order would leave objects in the ledger without a block, and the next apply
-        // deletes these.
+        // After the files: the reverse order would leave objects in the ledger without a block, and the
+        // next apply deletes these.
         self.record_adoptions(accepted.entries, world).await?;
         let begun = &self.begun.project;
         let project = LoadedStack {
@@ -383,8 +382,8 @@ impl ImportCommand<'_> {
         Ok(())
     }
 
-    /// Records adopted objects in the ledger, with the account if the ledger does not know it yet; no ledger, no
-    /// record.
+    /// Records adopted objects in the ledger, with the account if the ledger does not know it yet;
+    /// no ledger, no record.
     async fn record_adoptions(
         &self,
         entries: AdoptedEntries,

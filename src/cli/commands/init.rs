@@ -1,5 +1,5 @@
-//! `stead init`: writes an example stack; needs no account and no settings. Checks all files before it writes the
-//! first.
+//! `stead init`: writes an example stack; needs no account and no settings. Checks all files before
+//! it writes the first.
 
 use std::io;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Functions that commands which copy or move a whole ledger share: the comparison of two ledgers, and the record of
-//! a copy.
+//! Functions that commands which copy or move a whole ledger share: the comparison of two ledgers, and the
+//! record of a copy.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::CommandJournal;
@@ -30,8 +30,8 @@ pub(super) async fn write_copy(
     Ok(journal.commit(&[Record::Pushed { ledger, who, at }]).await?)
 }
 
-/// Returns whether two ledgers have the same content. Serial numbers and locations are not compared: a copy has its
-/// own.
+/// Returns whether two ledgers have the same content. Serial numbers and locations are not compared: a
+/// copy has its own.
 pub(super) fn same_content(one: &Ledger, other: &Ledger) -> bool {
     one.identity == other.identity
         && one.entries == other.entries

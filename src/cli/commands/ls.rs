@@ -123,8 +123,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
     Ok(Exit::Done)
 }
 
-/// Redacts the secrets that this process knows in the live objects; afterwards they can only be displayed, not
-/// compared.
+/// Redacts the secrets that this process knows in the live objects; afterwards they can only
+/// be displayed, not compared.
 pub(in crate::cli) fn redact_secrets(connection: &StackConnection, world: &mut RefreshResult) {
     for object in world.snapshot.objects.values_mut() {
         *object = object.to_redacted(&|text| connection.client.redact(text));
@@ -236,8 +236,8 @@ fn priced_by(kind: &Kind) -> Vec<&'static str> {
     }
 }
 
-/// Returns one row for each owned object, deposed ones included, ordered by address. An object that was not read has
-/// the status `gone`.
+/// Returns one row for each owned object, deposed ones included, ordered by address. An object that was not read
+/// has the status `gone`.
 pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &RefreshResult) -> Vec<ObjectSummary> {
     let prices = ObjectPrices::new(&world.catalog);
     let mut rows = Vec::new();

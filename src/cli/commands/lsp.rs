@@ -28,15 +28,13 @@ use crate::plan::annotate::offline_policy;
 /// Maximum size of a message in bytes: twice that of a file, because JSON escapes can double it.
 const MAX_MESSAGE_BYTES: u64 = 2 * decode::MAX_BYTES;
 
-/// Pause in typing (5 ms) after which files are checked, so that requests that follow a keystroke are answered
-/// first.
+/// Pause in typing (5 ms) after which files are checked, so that requests that follow a keystroke are answered first.
 const INPUT_IDLE_TIMEOUT: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
 /// Maximum number of repository files among which stacks are searched; later files are ignored.
 const MAX_FILES: usize = 100_000;
 
-/// Serves one editor until it disconnects. Returns `Exit::Failed` if the stream ends without the `exit`
-/// notification.
+/// Serves one editor until it disconnects. Returns `Exit::Failed` if the stream ends without the `exit` notification.
 ///
 /// # Errors
 /// When a variable file cannot be read, a stream fails, or a message is malformed or too long.

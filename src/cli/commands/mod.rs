@@ -1,6 +1,6 @@
-//! The commands of `stead`, one file per command: its arguments, whose doc comments are its `--help`, and a function
-//! `run` that takes the context and the arguments and returns the exit code. A command with more files has a folder;
-//! `dispatch` lists them.
+//! The commands of `stead`, one file per command: its arguments, whose doc comments are its `--help`, and a
+//! function `run` that takes the context and the arguments and returns the exit code. A command with more files has
+//! a folder; `dispatch` lists them.
 
 pub(super) mod accept;
 pub(super) mod act;

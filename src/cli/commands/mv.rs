@@ -1,6 +1,5 @@
-//! `stead mv`: renames a resource or a module: edits its block, the references to it, and adds a `moved` entry, so
-//! that the next apply moves the object in the ledger instead of replacing it. Sends no request and writes no
-//! ledger.
+//! `stead mv`: renames a resource or a module: edits its block, the references to it, and adds a `moved` entry, so that
+//! the next apply moves the object in the ledger instead of replacing it. Sends no request and writes no ledger.
 
 pub(super) mod address;
 pub(in crate::cli) mod arguments;

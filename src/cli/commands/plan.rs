@@ -1,6 +1,5 @@
-//! `stead plan`: shows all changes that an apply would make. In: the stack, its ledger and the live objects. Out:
-//! the plan, and the requested files. Sends only GET requests, takes no lock, and writes no file but the requested
-//! ones.
+//! `stead plan`: shows all changes that an apply would make. In: the stack, its ledger and the live objects. Out: the
+//! plan, and the requested files. Sends only GET requests, takes no lock, and writes no file but the requested ones.
 
 use std::io::{BufWriter, stdout};
 use std::path::PathBuf;
@@ -74,8 +73,7 @@ pub struct PlanArgs {
     pub scope: PlanScopeArgs,
 }
 
-/// Plans and shows the plan. Returns `Exit::Blocked` for a blocked plan, and `Exit::Changes` only with
-/// `--exit-code`.
+/// Plans and shows the plan. Returns `Exit::Blocked` for a blocked plan, and `Exit::Changes` only with `--exit-code`.
 ///
 /// # Errors
 /// When the stack has errors, the service or the ledger cannot be read, a name is not pinned with `--locked`, or a
@@ -177,8 +175,8 @@ pub(in crate::cli) fn secret_recipients(stack: &Stack) -> Vec<Name> {
     stack.recipients.iter().flat_map(|recipients| recipients.names.iter().cloned()).collect()
 }
 
-/// Returns the state that a saved plan is bound to; `secrets` is the digest of the secrets' values, `None` if none
-/// was computed.
+/// Returns the state that a saved plan is bound to; `secrets` is the digest of the secrets' values, `None`
+/// if none was computed.
 fn bind_plan(
     args: &PlanArgs,
     (stack, options): (&Stack, &PlanningOptions),

@@ -104,8 +104,8 @@ impl RecoverCommand<'_> {
         Ok(exit)
     }
 
-    /// Reads and matches, and asks about ambiguous matches if `asks` is set, until none is left or the user left it
-    /// out.
+    /// Reads and matches, and asks about ambiguous matches if `asks` is set, until none is left or the
+    /// user left it out.
     async fn match_objects(&self, asks: bool) -> Result<(RebuiltLedger, RefreshResult), CliFailure> {
         let mut chosen: BTreeMap<Address, Name> = BTreeMap::new();
         let mut left: BTreeSet<Address> = BTreeSet::new();

@@ -206,8 +206,8 @@ fn resource_value(
     }
 }
 
-/// Returns the module calls that a resource comes from, innermost first, each with its location; empty outside of
-/// modules.
+/// Returns the module calls that a resource comes from, innermost first, each with its location;
+/// empty outside of modules.
 fn module_calls(stack: &Stack, address: &Address) -> Vec<(String, Option<SourceLocation>)> {
     let mut found = Vec::new();
     if stack.modules.is_empty() {

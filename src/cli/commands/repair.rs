@@ -124,8 +124,8 @@ fn checked_report(report: VerificationReport, place: &LedgerLocation) -> LedgerC
     }
 }
 
-/// Shows what cannot be restored, asks for confirmation, and restores the rest; returns `Exit::Failed` if the user
-/// declines.
+/// Shows what cannot be restored, asks for confirmation, and restores the rest; returns `Exit::Failed`
+/// if the user declines.
 ///
 /// # Errors
 /// When the ledger is not in a directory, is locked, none of it is authenticated, or it cannot be written.

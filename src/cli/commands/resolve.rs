@@ -39,8 +39,8 @@ pub struct ResolveArgs {
 /// Status of a request that is presumed to have had no effect.
 const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late effect";
 
-/// Lists or resolves ambiguous intents. Without an answer on a terminal, prompts for it; otherwise only shows the
-/// intent.
+/// Lists or resolves ambiguous intents. Without an answer on a terminal, prompts for it; otherwise
+/// only shows the intent.
 ///
 /// # Errors
 /// When there is no such intent, the named object cannot be the result of the request, or the ledger cannot be
@@ -191,8 +191,8 @@ fn answerable_intent(ledger: &Ledger, op: Uuid) -> Result<Intent, CliFailure> {
     })
 }
 
-/// Returns the resolution from the command line, or prompts for it. `None` if there is no terminal, or the user
-/// postpones it.
+/// Returns the resolution from the command line, or prompts for it. `None` if there is no terminal, or
+/// the user postpones it.
 fn choose_answer(
     session: &CommandContext,
     ledger: &Ledger,

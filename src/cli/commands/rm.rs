@@ -60,8 +60,7 @@ impl<'a> RemovedAddresses<'a> {
     }
 }
 
-/// Returns the remaining references to the removed addresses, each with its source location; empty if there are
-/// none.
+/// Returns the remaining references to the removed addresses, each with its source location; empty if there are none.
 fn remaining_references(stack: &Stack, gone: &RemovedAddresses<'_>) -> Vec<String> {
     let graph = DependencyGraph::from_stack(stack);
     let within = |other: &Address| gone.contains_address(other);

@@ -81,8 +81,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
     Exit::Done
 }
 
-/// Declares the documents that commands print: the variant, the name of its file in `schemas/`, the title, and the type
-/// that writes it.
+/// Declares the documents that commands print: the variant, the name of its file in `schemas/`, the title, and the
+/// type that writes it.
 macro_rules! printed_documents {
     ($($document:ident, $name:literal, $title:literal, $type:ty;)*) => {
         /// Returns the schema of a command's output.

@@ -1,6 +1,6 @@
-//! `stead secret`: generates identities, and shows, sets, rotates and re-encrypts the stored secrets. A value leaves
-//! the ledger only with the user's identity, and only to a terminal, a document or a private file that the user asks
-//! for.
+//! `stead secret`: generates identities, and shows, sets, rotates and re-encrypts the stored secrets. A value
+//! leaves the ledger only with the user's identity, and only to a terminal, a document or a private file that
+//! the user asks for.
 
 mod lookup;
 mod rekey;

@@ -206,8 +206,7 @@ async fn push_ledger(
             .write_message(&format!("warning: {shown} has no MAC: a change to it cannot be detected"));
     }
     let stack = &project.stack;
-    // A copy of another environment has the same resources, and would make this one delete or replace
-    // them.
+    // A copy of another environment has the same resources, and would make this one delete or replace them.
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
     let terms =
         // A missing ledger gets the identity of the copy, so that the fingerprints in it stay valid.

@@ -1,6 +1,5 @@
 //! `stead test`: runs the stack's own tests, on the built-in cloud in memory. In: test files. Out: the failed
-//! expectations of each test. Reads no variable of the environment, so a test gives the same result on every
-//! machine.
+//! expectations of each test. Reads no variable of the environment, so a test gives the same result on every machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -113,8 +112,7 @@ pub(in crate::cli) async fn watch_tests(
     }
 }
 
-/// Returns the directories of the test files, of the stack, and of its includes and modules, also of an invalid
-/// stack.
+/// Returns the directories of the test files, of the stack, and of its includes and modules, also of an invalid stack.
 fn watched_directories(session: &CommandContext, args: &TestArgs) -> BTreeSet<PathBuf> {
     let settings = &session.settings;
     let parent = |path: &Path| match path.parent() {

@@ -183,8 +183,7 @@ fn problems_told(session: &CommandContext, rejected: LoadFailure) -> Exit {
     exit
 }
 
-/// Applies safe edits, round after round, and writes them after confirmation. Does nothing if a file cannot be
-/// decoded.
+/// Applies safe edits, round after round, and writes them after confirmation. Does nothing if a file cannot be decoded.
 async fn apply_fixes(session: &CommandContext, args: &ValidateArgs) -> Result<(), CliFailure> {
     let before = stack_files::read_stack(&session.settings.dir)?;
     // A file that cannot be decoded cannot be edited; the check reports it.
@@ -231,8 +230,7 @@ fn stack_problems(settings: &Settings, texts: &[Source]) -> Result<Vec<Diagnosti
     }
 }
 
-/// Returns the file contents after the fixes that do not overlap; with `one`, only the first. `None` if none
-/// applies.
+/// Returns the file contents after the fixes that do not overlap; with `one`, only the first. `None` if none applies.
 fn fix_texts(texts: &[Source], fixes: &[&SuggestedEdit], one: bool) -> Option<Vec<Source>> {
     let mut fixes: Vec<&SuggestedEdit> = fixes.to_vec();
     fixes.sort_by_key(|fix| fix.span);

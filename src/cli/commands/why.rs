@@ -50,8 +50,7 @@ struct WhyResource {
     address: Address,
     /// Location of its block, as `FILE:LINE`; `None` if it has none.
     source: Option<String>,
-    /// Origin of the resource, from the block outward: the block or an instance of `for_each`, its parent, its
-    /// modules.
+    /// Origin of the resource, from the block outward: the block or an instance of `for_each`, its parent, its modules.
     because: Vec<String>,
     /// Direct dependencies of the resource.
     waits_for: Vec<WhyDependency>,

@@ -202,8 +202,8 @@ pub(super) struct CommandRow<'a> {
 /// The function that starts a command with its arguments.
 type StartCommand<'a> = Box<dyn FnOnce(&'a CommandContext) -> Execution<'a> + 'a>;
 
-/// Returns the row of a command that needs no runtime: it sends no request, starts no child process and does not wait for
-/// a prompt.
+/// Returns the row of a command that needs no runtime: it sends no request, starts no child process and does not
+/// wait for a prompt.
 fn ended<'a>(
     output: OutputSupport,
     needs_secrets: bool,

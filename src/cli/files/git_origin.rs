@@ -1,6 +1,6 @@
-//! Origin of a plan for the history: the commit of the stack's directory (read from `.git` without running Git,
-//! because a repository's configuration can make Git run programs), the plan's fingerprint, and the digest of the
-//! configuration.
+//! Origin of a plan for the history: the commit of the stack's directory (read from `.git` without running
+//! Git, because a repository's configuration can make Git run programs), the plan's fingerprint, and the
+//! digest of the configuration.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -14,8 +14,8 @@ use crate::plan::model::change::Plan;
 /// Maximum number of symbolic references to follow, since they can form a cycle.
 const MAX_REF_DEPTH: usize = 5;
 
-/// Returns the origin of a plan. The commit of the directory takes precedence over `said`, the one that the CI job
-/// states.
+/// Returns the origin of a plan. The commit of the directory takes precedence over `said`, the one that
+/// the CI job states.
 pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&Name>) -> RunOrigin {
     RunOrigin {
         commit: checked_out_commit(directory).or_else(|| said.cloned()),
@@ -49,8 +49,8 @@ pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     None
 }
 
-/// Returns the directory of Git hooks for a directory of a repository; `None` outside of a repository, or if Git
-/// uses another directory.
+/// Returns the directory of Git hooks for a directory of a repository; `None` outside of a repository, or if
+/// Git uses another directory.
 pub(in crate::cli) fn hooks_directory(directory: &Path) -> Option<PathBuf> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(git_directory)?;
@@ -82,8 +82,8 @@ pub(in crate::cli) fn read_git_file(path: &Path) -> Option<String> {
     stack_files::read_optional(path).ok()?
 }
 
-/// Returns whether the name of a reference stays inside the Git directory: `HEAD` of a hostile repository could name
-/// any file.
+/// Returns whether the name of a reference stays inside the Git directory: `HEAD` of a hostile repository
+/// could name any file.
 fn is_reference(name: &str) -> bool {
     name.starts_with("refs/")
         && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))

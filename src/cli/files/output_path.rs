@@ -1,5 +1,5 @@
-//! Opens the output file that the user named, in such a way that content of the repository (a committed link) cannot
-//! redirect the write.
+//! Opens the output file that the user named, in such a way that content of the repository (a committed link)
+//! cannot redirect the write.
 #![allow(clippy::disallowed_methods, reason = "this module is where the commands find where they write")]
 
 use std::fs;

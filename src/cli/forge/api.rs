@@ -97,8 +97,7 @@ struct AccountResponse {
 /// A pull request or merge request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::cli) struct PullRequest {
-    /// Newest commit of its branch; if it is merged, the last commit that was merged. `None` if the response has
-    /// none.
+    /// Newest commit of its branch; if it is merged, the last commit that was merged. `None` if the response has none.
     pub(in crate::cli) head: Option<String>,
     pub(in crate::cli) is_merged: bool,
 }
@@ -202,8 +201,8 @@ impl Forge {
         ForgeRequest { method, path, body: Some(body) }
     }
 
-    /// Returns the request for the pull or merge requests that contain a commit; the caller has checked that it is a
-    /// hash.
+    /// Returns the request for the pull or merge requests that contain a commit; the caller has checked that
+    /// it is a hash.
     pub(in crate::cli) fn reviews_of(self, project: &str, commit: &str) -> ForgeRequest {
         get_request(match self {
             Self::GitHub => format!("/repos/{project}/commits/{commit}/pulls"),

@@ -107,8 +107,8 @@ impl CiJob {
         })
     }
 
-    /// Returns the browser URL of a comment, for an API that returns only its number; `None` if the project's URL is
-    /// not known.
+    /// Returns the browser URL of a comment, for an API that returns only its number; `None` if the project's
+    /// URL is not known.
     pub(in crate::cli) fn comment_url(&self, review: u64, comment: u64) -> Option<String> {
         let home = self.home.as_ref()?;
         Some(match self.forge {
@@ -134,8 +134,7 @@ pub(in crate::cli) fn of_event(text: &str) -> Option<u64> {
     event.pointer("/pull_request/number").or_else(|| event.pointer("/issue/number"))?.as_u64()
 }
 
-/// Parses the newest commit of the pull request from GitHub's event payload; `None` if the event does not contain
-/// it.
+/// Parses the newest commit of the pull request from GitHub's event payload; `None` if the event does not contain it.
 pub(in crate::cli) fn head_of_event(text: &str) -> Option<String> {
     let event: serde_json::Value = serde_json::from_str(text).ok()?;
     event.pointer("/pull_request/head/sha")?.as_str().map(str::to_owned)

@@ -115,8 +115,8 @@ impl CommentWriter {
         Ok(Self { job, author, base, client, headers })
     }
 
-    /// Returns the number of the job's pull or merge request: from the job's variables, or the merged one that its
-    /// commit came from.
+    /// Returns the number of the job's pull or merge request: from the job's variables, or the merged one that
+    /// its commit came from.
     ///
     /// # Errors
     /// When there is none or several, the API refuses, or its response cannot be parsed.
@@ -156,8 +156,8 @@ impl CommentWriter {
     }
 
     /// Returns the commit that this job's report describes: the newest one of its pull or merge request, or of the
-    /// merged one that its commit came from. `None` if it is not known: the request is not merged, and the job does
-    /// not state it.
+    /// merged one that its commit came from. `None` if it is not known: the request is not merged, and the job
+    /// does not state it.
     ///
     /// # Errors
     /// When the API refuses, does not respond, or its response cannot be parsed.
@@ -171,8 +171,8 @@ impl CommentWriter {
         Ok(request.head.filter(|_| request.is_merged))
     }
 
-    /// Returns the note of a thread whose first line is the marker and that the trusted account wrote; `None` if
-    /// there is none.
+    /// Returns the note of a thread whose first line is the marker and that the trusted account wrote; `None`
+    /// if there is none.
     ///
     /// # Errors
     /// When the API refuses, or there are several such notes, since it is unknown which one was reviewed.
@@ -289,8 +289,8 @@ impl CommentWriter {
         }
     }
 
-    /// Sends a request. A read is retried after a delay if the error is temporary; a write is not, since it may have
-    /// arrived.
+    /// Sends a request. A read is retried after a delay if the error is temporary; a write is not, since
+    /// it may have arrived.
     async fn send(&self, ask: &ForgeRequest) -> Result<Vec<u8>, ForgeError> {
         let mut tries = 0;
         loop {
@@ -314,8 +314,8 @@ impl CommentWriter {
         }
     }
 
-    /// Sends a request once; with an error, also returns the delay that the response requests, `None` if it requests
-    /// none.
+    /// Sends a request once; with an error, also returns the delay that the response requests, `None`
+    /// if it requests none.
     async fn send_once(&self, ask: &ForgeRequest) -> Result<Vec<u8>, (ForgeError, Option<Duration>)> {
         let silence = |error: &reqwest::Error| (ForgeError::NoResponse(root_cause_text(error)), None);
         let url = format!("{}{}", self.base.as_str().trim_end_matches('/'), ask.path);

@@ -207,8 +207,8 @@ impl HighWaterMarkStore {
         Ok(moved.and_then(|mark| mark.detect_ledger_rollback(ledger, trail)))
     }
 
-    /// Returns whether this machine has seen MACs in this ledger; without the ledger, whether it has seen them at
-    /// its location.
+    /// Returns whether this machine has seen MACs in this ledger; without the ledger, whether it has seen
+    /// them at its location.
     ///
     /// # Errors
     /// Those of `detect_rollback`.
@@ -217,8 +217,8 @@ impl HighWaterMarkStore {
         Ok(self.read_filed()?.into_iter().chain(moved).any(|mark| mark.sealed.is_some()))
     }
 
-    /// Returns whether this machine could detect an older version: it has a mark, or the ledger belongs to the
-    /// built-in cloud.
+    /// Returns whether this machine could detect an older version: it has a mark, or the ledger belongs
+    /// to the built-in cloud.
     ///
     /// # Errors
     /// Those of `detect_rollback`.

@@ -220,8 +220,8 @@ pub(in crate::cli) async fn detect_rollback(
         .detect_rollback(found.as_ref().map(|(ledger, trail)| (ledger, trail)))?)
 }
 
-/// Fails if a ledger is missing or empty and `STEAD_REQUIRE_LEDGER` is set: a deleted ledger looks like one that
-/// never existed.
+/// Fails if a ledger is missing or empty and `STEAD_REQUIRE_LEDGER` is set: a deleted ledger looks like
+/// one that never existed.
 fn check_required(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -277,8 +277,8 @@ pub(in crate::cli) async fn open_journal(
     }
 }
 
-/// Checks, before a new ledger is created, whether one must exist already: opening it would create an empty one in
-/// its place.
+/// Checks, before a new ledger is created, whether one must exist already: opening it would create an empty
+/// one in its place.
 async fn check_found(
     project: &LoadedStack,
     place: &LedgerLocation,
@@ -300,8 +300,8 @@ async fn check_found(
     check_required(project, place, found.as_ref())
 }
 
-/// Refuses a ledger that is older than the high-water mark or a different one; otherwise advances the mark of a
-/// ledger with MACs.
+/// Refuses a ledger that is older than the high-water mark or a different one; otherwise advances the mark of
+/// a ledger with MACs.
 fn check_newest(
     journal: &CommandJournal,
     marks: &HighWaterMarkStore,
@@ -329,8 +329,8 @@ fn check_newest(
     Ok(())
 }
 
-/// Checks that an open ledger with MACs is not older than the high-water mark, or a different one; one without MACs
-/// passes.
+/// Checks that an open ledger with MACs is not older than the high-water mark, or a different one;
+/// one without MACs passes.
 ///
 /// # Errors
 /// When it is refused, or a mark cannot be read.
@@ -386,8 +386,8 @@ pub(in crate::cli) async fn open_at(
     open_with(seal_key(settings)?.as_ref(), who, place, terms).await
 }
 
-/// Opens a ledger at any location for writing; creates one that does not exist. `key` is `None` for a ledger without
-/// MACs.
+/// Opens a ledger at any location for writing; creates one that does not exist. `key` is `None` for
+/// a ledger without MACs.
 ///
 /// # Errors
 /// When it is locked, damaged, has other MACs than those of the key, or cannot be written.
@@ -413,8 +413,8 @@ pub(in crate::cli) async fn open_with(
     Ok(journal)
 }
 
-/// Runs work while the ledger is open and no change is sent: renews the lock, and aborts the work on the first stop
-/// signal.
+/// Runs work while the ledger is open and no change is sent: renews the lock, and aborts the work on
+/// the first stop signal.
 ///
 /// # Errors
 /// When the lock is lost, a signal arrived, or the work fails.

@@ -1,6 +1,6 @@
-//! Ledger access of the commands: opening and reading, rollback detection, recovery file, remote stacks, origins and
-//! ambiguous intents. The ledger itself is the module `ledger` of the program; these modules connect it to settings,
-//! files and messages.
+//! Ledger access of the commands: opening and reading, rollback detection, recovery file, remote stacks, origins
+//! and ambiguous intents. The ledger itself is the module `ledger` of the program; these modules connect it to
+//! settings, files and messages.
 
 pub(super) mod ambiguous_intents;
 pub(super) mod high_water_mark;

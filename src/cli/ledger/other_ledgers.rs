@@ -1,5 +1,5 @@
-//! Objects that other ledgers of the repository, the backend or the built-in cloud own, so that no stack adopts or
-//! deletes them.
+//! Objects that other ledgers of the repository, the backend or the built-in cloud own, so that no stack
+//! adopts or deletes them.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The recovery file: stores records that the ledger did not take, and secrets that their sinks did not take. The
-//! files are in the user's own state directory, readable only by the user; secrets are in plain text. The next apply
-//! replays the records.
+//! files are in the user's own state directory, readable only by the user; secrets are in plain text. The next
+//! apply replays the records.
 
 use std::path::{Path, PathBuf};
 

@@ -104,8 +104,7 @@ fn read_remote_header(
     })
 }
 
-/// Returns the failure for a directory without a readable stack, with the location in the configuration that names
-/// it.
+/// Returns the failure for a directory without a readable stack, with the location in the configuration that names it.
 fn unreadable_stack_failure(
     project: &LoadedStack,
     other: &OtherStack,

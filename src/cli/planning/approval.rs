@@ -14,8 +14,8 @@ use crate::plan::model::change::{Action, Change, Plan};
 
 /// Returns the changes of a plan that an approval does not cover, in the plan's order; empty if it covers all.
 ///
-/// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating. Reading needs no
-/// approval.
+/// Adopting counts as creating; moving and forgetting, which touch the ledger only, as updating.
+/// Reading needs no approval.
 pub fn uncovered_changes<'a>(consent: &AutoApproval, plan: &'a Plan) -> Vec<&'a Change> {
     let AutoApproval::Only(kinds) = consent else { return Vec::new() };
     let covered = |change: &&Change| change_kind(change.action).is_none_or(|kind| kinds.contains(&kind));

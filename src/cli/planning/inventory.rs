@@ -42,8 +42,8 @@ pub(in crate::cli) fn in_use(
     used.map(|object| (object.key(), why.to_owned())).collect()
 }
 
-/// Reads all objects of the account in addition to those of the stack. A list that the key may not read is skipped
-/// with a note.
+/// Reads all objects of the account in addition to those of the stack. A list that the key may not read is
+/// skipped with a note.
 ///
 /// # Errors
 /// When the service refuses another read or does not respond.

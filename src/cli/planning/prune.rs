@@ -1,6 +1,5 @@
 //! Finds declarations (`moved`, `import`, `removed`) that have no effect left in any environment, by reading the
-//! ledgers, and removes them from the files in memory. A declaration in a shared file stays: other stacks can need
-//! it.
+//! ledgers, and removes them from the files in memory. A declaration in a shared file stays: other stacks can need it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

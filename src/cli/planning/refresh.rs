@@ -36,13 +36,13 @@ pub(in crate::cli) struct RefreshResult {
     pub(in crate::cli) catalog: Catalog,
     /// Available secrets that are not written in a file of the stack; empty for a destroy or a read-only command.
     pub(in crate::cli) known: AvailableSecrets,
-    /// Digest of the secrets' values under the key of a saved plan; `None` unless the plan is saved before the
-    /// ledger exists.
+    /// Digest of the secrets' values under the key of a saved plan; `None` unless the plan is saved
+    /// before the ledger exists.
     pub(in crate::cli) secrets: Option<String>,
 }
 
-/// Reads the live objects and the catalog tables that a plan needs; pinned ids replace those of the catalog. Secrets
-/// are not read.
+/// Reads the live objects and the catalog tables that a plan needs; pinned ids replace those of the catalog.
+/// Secrets are not read.
 ///
 /// # Errors
 /// When the service refuses a read or does not respond.
@@ -202,8 +202,8 @@ async fn read_byproducts(
     Ok((claimed, foreign))
 }
 
-/// Adds to a plan's options the facts about this machine and the ledger's location; reads other ledgers only for an
-/// adoption.
+/// Adds to a plan's options the facts about this machine and the ledger's location; reads other ledgers
+/// only for an adoption.
 async fn with_surroundings(
     connection: &StackConnection,
     project: &LoadedStack,

@@ -98,8 +98,7 @@ impl Exit {
     }
 
     /// Returns the exit code of a plan. A value that the service does not keep counts as a change. A blocker takes
-    /// precedence over changes; `exit_code` is the flag
-    /// `--exit-code`.
+    /// precedence over changes; `exit_code` is the flag `--exit-code`.
     #[must_use]
     pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {
         let is_as_declared = plan.changes.is_empty() && !plan.has_values_not_kept();
@@ -110,8 +109,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code of a drift check with this number of differences; `exit_code` is the flag
-    /// `--exit-code`.
+    /// Returns the exit code of a drift check with this number of differences; `exit_code` is the flag `--exit-code`.
     #[must_use]
     pub const fn of_drift(differences: usize, exit_code: bool) -> Self {
         if exit_code && differences > 0 { Self::Drift } else { Self::Done }
@@ -147,8 +145,7 @@ impl Exit {
         }
     }
 
-    /// Returns the exit code for a job's run, from the run's own exit code; `Failed` for one that no process can
-    /// have.
+    /// Returns the exit code for a job's run, from the run's own exit code; `Failed` for one that no process can have.
     #[must_use]
     pub fn of_job(code: i64) -> Self {
         match u8::try_from(code) {

@@ -40,8 +40,8 @@ impl CliFailure {
         Self::new(Exit::Failed, format!("{shown} exists already; nothing was written"))
     }
 
-    /// Returns the failure for an action that the service refused; `untouched` is a sentence that says what was not
-    /// changed.
+    /// Returns the failure for an action that the service refused; `untouched` is a sentence that says
+    /// what was not changed.
     pub(in crate::cli) fn refused_action(what: &str, refusal: &ApiError, untouched: &str) -> Self {
         let words = apply_outcome::describe_refusal(refusal, FailureContext::Action);
         Self::new(Exit::of_refusal(refusal), format!("{what}: {}", words.what))

@@ -126,8 +126,8 @@ impl HelperProgram {
     }
 }
 
-/// Writes the input to the pipe, which takes it without blocking. A program that does not read it is judged by its
-/// exit status.
+/// Writes the input to the pipe, which takes it without blocking. A program that does not read it is judged
+/// by its exit status.
 fn write_input(pipe: Option<ChildStdin>, input: Option<&str>) -> Result<(), String> {
     let (Some(mut pipe), Some(text)) = (pipe, input) else { return Ok(()) };
     match pipe.write_all(text.as_bytes()) {

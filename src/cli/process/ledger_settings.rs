@@ -43,8 +43,8 @@ pub(in crate::cli) fn place_of(
     }
 }
 
-/// Returns whether stacks of other directories can use the same backend: one is configured, and the cloud is not
-/// built in.
+/// Returns whether stacks of other directories can use the same backend: one is configured, and the cloud
+/// is not built in.
 pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {
     settings.cloud != CloudEndpoint::Local && settings.backend.is_some()
 }

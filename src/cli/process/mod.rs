@@ -1,6 +1,6 @@
-//! Access to the process: exit codes, failures, settings, signals, output and the terminal. `terminal` and `output`
-//! are the only modules that touch the standard streams of a command; the settings are pure functions of flags and
-//! variables.
+//! Access to the process: exit codes, failures, settings, signals, output and the terminal. `terminal` and
+//! `output` are the only modules that touch the standard streams of a command; the settings are pure functions
+//! of flags and variables.
 
 pub(super) mod actor;
 pub mod env;

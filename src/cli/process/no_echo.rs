@@ -35,8 +35,8 @@ impl Drop for EchoGuard {
     }
 }
 
-/// Prompts with `question`, and returns the typed line without its line end; `what` names the value in errors. Typed
-/// input is secret.
+/// Prompts with `question`, and returns the typed line without its line end; `what` names the value in errors.
+/// Typed input is secret.
 ///
 /// # Errors
 /// When standard input is not a terminal or cannot be read, the line is not UTF-8, or Ctrl-C was typed.

@@ -51,8 +51,8 @@ impl Ui {
         }
     }
 
-    /// Writes a message: what was done, found or left out. `--quiet` does not suppress it; hints and progress use
-    /// `hint`.
+    /// Writes a message: what was done, found or left out. `--quiet` does not suppress it; hints
+    /// and progress use `hint`.
     #[expect(clippy::unused_self, reason = "messages go through the same door as hints")]
     pub(in crate::cli) fn write_message(&self, text: &str) {
         Self::write_error(text);

@@ -165,8 +165,7 @@ impl Profiles {
         Ok(profiles)
     }
 
-    /// Returns the profile with a name; without one (`None`), the default profile, which is empty if the file has
-    /// none.
+    /// Returns the profile with a name; without one (`None`), the default profile, which is empty if the file has none.
     ///
     /// # Errors
     /// When no profile has the given name, unless it is `default`.

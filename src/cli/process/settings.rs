@@ -34,8 +34,8 @@ pub struct Settings {
     pub dir: PathBuf,
     /// Values of variables from `--var`, not secret: every user of the machine can read flags.
     pub vars: BTreeMap<Name, String>,
-    /// Values of variables from `STEAD_VAR_x`, with names in lower case. All are treated as secrets, since each may
-    /// be one.
+    /// Values of variables from `STEAD_VAR_x`, with names in lower case. All are treated as secrets, since
+    /// each may be one.
     pub env_vars: BTreeMap<Name, Secret>,
     /// Files with values of variables, in ascending precedence.
     pub var_files: Vec<PathBuf>,
@@ -76,21 +76,21 @@ pub struct Settings {
     pub allowed_recipients: Option<BTreeSet<Name>>,
     /// Whether the stack is untrusted, as with `--untrusted`.
     pub untrusted: bool,
-    /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed to equal
-    /// those in use.
+    /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed to
+    /// equal those in use.
     pub needs_secrets: bool,
     /// Project for a stack without a project block, by name or id; `None` uses the account's default.
     pub project: Option<Name>,
-    /// Backend for ledgers, as the user wrote it, possibly with a password; `None` keeps ledgers in the stacks'
-    /// directories.
+    /// Backend for ledgers, as the user wrote it, possibly with a password; `None` keeps ledgers
+    /// in the stacks' directories.
     pub backend: Option<String>,
     /// Whether the outcome of every lost request must be resolved by the user, as with `--strict`.
     pub strict: bool,
     /// Directory for the user's state that outlives a run: `STEAD_STATE_DIR`, or the platform's default. `None` for
     /// a user without a home directory: nothing is stored then.
     pub state: Option<PathBuf>,
-    /// File that `kubectl` reads: the first of `KUBECONFIG`, or its default; `None` for a user without a home
-    /// directory.
+    /// File that `kubectl` reads: the first of `KUBECONFIG`, or its default; `None` for a user
+    /// without a home directory.
     pub kubeconfig: Option<PathBuf>,
     /// Whether shared configuration may be outside of the repository.
     pub allow_outside: bool,
@@ -359,8 +359,8 @@ fn switch_setting(variables: &EnvVariables, variable: &'static str) -> Result<bo
     }
 }
 
-/// Validates a base URL: https, or http to this machine; without user, query and fragment. Returns it without a
-/// trailing slash.
+/// Validates a base URL: https, or http to this machine; without user, query and fragment. Returns it
+/// without a trailing slash.
 fn check_address(url: &str) -> Result<String, SettingsError> {
     let fail = |reason| Err(SettingsError::Url { url: redact_address(url), reason });
     let (host_and_path, plain) = match (url.strip_prefix("https://"), url.strip_prefix("http://")) {

@@ -91,8 +91,8 @@ pub(in crate::cli) fn collect_available_secrets(
 /// The secrets of a stack that are in none of its files, as far as they are available.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct AvailableSecrets {
-    /// Values of the secrets, by variable path. Lost and locked ones have a placeholder that counts as equal to the
-    /// value in use.
+    /// Values of the secrets, by variable path. Lost and locked ones have a placeholder that counts as equal to
+    /// the value in use.
     pub(in crate::cli) secrets: SecretValues,
     /// Generated variables whose value is recorded and available nowhere.
     pub(in crate::cli) lost: BTreeSet<Name>,
@@ -271,8 +271,7 @@ pub(in crate::cli) async fn complete_secrets(
     project.with_secrets(&secrets).map(Some)
 }
 
-/// Refuses an apply that would send a secret that is not available: a saved plan may come from a machine where it
-/// was.
+/// Refuses an apply that would send a secret that is not available: a saved plan may come from a machine where it was.
 fn check_plaintext(project: &LoadedStack, plan: &Plan, known: &AvailableSecrets) -> Result<(), CliFailure> {
     if known.lost.is_empty() && known.locked.is_empty() {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Reads the identities that decrypt stored secrets: from `STEAD_AGE_IDENTITY` or the user's settings, never from a
-//! stack or an argument. A file must belong to the user or to root, and be inaccessible to other users; no message
-//! quotes its content.
+//! Reads the identities that decrypt stored secrets: from `STEAD_AGE_IDENTITY` or the user's settings, never from
+//! a stack or an argument. A file must belong to the user or to root, and be inaccessible to other users; no
+//! message quotes its content.
 
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;

@@ -117,8 +117,8 @@ pub(in crate::cli) async fn pin_recipients(
     Ok(())
 }
 
-/// Checks that the user's settings allow all recipients: a user who can edit the stack could add one to read the
-/// secrets.
+/// Checks that the user's settings allow all recipients: a user who can edit the stack could add one
+/// to read the secrets.
 ///
 /// # Errors
 /// The first recipient that is not allowed.

@@ -67,8 +67,8 @@ impl<'l> LostSecret<'l> {
         vec![format!("surplus {}", self.object.id), format!("adopt {}", self.object.id)]
     }
 
-    /// Returns the record of a resolution: the object is replaced (`surplus`), or it is kept without its secret
-    /// (`adopt`).
+    /// Returns the record of a resolution: the object is replaced (`surplus`), or it is kept
+    /// without its secret (`adopt`).
     ///
     /// # Errors
     /// When the resolution is neither of the two, or names another object.

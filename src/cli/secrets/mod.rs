@@ -1,6 +1,5 @@
 //! Secrets: their sources, their sinks, their storage in the ledger, and the redaction of output. A secret exists in
-//! plain text only in memory, in requests, and in the sinks that the stack names; no message and no plan contains
-//! one.
+//! plain text only in memory, in requests, and in the sinks that the stack names; no message and no plan contains one.
 
 pub(super) mod deferred_secrets;
 pub(super) mod identity;

@@ -71,8 +71,8 @@ pub(in crate::cli) fn delivery_recorder<'a>(
     move |address, secret| delivery_record(address, sink_of(project, address)?, secret, random)
 }
 
-/// Returns the record of a delivery before it begins; `None` for a sink that is not a file, whose content stead
-/// cannot check.
+/// Returns the record of a delivery before it begins; `None` for a sink that is not a file, whose
+/// content stead cannot check.
 pub(in crate::cli) fn delivery_record(
     address: &Address,
     sink: &SecretSink,

@@ -1,5 +1,4 @@
-//! Catalog names that are known without a service: those of the built-in cloud. The schema for editors contains
-//! them.
+//! Catalog names that are known without a service: those of the built-in cloud. The schema for editors contains them.
 
 use serde_json::Value;
 

@@ -69,8 +69,7 @@ pub(in crate::cli) fn read_capabilities(
     Ok(fits.then_some(note))
 }
 
-/// Stores the capabilities of the service at a URL; returns the path, or `None` for a user without a state
-/// directory.
+/// Stores the capabilities of the service at a URL; returns the path, or `None` for a user without a state directory.
 ///
 /// # Errors
 /// When they cannot be written.

@@ -90,8 +90,7 @@ pub(in crate::cli) fn non_default_profile(profile: Option<&Name>) -> Option<&Nam
     profile.filter(|name| *name != DEFAULT)
 }
 
-/// Returns whether a string can be a key: valid in an HTTP header, without blanks, and at most `MAX_KEY_LENGTH`
-/// long.
+/// Returns whether a string can be a key: valid in an HTTP header, without blanks, and at most `MAX_KEY_LENGTH` long.
 pub(in crate::cli) fn is_key(text: &str) -> bool {
     (1..=MAX_KEY_LENGTH).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
@@ -108,8 +107,8 @@ pub(in crate::cli) fn find_stored_key(
     Ok(stored.keys.into_iter().find(|stored| place.matches_key(stored)).map(StoredKey::into_key_source))
 }
 
-/// Stores a key for an origin and profile, replacing an older one; `None` records that the keychain has it. Returns
-/// the file's path.
+/// Stores a key for an origin and profile, replacing an older one; `None` records that the keychain has it.
+/// Returns the file's path.
 ///
 /// # Errors
 /// Those of `find_stored_key`, or when it cannot be written.
@@ -130,8 +129,8 @@ pub(in crate::cli) fn store_key(
     save_keys(directory, &stored)
 }
 
-/// Removes the stored key for an origin and profile; returns `false` if there was none. A key in the keychain stays
-/// there.
+/// Removes the stored key for an origin and profile; returns `false` if there was none. A key in
+/// the keychain stays there.
 ///
 /// # Errors
 /// Those of `store_key`.

@@ -161,8 +161,8 @@ pub(in crate::cli) fn take_note(folder: &Path, state: Option<&Path>) {
     }
 }
 
-/// Returns the path of the note, which is derived from the canonical path of the data; `None` without data or state
-/// directory.
+/// Returns the path of the note, which is derived from the canonical path of the data; `None` without
+/// data or state directory.
 fn note_path(folder: &Path, state: Option<&Path>) -> Option<PathBuf> {
     let full = stack_files::real_path(folder)?;
     let digest = encode_hex(&Sha256::digest(full.as_os_str().as_encoded_bytes()));

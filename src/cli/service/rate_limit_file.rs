@@ -96,8 +96,8 @@ fn read_salt(folder: &DirHandle, random: &impl Random) -> Option<Vec<u8>> {
     Some(salt)
 }
 
-/// Opens a file of the user and locks it until it is dropped; `None` if that takes too long, or other users can
-/// access it.
+/// Opens a file of the user and locks it until it is dropped; `None` if that takes too long, or other
+/// users can access it.
 fn open_locked(folder: &DirHandle, name: &str) -> Option<File> {
     let file = folder.open_file(name, OFlags::RDWR | OFlags::CREATE).ok()?;
     let data = file.metadata().ok()?;

@@ -22,8 +22,8 @@ use crate::model::source::{Source, Sources};
 pub(in crate::cli) struct InitialEnvironment {
     /// Settings that name the environment, unless it is the stack's default.
     pub(in crate::cli) settings: Settings,
-    /// The environment that was selected; `None` if the settings name one, or the stack has a default or no
-    /// environments.
+    /// The environment that was selected; `None` if the settings name one, or the stack has a
+    /// default or no environments.
     pub(in crate::cli) picked: Option<Name>,
     /// Header of the stack's files; `None` if the settings name an environment, or the files have no readable header.
     pub(in crate::cli) header: Option<StackHeader>,
@@ -40,8 +40,8 @@ pub(in crate::cli) struct LoadedStack {
     pub(in crate::cli) outside: bool,
     /// Settings of the command; they also locate the ledgers of other stacks.
     pub(in crate::cli) settings: Settings,
-    /// Inputs of the resolution if the stack has deferred secrets: it is resolved again with their values. `None`
-    /// without such secrets.
+    /// Inputs of the resolution if the stack has deferred secrets: it is resolved again with their values.
+    /// `None` without such secrets.
     pub(in crate::cli) anew: Option<Box<(Sources, LoadRequest)>>,
 }
 
@@ -64,8 +64,7 @@ impl LoadedStack {
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &evaluation_request(settings)?)
     }
 
-    /// Selects an environment for a command that works on all of them: the named one, else the default, else the
-    /// first.
+    /// Selects an environment for a command that works on all of them: the named one, else the default, else the first.
     ///
     /// # Errors
     /// When the files cannot be read.

@@ -32,8 +32,7 @@ pub(super) const GIVEN_VARS_STEM: &str = "given.vars";
 /// File name, without its extension, for the variables of the initial state.
 pub(super) const GIVEN_APPLIED_VARS_STEM: &str = "given.applied.vars";
 
-/// Compares the errors of a stack with those that a test expects; a stack with errors fails a test that expects
-/// none.
+/// Compares the errors of a stack with those that a test expects; a stack with errors fails a test that expects none.
 pub(super) fn check_rejected(test: &StackTest, rejected: &LoadFailure) -> Vec<AssertionFailure> {
     if let Some(wanted) = test.plan.as_ref().and_then(|plan| plan.problems.as_ref()) {
         return check_problems(wanted, &rejected.diagnostics).into_iter().collect();

@@ -27,8 +27,7 @@ pub(super) struct InProcessTransport {
 }
 
 impl InProcessTransport {
-    /// Returns a new cloud with the objects of `seed`, empty for `None`. A seed's relative path starts at
-    /// `directory`.
+    /// Returns a new cloud with the objects of `seed`, empty for `None`. A seed's relative path starts at `directory`.
     ///
     /// # Errors
     /// When the seed is invalid, its file cannot be read, or its objects cannot be created.

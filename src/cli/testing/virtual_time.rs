@@ -44,8 +44,7 @@ impl VirtualTime {
         self.0.now.set(self.0.now.get() + ahead);
     }
 
-    /// Runs work to its end; `None` if it waits for an event that can never happen: no task can run, and none
-    /// sleeps.
+    /// Runs work to its end; `None` if it waits for an event that can never happen: no task can run, and none sleeps.
     pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         let awake = Arc::new(WakeFlag(AtomicBool::new(true)));

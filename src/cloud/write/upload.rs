@@ -51,8 +51,8 @@ pub async fn request_grant<C: Transport, K: Clock, R: Random>(
     }
 }
 
-/// Parses a grant from the top level of the response or from its `data`. `None` when a field is missing, empty or too
-/// long.
+/// Parses a grant from the top level of the response or from its `data`. `None` when a field is missing,
+/// empty or too long.
 fn parse_grant(json: &Json) -> Option<UploadGrant> {
     let inside = json.get("data").filter(|data| data.is_object()).unwrap_or(json);
     let text = |name: &str, most| {

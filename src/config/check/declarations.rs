@@ -22,8 +22,8 @@ use crate::model::address::{Address, Name};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Reads the `import` entries of the stack, and checks them and the `moved` and `removed` entries of all units
-/// against the blocks.
+/// Reads the `import` entries of the stack, and checks them and the `moved` and `removed` entries of all
+/// units against the blocks.
 pub(in crate::config) fn read_declarations<'d>(
     context: &ConfigContext<'d>,
     merged: &MergedDocuments<'d>,
@@ -98,8 +98,8 @@ fn read_import<'d>(
     }
 }
 
-/// Reports each entry for an address that an earlier entry names. Returns all entries: no later phase runs after
-/// the error.
+/// Reports each entry for an address that an earlier entry names. Returns all entries: no later phase
+/// runs after the error.
 fn each_once<T>(
     context: &ConfigContext<'_>,
     all: Vec<T>,

@@ -33,9 +33,8 @@ pub fn only_there(own: &[Diagnostic], there: Vec<Diagnostic>) -> Vec<Diagnostic>
 /// Returns all problems of the chosen environment, followed by the errors of the others that it does not have. An
 /// error that not all environments have names those that do.
 ///
-/// A missing variable is never merged, and is left out for the other environments: a value that is given for one
-/// run need not exist there. Where no environment is chosen, `chosen` is empty, and its own errors name no
-/// environment.
+/// A missing variable is never merged, and is left out for the other environments: a value that is given for one run
+/// need not exist there. Where no environment is chosen, `chosen` is empty, and its own errors name no environment.
 #[must_use]
 pub fn merge_problems(
     chosen: &Name,

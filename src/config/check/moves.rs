@@ -89,9 +89,8 @@ pub(in crate::config) fn resolve_moves(
     (kept, left)
 }
 
-/// Returns copies of entries that continue a chain of moves at the present address of a module. Example: `a.vm.x`
-/// moved to `vm.y`, and `a` to `b`. A move within the module to `vm.x` now ends at `b.vm.x`, and continues to
-/// `vm.y`.
+/// Returns copies of entries that continue a chain of moves at the present address of a module. Example: `a.vm.x` moved
+/// to `vm.y`, and `a` to `b`. A move within the module to `vm.x` now ends at `b.vm.x`, and continues to `vm.y`.
 fn at_later_places(
     addresses: &AddressIndex<'_, '_>,
     moved: &[MovedDeclaration],

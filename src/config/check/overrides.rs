@@ -1,6 +1,6 @@
-//! Check of the overrides (`environments.X.set`) of instances and modules: one that replaced nothing is a mistake.
-//! In: the resolved units and the overrides, with the records of which were used. Out: diagnostics that name the
-//! nearest path.
+//! Check of the overrides (`environments.X.set`) of instances and modules: one that replaced nothing is a
+//! mistake. In: the resolved units and the overrides, with the records of which were used. Out: diagnostics that
+//! name the nearest path.
 
 use crate::config::codes;
 use crate::config::merge::overrides::{EXPANSION_KEYWORDS, override_path, unknown_step};

@@ -91,8 +91,8 @@ impl<'a> SinkTargetIndex<'a> {
     }
 }
 
-/// Returns the sinks of a stack, those of resources before those of variables, each with the span of its
-/// `deliver_secret` entry.
+/// Returns the sinks of a stack, those of resources before those of variables, each with the span
+/// of its `deliver_secret` entry.
 pub(in crate::config) fn sink_uses(
     resources: &[Resource],
     deferred: &BTreeMap<Name, DeferredSecret>,

@@ -17,8 +17,8 @@ use crate::model::schema::{Kind, Literal, Presence, Rule, RuleCheck, Type};
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Checks every rule of every kind. `pinned` holds the catalog names of the lock file; without them, rules about
-/// the catalog pass.
+/// Checks every rule of every kind. `pinned` holds the catalog names of the lock file; without them, rules
+/// about the catalog pass.
 pub(in crate::config) fn check(
     resources: &[Resource],
     pinned: Option<&Catalog>,
@@ -58,8 +58,8 @@ fn report_violation(problems: &DiagnosticCollector, resource: &Resource, problem
     problems.push_in(Some(instance), problem);
 }
 
-/// Returns the problem of a broken rule: the rule's own sentence, `why` it is broken, and where the service
-/// documents it.
+/// Returns the problem of a broken rule: the rule's own sentence, `why` it is broken, and where
+/// the service documents it.
 fn rule_violation(rule: &Rule, span: Span, why: &str) -> Diagnostic {
     Diagnostic::error(rule.code, rule.says.trim_end_matches('.'))
         .with_label(span, "")

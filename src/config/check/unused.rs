@@ -10,8 +10,7 @@ use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, 
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 
-/// Returns warnings about unused declarations in the documents of a stack or of a module, in the order of the
-/// files.
+/// Returns warnings about unused declarations in the documents of a stack or of a module, in the order of the files.
 pub(in crate::config) fn find_unused(registry: &Registry, documents: &[Document]) -> Vec<Diagnostic> {
     let mut used = UsedNames::default();
     let roots = || documents.iter().flat_map(|document| &document.root);

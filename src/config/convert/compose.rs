@@ -213,8 +213,7 @@ fn read_build_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut S
     app.set_attribute("source_dir", Some(draft.filled_in(context, (at, &path))));
 }
 
-/// Returns the repository of a build context that is a Git URL, and the branch after `#`; `None` for a
-/// directory.
+/// Returns the repository of a build context that is a Git URL, and the branch after `#`; `None` for a directory.
 fn parse_git_context(context: &str) -> Option<(&str, Option<&str>)> {
     let (url, behind) =
         context.split_once('#').map_or((context, None), |(url, behind)| (url, Some(behind)));

@@ -11,8 +11,8 @@ const STEAD_KEYS: &[&str] = &["stead", "stack"];
 /// Top-level keys of an app spec that list components.
 const COMPONENTS: &[&str] = &["services", "workers", "jobs", "functions", "static_sites", "databases"];
 
-/// Returns the tool that a file belongs to; `None` for a stack's own file, for an unknown one, and for one that
-/// does not parse.
+/// Returns the tool that a file belongs to; `None` for a stack's own file, for an unknown one, and for one
+/// that does not parse.
 #[must_use]
 pub fn guess_origin(source: &Source) -> Option<SourceFormat> {
     let document = yaml::parse(SourceId(0), source).ok()?;

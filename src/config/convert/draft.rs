@@ -34,8 +34,7 @@ pub(super) struct StackDraft {
 #[derive(Debug)]
 struct DraftVariable {
     name: Name,
-    /// Identity of the value: the name of a variable of the other tool, or the key of a secret that its file
-    /// contains.
+    /// Identity of the value: the name of a variable of the other tool, or the key of a secret that its file contains.
     of: String,
     /// Plain text of the secret, which the converted file must not contain; `None` if the other tool's file
     /// does not contain the value.
@@ -55,8 +54,8 @@ pub(super) struct DraftDatabase {
     pub(super) engine: &'static str,
     /// Engine version; `None` if the file does not name one.
     pub(super) version: Option<String>,
-    /// Networks that may connect from outside: `None` allows no network, an empty list every network (Database:
-    /// `public_allowlist`).
+    /// Networks that may connect from outside: `None` allows no network, an empty list
+    /// every network (Database: `public_allowlist`).
     pub(super) allowed: Option<Vec<String>>,
     /// Further attributes in the order to be written.
     pub(super) attributes: Vec<(&'static str, ConfigLiteral)>,
@@ -183,8 +182,7 @@ impl StackDraft {
         &mut self.vars[n]
     }
 
-    /// Declares a secret that the user enters or, with `generated`, the stack generates, and returns a
-    /// reference to it.
+    /// Declares a secret that the user enters or, with `generated`, the stack generates, and returns a reference to it.
     pub(super) fn declare_deferred_secret(&mut self, key: &str, generated: bool) -> ConfigLiteral {
         let variable = self.declare_variable(key, None, key);
         (variable.is_secret, variable.generated) = (true, variable.generated || generated);
@@ -316,8 +314,8 @@ impl StackDraft {
         ConfigLiteral::text(format!("$vars.{}", self.declare_hidden_variable(app, key, value, at)))
     }
 
-    /// Declares a variable for a secret that the file contains, notes that it was not copied, and returns the
-    /// variable's name.
+    /// Declares a variable for a secret that the file contains, notes that it was not copied, and
+    /// returns the variable's name.
     fn declare_hidden_variable(&mut self, app: &str, key: &str, value: &str, at: Span) -> Name {
         let others =
             self.vars.iter().any(|known| known.of == key && known.hidden.as_deref() != Some(value));

@@ -49,8 +49,7 @@ impl<'d> FieldReader<'d> {
         (entry.value.value != NodeValue::Null).then_some(&entry.value)
     }
 
-    /// Returns the string of a scalar field, unescaped, and marks it as read; `None` if it is missing or no
-    /// scalar.
+    /// Returns the string of a scalar field, unescaped, and marks it as read; `None` if it is missing or no scalar.
     pub(super) fn text(&self, key: &str) -> Option<&'d str> {
         self.get(key).and_then(node_text)
     }

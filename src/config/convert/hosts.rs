@@ -23,8 +23,7 @@ impl ServiceHosts {
         alone.map(|(_, service)| service.as_str()).or_else(|| self.named_in(value))
     }
 
-    /// Returns the service whose host a string names: `//db/`, `me@db:5432`, `db:5432`; `None` if it names
-    /// none.
+    /// Returns the service whose host a string names: `//db/`, `me@db:5432`, `db:5432`; `None` if it names none.
     pub(super) fn named_in(&self, text: &str) -> Option<&str> {
         let names = |host: &str| {
             text.match_indices(host).any(|(at, _)| {

@@ -179,8 +179,7 @@ fn read_service_source(fields: &FieldReader<'_>, app: &mut DraftApp, draft: &mut
     }
 }
 
-/// Shortens a repository URL: `https://github.com/acme/shop` becomes `acme/shop`; a URL of another host stays
-/// whole.
+/// Shortens a repository URL: `https://github.com/acme/shop` becomes `acme/shop`; a URL of another host stays whole.
 pub(super) fn repository_name(url: &str) -> String {
     let url = url.trim_end_matches('/').trim_end_matches(".git");
     let path = url.split_once("github.com").map(|(_, path)| path);

@@ -33,8 +33,7 @@ pub struct ConvertedStack {
     /// One sentence for each field that could not be converted, with its file and line, in the order of the
     /// file; empty if all were.
     pub left_out: Vec<String>,
-    /// Names of the process environment variables that must give the stack's variables their values
-    /// (`STEAD_VAR_…`).
+    /// Names of the process environment variables that must give the stack's variables their values (`STEAD_VAR_…`).
     pub needed: Vec<String>,
 }
 

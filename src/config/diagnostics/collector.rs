@@ -110,8 +110,8 @@ impl DiagnosticCollector {
         self.inside.borrow_mut().pop();
     }
 
-    /// Runs `say` so that its problems belong to a module instance that is already resolved; an empty prefix is
-    /// the stack itself.
+    /// Runs `say` so that its problems belong to a module instance that is already resolved; an empty prefix
+    /// is the stack itself.
     pub(in crate::config) fn in_instance(&self, prefix: &Name, say: impl FnOnce()) {
         if prefix.is_empty() {
             return say();

@@ -31,8 +31,7 @@ pub(in crate::config) fn unknown_word(entry: &DocumentEntry, words: Keywords) ->
     unknown_key(entry, &keywords::word_names(words).collect::<Vec<_>>())
 }
 
-/// Returns the diagnostic of an expression that has no value; `source` is the expression's source text, if it
-/// is known.
+/// Returns the diagnostic of an expression that has no value; `source` is the expression's source text, if it is known.
 pub(in crate::config) fn evaluation_problem(
     error: &EvaluationError,
     span: Span,

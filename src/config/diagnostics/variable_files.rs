@@ -1,6 +1,5 @@
-//! Redaction of variable files in diagnostics. Variable files contain secrets, and readers of a diagnostic may
-//! not be allowed to see them: a message names the path and line of such a file, but shows neither the line nor
-//! a value. Pure.
+//! Redaction of variable files in diagnostics. Variable files contain secrets, and readers of a diagnostic may not be
+//! allowed to see them: a message names the path and line of such a file, but shows neither the line nor a value. Pure.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,8 +9,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Sources};
 
-/// Length in bytes of the shortest part of a variable file that is redacted: shorter ones occur in any
-/// sentence.
+/// Length in bytes of the shortest part of a variable file that is redacted: shorter ones occur in any sentence.
 const MIN_SHARED_BYTES: usize = 6;
 
 /// Placeholder for a redacted value in a message.
@@ -48,8 +46,7 @@ pub(in crate::config) struct VariableFileRedactor {
 }
 
 impl VariableFileRedactor {
-    /// Returns the redaction for files that could not be parsed: their lines are redacted, their values are not
-    /// known.
+    /// Returns the redaction for files that could not be parsed: their lines are redacted, their values are not known.
     pub(in crate::config) fn of_files(files: &[SourceId]) -> Self {
         Self { files: files.to_vec(), ..Self::default() }
     }

@@ -35,9 +35,8 @@ pub fn apply_edits(file: &EditableFile<'_>, edits: &[Edit]) -> Result<String, Ed
     Ok(text)
 }
 
-/// Applies all edits to the original content and parses the result once, because parsing dominates the cost.
-/// `None` for fewer than two edits, or when they interfere with each other: the caller then applies them one
-/// after another.
+/// Applies all edits to the original content and parses the result once, because parsing dominates the cost. `None` for
+/// fewer than two edits, or when they interfere with each other: the caller then applies them one after another.
 fn apply_at_once(file: &EditableFile<'_>, edits: &[Edit], says: &mut ComparableContent) -> Option<String> {
     let writes = edits.iter().position(|edit| matches!(edit, Edit::Set(..) | Edit::Append(..)));
     let leads = edits.iter().rposition(|edit| matches!(edit, Edit::Redirect(_)));
@@ -134,8 +133,8 @@ fn build_patches(
     Ok(patches)
 }
 
-/// Widens the removal of the last entry of a top-level keyword to the keyword itself: without entries it would
-/// be a mistake.
+/// Widens the removal of the last entry of a top-level keyword to the keyword itself: without entries it
+/// would be a mistake.
 fn whole_word(edit: &Edit, says: &mut ComparableContent) -> Edit {
     if let Edit::Remove(EditPath(steps)) = edit
         && let [word, EditPathStep::Key(_) | EditPathStep::Item(_)] = steps.as_slice()

@@ -121,8 +121,7 @@ impl ComparableContent {
         }
     }
 
-    /// Applies an edit; `None` when it cannot be applied to this content. The content may be changed partly
-    /// then.
+    /// Applies an edit; `None` when it cannot be applied to this content. The content may be changed partly then.
     pub(super) fn apply_edit(&mut self, edit: &Edit) -> Option<()> {
         match edit {
             Edit::Set(path, literal) => {
@@ -251,8 +250,8 @@ impl ComparableContent {
         }
     }
 
-    /// Renames the paths under `set` of every environment, which are keys: `environments.prod.set: {
-    /// database.main.storage_gb: 80 }`.
+    /// Renames the paths under `set` of every environment, which are keys: `environments.prod.set:
+    /// { database.main.storage_gb: 80 }`.
     fn redirect_settings(&mut self, renames: &PathRenames<'_>) {
         let Self::Map(environments) = self else { return };
         for (_, environment) in environments {

@@ -18,8 +18,7 @@ const EACH: &str = "each";
 /// An instance of a block with `for_each`, as the file writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InstanceSource {
-    /// Location of its key; as an error the span of the expression, if the key is computed or reached by an
-    /// alias.
+    /// Location of its key; as an error the span of the expression, if the key is computed or reached by an alias.
     pub key: Result<InstanceKeyPath, Span>,
     /// Whether the block has no other instance.
     pub is_only: bool,
@@ -124,8 +123,8 @@ impl EachBinding {
         })
     }
 
-    /// Returns a string after replacing each use of `each` by its value; `None` if a use is left that cannot be
-    /// replaced.
+    /// Returns a string after replacing each use of `each` by its value; `None` if a use is left
+    /// that cannot be replaced.
     fn substitute_each(&self, text: &str) -> Option<ConfigLiteral> {
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).map(str::trim);
         let whole = inner.or_else(|| text.strip_prefix('$')).unwrap_or_default();

@@ -394,8 +394,7 @@ impl<'t> KdlEditor<'t> {
         )])
     }
 
-    /// Renames the references in every value. The recursion is as deep as the tree, whose depth the parser
-    /// limits.
+    /// Renames the references in every value. The recursion is as deep as the tree, whose depth the parser limits.
     fn redirect_references(
         &self,
         nodes: &'t [KdlNode],

@@ -92,8 +92,8 @@ impl<'t> KdlTargets<'t> {
         }
     }
 
-    /// Returns the name of a top-level block, with its byte range; `None` for a node that has arguments instead
-    /// of a name.
+    /// Returns the name of a top-level block, with its byte range; `None` for a node that has arguments
+    /// instead of a name.
     pub(super) fn block_label(&self, node: &'t KdlNode) -> Option<(&'t str, &'t Range<usize>)> {
         let mut arguments = node.arguments();
         let (first, second) = (arguments.next()?, arguments.next());

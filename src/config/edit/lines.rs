@@ -1,6 +1,5 @@
-//! Lines around a byte range of a file: which comments belong to it, its indentation, and the line ending in
-//! use. In: the file's bytes and the ranges of its comments; out: offsets and patches, which both syntaxes
-//! share.
+//! Lines around a byte range of a file: which comments belong to it, its indentation, and the line ending in use. In:
+//! the file's bytes and the ranges of its comments; out: offsets and patches, which both syntaxes share.
 
 use std::ops::Range;
 
@@ -71,8 +70,7 @@ impl<'t> CommentedText<'t> {
         before.chars().map(blank).collect()
     }
 
-    /// Returns the indentation step and the line ending that the file uses; two spaces and `\n` where it shows
-    /// none.
+    /// Returns the indentation step and the line ending that the file uses; two spaces and `\n` where it shows none.
     pub(super) fn layout(self) -> IndentStyle<'t> {
         let end = match self.text.find('\n') {
             Some(n) if self.text[..n].ends_with('\r') => "\r\n",
@@ -171,8 +169,7 @@ impl<'t> CommentedText<'t> {
     }
 }
 
-/// Returns `text` with the patches applied; `None` when two of them overlap. Insertions at one offset keep
-/// their order.
+/// Returns `text` with the patches applied; `None` when two of them overlap. Insertions at one offset keep their order.
 pub(super) fn apply_patches(text: &str, mut patches: Vec<TextPatch>) -> Option<String> {
     patches.sort_by_key(|patch| (patch.range.start, patch.range.end));
     let mut out = String::with_capacity(text.len() + 64);

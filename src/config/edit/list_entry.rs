@@ -15,8 +15,8 @@ pub fn entry_at(file: &EditableFile<'_>, span: Span) -> Option<EditPath> {
     })
 }
 
-/// Returns whether a file has a value at a path of keys; false for a path with a list item, and for a file with
-/// syntax errors.
+/// Returns whether a file has a value at a path of keys; false for a path with a list item, and for a
+/// file with syntax errors.
 #[must_use]
 pub fn has_path(file: &EditableFile<'_>, path: &EditPath) -> bool {
     let parsed = parse(SourceId(0), file.source, &|word| file.is_kind(word));

@@ -29,8 +29,8 @@ pub enum ConfigLiteral {
 }
 
 impl ConfigLiteral {
-    /// Returns the literal that means a value, with dollars escaped; `None` for secrets and unknown values, at
-    /// any depth.
+    /// Returns the literal that means a value, with dollars escaped; `None` for secrets and unknown
+    /// values, at any depth.
     #[must_use]
     pub fn from_value(value: &Value) -> Option<Self> {
         Some(match value {
@@ -230,8 +230,7 @@ pub(super) fn has_parts(literal: &ConfigLiteral) -> bool {
     }
 }
 
-/// Returns a string in the quotes that another one had; block scalars and plain ones are quoted only where
-/// needed.
+/// Returns a string in the quotes that another one had; block scalars and plain ones are quoted only where needed.
 pub(super) fn quote_in_style(text: &str, style: ScalarStyle, flow: bool) -> String {
     match style {
         ScalarStyle::SingleQuoted if !text.chars().any(quoting::needs_escape) => quoting::yaml_single(text),

@@ -1,8 +1,7 @@
 //! Minimal edits of a file: everything else stays byte for byte as it was.
 //!
-//! In: a file and the requested edits (`request`). `yaml` and `kdl` find the bytes to replace; `apply` replaces
-//! them and parses the result. The invariant: the result means exactly what was requested, or nothing is
-//! changed.
+//! In: a file and the requested edits (`request`). `yaml` and `kdl` find the bytes to replace; `apply` replaces them
+//! and parses the result. The invariant: the result means exactly what was requested, or nothing is changed.
 
 mod apply;
 mod content;

@@ -27,8 +27,7 @@ impl<'r> PathRenames<'r> {
         Self { pairs: pairs.iter().map(|(from, to)| (from.clone(), vec![to.as_str()])).collect() }
     }
 
-    /// Returns the new form of a dotted path; `None` if no rename applies. The first rename that applies
-    /// counts.
+    /// Returns the new form of a dotted path; `None` if no rename applies. The first rename that applies counts.
     pub(super) fn rename_path(&self, path: &str) -> Option<String> {
         let parts: Vec<&str> = path.split('.').collect();
         let (from, to) = self.pairs.iter().find(|(from, _)| parts.starts_with(from))?;

@@ -66,8 +66,8 @@ pub(super) fn computed_value(text: &str, at: Span) -> EditError {
         .into()
 }
 
-/// Returns the refusal for a value that is written elsewhere and shared through an alias; `at` is where, if
-/// that is known.
+/// Returns the refusal for a value that is written elsewhere and shared through an alias; `at` is where,
+/// if that is known.
 pub(super) fn shared_value(through: Span, at: Option<Span>) -> EditError {
     let problem = Diagnostic::error(codes::EDIT_SHARED, "this value is shared")
         .with_label(through, "repeats a value that is defined elsewhere")

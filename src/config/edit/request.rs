@@ -35,8 +35,7 @@ pub enum EditPathStep {
 /// One change to a file's content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Sets a value: replaces the existing one, or adds an entry and its missing parents. A computed value is
-    /// refused.
+    /// Sets a value: replaces the existing one, or adds an entry and its missing parents. A computed value is refused.
     Set(EditPath, ConfigLiteral),
     /// Appends an item to a list, which is created if it does not exist. `moved`,
     /// `import` and `removed` are lists.

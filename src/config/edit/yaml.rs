@@ -76,8 +76,7 @@ impl<'t> YamlEditor<'t> {
         byte_span(self.id, range.start, range.end)
     }
 
-    /// Returns the existing steps of a path, outermost first; fewer than the path has if it does not exist
-    /// whole.
+    /// Returns the existing steps of a path, outermost first; fewer than the path has if it does not exist whole.
     ///
     /// # Errors
     /// When the path leads through an alias or a merge key: the value is written elsewhere.
@@ -433,8 +432,7 @@ impl<'t> YamlEditor<'t> {
         Ok(vec![TextPatch::new(key.at.clone(), text)])
     }
 
-    /// Renames the references in every scalar. The recursion is as deep as the tree, whose depth the parser
-    /// limits.
+    /// Renames the references in every scalar. The recursion is as deep as the tree, whose depth the parser limits.
     fn redirect_references(
         &self,
         node: &'t YamlNode,

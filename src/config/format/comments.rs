@@ -1,6 +1,5 @@
 //! Comments and blank lines of a file, assigned to the values next to them. In: the file and the ranges of its
-//! comments; out: notes for the outline. Invariant: each comment is used exactly once, in the order of the
-//! file.
+//! comments; out: notes for the outline. Invariant: each comment is used exactly once, in the order of the file.
 
 use std::ops::Range;
 

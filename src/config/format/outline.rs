@@ -44,8 +44,8 @@ pub(super) struct OutlineKey {
 pub(super) struct TrailingComment {
     /// Comment without its marker.
     pub(super) text: String,
-    /// Column of the comment in characters, counted from the beginning of its entry; 0 to follow the entry
-    /// after one space.
+    /// Column of the comment in characters, counted from the beginning of its entry; 0 to follow the
+    /// entry after one space.
     pub(super) column: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Reader of YAML as an `Outline`. In: the file and its layout tree; out: the outline with all comments,
-//! anchors and aliases.
+//! Reader of YAML as an `Outline`. In: the file and its layout tree; out: the outline with all
+//! comments, anchors and aliases.
 
 use std::ops::Range;
 

@@ -123,8 +123,7 @@ fn is_list_path(registry: &Registry, lists: &BTreeSet<Name>, path: &[Name]) -> b
     }
 }
 
-/// Returns the variables that the file declares with a list or a set as their type: their values in KDL are
-/// lists, too.
+/// Returns the variables that the file declares with a list or a set as their type: their values in KDL are lists, too.
 fn list_variables(outline: &Outline) -> BTreeSet<Name> {
     let word = |item: &OutlineItem| item.key.as_ref().map(|key| key.text.clone());
     let vars = outline.items.iter().filter(|item| word(item).is_some_and(|word| word == "vars"));
@@ -173,8 +172,7 @@ pub fn write_new_file(syntax: Syntax, entries: &[(Name, ConfigLiteral)], registr
     write_outline(&outline, syntax, false, registry, &BTreeSet::new())
 }
 
-/// Maximum number of formatter passes until the content is stable: comments in unusual positions may move
-/// again.
+/// Maximum number of formatter passes until the content is stable: comments in unusual positions may move again.
 const MAX_ROUNDS: usize = 4;
 
 fn read_outline(file: &EditableFile<'_>, syntax: Syntax) -> Option<Outline> {

@@ -17,8 +17,8 @@ const MAX_LINE_WIDTH: usize = 100;
 /// Top-level keywords whose nodes are the items of one list.
 pub(super) const LIST_KEYWORDS: [&str; 3] = ["moved", "import", "removed"];
 
-/// Returns the content of a file. With `own`, quotes and properties stay as the file has them, because it was
-/// KDL already.
+/// Returns the content of a file. With `own`, quotes and properties stay as the file has them, because
+/// it was KDL already.
 pub(super) fn write_kdl_outline(
     outline: &Outline,
     own: bool,

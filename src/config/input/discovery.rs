@@ -10,8 +10,8 @@ pub fn is_stack_file(name: &str) -> bool {
     })
 }
 
-/// Returns whether a file of this name contains tests of the stack of its directory: `*.test.yaml` or
-/// `*.test.kdl`, not hidden.
+/// Returns whether a file of this name contains tests of the stack of its directory: `*.test.yaml`
+/// or `*.test.kdl`, not hidden.
 #[must_use]
 pub fn is_test_file(name: &str) -> bool {
     [".test.yaml", ".test.kdl"].iter().any(|suffix| {

@@ -16,8 +16,7 @@ use crate::model::graph::Graph;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, Sources, Span};
 
-/// Parses the stack's own files, and reads the files that they include and the modules that they use,
-/// transitively.
+/// Parses the stack's own files, and reads the files that they include and the modules that they use, transitively.
 ///
 /// # Errors
 /// All problems of all files, if there is any.

@@ -1,6 +1,5 @@
-//! `include`: files of other directories that are read as if they were in the unit's directory. In: the files
-//! of a unit; out: more documents of it. A file is read once, and paths in it are relative to its own
-//! directory.
+//! `include`: files of other directories that are read as if they were in the unit's directory. In: the files of a
+//! unit; out: more documents of it. A file is read once, and paths in it are relative to its own directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,5 @@
-//! Shorthand for collections of one attribute: `domains: [shop.example.com]` expands to `domains: {
-//! shop-example-com: { domain: shop.example.com } }`, so that each entry is a resource with an address of its
-//! own.
+//! Shorthand for collections of one attribute: `domains: [shop.example.com]` expands to `domains: { shop-example-com: {
+//! domain: shop.example.com } }`, so that each entry is a resource with an address of its own.
 //!
 //! The tree is rewritten before any other phase reads it; spans still point at the plain values. At first an
 //! entry's key is made of its source text. Once its value is known, the address is derived from the value, so

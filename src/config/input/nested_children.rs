@@ -23,8 +23,7 @@ struct RelocatedChild {
     parent: DocumentEntry,
     /// Name of the block that contained it.
     block: Name,
-    /// Entries that the child gets from the containing block: its `when` or `for_each`, and the reference to
-    /// it.
+    /// Entries that the child gets from the containing block: its `when` or `for_each`, and the reference to it.
     words: Vec<DocumentEntry>,
 }
 

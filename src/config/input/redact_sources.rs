@@ -30,8 +30,8 @@ impl UnitVariables<'_> {
 }
 
 /// Returns the spans of the values of secret variables: in declarations, in the `vars` and `set` of environments,
-/// and in the `with` of module calls. `units` begins with the stack; `calls` maps the span of a call's `source` to
-/// its unit number.
+/// and in the `with` of module calls. `units` begins with the stack; `calls` maps the span of a call's `source`
+/// to its unit number.
 pub(in crate::config) fn secret_spans(units: &[Vec<Document>], calls: &BTreeMap<Span, usize>) -> Vec<Span> {
     let mut spans = Vec::new();
     let declared: Vec<UnitVariables<'_>> =
@@ -80,8 +80,8 @@ fn declared_variables<'d>(unit: &'d [Document], spans: &mut Vec<Span>) -> UnitVa
     declared
 }
 
-/// Returns whether a declaration is of a secret, or may be one because its type cannot be read or its `type` is
-/// misspelled.
+/// Returns whether a declaration is of a secret, or may be one because its type cannot be read or
+/// its `type` is misspelled.
 fn is_secret(declaration: &Node) -> bool {
     let words = named_entries(declaration).unwrap_or_default();
     let text = |key: &str| words.iter().find(|word| word.key == key).and_then(|word| word.value.scalar());

@@ -47,6 +47,5 @@ pub enum SecretAccess {
     Denied,
 }
 
-/// File access for `file("…")`, `from_file` and directories of sources. Paths are relative to the stack's
-/// directory.
+/// File access for `file("…")`, `from_file` and directories of sources. Paths are relative to the stack's directory.
 pub type FilesRef<'a> = &'a dyn Files;

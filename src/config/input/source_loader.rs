@@ -150,8 +150,7 @@ impl<'g> SourceUnitLoader<'g> {
         !self.is_over
     }
 
-    /// Returns a path as the user would type it: relative to the directory of the stack's files as they were
-    /// named.
+    /// Returns a path as the user would type it: relative to the directory of the stack's files as they were named.
     pub(super) fn display_path(&self, place: &ConfigPath) -> String {
         let here = ConfigPath::new(self.files.path_from_root());
         let first = self.sources.iter().next().map(|(_, source)| source.path.clone()).unwrap_or_default();

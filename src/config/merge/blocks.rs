@@ -16,8 +16,7 @@ use crate::model::schema::{Kind, Registry};
 /// Entries of all blocks of one keyword, by name.
 pub(in crate::config) type NamedEntries<'d> = BTreeMap<Name, &'d DocumentEntry>;
 
-/// Top level of a unit, joined over all files; each name occurs once. A block that is not written is empty or
-/// `None`.
+/// Top level of a unit, joined over all files; each name occurs once. A block that is not written is empty or `None`.
 #[derive(Debug, Default)]
 pub(in crate::config) struct MergedDocuments<'d> {
     /// All `stead: 1` entries; several files may have one.
@@ -243,8 +242,8 @@ pub(in crate::config) fn illegal_name(entry: &DocumentEntry) -> Diagnostic {
     }
 }
 
-/// Adds a hint where an unknown block may belong: below `empty`, the entry before it without a value. `None` adds
-/// nothing.
+/// Adds a hint where an unknown block may belong: below `empty`, the entry before it without a
+/// value. `None` adds nothing.
 fn with_misplaced_hint(problem: Diagnostic, empty: Option<&DocumentEntry>) -> Diagnostic {
     match empty.filter(|_| problem.fix.is_none()) {
         Some(above) => {

@@ -19,8 +19,8 @@ pub(in crate::config) struct MergedConfig<'d> {
     pub(in crate::config) environment: ChosenEnvironment<'d>,
 }
 
-/// Merges the documents of each unit, the stack's first. `requested` is the environment that was asked for; `None`
-/// chooses the default.
+/// Merges the documents of each unit, the stack's first. `requested` is the environment that was asked for;
+/// `None` chooses the default.
 pub(in crate::config) fn merge_config<'d>(
     registry: &Registry,
     units: &'d [Vec<Document>],

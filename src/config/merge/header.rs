@@ -109,9 +109,8 @@ pub(in crate::config) struct ChosenEnvironment<'d> {
     pub(in crate::config) set: &'d [DocumentEntry],
 }
 
-/// Chooses the environment: the requested one, else the one marked `default`, else the only one. One that is
-/// requested but not declared is reported, and has no values; if none can be chosen, which is reported, the name is
-/// empty.
+/// Chooses the environment: the requested one, else the one marked `default`, else the only one. One that is requested
+/// but not declared is reported, and has no values; if none can be chosen, which is reported, the name is empty.
 pub(in crate::config) fn choose_environment<'d>(
     environments: &NamedEntries<'d>,
     asked: Option<&Name>,
@@ -189,8 +188,8 @@ pub(in crate::config) fn other_sets<'d>(
     others.flat_map(move |entry| read_environment_block(entry, &quiet).set)
 }
 
-/// Returns whether an environment sets no variable and overrides no value, so that only its name could change a
-/// resource.
+/// Returns whether an environment sets no variable and overrides no value, so that only its name
+/// could change a resource.
 pub(in crate::config) fn is_plain(environment: &DocumentEntry) -> bool {
     let block = read_environment_block(environment, &DiagnosticCollector::default());
     block.vars.is_empty() && block.set.is_empty()

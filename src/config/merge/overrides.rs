@@ -16,8 +16,8 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
 
-/// Position of each block by its keyword and name: index of the document, of the top-level entry, and of the entry
-/// in it.
+/// Position of each block by its keyword and name: index of the document, of the top-level entry, and of
+/// the entry in it.
 type BlockLocations = HashMap<(Name, Name), (usize, usize, usize)>;
 
 /// Keywords that decide which instances exist: an instance cannot override them.
@@ -40,8 +40,8 @@ pub(in crate::config) enum OverrideTarget<'d> {
     Deferred,
 }
 
-/// Applies the overrides of the selected environment to the documents of the stack. One whose path does not exist
-/// is reported.
+/// Applies the overrides of the selected environment to the documents of the stack. One whose path does
+/// not exist is reported.
 pub(in crate::config) fn replace_overridden_values(
     registry: &Registry,
     documents: &mut [Document],

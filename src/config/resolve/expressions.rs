@@ -131,8 +131,8 @@ pub(in crate::config) fn compute_program<'d>(
     }
 }
 
-/// Follows every path of an expression, also after the first problem, so that all are reported together. `None`
-/// after a problem.
+/// Follows every path of an expression, also after the first problem, so that all are reported together.
+/// `None` after a problem.
 fn resolve_named_paths<'d, 'p>(
     evaluator: &Evaluator<'_, 'd>,
     paths: &'p [ReferencePath],

@@ -34,8 +34,8 @@ pub struct LateBindingInputs<'r> {
     pub snapshot: &'r Snapshot,
     /// Objects in this stack's ledger, with their addresses: a lookup must not find one of them.
     pub owned: BTreeMap<ObjectKey, Address>,
-    /// Outputs of other stacks, from their ledgers, by the names under `stacks`. A stack that was never applied is
-    /// absent.
+    /// Outputs of other stacks, from their ledgers, by the names under `stacks`. A stack that was
+    /// never applied is absent.
     pub outputs: BTreeMap<Name, Attributes>,
 }
 
@@ -262,8 +262,8 @@ fn referenced_value(
     })
 }
 
-/// Replaces references in an expression by values, and evaluates it if it waits for nothing else. Returns whether
-/// any was replaced.
+/// Replaces references in an expression by values, and evaluates it if it waits for nothing else. Returns
+/// whether any was replaced.
 fn substitute_references(expression: &mut Expression, value: &dyn Fn(&Reference) -> Option<Value>) -> bool {
     let any = fill_references(expression, value);
     if any

@@ -56,8 +56,8 @@ pub(in crate::config) fn is_late<'d>(
     false
 }
 
-/// Reports a path that does not resolve: gives the problem of the block index a span, and an edit if its hint names
-/// the right segment.
+/// Reports a path that does not resolve: gives the problem of the block index a span, and an edit if its hint
+/// names the right segment.
 pub(in crate::config) fn dead_end<'d>(
     context: &ConfigContext<'d>,
     site: EvaluationSite<'_, 'd>,
@@ -102,8 +102,8 @@ pub(in crate::config) fn absent_resource(
     }
 }
 
-/// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise. Every kind has
-/// `id`.
+/// Returns whether a kind has an attribute, or a child collection, of a name; reports it otherwise.
+/// Every kind has `id`.
 pub(in crate::config) fn has_attribute<'d>(
     context: &ConfigContext<'d>,
     kind: &Kind,

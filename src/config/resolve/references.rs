@@ -88,8 +88,8 @@ fn resolve_inside<'d>(
         return known.then(|| Expression::Reference(reference).into());
     }
     match follow_expression(base, rest) {
-        // Each use of a name copies its value: without a charge, locals that use each other twice would grow
-        // exponentially.
+        // Each use of a name copies its value: without a charge, locals that use each other
+        // twice would grow exponentially.
         Some(PathValue::Expression(part)) => {
             evaluator.context.report_exceeded(part.charge(evaluator.context.budget), span, site)?;
             Some(part.clone().into())

@@ -46,8 +46,8 @@ pub(in crate::config) fn resolve_config<'d>(
     ResolvedConfig { scope, units, project, outputs, recipients, evaluated, named }
 }
 
-/// Resolves the requested expression: `$path`, `${…}`, or, without any `$`, CEL. `None` after a problem that was
-/// reported.
+/// Resolves the requested expression: `$path`, `${…}`, or, without any `$`, CEL. `None` after a
+/// problem that was reported.
 fn evaluate_requested(evaluator: &Evaluator<'_, '_>, text: &str, span: Span) -> Option<Expression> {
     let text = if text.contains('$') { Name::new(text) } else { Name::new(format!("${{{text}}}")) };
     resolve_text(evaluator, &text, span, EvaluationSite::top_level(None))

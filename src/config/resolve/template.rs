@@ -1,6 +1,5 @@
-//! `TextTemplate`: a string of the configuration split into literal text, `$path` and `${…}`. In: a scalar. Out:
-//! its parts, unresolved. The reverse direction, `escape_literal`, writes a string so that it is read as itself.
-//! Pure.
+//! `TextTemplate`: a string of the configuration split into literal text, `$path` and `${…}`. In: a scalar. Out: its
+//! parts, unresolved. The reverse direction, `escape_literal`, writes a string so that it is read as itself. Pure.
 
 use crate::model::address::Name;
 
@@ -33,9 +32,8 @@ pub(in crate::config) enum TemplateError {
     Path(String),
 }
 
-/// Returns a string escaped so that it is read as itself: every `$` is doubled. A string that looks like a
-/// reference or a call without `$` would be reported as a mistake, so it is written as a literal inside of an
-/// expression.
+/// Returns a string escaped so that it is read as itself: every `$` is doubled. A string that looks like a reference or
+/// a call without `$` would be reported as a mistake, so it is written as a literal inside of an expression.
 pub(in crate::config) fn escape_literal(text: &str) -> String {
     let is_path = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let root = text.split_once('.').filter(|_| text.chars().all(is_path)).map(|(root, _)| root);

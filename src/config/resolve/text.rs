@@ -16,8 +16,8 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Resolves a string with its references and expressions. `None` after a problem that was reported, and after the
-/// budget is exceeded.
+/// Resolves a string with its references and expressions. `None` after a problem that was reported, and after
+/// the budget is exceeded.
 pub(in crate::config) fn resolve_text<'d>(
     evaluator: &Evaluator<'_, 'd>,
     text: &Name,
@@ -27,8 +27,8 @@ pub(in crate::config) fn resolve_text<'d>(
     if evaluator.context.problems.are_closed() {
         return None;
     }
-    // Intermediate values are refunded, and only the result stays charged: a long interpolation would otherwise
-    // count several times.
+    // Intermediate values are refunded, and only the result stays charged: a long interpolation would
+    // otherwise count several times.
     let before = evaluator.context.budget.mark();
     let resolved = filled_in(evaluator, text, span, site);
     evaluator.context.budget.release(before);

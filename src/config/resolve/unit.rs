@@ -135,8 +135,8 @@ fn resolve_use<'d>(
     scope.uses.insert(entry.key.clone(), LocalBinding { value, origin: None });
 }
 
-/// Resolves all instances of a module call. Returns its outputs: one map, or one for each key; `None` after a problem
-/// that was reported.
+/// Resolves all instances of a module call. Returns its outputs: one map, or one for each key; `None` after a
+/// problem that was reported.
 fn resolve_call<'d>(
     context: &ConfigContext<'d>,
     entry: &'d DocumentEntry,

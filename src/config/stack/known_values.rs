@@ -1,6 +1,5 @@
-//! Evaluation of expressions as far as the configuration alone allows: a reference to an attribute that another
-//! block writes has that value. In: a stack and one of its expressions; out: the expression with fewer
-//! references. Pure.
+//! Evaluation of expressions as far as the configuration alone allows: a reference to an attribute that another block
+//! writes has that value. In: a stack and one of its expressions; out: the expression with fewer references. Pure.
 
 use std::cell::Cell;
 

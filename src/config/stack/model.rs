@@ -151,13 +151,12 @@ pub struct AttributeSetting {
     pub expression: Expression,
     /// Where the value was written.
     pub span: Span,
-    /// What decided the value besides this span, such as `vars.size, set by environments.prod`; `None` if the
-    /// span alone does.
+    /// What decided the value besides this span, such as `vars.size, set by environments.prod`; `None` if
+    /// the span alone does.
     pub set_by: Option<Name>,
     /// The origins of the entries of a written map; `None` if all of it has one origin.
     pub parts: Option<Box<MapEntries>>,
-    /// Source directory whose digest the value is, relative to the stack's directory; `None` for any other
-    /// value.
+    /// Source directory whose digest the value is, relative to the stack's directory; `None` for any other value.
     pub directory: Option<Name>,
     /// Whether the value is an exclusive open map: live keys that it does not name are removed.
     pub exclusive: bool,
@@ -198,8 +197,7 @@ impl AttributeSetting {
         (self.span, self.set_by.as_ref())
     }
 
-    /// Returns what decided the value or the first of its parts, besides their spans; `None` if their spans
-    /// alone do.
+    /// Returns what decided the value or the first of its parts, besides their spans; `None` if their spans alone do.
     #[must_use]
     pub fn decided_by(&self) -> Option<&Name> {
         let mut parts = self.parts.iter().flat_map(|parts| parts.values());

@@ -116,8 +116,7 @@ pub(in crate::config) fn shift_span(span: &mut Span, from: u32, delta: i64) {
     }
 }
 
-/// Returns an offset after a change of the file that adds `delta` bytes before it; `u32::MAX` if it does not
-/// fit.
+/// Returns an offset after a change of the file that adds `delta` bytes before it; `u32::MAX` if it does not fit.
 pub(in crate::config) fn shift_offset(at: u32, delta: i64) -> u32 {
     u32::try_from(i64::from(at) + delta).unwrap_or(u32::MAX)
 }
@@ -146,8 +145,7 @@ impl Node {
     }
 }
 
-/// Returns the entries of a block; an empty or null value is a block without entries. `None` for any other
-/// value.
+/// Returns the entries of a block; an empty or null value is a block without entries. `None` for any other value.
 pub(in crate::config) fn named_entries(node: &Node) -> Option<&[DocumentEntry]> {
     if node.value == NodeValue::Null { Some(&[]) } else { node.entries() }
 }

@@ -1,6 +1,6 @@
-//! Parsers for YAML and KDL. In: bytes of a file; out: a `Document`, one tree with spans for both syntaxes, or
-//! diagnostics. Size, depth and the number of values are limited, because a file may be hostile or no
-//! configuration at all.
+//! Parsers for YAML and KDL. In: bytes of a file; out: a `Document`, one tree with spans for both
+//! syntaxes, or diagnostics. Size, depth and the number of values are limited, because a file may be
+//! hostile or no configuration at all.
 
 pub(super) mod budget;
 pub mod decode;

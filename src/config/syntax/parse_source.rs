@@ -6,8 +6,8 @@ use super::{kdl, yaml};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId};
 
-/// Parses a source in the syntax of its path's extension; `None` for an unknown extension, diagnostics for a
-/// file with errors.
+/// Parses a source in the syntax of its path's extension; `None` for an unknown extension, diagnostics for
+/// a file with errors.
 ///
 /// `is_kind` distinguishes a block with a name (`vpc main`) from a value (`stack shop`): in YAML the difference
 /// is visible, in KDL it is not. For a file of plain values it is false for every keyword.

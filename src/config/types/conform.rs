@@ -7,8 +7,7 @@ use crate::model::schema::Type;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
-/// Checks a computed value against a type, and converts it to the type's canonical form. An unknown value
-/// passes.
+/// Checks a computed value against a type, and converts it to the type's canonical form. An unknown value passes.
 ///
 /// # Errors
 /// How the value, or the first part of it, does not fit.

@@ -31,8 +31,8 @@ pub(in crate::config) fn check(text: &str) -> Result<(), String> {
     })
 }
 
-/// Returns the schedule of a nickname such as `@daily`, as the service accepts only fields; `None` for any
-/// other string.
+/// Returns the schedule of a nickname such as `@daily`, as the service accepts only fields; `None`
+/// for any other string.
 pub(in crate::config) fn expand_nickname(text: &str) -> Option<&'static str> {
     Some(match text {
         "@hourly" => "0 * * * *",

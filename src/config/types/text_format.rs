@@ -1,6 +1,6 @@
 //! Formats of strings: networks, keys, login names, times. In: a string and its format; out: nothing, or a
-//! mismatch with the value that was probably meant. The rules are those of the service (Errors), checked before
-//! anything is sent.
+//! mismatch with the value that was probably meant. The rules are those of the service (Errors), checked
+//! before anything is sent.
 
 use ipnet::{IpNet, Ipv4Net};
 

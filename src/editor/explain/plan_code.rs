@@ -1,5 +1,5 @@
-//! Reference pages for the codes in plans: effects of changes, which `plan` declares, and blockers, which have a row
-//! here.
+//! Reference pages for the codes in plans: effects of changes, which `plan` declares, and blockers, which
+//! have a row here.
 
 use serde::Serialize;
 

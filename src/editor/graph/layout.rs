@@ -18,8 +18,8 @@ pub(super) struct GraphLayout {
     pub(super) columns: Vec<usize>,
     /// The row of each node; two nodes in a column are at least one row apart.
     pub(super) rows: Vec<f64>,
-    /// The edges that no longer path implies: the points where each one begins, bends and ends, from left to right, as
-    /// `(column, row)`.
+    /// The edges that no longer path implies: the points where each one begins, bends and ends, from left to
+    /// right, as `(column, row)`.
     pub(super) lines: Vec<Vec<(usize, f64)>>,
     /// Height of the layout, in rows.
     pub(super) height: f64,

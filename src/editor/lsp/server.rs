@@ -116,8 +116,8 @@ impl LanguageServer {
         !self.behind.is_empty() || self.outlooks.values().any(DiagnosticsByEnvironment::is_behind)
     }
 
-    /// Checks the changed directories, else one more environment, and returns the new diagnostics as messages; empty if
-    /// nothing changed.
+    /// Checks the changed directories, else one more environment, and returns the new diagnostics as messages;
+    /// empty if nothing changed.
     pub fn catch_up(&mut self, disk: &dyn WorkspaceDisk) -> Vec<String> {
         let mut touched = BTreeSet::new();
         let behind = std::mem::take(&mut self.behind);

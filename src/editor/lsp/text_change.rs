@@ -1,5 +1,5 @@
-//! Converts a file's old and new text to edits for the editor, in linear time. Small edits keep the editor's cursor and
-//! folds in place.
+//! Converts a file's old and new text to edits for the editor, in linear time. Small edits keep the editor's cursor
+//! and folds in place.
 
 use super::lines::LineIndex;
 use super::protocol::TextEdit;

@@ -312,8 +312,7 @@ impl OperationBody {
     }
 }
 
-/// Returns a path parameter. A string in a path is a single segment, and its maximum length is smaller than in a
-/// body.
+/// Returns a path parameter. A string in a path is a single segment, and its maximum length is smaller than in a body.
 fn in_path(name: &str, mut schema: Value) -> Value {
     let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(MAX_PATH_PARAMETER_CHARS);
     schema["maxLength"] = json!(longest);

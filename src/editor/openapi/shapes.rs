@@ -134,9 +134,9 @@ const LOGICAL: &str = match Envelope::Database.key() {
 };
 const ADDRESS: Type = Type::Record(&[("host", TEXT), ("port", COUNT), ("uri", TEXT)]);
 
-/// Error statuses besides those that any request may return, and the operations that may return them. A path that
-/// ends with `/` matches all paths below it: the specification has status 501 for some operations of a database,
-/// without naming them.
+/// Error statuses besides those that any request may return, and the operations that may return them. A path
+/// that ends with `/` matches all paths below it: the specification has status 501 for some operations of a
+/// database, without naming them.
 pub(super) static REFUSALS: &[(&str, &[(Method, &str)])] = &[
     (
         "402",

@@ -77,8 +77,8 @@ pub fn all_routes() -> impl Iterator<Item = (Method, &'static str)> {
     ROUTES.iter().flat_map(|routes| routes.iter()).map(|route| (route.method, route.template))
 }
 
-/// Answers one request at a time of the virtual clock, after the clock moved there. It does not fail: a refusal is a
-/// response.
+/// Answers one request at a time of the virtual clock, after the clock moved there. It does not fail: a
+/// refusal is a response.
 pub fn handle_request(world: &mut World, request: &ApiRequest, now: Time) -> ApiResponse {
     let now = clock::tick(world, now);
     dispatch_request(world, request, now).unwrap_or_else(ApiResponse::from)

@@ -1,7 +1,7 @@
 //! Export of a whole ledger as one document with its own digest, for copies. Pure.
 //!
-//! The format is a checkpoint without a journal before it. It contains the key of the secrets' fingerprints, and no
-//! secret as plaintext.
+//! The format is a checkpoint without a journal before it. It contains the key of the secrets' fingerprints, and
+//! no secret as plaintext.
 
 use super::invariants;
 use crate::ledger::journal::error::StoreError;

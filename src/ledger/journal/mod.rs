@@ -1,7 +1,6 @@
 //! The journal: records, their lines, digests and MACs, and the replay that builds a ledger from them. In: records in
 //! order. Out: a `OtherLedger`, or the first record that is illegal. Invariant: replay is pure, and the same records
-//! give
-//! the same ledger.
+//! give the same ledger.
 
 pub(super) mod chain;
 pub(super) mod checkpoint;

@@ -6,8 +6,8 @@ use crate::ledger::journal::mac::MacKey;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 
-/// The parameters for opening a ledger for writing, or for inspecting its lease. A store ignores those that its lock
-/// does not need.
+/// The parameters for opening a ledger for writing, or for inspecting its lease. A store ignores those that its
+/// lock does not need.
 #[derive(Clone)]
 pub struct OpenOptions<'a> {
     /// The identity for a new ledger; for an existing one stack and environment must match.

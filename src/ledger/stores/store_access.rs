@@ -25,8 +25,8 @@ pub trait StoreAccess: Sized {
         options: &OpenOptions<'_>,
     ) -> impl Future<Output = Result<Self::Store<K>, StoreError>>;
 
-    /// Reads the ledger of this stack and environment without a lock, with the digests of its lines; `None` when there
-    /// is none.
+    /// Reads the ledger of this stack and environment without a lock, with the digests of its lines; `None`
+    /// when there is none.
     fn read_with_trail<K: Clock>(
         &self,
         owner: (&str, &str),
@@ -39,8 +39,8 @@ pub trait StoreAccess: Sized {
         options: &OpenOptions<'_>,
     ) -> impl Future<Output = Result<Option<LeaseInfo>, StoreError>>;
 
-    /// Lists the ledgers in the same shared location as `stack/environment`, this one included; none if the store
-    /// cannot list them.
+    /// Lists the ledgers in the same shared location as `stack/environment`, this one included; none if the
+    /// store cannot list them.
     fn list_ledgers(&self) -> impl Future<Output = Result<Vec<String>, BackendError>> {
         ready(Ok(Vec::new()))
     }

@@ -30,8 +30,8 @@ pub(super) fn evaluate_index<'a>(
     select_member(operand, &key, evaluation.hides_arguments())
 }
 
-/// Returns the entry of a map under a key, or the attribute of an object. The error names the key only if it is not
-/// `secret`.
+/// Returns the entry of a map under a key, or the attribute of an object. The error names the key only if
+/// it is not `secret`.
 pub(super) fn select_member<'a>(operand: &CelValue<'a>, field: &str, secret: bool) -> EvaluationResult<'a> {
     if let Some(item) = operand.entry(field) {
         return Ok(item);

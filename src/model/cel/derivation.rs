@@ -40,8 +40,8 @@ pub(super) fn derive_tree(
 
 struct Deriver<'s, 'a> {
     scope: &'s ExpressionScope<'a>,
-    /// The attributes that the expression can read of an object that a macro iterates over; `None` where a computed key
-    /// can name any.
+    /// The attributes that the expression can read of an object that a macro iterates over; `None` where a computed
+    /// key can name any.
     fields: Option<BTreeSet<&'s str>>,
 }
 
@@ -210,8 +210,8 @@ pub(super) fn missing_function(expr: &Expr) -> Option<EvaluationError> {
     child_nodes(expr).into_iter().find_map(missing_function)
 }
 
-/// Collects every name that may be an attribute. Returns whether these are all: a computed key, `keys` and `values` can
-/// reach others.
+/// Collects every name that may be an attribute. Returns whether these are all: a computed key, `keys` and
+/// `values` can reach others.
 fn collect_fields<'e>(expr: &'e Expr, into: &mut BTreeSet<&'e str>) -> bool {
     let mut is_static = true;
     match expr {

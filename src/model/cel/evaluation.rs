@@ -1,5 +1,5 @@
-//! The state of one evaluation: the names that the expression can use, its steps and charges, and whether it
-//! inspected a secret.
+//! The state of one evaluation: the names that the expression can use, its steps and charges, and whether
+//! it inspected a secret.
 //!
 //! Invariant: each value is charged before it is built, and each inspection of a secret marks the evaluation.
 

@@ -51,8 +51,8 @@ impl Catalog {
             .or_else(|| records.iter().find(|record| record.id.to_string() == text))
     }
 
-    /// Returns the record of a table that has exactly one, such as the volume price; `None` where the table was
-    /// not read.
+    /// Returns the record of a table that has exactly one, such as the volume price; `None` where the
+    /// table was not read.
     #[must_use]
     pub fn single_record(&self, table: &str) -> Option<&CatalogRecord> {
         self.tables.get(table)?.first()

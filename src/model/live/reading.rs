@@ -56,8 +56,8 @@ impl AttributeReading {
     }
 }
 
-/// Returns whether a value only shows that a secret is set, because the service masks it: a secret without text and
-/// fingerprint.
+/// Returns whether a value only shows that a secret is set, because the service masks it: a secret
+/// without text and fingerprint.
 #[must_use]
 pub fn is_masked(value: &Value) -> bool {
     matches!(value, Value::Secret(crate::model::values::secret::Secret::Fingerprint(None)))

@@ -55,8 +55,8 @@ impl Object {
     }
 }
 
-/// The identity of an object: kind and id, and the parent's id for a child. Keys sort by kind first, which
-/// `Snapshot::of_kind` relies on.
+/// The identity of an object: kind and id, and the parent's id for a child. Keys sort by kind first,
+/// which `Snapshot::of_kind` relies on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
     /// The name of the object's kind.

@@ -91,8 +91,8 @@ fn visit_nested(form: &EncodedForm<'_>, depth: usize, see: &mut dyn FnMut(&Encod
     });
 }
 
-/// A decoder of one escape: returns the character and the length of the escape in bytes; `None` where the text does not
-/// begin with one.
+/// A decoder of one escape: returns the character and the length of the escape in bytes; `None` where the text does
+/// not begin with one.
 type EscapeParser = fn(&[u8]) -> Option<(char, usize)>;
 
 /// Decodes the escapes of one kind. An escape of a single byte (`%C3`) becomes that byte.
@@ -173,8 +173,8 @@ fn form_field(text: &[u8]) -> Option<(char, usize)> {
 /// The digits of one run, each with its offset.
 type DigitRun = Vec<(u8, usize)>;
 
-/// Passes each run of at least `shortest` digits to `see`. A line break between two digits does not end a run: encoders
-/// wrap long lines.
+/// Passes each run of at least `shortest` digits to `see`. A line break between two digits does not end a run:
+/// encoders wrap long lines.
 fn find_digit_runs(text: &[u8], shortest: usize, is_digit: fn(u8) -> bool, see: &mut dyn FnMut(&DigitRun)) {
     let mut run: DigitRun = Vec::new();
     for (at, byte) in text.iter().enumerate() {

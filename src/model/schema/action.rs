@@ -321,8 +321,8 @@ impl Action {
         }
     }
 
-    /// Returns whether it acts on one object and not on the kind as a whole: an action without an endpoint of its own
-    /// always does.
+    /// Returns whether it acts on one object and not on the kind as a whole: an action without an endpoint of
+    /// its own always does.
     #[must_use]
     pub fn needs_object(&self) -> bool {
         self.endpoint()

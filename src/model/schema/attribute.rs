@@ -103,14 +103,14 @@ pub struct Attribute {
     pub read_as: &'static [(&'static str, &'static str)],
     /// Whether the value is a secret: the ledger stores its fingerprint only.
     pub secret: bool,
-    /// Whether an entry of the map that no block writes may be another user's secret: it is shown as a fingerprint
-    /// only.
+    /// Whether an entry of the map that no block writes may be another user's secret: it is shown
+    /// as a fingerprint only.
     pub private: bool,
-    /// Whether the service refuses to delete the object while this link exists, so that an apply removes the link
-    /// first.
+    /// Whether the service refuses to delete the object while this link exists, so that an apply
+    /// removes the link first.
     pub undone_before_delete: bool,
-    /// The endpoint that lists, for one object, the values to which it can be changed; `None` where the type alone
-    /// limits them.
+    /// The endpoint that lists, for one object, the values to which it can be changed; `None` where the
+    /// type alone limits them.
     pub choices: Option<Endpoint>,
     /// `(attribute, values)`: the service itself changes the value while the other attribute has one of these
     /// values, each with the limit of such a change. `None` where only a user changes it.
@@ -232,8 +232,8 @@ impl Attribute {
         attribute
     }
 
-    /// Returns an attribute that is sent at creation and never returned; a change replaces the object, unless set
-    /// otherwise.
+    /// Returns an attribute that is sent at creation and never returned; a change replaces the
+    /// object, unless set otherwise.
     #[must_use]
     pub const fn write_only(name: &'static str, ty: Type) -> Self {
         Self::new(name, ty, Presence::WriteOnly)
@@ -254,8 +254,8 @@ impl Attribute {
         self
     }
 
-    /// Sets the field name in responses, where it differs from the create body's. It must follow `wire`, which
-    /// sets both.
+    /// Sets the field name in responses, where it differs from the create body's. It must follow
+    /// `wire`, which sets both.
     #[must_use]
     pub const fn returned(mut self, returned: &'static str) -> Self {
         self.returned = returned;
@@ -332,8 +332,8 @@ impl Attribute {
         self
     }
 
-    /// Sets the live values and their names in the language. A live value that is not in the map counts as in
-    /// transition.
+    /// Sets the live values and their names in the language. A live value that is not in the map
+    /// counts as in transition.
     #[must_use]
     pub const fn read_as(mut self, map: &'static [(&'static str, &'static str)]) -> Self {
         self.read_as = map;

@@ -47,8 +47,8 @@ impl Method {
         }
     }
 
-    /// Returns whether a request with this method can change anything: all except GET. A query that is sent by
-    /// POST counts, too.
+    /// Returns whether a request with this method can change anything: all except GET. A query that is sent
+    /// by POST counts, too.
     #[must_use]
     pub const fn mutates(self) -> bool {
         !matches!(self, Self::Get)
@@ -151,8 +151,8 @@ impl Endpoint {
 /// Body fields with constant values.
 pub type BodyFields = &'static [(&'static str, Literal)];
 
-/// A request that changes an existing object. Its body has the changed attributes, the `always` ones and the fixed
-/// fields.
+/// A request that changes an existing object. Its body has the changed attributes, the `always` ones
+/// and the fixed fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiCall {
     /// A short stable name for plans and journals: `resize`, `attach`, `scale`.
@@ -163,8 +163,8 @@ pub struct ApiCall {
     pub always: &'static [&'static str],
     /// Body fields with constant values.
     pub fixed: &'static [(&'static str, Literal)],
-    /// Body fields that are sent only while an attribute has this value: `(attribute, value, fields)`; `None`
-    /// without such fields.
+    /// Body fields that are sent only while an attribute has this value: `(attribute, value, fields)`;
+    /// `None` without such fields.
     pub fixed_when: Option<(&'static str, Literal, BodyFields)>,
 }
 

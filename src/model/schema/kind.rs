@@ -69,8 +69,8 @@ pub struct DurationEstimate {
 pub struct KindApi {
     /// The attribute that replaces `{id}` in paths: `id`, or `name` for a child without ids.
     pub id: &'static str,
-    /// Attributes with other ids of the same object, which paths and responses may use instead; empty where there
-    /// is one.
+    /// Attributes with other ids of the same object, which paths and responses may use instead; empty
+    /// where there is one.
     pub other_ids: &'static [&'static str],
     /// The endpoint that creates an object.
     pub create: Endpoint,
@@ -186,8 +186,8 @@ pub struct Kind {
     pub local_data: bool,
     /// Attributes that refer to the original of a copy.
     pub copy_of: &'static [&'static str],
-    /// Kinds whose objects the service deletes with it (a VM's backup schedules): `(kind, attribute that refers to
-    /// it)`.
+    /// Kinds whose objects the service deletes with it (a VM's backup schedules): `(kind, attribute
+    /// that refers to it)`.
     pub takes_along: &'static [(&'static str, &'static str)],
     /// Whether the service deletes such a child with its parent, so that the plan does not delete it separately before.
     pub goes_with_parent: bool,
@@ -206,11 +206,11 @@ pub struct Kind {
     /// The attribute that a scalar entry of its collection sets: `domains: [shop.example.com]`. `None` where each
     /// entry must be a map.
     pub plain_entry: Option<&'static str>,
-    /// Another kind's block that may also contain such children, under their parent's name; `None` where only the
-    /// parent's block may.
+    /// Another kind's block that may also contain such children, under their parent's name; `None` where only
+    /// the parent's block may.
     pub also_in: Option<NestedPlacement>,
-    /// Fields of responses that no attribute carries, each with its type: the probe of the service does not report
-    /// them.
+    /// Fields of responses that no attribute carries, each with its type: the probe of the service
+    /// does not report them.
     pub other_fields: &'static [(&'static str, Type)],
     /// Fields that the create body accepts and no attribute writes.
     pub also_sent: &'static [(&'static str, Type)],

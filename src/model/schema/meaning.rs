@@ -73,8 +73,8 @@ pub fn to_comparable(ty: &Type, value: &Value) -> Value {
     rewrite_value(ty, value, &|format, text| normalize_text(format, text))
 }
 
-/// Returns the type of the value under one key of a map or record; `None` where the record has no such key, or the type
-/// is neither.
+/// Returns the type of the value under one key of a map or record; `None` where the record has no such key, or
+/// the type is neither.
 #[must_use]
 pub fn part_type(ty: &Type, key: &str) -> Option<&'static Type> {
     match ty {
@@ -137,8 +137,8 @@ fn to_label(words: &[(&'static str, i64)], value: &Value) -> Value {
     word.map_or_else(|| value.clone(), |(word, _)| Value::text(word))
 }
 
-/// Returns the canonical notation of a string; `None` where its format has only one notation, or it does not match its
-/// format.
+/// Returns the canonical notation of a string; `None` where its format has only one notation, or it does
+/// not match its format.
 fn normalize_text(format: TextFormat, text: &str) -> Option<String> {
     match format {
         TextFormat::Timestamp => {

@@ -122,15 +122,15 @@ impl Registry {
         self.catalogs.iter().find(|table| table.name == name)
     }
 
-    /// Returns the kinds of the children that blocks of the kind `parent` may contain, sorted by name; none for a kind
-    /// without children.
+    /// Returns the kinds of the children that blocks of the kind `parent` may contain, sorted by name; none for
+    /// a kind without children.
     pub fn children<'a>(&'a self, parent: &'a str) -> impl Iterator<Item = &'static Kind> + 'a {
         let is_child = move |kind: &&'static Kind| kind.child_of().is_some_and(|(of, _)| of == parent);
         self.kinds.iter().copied().filter(is_child)
     }
 
-    /// Returns the kind of the children under the key `collection` of the kind `parent`; `None` where that key is not a
-    /// collection.
+    /// Returns the kind of the children under the key `collection` of the kind `parent`; `None` where that key
+    /// is not a collection.
     #[must_use]
     pub fn child(&self, parent: &str, collection: &str) -> Option<&'static Kind> {
         self.kinds.iter().copied().find(|kind| kind.child_of() == Some((parent, collection)))

@@ -14,8 +14,8 @@ pub struct RunSchema {
     pub done: &'static [&'static str],
     /// Statuses of a failed end. A status that is in none of the three lists means that the run continues.
     pub failed: &'static [&'static str],
-    /// Statuses of a record that a later one superseded: the result of the later one counts. Empty where that cannot
-    /// happen.
+    /// Statuses of a record that a later one superseded: the result of the later one counts. Empty
+    /// where that cannot happen.
     pub replaced: &'static [&'static str],
     /// The field with the exit code, which becomes the exit code of the command; `None` where records have none.
     pub exit_code: Option<&'static str>,

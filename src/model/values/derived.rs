@@ -210,8 +210,8 @@ impl DerivedSecret {
         matches!(&self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(value), .. } if value.as_text() == Some(DERIVED_PLACEHOLDER))
     }
 
-    /// Returns the value that expressions compute with: the value itself or its substitute. `None` in a plan or a
-    /// ledger.
+    /// Returns the value that expressions compute with: the value itself or its substitute. `None` in a
+    /// plan or a ledger.
     #[must_use]
     pub fn to_computable(&self) -> Option<Value> {
         match &self.form {
@@ -246,8 +246,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns a value that is not a string, or the substitute of any value; `None` for a string and for the
-    /// stored form.
+    /// Returns a value that is not a string, or the substitute of any value; `None` for a string and
+    /// for the stored form.
     pub(in crate::model) fn non_text_value(&self) -> Option<&Value> {
         match &self.form {
             DerivedForm::InMemory {
@@ -339,8 +339,8 @@ impl DerivedSecret {
         }
     }
 
-    /// Returns the fingerprint of the value itself; `None` without a key, in a plan, and while the value is not
-    /// available.
+    /// Returns the fingerprint of the value itself; `None` without a key, in a plan, and while the
+    /// value is not available.
     pub(in crate::model) fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match &self.form {
             DerivedForm::Stored { fingerprint, .. } => fingerprint.clone(),

@@ -43,8 +43,8 @@ impl fmt::Debug for FingerprintKey {
     }
 }
 
-/// A secret: its plaintext while it is in memory, its fingerprint after it was stored, or a substitute while it has no
-/// value yet.
+/// A secret: its plaintext while it is in memory, its fingerprint after it was stored, or a substitute while it
+/// has no value yet.
 ///
 /// Serializes as `{"secret": true, "fingerprint": …}` without the text.
 #[derive(Clone)]
@@ -198,8 +198,8 @@ impl Secret {
         }
     }
 
-    /// Returns the plaintext, for the one request that needs it; `None` where it is not in memory, or the value is
-    /// not a string.
+    /// Returns the plaintext, for the one request that needs it; `None` where it is not in memory, or the value
+    /// is not a string.
     #[must_use]
     pub fn expose(&self) -> Option<&str> {
         match self {
@@ -252,8 +252,8 @@ impl Secret {
         }
     }
 
-    /// Returns whether the secret is deferred or withheld, or is computed from such a secret. A stored fingerprint does
-    /// not count.
+    /// Returns whether the secret is deferred or withheld, or is computed from such a secret. A stored
+    /// fingerprint does not count.
     #[must_use]
     pub fn is_deferred(&self) -> bool {
         match self {
@@ -313,8 +313,8 @@ impl Secret {
     }
 }
 
-/// Returns whether an earlier version recorded a fingerprint: it has 16 digits. Such a version also used it for
-/// computed values.
+/// Returns whether an earlier version recorded a fingerprint: it has 16 digits. Such a version also used
+/// it for computed values.
 #[must_use]
 pub fn is_legacy_fingerprint(print: &str) -> bool {
     print.len() == LEGACY_FINGERPRINT_DIGITS

@@ -42,8 +42,8 @@ pub enum Value {
     Map(BTreeMap<Name, Value>),
     /// A secret: no output contains its text.
     Secret(Secret),
-    /// Unknown until these resources exist ("known after apply"). The list may be empty, where no resource is the
-    /// cause.
+    /// Unknown until these resources exist ("known after apply"). The list may be empty, where no
+    /// resource is the cause.
     Unknown(Vec<Address>),
 }
 
@@ -117,10 +117,9 @@ impl Value {
         }
     }
 
-    /// Makes a secret of every string at a position where one of `models` has a secret: nothing else marks a
-    /// string of the service as secret. The service may order and fill lists differently: in a list with a secret,
-    /// every string becomes secret that is not among the plain strings of the models, or that `is` one of their
-    /// secrets.
+    /// Makes a secret of every string at a position where one of `models` has a secret: nothing else marks a string of
+    /// the service as secret. The service may order and fill lists differently: in a list with a secret, every string
+    /// becomes secret that is not among the plain strings of the models, or that `is` one of their secrets.
     #[must_use]
     pub fn with_secrets_like(self, models: &[&Self], is: &impl Fn(&Secret, &str) -> bool) -> Self {
         self.veiled_at(models, false, is)
@@ -185,8 +184,8 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(secret) if secret.has_legacy_fingerprint()))
     }
 
-    /// Returns the resources on which the unknown parts of the value depend; sorted, without duplicates. Empty for
-    /// a known value.
+    /// Returns the resources on which the unknown parts of the value depend; sorted, without duplicates. Empty
+    /// for a known value.
     #[must_use]
     pub fn waits_for(&self) -> Vec<Address> {
         fn collect_addresses(value: &Value, into: &mut Vec<Address>) {
@@ -235,8 +234,8 @@ impl Value {
         self.any(&|value| matches!(value, Self::Secret(Secret::Derived(_))))
     }
 
-    /// Returns the sort key for the elements of a set: all secrets are displayed alike, so stored ones sort by their
-    /// fingerprints.
+    /// Returns the sort key for the elements of a set: all secrets are displayed alike, so stored ones
+    /// sort by their fingerprints.
     #[must_use]
     pub fn sort_key(&self) -> (String, Option<Name>) {
         let fingerprint = match self {
@@ -389,8 +388,8 @@ impl From<&str> for Value {
 }
 
 impl fmt::Display for Value {
-    /// Writes the value in the plan's notation; strings are neither quoted nor escaped. Escaping is the task of
-    /// the report.
+    /// Writes the value in the plan's notation; strings are neither quoted nor escaped. Escaping is the
+    /// task of the report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),

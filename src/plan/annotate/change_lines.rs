@@ -142,8 +142,8 @@ fn attribute_changes(joined: &JoinedState<'_>, decision: Decision<'_>) -> Vec<At
     }
 }
 
-/// Returns the attributes that a block writes and that an update or a replacement does not change; empty for
-/// every other decision.
+/// Returns the attributes that a block writes and that an update or a replacement does not change; empty
+/// for every other decision.
 fn unchanged_attributes(joined: &JoinedState<'_>, decision: &Decision<'_>) -> Vec<UnchangedAttribute> {
     if !matches!(decision.act, DecisionKind::Update | DecisionKind::Replace { .. }) {
         return Vec::new();
@@ -210,9 +210,8 @@ fn is_taken_away(difference: &AttributeDiff<'_>) -> bool {
     matches!(difference.attribute.ty, Type::Map(_) | Type::Reference(_) | Type::List(_) | Type::Set { .. })
 }
 
-/// Returns where a value was written and what set it; for an entry of a map, the entry's own location. The
-/// location is `None` when no block writes the value, the setter when the file that declares the block writes
-/// it.
+/// Returns where a value was written and what set it; for an entry of a map, the entry's own location. The location is
+/// `None` when no block writes the value, the setter when the file that declares the block writes it.
 fn value_origin(
     joined: &JoinedState<'_>,
     setting: Option<&AttributeSetting>,

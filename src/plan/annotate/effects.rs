@@ -128,8 +128,7 @@ fn join_names(names: &[&str]) -> String {
     }
 }
 
-/// Describes the effect of bringing an object back, with its monthly cost (USD) from then on where that is
-/// known.
+/// Describes the effect of bringing an object back, with its monthly cost (USD) from then on where that is known.
 fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     match (revival.effect, cost.monthly_after) {
         (Effect::Resumes, Some(month)) => {

@@ -94,8 +94,8 @@ pub fn find_live_secrets(ledger: &Ledger, snapshot: &Snapshot) -> BTreeMap<Name,
                 };
                 let Some(secret) = live.and_then(as_secret) else { continue };
                 let Some(print) = secret.fingerprint(&ledger.identity.key) else { continue };
-                // Prefixes select candidates only: the value is accepted if its whole fingerprint matches the
-                // recorded one.
+                // Prefixes select candidates only: the value is accepted if its whole fingerprint
+                // matches the recorded one.
                 let same = variables.iter().filter(|(_, recorded)| is_same_fingerprint(recorded, &print));
                 found.extend(same.map(|(name, _)| ((*name).clone(), secret.clone())));
             }

@@ -35,9 +35,8 @@ impl ModuleRename<'_> {
     }
 }
 
-/// Finds the modules that look renamed, sorted by old address. The most similar pairs are matched first, each
-/// module in at most one pair; a module with several equally similar partners gets none, as the hint would be a
-/// guess.
+/// Finds the modules that look renamed, sorted by old address. The most similar pairs are matched first, each module in
+/// at most one pair; a module with several equally similar partners gets none, as the hint would be a guess.
 pub(in crate::plan) fn find_renamed_modules<'s>(
     joined: &'s JoinedState<'_>,
     decisions: &[Decision<'_>],
@@ -152,8 +151,8 @@ fn similarity_score(one: &ModuleContents<'_>, other: &ModuleContents<'_>) -> usi
     one.iter().filter(|(rest, look)| other.get(*rest) == Some(look)).count()
 }
 
-/// Returns the span of the call of a module, or of the first instance at a module address; `None` if no module
-/// is called there.
+/// Returns the span of the call of a module, or of the first instance at a module address; `None` if no
+/// module is called there.
 fn module_call_span(joined: &JoinedState<'_>, place: &str) -> Option<Span> {
     let modules = &joined.inputs.stack.modules;
     // In the map's order `shop-b` is between `shop` and `shop.a`.

@@ -168,8 +168,7 @@ fn passing_result(joined: &JoinedState<'_>, policy: &Policy) -> PolicyResult {
     }
 }
 
-/// The first names that an expression reads below its root (`self` or `plan`); `None` if it reads the whole
-/// root.
+/// The first names that an expression reads below its root (`self` or `plan`); `None` if it reads the whole root.
 struct ReferencedNames(Option<BTreeSet<Name>>);
 
 impl ReferencedNames {

@@ -88,8 +88,7 @@ fn similar_pairs(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Vec<(A
     found
 }
 
-/// Returns whether the parent of a resource is deleted, too: a child moves with its parent, so one hint is
-/// enough.
+/// Returns whether the parent of a resource is deleted, too: a child moves with its parent, so one hint is enough.
 fn goes_with_parent(
     joined: &JoinedState<'_>,
     decisions: &[Decision<'_>],

@@ -99,9 +99,8 @@ pub(in crate::plan) fn check(
     notes
 }
 
-/// Returns the first secret that would be delivered to a file on a CI runner, with the reason for the blocker:
-/// the runner's disk does not outlast its job, and without recipients the ledger keeps no copy. `None` if
-/// nothing is lost.
+/// Returns the first secret that would be delivered to a file on a CI runner, with the reason for the blocker: the
+/// runner's disk does not outlast its job, and without recipients the ledger keeps no copy. `None` if nothing is lost.
 fn sink_on_runner(is_ci: bool, has_recipients: bool, delivered: &[&SinkUse]) -> Option<(Name, String)> {
     let file = |one: &&&SinkUse| secret_sinks::target_of(&one.sink).is_some();
     let first = delivered.iter().find(file).filter(|_| is_ci && !has_recipients)?;

@@ -1,6 +1,5 @@
-//! `PlanBinding`: the conditions under which a saved plan may be applied, besides its inputs: the options of
-//! the command line, the ledger's state, the expiry time, and a key of the file's own where the ledger does not
-//! exist yet.
+//! `PlanBinding`: the conditions under which a saved plan may be applied, besides its inputs: the options of the
+//! command line, the ledger's state, the expiry time, and a key of the file's own where the ledger does not exist yet.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;

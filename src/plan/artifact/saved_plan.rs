@@ -267,8 +267,7 @@ impl SavedPlan {
     /// `binding.expires`, not after it.
     pub fn check_time(&self, now: Timestamp, stead_version: &str) -> Result<(), StalePlan> {
         let (made_at, expires) = (self.plan.base.made_at, self.binding.expires);
-        // First: another version may compute other digests, which would be reported as a change of something
-        // else.
+        // First: another version may compute other digests, which would be reported as a change of something else.
         if self.stead_version != stead_version {
             let (planned, found) = (self.stead_version.clone(), stead_version.to_owned());
             return Err(StalePlan::SteadVersion { planned, found });

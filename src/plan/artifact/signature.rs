@@ -130,8 +130,8 @@ impl SigningKey {
         &self.id
     }
 
-    /// Returns the content of a saved plan with a signature over `text`, which must be exactly what
-    /// [`SavedPlan::to_text`] returns.
+    /// Returns the content of a saved plan with a signature over `text`, which must be
+    /// exactly what [`SavedPlan::to_text`] returns.
     ///
     /// # Errors
     /// When the signature cannot be written as JSON.
@@ -230,8 +230,7 @@ impl SignedPlanText {
         }
     }
 
-    /// Returns the key that the signature claims; nothing is verified. `None` if the signature is absent or
-    /// unreadable.
+    /// Returns the key that the signature claims; nothing is verified. `None` if the signature is absent or unreadable.
     #[must_use]
     pub fn signer(&self) -> Option<&KeyId> {
         match &self.field {

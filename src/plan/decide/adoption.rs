@@ -146,8 +146,8 @@ fn object_owners<'a>(joined: &JoinedState<'a>) -> HashMap<ObjectKey, &'a Address
     owners
 }
 
-/// Returns why an object cannot be adopted for an address, with the remedy; `None` if it can, or if the address
-/// has it already.
+/// Returns why an object cannot be adopted for an address, with the remedy; `None` if it can, or if the
+/// address has it already.
 fn adoption_obstacle(
     joined: &JoinedState<'_>,
     owners: &HashMap<ObjectKey, &Address>,

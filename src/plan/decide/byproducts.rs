@@ -240,8 +240,7 @@ fn earlier_leftovers<'s>(joined: &'s JoinedState<'_>) -> impl Iterator<Item = Pl
     })
 }
 
-/// Returns the keys of the objects that `--with-leftovers` would delete; empty for a plan that is not a
-/// destroy.
+/// Returns the keys of the objects that `--with-leftovers` would delete; empty for a plan that is not a destroy.
 pub(in crate::plan) fn byproduct_keys(joined: &JoinedState<'_>) -> BTreeSet<ObjectKey> {
     let found = find_byproducts(&joined.inputs, joined.declared, joined.inputs.ledger);
     found.into_iter().map(|byproduct| byproduct.object.key()).collect()

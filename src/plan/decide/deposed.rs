@@ -53,8 +53,7 @@ impl<'a> DeposedObjects<'a> {
         Self { all, holdings, used }
     }
 
-    /// Returns the deposed objects that conflict with the new object of a resource, whichever resource owns
-    /// them.
+    /// Returns the deposed objects that conflict with the new object of a resource, whichever resource owns them.
     pub fn in_the_way(
         &self,
         joined: &JoinedState<'a>,
@@ -74,8 +73,7 @@ impl<'a> DeposedObjects<'a> {
         self.in_the_way(joined, n, decision).iter().any(|left| left.n == n && self.is_used(left))
     }
 
-    /// Returns whether a live object of the stack, deposed ones included, refers to a deposed object, or is in
-    /// it.
+    /// Returns whether a live object of the stack, deposed ones included, refers to a deposed object, or is in it.
     pub fn is_used(&self, leftover: &DeposedObject<'a>) -> bool {
         self.used.contains(&leftover.object.key())
     }

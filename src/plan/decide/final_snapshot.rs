@@ -19,8 +19,8 @@ use crate::plan::model::step::{LedgerMetadata, Operation, Step, TargetProject};
 
 /// The number of characters of the source's id in a copy's name: enough to tell two sources of one name apart.
 const ID_CHARS: usize = 8;
-/// What separates the source's name from its id in a copy's name. Later runs recognize copies by it, so it must
-/// not change.
+/// What separates the source's name from its id in a copy's name. Later runs recognize copies by it, so
+/// it must not change.
 const INFIX: &str = "-final-";
 /// The limit on characters of the source's name in a copy's name.
 const MAX_SOURCE_NAME_CHARS: usize = 40;

@@ -57,8 +57,8 @@ impl ProjectAssignment {
         }
     }
 
-    /// Returns the project of a resource's new object: `None` for a resource of the account, and where no
-    /// project is known.
+    /// Returns the project of a resource's new object: `None` for a resource of the account, and where
+    /// no project is known.
     pub fn project_of(
         &self,
         joined: &JoinedState<'_>,

@@ -1,6 +1,5 @@
-//! Revival: bringing objects back into use (States and transitions) because a change needs that, and detecting
-//! changes that no call can make. In: the live status of objects and all decisions; out: the calls that precede
-//! an update.
+//! Revival: bringing objects back into use (States and transitions) because a change needs that, and detecting changes
+//! that no call can make. In: the live status of objects and all decisions; out: the calls that precede an update.
 
 use crate::model::expression::Expression;
 use crate::model::schema::{Effect, Revival, RuleCheck};
@@ -12,15 +11,13 @@ use crate::plan::model::change::Cause;
 use crate::plan::model::compare::is_unset;
 use crate::plan::model::step::PlannedCall;
 
-/// Returns the revival of an object whose status asks for one; `None` if its kind has none, or the object is in
-/// use.
+/// Returns the revival of an object whose status asks for one; `None` if its kind has none, or the object is in use.
 pub(in crate::plan) fn needed_revival(subject: &ResourceState<'_>) -> Option<&'static Revival> {
     let revival = subject.kind.revival.as_ref()?;
     subject.status().is_some_and(|status| revival.from.contains(&status)).then_some(revival)
 }
 
-/// Returns the revival of a suspended object, which keeps its contents; `None` for an object in any other
-/// state.
+/// Returns the revival of a suspended object, which keeps its contents; `None` for an object in any other state.
 pub(in crate::plan) fn resuming_revival(subject: &ResourceState<'_>) -> Option<&'static Revival> {
     needed_revival(subject).filter(|revival| revival.effect == Effect::Resumes)
 }
@@ -35,9 +32,8 @@ pub(in crate::plan) fn revival_before(
     needed_revival(subject).filter(|revival| revival.comes_before(changed))
 }
 
-/// Returns the call that brings an object back; `None` if the object shows no status. The status is planned
-/// like an attribute, with a start and a target value: an object that another writer has brought back meanwhile
-/// needs no call.
+/// Returns the call that brings an object back; `None` if the object shows no status. The status is planned like an
+/// attribute, with a start and a target value: an object that another writer has brought back meanwhile needs no call.
 pub(in crate::plan) fn revival_call(subject: &ResourceState<'_>, revival: &Revival) -> Option<PlannedCall> {
     let ends = (Value::text(subject.status()?), Expression::Value(Value::text(revival.to)));
     let attributes = [(subject.kind.api.ready?.attribute.into(), ends)].into();

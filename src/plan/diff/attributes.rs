@@ -1,8 +1,7 @@
 //! The three-way diff of one object: written, last applied and live values.
 //!
-//! Only written attributes are compared. A value that the service does not return is compared by its last
-//! applied value, so that it cannot differ forever. Secrets are compared by their fingerprints under the
-//! ledger's key.
+//! Only written attributes are compared. A value that the service does not return is compared by its last applied
+//! value, so that it cannot differ forever. Secrets are compared by their fingerprints under the ledger's key.
 
 use super::confirmation;
 use crate::config::stack::model::IgnoreDrift;
@@ -100,8 +99,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         }
     }
 
-    /// Returns the last applied value of an attribute; `None` if the ledger has no entry, or the attribute was
-    /// not applied.
+    /// Returns the last applied value of an attribute; `None` if the ledger has no entry, or the
+    /// attribute was not applied.
     pub fn last_applied_value(&self, attribute: &Attribute) -> Option<&'a Value> {
         self.entry?.applied.get(attribute.name)
     }
@@ -254,8 +253,8 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
     }
 }
 
-/// Returns whether keys of an open map that the block does not write are removed: the block declares the map as
-/// exclusive.
+/// Returns whether keys of an open map that the block does not write are removed: the block declares
+/// the map as exclusive.
 pub(in crate::plan) fn is_exclusive(want: &DesiredAttribute<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
 }

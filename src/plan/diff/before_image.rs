@@ -44,8 +44,8 @@ pub(in crate::plan) fn before_image(
     Some(BeforeImage { address: subject.address.clone(), key: object.key(), attributes })
 }
 
-/// Returns the first attribute, in the order of names, in which an object differs from the image; `None` if it
-/// does not.
+/// Returns the first attribute, in the order of names, in which an object differs from the image; `None`
+/// if it does not.
 pub(in crate::plan) fn first_moved_attribute(
     image: &BeforeImage,
     kind: &Kind,

@@ -1,6 +1,5 @@
-//! Drift: differences between the last applied and the live values, and what the plan does about each. In: a
-//! resource and its decision; out: one `Drift` for each attribute or map key. Only reports: the decision is
-//! made already.
+//! Drift: differences between the last applied and the live values, and what the plan does about each. In: a resource
+//! and its decision; out: one `Drift` for each attribute or map key. Only reports: the decision is made already.
 
 use super::attributes::{
     AttributeDiffer, display_value, ignore_rule, ignores_drift, is_exclusive, is_moved_by_service,

@@ -17,8 +17,8 @@ use crate::plan::model::compare::is_unset;
 pub(in crate::plan) struct PlannedValues<'s, 'a> {
     /// The present state of all resources.
     pub joined: &'s JoinedState<'a>,
-    /// The decisions so far, by resource number; `None` for a resource that is not decided yet, whose values
-    /// are unknown.
+    /// The decisions so far, by resource number; `None` for a resource that is not decided yet,
+    /// whose values are unknown.
     pub decisions: &'s [Option<Decision<'a>>],
 }
 
@@ -73,8 +73,8 @@ fn object_id(subject: &ResourceState<'_>, decision: &Decision<'_>) -> Option<Val
     Some(Value::Text(object.id.clone()))
 }
 
-/// Returns the planned value of an attribute; `None` if it is known only after apply, or if the kind has no
-/// such attribute.
+/// Returns the planned value of an attribute; `None` if it is known only after apply, or if the kind
+/// has no such attribute.
 pub(in crate::plan) fn planned_value(
     subject: &ResourceState<'_>,
     decision: &Decision<'_>,
@@ -107,8 +107,8 @@ pub(in crate::plan) fn planned_value(
     (!unsettled).then_some(live)
 }
 
-/// Returns whether the service has finished working on an object, as far as its status shows; true for a kind
-/// without a status.
+/// Returns whether the service has finished working on an object, as far as its status shows; true for a
+/// kind without a status.
 pub(in crate::plan) fn is_settled(kind: &Kind, attributes: &Attributes) -> bool {
     kind.api.ready.is_none_or(|ready| {
         let status = attributes.get(ready.attribute).and_then(Value::as_text).unwrap_or_default();

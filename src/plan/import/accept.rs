@@ -89,8 +89,8 @@ pub enum ImportError {
     Blocked(String),
 }
 
-/// A finding of a round: the object, its attribute (`None`: the object as a whole), and as a sentence why the
-/// line cannot stay.
+/// A finding of a round: the object, its attribute (`None`: the object as a whole), and as a sentence why
+/// the line cannot stay.
 pub type DraftRejection = (ObjectKey, Option<Name>, String);
 
 /// The addresses and names that are in use before anything is drafted.
@@ -280,8 +280,7 @@ fn taken_addresses(order: &ImportRequest<'_>) -> BTreeSet<Address> {
     taken
 }
 
-/// Returns the id of the project of resources that do not declare one; `None` if it does not exist yet or is
-/// not known.
+/// Returns the id of the project of resources that do not declare one; `None` if it does not exist yet or is not known.
 fn implied_project(order: &ImportRequest<'_>) -> Option<Name> {
     let PlanInputs { stack, ledger, options, snapshot, .. } = &order.inputs;
     if let Some(address) = &stack.project {

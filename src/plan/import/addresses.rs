@@ -1,6 +1,5 @@
-//! Addresses for objects without one: legal, similar to the live names, and unique. In: live objects and the
-//! addresses in use; out: an address for each object. The order of calls decides which object gets the shorter
-//! address.
+//! Addresses for objects without one: legal, similar to the live names, and unique. In: live objects and the addresses
+//! in use; out: an address for each object. The order of calls decides which object gets the shorter address.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -99,8 +98,7 @@ impl<'a> AddressAllocator<'a> {
     }
 }
 
-/// Converts a string to a legal address segment of at most `MAX_NAME_CHARS` bytes; empty if nothing of it is
-/// legal.
+/// Converts a string to a legal address segment of at most `MAX_NAME_CHARS` bytes; empty if nothing of it is legal.
 pub(super) fn to_legal_name(text: &str) -> Name {
     let mut name = String::with_capacity(text.len().min(MAX_NAME_CHARS));
     for c in text.chars().flat_map(char::to_lowercase).take(MAX_NAME_CHARS * 2) {

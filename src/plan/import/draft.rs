@@ -286,9 +286,8 @@ impl DraftBuilder<'_, '_> {
         entries
     }
 
-    /// Returns the `deliver_secret` entry of an object whose secret was shown once. The secret is in use where
-    /// the object was created; if the object is ever replaced, the new one has another secret, which must be
-    /// delivered.
+    /// Returns the `deliver_secret` entry of an object whose secret was shown once. The secret is in use where the
+    /// object was created; if the object is ever replaced, the new one has another secret, which must be delivered.
     fn secret_goes(&mut self, object: &Object, address: &Address) -> PrintedEntry {
         let mark = self.add_mark(object, None);
         let value = PrintedValue::Text(format!("./secrets/{}", address.last()));
@@ -371,8 +370,7 @@ impl DraftBuilder<'_, '_> {
         self.extract_secret(&wanted, &place, text)
     }
 
-    /// Extracts a secret into a new variable, whose name gets a number if it is taken, and returns the
-    /// reference.
+    /// Extracts a secret into a new variable, whose name gets a number if it is taken, and returns the reference.
     fn extract_secret(&mut self, wanted: &str, place: &str, text: &str) -> PrintedValue {
         let wanted = variable_name(wanted);
         let mut name = wanted.clone();

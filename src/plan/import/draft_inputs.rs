@@ -97,8 +97,8 @@ pub(super) fn chosen_objects<'a>(
     found
 }
 
-/// Returns the live objects that cannot be managed here, with the reasons as sentences; empty for the import of
-/// a single object.
+/// Returns the live objects that cannot be managed here, with the reasons as sentences; empty for the import
+/// of a single object.
 pub(super) fn unmanageable_objects(material: &DraftInputs<'_>) -> Vec<(ObjectKey, String)> {
     let mut found = Vec::new();
     for kind in material.registry.top_level().filter(|_| material.only.is_none()) {

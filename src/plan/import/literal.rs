@@ -25,8 +25,8 @@ impl<'a> LiteralWriter<'a> {
         Self { registry, names: CatalogIndex::new(catalog) }
     }
 
-    /// Returns whether a live value is what the chosen plan of the catalog includes: a new object gets it
-    /// without the attribute.
+    /// Returns whether a live value is what the chosen plan of the catalog includes: a new object gets
+    /// it without the attribute.
     pub(super) fn comes_along(&self, kind: &Kind, attribute: &Attribute, object: &Object) -> bool {
         let Price::Sum(terms) = kind.price else { return false };
         let live = object.attributes.get(attribute.name).and_then(Value::as_decimal);

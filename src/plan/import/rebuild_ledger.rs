@@ -51,8 +51,8 @@ pub struct RebuiltEntry {
     pub address: Address,
     /// The object that was found.
     pub candidate: MatchCandidate,
-    /// The entry for the ledger. An object that differs is unconfirmed: deleting or replacing it needs the
-    /// user's confirmation.
+    /// The entry for the ledger. An object that differs is unconfirmed: deleting or replacing it
+    /// needs the user's confirmation.
     pub entry: Box<Entry>,
 }
 
@@ -63,8 +63,8 @@ pub struct AmbiguousMatch {
     pub address: Address,
     /// The objects that match it; never empty.
     pub candidates: Vec<MatchCandidate>,
-    /// Other resources that match one of these objects equally well; empty if the resource matches several
-    /// objects alone.
+    /// Other resources that match one of these objects equally well; empty if the resource
+    /// matches several objects alone.
     pub rivals: Vec<Address>,
 }
 
@@ -204,8 +204,7 @@ fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     }
 }
 
-/// Returns the unassigned objects by their identifying values; an object that the service is deleting is left
-/// out.
+/// Returns the unassigned objects by their identifying values; an object that the service is deleting is left out.
 fn index_unowned<'a>(joined: &JoinedState<'a>) -> HashMap<UniqueNameKey<'static>, Vec<&'a Object>> {
     let mut there: HashMap<UniqueNameKey<'_>, Vec<&Object>> = HashMap::with_capacity(joined.unowned.len());
     for object in &joined.unowned {

@@ -1,6 +1,6 @@
-//! Parts that an import cannot manage: attributes that the service never shows, and objects that blocks name by
-//! id. In: a draft, and all objects that were read. Out: what is left out with the reason, and references that
-//! could replace ids.
+//! Parts that an import cannot manage: attributes that the service never shows, and objects that blocks name
+//! by id. In: a draft, and all objects that were read. Out: what is left out with the reason, and references
+//! that could replace ids.
 
 use super::addresses::to_legal_name;
 use super::draft::ImportDraft;

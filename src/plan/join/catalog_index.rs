@@ -33,8 +33,7 @@ impl<'a> CatalogIndex<'a> {
         Self { catalog, tables: tables.collect() }
     }
 
-    /// Returns the record with a name or an id; `None` for an unknown value, or if the table has no such
-    /// record.
+    /// Returns the record with a name or an id; `None` for an unknown value, or if the table has no such record.
     pub fn find(&self, table: &str, named: &Value) -> Option<&'a CatalogRecord> {
         let table = self.tables.get(table)?;
         match named {

@@ -41,8 +41,8 @@ pub(in crate::plan) struct ResourceState<'a> {
     pub held: Vec<usize>,
 }
 
-/// Returns the fingerprints of the secrets from which applied values were computed, by the names of the secrets
-/// (`vars.NAME`).
+/// Returns the fingerprints of the secrets from which applied values were computed, by the names
+/// of the secrets (`vars.NAME`).
 fn recorded_inputs(inputs: &PlanInputs<'_>) -> BTreeMap<Name, Name> {
     fn collect_inputs(value: &Value, into: &mut BTreeMap<Name, Name>) {
         match value {
@@ -193,8 +193,7 @@ impl<'a> JoinedState<'a> {
 }
 
 impl<'a> ResourceState<'a> {
-    /// Returns the live object, also while the service is deleting it; `None` if there is none, or it was not
-    /// seen.
+    /// Returns the live object, also while the service is deleting it; `None` if there is none, or it was not seen.
     pub fn object(&self) -> Option<&'a Object> {
         match self.live {
             LiveState::Present(object) | LiveState::Deleting(object) => Some(object),
@@ -213,8 +212,7 @@ impl<'a> ResourceState<'a> {
             .map_or_else(|| self.entry.is_some_and(|entry| entry.protect), |block| block.lifecycle.protect)
     }
 
-    /// Returns the parent's address, from the block or else from the ledger; `None` if the resource is not a
-    /// child.
+    /// Returns the parent's address, from the block or else from the ledger; `None` if the resource is not a child.
     pub fn parent(&self) -> Option<&'a Address> {
         let written = self.resource.and_then(|resource| resource.parent.as_ref());
         written.or_else(|| self.entry.and_then(|entry| entry.parent.as_ref()))
@@ -272,8 +270,8 @@ fn join_subjects<'a>(inputs: &PlanInputs<'a>) -> (Vec<ResourceState<'a>>, Vec<&'
     (subjects, strangers)
 }
 
-/// Returns the abandoned requests that seem to have had an effect after all. A request is watched for a limited
-/// time only.
+/// Returns the abandoned requests that seem to have had an effect after all. A request is watched for
+/// a limited time only.
 fn late_effects<'a>(inputs: &PlanInputs<'a>) -> Vec<(&'a Intent, Vec<Name>)> {
     let watched = inputs.ledger.watched.values();
     let watched = watched.filter(|intent| intent_candidates::is_watched(intent, inputs.now));
@@ -337,8 +335,8 @@ fn recovered_objects<'a>(inputs: &PlanInputs<'a>) -> HashMap<&'a Address, (&'a O
     found
 }
 
-/// Returns the keys of this stack's objects, deposed and adopted ones included, with the number of the resource
-/// that owns each.
+/// Returns the keys of this stack's objects, deposed and adopted ones included, with the number of the
+/// resource that owns each.
 fn owned_keys(subjects: &[ResourceState<'_>]) -> HashMap<ObjectKey, usize> {
     let mut keys = HashMap::new();
     for (i, subject) in subjects.iter().enumerate() {
@@ -430,8 +428,8 @@ fn subject_numbers<'a>(
     found
 }
 
-/// Returns the keys of the objects to which a live object refers by its attributes; its parent and project are
-/// not included.
+/// Returns the keys of the objects to which a live object refers by its attributes; its parent and
+/// project are not included.
 pub(in crate::plan) fn referenced_keys<'o>(
     kind: &'static Kind,
     object: &'o Object,

@@ -34,8 +34,8 @@ impl<'a> ObjectPrices<'a> {
     }
 }
 
-/// Returns the catalog record that contains a term's price; `None` if the choosing attribute is unknown or its
-/// record is missing.
+/// Returns the catalog record that contains a term's price; `None` if the choosing attribute is unknown or
+/// its record is missing.
 pub(in crate::plan) fn price_record<'a>(
     names: &CatalogIndex<'a>,
     term: &PriceTerm,
@@ -47,8 +47,7 @@ pub(in crate::plan) fn price_record<'a>(
     }
 }
 
-/// Returns a term's price multiplied by its factors; `None` if the price or a factor is unknown, or on
-/// overflow.
+/// Returns a term's price multiplied by its factors; `None` if the price or a factor is unknown, or on overflow.
 pub(in crate::plan) fn term_amount(
     term: &PriceTerm,
     record: &CatalogRecord,

@@ -1,6 +1,6 @@
-//! `ProjectScope`: which live objects belong to a stack: those in its projects. Objects in other projects of
-//! the account are left to other stacks. In: a plan and the ledger; out: the scope of each object, for lists of
-//! unmanaged objects.
+//! `ProjectScope`: which live objects belong to a stack: those in its projects. Objects in other projects
+//! of the account are left to other stacks. In: a plan and the ledger; out: the scope of each object, for
+//! lists of unmanaged objects.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,8 @@ pub enum ObjectScope {
     InScope,
     /// In the account, and in no project.
     Account,
-    /// In another project, whose id is given if known, or itself another project; also a child whose parent was
-    /// not read.
+    /// In another project, whose id is given if known, or itself another project; also a child whose
+    /// parent was not read.
     OtherProject(Option<Name>),
 }
 

@@ -1,6 +1,5 @@
-//! `TargetScope`: which resources a plan may change, by `--target` and `--exclude`. In: the joined state and
-//! the options; out: a mark for each resource. A resource outside the scope keeps its object and its ledger
-//! entry.
+//! `TargetScope`: which resources a plan may change, by `--target` and `--exclude`. In: the joined state and the
+//! options; out: a mark for each resource. A resource outside the scope keeps its object and its ledger entry.
 
 use super::joined_state::JoinedState;
 use crate::model::address::Address;

@@ -24,8 +24,8 @@ use crate::model::values::value::Value;
 pub struct Plan {
     /// The inputs that the plan depends on; an apply of a saved plan checks all of them.
     pub base: PlanBase,
-    /// The changes for display, most dangerous first; resources without a change are only counted. Empty:
-    /// nothing changes.
+    /// The changes for display, most dangerous first; resources without a change are only
+    /// counted. Empty: nothing changes.
     pub changes: Vec<Change>,
     /// The steps for apply; a step's index in this list is its number.
     pub steps: Vec<Step>,
@@ -320,8 +320,8 @@ pub struct AttributeChange {
     pub path: Name,
     /// The present value; catalog attributes by name, secrets as fingerprints. `Null` if it is not set.
     pub before: Value,
-    /// The planned value; `Unknown` names the resources that it depends on, `Null` is a removed value. Secrets
-    /// as fingerprints.
+    /// The planned value; `Unknown` names the resources that it depends on, `Null` is a removed
+    /// value. Secrets as fingerprints.
     pub after: Value,
     /// Whether the value is removed rather than reset to a default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

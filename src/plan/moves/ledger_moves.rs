@@ -32,8 +32,8 @@ pub(in crate::plan) fn with_declared_adoptions<'o>(
     Cow::Owned(all)
 }
 
-/// Returns the forgotten objects that must be adopted again (`taken_back`), with their ids; for a resource also
-/// its children.
+/// Returns the forgotten objects that must be adopted again (`taken_back`), with their ids; for a
+/// resource also its children.
 fn taken_back(ledger: &Ledger, options: &PlanningOptions) -> impl Iterator<Item = (Address, Name)> {
     let is_meant = |address: &Address| {
         let within = options.taken_back.iter().any(|wanted| address.is_within(wanted));

@@ -314,8 +314,8 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
         })
     }
 
-    /// Returns the old and the new address of the module with which a child's parent moves; `None` if the
-    /// parent moves alone.
+    /// Returns the old and the new address of the module with which a child's parent moves; `None` if
+    /// the parent moves alone.
     fn with_parent(
         &self,
         address: &Address,
@@ -354,8 +354,7 @@ fn gives_key(rule: &MovedDeclaration) -> bool {
     rule.kind.is_none() && rule.to.is_within(&rule.from)
 }
 
-/// Returns the old and the new module address of a move; `None` if the rest of the address does not stay the
-/// same.
+/// Returns the old and the new module address of a move; `None` if the rest of the address does not stay the same.
 fn moved_module(rule: &MovedDeclaration, from: &Address, to: &Address) -> Option<(Name, Name)> {
     let rest = from.strip_module(rule.from.as_str())?;
     let place = to.as_str().strip_suffix(rest)?.strip_suffix('.')?;
@@ -385,8 +384,7 @@ fn occupied_module(rule: &MovedDeclaration, pairs: &[(Address, Address)]) -> Imp
     ImpossibleMove { address, text, help, span: Some(rule.span) }
 }
 
-/// Returns the problem that an address may have its key already, or be in a module with the same name as the
-/// key.
+/// Returns the problem that an address may have its key already, or be in a module with the same name as the key.
 fn like_a_key(at: &Address, rule: &MovedDeclaration, to: &Address) -> ImpossibleMove {
     let text = format!(
         "{at} may be in {} already, or in the module of {} that has the same name as the key.",

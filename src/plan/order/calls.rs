@@ -21,8 +21,8 @@ pub(in crate::plan) struct UpdateCalls {
     planned: Vec<PlannedCall>,
 }
 
-/// Returns the calls that remove a resource's differences, a revival first. `released`: links that an earlier
-/// step undoes.
+/// Returns the calls that remove a resource's differences, a revival first. `released`: links that
+/// an earlier step undoes.
 pub(in crate::plan) fn plan_calls(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,

@@ -43,8 +43,7 @@ fn rolls_out(kind: &Kind, call: &PlannedCall) -> bool {
     attributes.any(|attribute| attribute.effects.contains(&Effect::Deploys))
 }
 
-/// Returns the usual duration of a call in seconds; one that only stores a value takes at most
-/// `METADATA_CALL_SECS`.
+/// Returns the usual duration of a call in seconds; one that only stores a value takes at most `METADATA_CALL_SECS`.
 fn call_duration(kind: &Kind, call: &PlannedCall) -> u32 {
     let changed = call.attributes.iter().filter(|(_, (before, after))| after.known_value() != Some(before));
     let mut changed = changed.filter_map(|(name, _)| kind.attribute(name)).peekable();

@@ -29,8 +29,8 @@ pub(in crate::plan) fn build_remember(
     }
 }
 
-/// Returns the attributes whose live values are not compared with the sent ones: those with a valid
-/// `ignore_drift` entry.
+/// Returns the attributes whose live values are not compared with the sent ones: those with
+/// a valid `ignore_drift` entry.
 fn unverified_attributes(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> BTreeSet<Name> {
     let ignored = |attribute: &&Attribute| ignores_drift(joined, subject, attribute.name);
     subject.kind.attributes.iter().filter(ignored).map(|attribute| attribute.name.into()).collect()

@@ -1,5 +1,5 @@
-//! The steps of each resource as nodes of the step graph. `steps` creates them; `parents` adds dependencies
-//! between them.
+//! The steps of each resource as nodes of the step graph. `steps` creates them; `parents`
+//! adds dependencies between them.
 
 use crate::model::address::Name;
 use crate::model::graph::NodeId;
@@ -20,7 +20,7 @@ pub(super) struct ResourceNodes<'a> {
 pub(super) struct DeposedNode<'a> {
     pub id: &'a Name,
     pub node: NodeId,
-    /// Whether the object is unused and a new object needs its unique values: then its deletion waits for no
-    /// other step.
+    /// Whether the object is unused and a new object needs its unique values: then its deletion waits
+    /// for no other step.
     pub early: bool,
 }

@@ -152,8 +152,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         self.add_dependency(Some(copy), own.delete);
     }
 
-    /// Adds the step that makes the final snapshot of an object; `None` if none is declared or it exists
-    /// already.
+    /// Adds the step that makes the final snapshot of an object; `None` if none is declared or it exists already.
     fn add_copy(&mut self, n: usize, owned: &OwnedObject) -> Option<NodeId> {
         let step = final_snapshot::copy_step(self.joined, &self.joined.subjects[n], owned)?;
         self.drafts.push(Some(step));

@@ -1,5 +1,5 @@
-//! Progress of a running apply: a table on a terminal, one line per transition elsewhere. Both are computed from the
-//! same events.
+//! Progress of a running apply: a table on a terminal, one line per transition elsewhere. Both are computed
+//! from the same events.
 
 pub mod display;
 pub mod progress_table;

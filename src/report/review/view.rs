@@ -275,8 +275,8 @@ pub(super) fn decided_at(change: &Change) -> Option<&SourceLocation> {
     forced.and_then(|attribute| attribute.source.as_ref()).or(change.source.as_ref())
 }
 
-/// Returns the values before and after as text; `None` for an absent value. Values that would look the same have
-/// quotes.
+/// Returns the values before and after as text; `None` for an absent value. Values that would look
+/// the same have quotes.
 pub(super) fn before_and_after(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
     let (before, after) = (&attribute.before, &attribute.after);
     let same = phrases::format_value(before) == phrases::format_value(after) && before != after;

@@ -1,5 +1,5 @@
-//! One change: a head line with sign, address, action, cost and time, then reason, attributes, effects and affected
-//! resources.
+//! One change: a head line with sign, address, action, cost and time, then reason, attributes,
+//! effects and affected resources.
 
 use super::attribute;
 use crate::model::address::Address;

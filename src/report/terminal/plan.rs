@@ -15,8 +15,8 @@ use crate::report::views::drift;
 /// Limit on the width of a page: longer lines are hard to read.
 const MAX_PAGE_WIDTH: usize = 120;
 
-/// Facts about the planning run, shown with a plan but not part of it. For a plan read from a file, only `saved` is
-/// set.
+/// Facts about the planning run, shown with a plan but not part of it. For a plan read from a file,
+/// only `saved` is set.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PlanContext {
     /// Number of live objects that were read; `None` omits the fact.
@@ -81,8 +81,8 @@ fn visible_drift(plan: &Plan, verbose: bool) -> Vec<&Drift> {
     plan.drift.iter().filter(shown).collect()
 }
 
-/// Returns whether the plan has no changes, steps, blockers, drift that needs a decision, or values that the service
-/// does not keep.
+/// Returns whether the plan has no changes, steps, blockers, drift that needs a decision, or values that the
+/// service does not keep.
 fn is_empty(plan: &Plan) -> bool {
     let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged);
     plan.changes.is_empty()

@@ -1,5 +1,5 @@
-//! Text output: pages, tables, line diffs, phrases, escaping and color. It knows no terminal: the caller passes in a
-//! `TextStyle`.
+//! Text output: pages, tables, line diffs, phrases, escaping and color. It knows no terminal: the caller
+//! passes in a `TextStyle`.
 
 pub mod counts;
 pub mod escape;

@@ -11,8 +11,7 @@ use crate::config::stack::model::ConfirmationMode;
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
 
-/// Explains what `--expect` does not cover before the ledger exists: the key that fingerprints values is made with
-/// it.
+/// Explains what `--expect` does not cover before the ledger exists: the key that fingerprints values is made with it.
 pub(super) const NO_LEDGER_EXPECT_NOTICE: &str = "The ledger does not exist yet: --expect covers the expressions and the names of secrets, but not their values. A saved plan covers these, too.";
 
 /// Checks that the plan can be approved: by a flag, or by an answer on the terminal.
@@ -64,8 +63,8 @@ pub(super) fn check_confirmation(
     }
 }
 
-/// Asks for approval, or checks that the approval of the command line covers every change. Returns false if the user
-/// declines.
+/// Asks for approval, or checks that the approval of the command line covers every change. Returns false
+/// if the user declines.
 pub(super) async fn ask_approval(
     session: &CommandContext,
     project: &LoadedStack,

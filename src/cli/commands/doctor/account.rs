@@ -19,15 +19,13 @@ const KEY_EXPIRY_WARNING: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// Largest clock difference, in seconds, that causes no warning.
 const MAX_CLOCK_SKEW_SECS: i64 = 60;
 
-/// Largest clock difference, in seconds, that shared backends accept for signed requests; a larger one fails the
-/// check.
+/// Largest clock difference, in seconds, that shared backends accept for signed requests; a larger one fails the check.
 const SIGNED_REQUEST_SKEW_SECS: i64 = 15 * 60;
 
 /// Slugs of the account roles with all permissions.
 const UNRESTRICTED_ROLES: &[&str] = &["owner", "admin"];
 
-/// Runs the checks that need the service. `link` is `None` if there is no connection, `key` if it is the built-in
-/// one.
+/// Runs the checks that need the service. `link` is `None` if there is no connection, `key` if it is the built-in one.
 pub(super) async fn check_account(
     session: &CommandContext,
     link: Option<&ServiceConnection>,

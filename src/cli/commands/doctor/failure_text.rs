@@ -12,8 +12,8 @@ pub(super) fn failure_and_remedy(failure: &CliFailure) -> (String, String) {
     (to_sentence(&detail), failure.help.join(" "))
 }
 
-/// Returns a phrase with a capital letter at the start and a period at the end. A path or URL at the start stays as
-/// it is.
+/// Returns a phrase with a capital letter at the start and a period at the end. A path or URL at the start
+/// stays as it is.
 pub(super) fn to_sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();

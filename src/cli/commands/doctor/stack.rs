@@ -29,8 +29,8 @@ pub(super) enum StackLoadResult {
     Invalid(CliFailure),
 }
 
-/// Reads and resolves the stack, if the directory has one. A directory that cannot be read counts as a stack with
-/// errors.
+/// Reads and resolves the stack, if the directory has one. A directory that cannot be read counts as
+/// a stack with errors.
 pub(super) fn open_stack(session: &CommandContext) -> StackLoadResult {
     let is_empty = |files: stack_files::StackFiles| files.sources.iter().next().is_none();
     if stack_files::read_stack(&session.settings.dir).is_ok_and(is_empty) {
@@ -71,8 +71,8 @@ pub(super) fn check_configuration(opened: &StackLoadResult) -> DoctorCheck {
     }
 }
 
-/// Checks that the project of the resources exists and the key has access to it. `link` is `None` if there is no
-/// connection.
+/// Checks that the project of the resources exists and the key has access to it. `link` is `None` if
+/// there is no connection.
 pub(super) async fn check_project(
     session: &CommandContext,
     opened: &StackLoadResult,
@@ -199,8 +199,8 @@ fn describe_intact_ledger(ledger: &Ledger, place: &LedgerLocation) -> String {
     format!("At {place}, intact up to record {serial}, with {entries}{sealed}; {probed}.")
 }
 
-/// Checks for requests whose outcome is unknown: those that only the user can resolve, else those that the next
-/// apply resolves.
+/// Checks for requests whose outcome is unknown: those that only the user can resolve, else those that
+/// the next apply resolves.
 fn check_open_requests(ledger: &Ledger) -> DoctorCheck {
     const NAME: &str = "open requests";
     let (questions, intents, watched) =
@@ -264,8 +264,7 @@ fn check_lock_holder(held: &LeaseInfo) -> DoctorCheck {
     }
 }
 
-/// Checks that the pinned names still have the same ids and prices in the catalog. `ledger` is `None` if there is
-/// none.
+/// Checks that the pinned names still have the same ids and prices in the catalog. `ledger` is `None` if there is none.
 async fn check_pinned_names(
     session: &CommandContext,
     project: &LoadedStack,

@@ -68,8 +68,8 @@ pub(in crate::cli::commands) fn find_block(
     Ok(MovedBlock { file: resource.span.source, name })
 }
 
-/// Checks that a resource is declared in one of the stack's own files: an edit of a shared file would change other
-/// stacks.
+/// Checks that a resource is declared in one of the stack's own files: an edit of a shared file
+/// would change other stacks.
 pub(super) fn in_a_file(
     begun: &StackSources,
     resource: &Resource,

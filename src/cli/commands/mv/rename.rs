@@ -87,8 +87,8 @@ pub(super) fn lost_resources_failure(
 /// Old and new addresses, of resources or of whole modules.
 pub(super) type AddressMoves = [(Address, Address)];
 
-/// Returns the address of a resource after the moves: that of the first pair that it is equal to or within, else
-/// unchanged.
+/// Returns the address of a resource after the moves: that of the first pair that it is equal to
+/// or within, else unchanged.
 pub(super) fn carried_to(address: &Address, pairs: &AddressMoves) -> Address {
     let moved = |(from, to): &(Address, Address)| match address.as_str().strip_prefix(from.as_str())? {
         "" => Some(to.clone()),

@@ -49,8 +49,8 @@ pub(in crate::config) fn explain_syntax_error(error: &SyntaxError, source: &str)
     }
 }
 
-/// Returns the explanation and the replacement for an operator or keyword of another language; `None` for any
-/// other token.
+/// Returns the explanation and the replacement for an operator or keyword of another language; `None`
+/// for any other token.
 fn other_sign(found: &str) -> Option<(String, &'static str)> {
     if let Some(right) = other_tools::root_hint(found) {
         return Some((format!("`{found}` is a reserved word of expressions."), right));

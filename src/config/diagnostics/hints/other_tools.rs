@@ -35,8 +35,7 @@ pub(in crate::config) fn block_hint(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns our name of a block that another tool calls `name` and writes in the same form, so that renaming is
-/// enough.
+/// Returns our name of a block that another tool calls `name` and writes in the same form, so that renaming is enough.
 pub(in crate::config) fn renamed_block(name: &str) -> Option<&'static str> {
     Some(match name {
         "variable" | "variables" | "inputs" => "vars",
@@ -46,8 +45,7 @@ pub(in crate::config) fn renamed_block(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns a hint with the equivalent of another tool's key in a resource; `known` are the keys of the block's
-/// kind.
+/// Returns a hint with the equivalent of another tool's key in a resource; `known` are the keys of the block's kind.
 pub(in crate::config) fn key_hint(name: &str, known: &[&str]) -> Option<&'static str> {
     Some(match name {
         "count" | "replicas" | "scale" => {
@@ -190,8 +188,7 @@ fn is_name(node: &Node) -> bool {
     node.scalar().is_some_and(|scalar| is_legal_segment(&scalar.text))
 }
 
-/// Returns a hint with the map form of plain names where named blocks are expected; `None` if a name is not
-/// legal.
+/// Returns a hint with the map form of plain names where named blocks are expected; `None` if a name is not legal.
 pub(in crate::config) fn suggest_named_blocks(block: &str, node: &Node) -> Option<String> {
     let inner = named_only(block);
     match &node.value {
@@ -213,8 +210,7 @@ fn named_only(block: &str) -> &'static str {
     if matches!(block, "environments" | "users") { "{}" } else { "{ … }" }
 }
 
-/// Returns a hint with the intended map for a value where a map is required, and the replacement if it is
-/// certain.
+/// Returns a hint with the intended map for a value where a map is required, and the replacement if it is certain.
 pub(in crate::config) fn suggest_map_value(name: &str, node: &Node) -> Option<(String, Option<String>)> {
     match &node.value {
         NodeValue::Scalar(scalar) if !scalar.text.contains('=') => {

@@ -72,8 +72,8 @@ fn is_word(registry: &Registry, written: &str) -> bool {
         || registry.kinds.iter().any(|kind| kind.name == written || kind.attribute(written).is_some())
 }
 
-/// Returns whether a word can only be a misspelling of `meant`. Different digits are not one: `std-2c-4g` is
-/// not `std-1c-4g`.
+/// Returns whether a word can only be a misspelling of `meant`. Different digits are not one:
+/// `std-2c-4g` is not `std-1c-4g`.
 fn is_sure(written: &str, meant: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if plain(written) == plain(meant) {

@@ -1,6 +1,5 @@
-//! Configuration that stead generates: blocks in either syntax, one entry per line. In: blocks with marks; out:
-//! the file's content with the mark of each line, by which a caller finds the block of a line that a diagnostic
-//! names.
+//! Configuration that stead generates: blocks in either syntax, one entry per line. In: blocks with marks; out: the
+//! file's content with the mark of each line, by which a caller finds the block of a line that a diagnostic names.
 
 mod kdl;
 mod tree;

@@ -1,8 +1,7 @@
-//! Data model of generated configuration: blocks and entries to write, and the resulting file with the mark of
-//! each line.
+//! Data model of generated configuration: blocks and entries to write, and the resulting file with the
+//! mark of each line.
 
-/// Opaque id that the caller assigns to a block or entry, to find its lines in the file again; `usize::MAX` for
-/// none.
+/// Opaque id that the caller assigns to a block or entry, to find its lines in the file again; `usize::MAX` for none.
 pub type LineMarker = usize;
 
 /// A top-level block: `vm web`.
@@ -68,8 +67,7 @@ impl MarkedText {
         self.marks.push(mark);
     }
 
-    /// Returns the content with the lines of `head` before everything else, without marks; `head` ends with a
-    /// newline.
+    /// Returns the content with the lines of `head` before everything else, without marks; `head` ends with a newline.
     #[must_use]
     pub fn prepend_header(mut self, head: &str) -> Self {
         let lines = head.lines().count();

@@ -5,8 +5,7 @@ use sha2::{Digest as _, Sha256};
 use super::tree::{SourceEntry, SourceEntryKind, path_bytes};
 use crate::model::crypto::hex::encode_hex;
 
-/// Incremental SHA-256 over entries. The prefix is the version of this form: a change of the form needs another
-/// one.
+/// Incremental SHA-256 over entries. The prefix is the version of this form: a change of the form needs another one.
 #[derive(Debug)]
 pub(super) struct SourceDigester(Sha256);
 

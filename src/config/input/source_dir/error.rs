@@ -5,8 +5,8 @@ use std::{fmt, io};
 
 use thiserror::Error;
 
-/// Reason why a directory cannot be uploaded. The messages contain file names unescaped: the caller escapes
-/// them before display.
+/// Reason why a directory cannot be uploaded. The messages contain file names unescaped: the caller
+/// escapes them before display.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SourceError {
     /// A file or directory cannot be read.

@@ -81,8 +81,8 @@ impl SourceTree {
         Ok(tree)
     }
 
-    /// Returns whether a file, by its path from the stack's directory, would be part of the tree of `directory`
-    /// if it existed.
+    /// Returns whether a file, by its path from the stack's directory, would be part of the tree of
+    /// `directory` if it existed.
     ///
     /// # Errors
     /// When the ignore file cannot be read.

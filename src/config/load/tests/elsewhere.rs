@@ -1,5 +1,5 @@
-//! Lookups and outputs of other stacks: known offline by name and type, and replaced by their values once they are
-//! read.
+//! Lookups and outputs of other stacks: known offline by name and type, and replaced by their values
+//! once they are read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -86,8 +86,7 @@ fn deep_and_long_inputs_are_loaded_in_bounded_time() {
         "[".repeat(9000),
     ] {
         let problems = yaml(&format!("outputs: {{ o: '${{{expression}}}' }}\n")).problems();
-        // An even number of signs has no effect, so it may be accepted; everything else is refused with one
-        // problem.
+        // An even number of signs has no effect, so it may be accepted; everything else is refused with one problem.
         assert!(
             problems.is_empty() || problems.starts_with("S0214") && problems.lines().count() == 1,
             "{problems}"

@@ -1,5 +1,5 @@
-//! Tests of `load` over a registry of invented kinds: what a configuration resolves to, and the message of every
-//! mistake.
+//! Tests of `load` over a registry of invented kinds: what a configuration resolves to, and the
+//! message of every mistake.
 
 #![allow(
     clippy::format_push_string,
@@ -180,8 +180,8 @@ impl Config {
         lines.join("\n")
     }
 
-    /// Returns every problem, one in each line: `code line:column summary [labels] | detail | help | fix`; empty
-    /// without any.
+    /// Returns every problem, one in each line: `code line:column summary [labels] | detail | help |
+    /// fix`; empty without any.
     pub(super) fn problems(&self) -> String {
         let (_, diagnostics, sources) = self.load();
         shown(&diagnostics, &sources)

@@ -1,6 +1,6 @@
-//! Conversion of nodes to values by the schema's type. In: a node and a type. Out: a value of the type, or an
-//! expression whose type was checked as far as it is known. A mismatch is reported, with an edit where the
-//! intention is clear.
+//! Conversion of nodes to values by the schema's type. In: a node and a type. Out: a value of the type, or
+//! an expression whose type was checked as far as it is known. A mismatch is reported, with an edit where
+//! the intention is clear.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -484,8 +484,8 @@ fn sort_key(part: &Expression) -> String {
     }
 }
 
-/// Returns the override that replaced the value at a span: `environments.X.set`. `None` if the value is the block's
-/// own.
+/// Returns the override that replaced the value at a span: `environments.X.set`. `None` if the value
+/// is the block's own.
 pub(in crate::config) fn replaced_by(context: &ConfigContext<'_>, span: Span) -> Option<Name> {
     context.replaced_spans.contains(&span).then(|| Name::new(format!("environments.{}.set", context.env)))
 }

@@ -81,8 +81,8 @@ pub(in crate::config) fn declare_blocks<'d>(
     waiting
 }
 
-/// Declares the children that `declare_blocks` returned. One whose value is still unknown keeps the address of its
-/// expression.
+/// Declares the children that `declare_blocks` returned. One whose value is still unknown keeps the
+/// address of its expression.
 pub(in crate::config) fn declare_waiting<'d>(
     declarer: &mut BlockDeclarer<'_, 'd>,
     waiting: Vec<PendingBlock<'d>>,
@@ -99,8 +99,8 @@ fn declare_child<'d>(declarer: &mut BlockDeclarer<'_, 'd>, child: PendingBlock<'
     }
 }
 
-/// Declares top-level blocks, each after the block over whose instances it iterates. Blocks in a cycle are
-/// reported, and broken.
+/// Declares top-level blocks, each after the block over whose instances it iterates. Blocks in a cycle
+/// are reported, and broken.
 fn declare_in_turn<'d>(declarer: &mut BlockDeclarer<'_, 'd>, blocks: Vec<PendingBlock<'d>>) {
     let mut waiting: HashMap<Address, Vec<PendingBlock<'d>>> = HashMap::new();
     let mut ready = Vec::new();
@@ -447,8 +447,7 @@ pub(in crate::config) fn resolve_when<'d>(
     None
 }
 
-/// Returns the diagnostic of a block that is no map: often it is an attribute of the kind with too little
-/// indentation.
+/// Returns the diagnostic of a block that is no map: often it is an attribute of the kind with too little indentation.
 fn no_body(block: &PendingBlock<'_>) -> Diagnostic {
     let (key, kind) = (&block.entry.key, block.kind);
     let scalar = block.entry.value.scalar();

@@ -96,8 +96,8 @@ pub(in crate::config) fn read_lifecycle<'d>(
     lifecycle
 }
 
-/// Reads a boolean keyword that may be an expression. A wrong value is reported and counts as true: both keywords
-/// protect data.
+/// Reads a boolean keyword that may be an expression. A wrong value is reported and counts as true:
+/// both keywords protect data.
 fn read_condition<'d>(
     evaluator: &Evaluator<'_, 'd>,
     word: &str,
@@ -345,8 +345,7 @@ fn no_duration(node: &Node) -> Diagnostic {
     problem.help("write `90s`, `30m` or `1h`")
 }
 
-/// Parses a whole number with the unit `s`, `m` or `h`. `None` for any other text, for zero, and for more than a
-/// week.
+/// Parses a whole number with the unit `s`, `m` or `h`. `None` for any other text, for zero, and for more than a week.
 fn parse_duration(text: &str) -> Option<Duration> {
     let (number, seconds) = match text.strip_suffix('s') {
         Some(number) => (number, 1),

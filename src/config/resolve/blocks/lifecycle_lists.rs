@@ -1,6 +1,5 @@
 //! List keywords of a resource's block: `lifecycle.ignore_drift` and `depends_on`. In: the list. Out: its correct
-//! entries. Each entry occurs once, names something that exists, and has an effect; any other is reported and left
-//! out.
+//! entries. Each entry occurs once, names something that exists, and has an effect; any other is reported and left out.
 
 use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
@@ -112,8 +111,8 @@ fn ignored_one<'d>(
     wrong(field.span, &detail, &help)
 }
 
-/// Warns about entries of `ignore_drift` without effect: the live value of an attribute that the block does not set
-/// is ignored anyway.
+/// Warns about entries of `ignore_drift` without effect: the live value of an attribute that the block does not
+/// set is ignored anyway.
 pub(in crate::config) fn ignored_for_nothing<'d>(
     context: &ConfigContext<'d>,
     resource: &Resource,

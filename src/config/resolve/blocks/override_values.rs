@@ -8,9 +8,9 @@ use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Address;
 
-/// Returns the overrides of a resource, each with the steps of its path inside of the resource. The least specific
-/// are first, so that a later one replaces them: the whole `use` block, the module instance; in each the block, the
-/// resource.
+/// Returns the overrides of a resource, each with the steps of its path inside of the resource. The least
+/// specific are first, so that a later one replaces them: the whole `use` block, the module instance; in each
+/// the block, the resource.
 pub(in crate::config) fn override_values<'d>(
     evaluator: &Evaluator<'_, 'd>,
     block: &DeclaredBlock<'d>,
@@ -70,8 +70,8 @@ pub(in crate::config) fn replaced_in<'d>(
     new
 }
 
-/// Records the overrides of a resource that name a key which the block does not write, or one that decides which
-/// instances exist.
+/// Records the overrides of a resource that name a key which the block does not write, or one that
+/// decides which instances exist.
 pub(in crate::config) fn not_written<'d>(
     context: &ConfigContext<'d>,
     block: &DeclaredBlock<'d>,

@@ -1,6 +1,6 @@
-//! Data lookups and other stacks that the configuration declares. In: `data` and `stacks` blocks of all units. Out:
-//! what must be read before planning. Only outputs that an expression reads are recorded, so that no other one is
-//! required.
+//! Data lookups and other stacks that the configuration declares. In: `data` and `stacks` blocks of all units.
+//! Out: what must be read before planning. Only outputs that an expression reads are recorded, so that no
+//! other one is required.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

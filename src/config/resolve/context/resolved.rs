@@ -61,7 +61,7 @@ pub(in crate::config) struct ResolvedConfig<'d> {
     pub(in crate::config) recipients: Option<Recipients>,
     /// The requested expression (`stead eval`); `None` if none was requested, or after a problem that was reported.
     pub(in crate::config) evaluated: Option<Expression>,
-    /// Variables and locals that have a value, by their paths: `vars.size`. The value may be secret, or unknown
-    /// until apply.
+    /// Variables and locals that have a value, by their paths: `vars.size`. The value may be secret,
+    /// or unknown until apply.
     pub(in crate::config) named: BTreeMap<Name, AttributeSetting>,
 }

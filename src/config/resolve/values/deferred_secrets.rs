@@ -17,8 +17,7 @@ use crate::model::schema::Attribute;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
-/// Allowed length of a generated secret, in characters: shorter ones can be guessed, longer ones do not fit any
-/// field.
+/// Allowed length of a generated secret, in characters: shorter ones can be guessed, longer ones do not fit any field.
 const LENGTHS: std::ops::RangeInclusive<usize> = 16..=128;
 
 /// Returns a deferred secret: its value if this run has it, else its placeholder. Records it in the context.
@@ -52,8 +51,7 @@ pub(in crate::config) fn resolve_deferred_secret<'d>(
     Ok(Value::Secret(secret))
 }
 
-/// Returns whether `secret` is the deferred secret of a variable, so that the span of its entry contains no
-/// plaintext.
+/// Returns whether `secret` is the deferred secret of a variable, so that the span of its entry contains no plaintext.
 pub(in crate::config) fn is_deferred_variable(
     evaluator: &Evaluator<'_, '_>,
     name: &Name,
@@ -136,8 +134,8 @@ pub(in crate::config) fn check_readable<'a>(
     }
 }
 
-/// Returns whether a readable attribute of the resource contains a secret unchanged, as its value or as an entry of
-/// a map.
+/// Returns whether a readable attribute of the resource contains a secret unchanged, as its value or as an
+/// entry of a map.
 fn exposes_secret(resource: &Resource, secret: &Secret) -> bool {
     let is_it = |value: &Value| matches!(value, Value::Secret(held) if held == secret);
     resource.attributes.iter().any(|(name, setting)| {

@@ -120,8 +120,8 @@ pub(in crate::config) fn resolve_local<'d>(
     ResolvedLocal { binding, known: known.unwrap_or(Value::Null), cost }
 }
 
-/// Returns the names that a node uses. An expression that does not parse uses none: its problem is reported when it
-/// is resolved.
+/// Returns the names that a node uses. An expression that does not parse uses none: its problem is reported
+/// when it is resolved.
 fn collect_uses(context: &ConfigContext<'_>, node: &Node) -> LocalDependencies {
     let mut uses = LocalDependencies::default();
     let mut open = vec![node];

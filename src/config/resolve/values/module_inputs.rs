@@ -1,6 +1,5 @@
 //! Inputs of a module. In: the `with` of a call, in the caller's scope. Out: values by the types of the module's
-//! variables, or expressions that wait for live objects. The value of a `secret` variable is sensitive in both
-//! cases.
+//! variables, or expressions that wait for live objects. The value of a `secret` variable is sensitive in both cases.
 
 use super::variable_declaration::has_default;
 use std::collections::BTreeMap;
@@ -230,8 +229,8 @@ fn value_or_report<'d>(
     }
 }
 
-/// Returns whether a call has an input whose name is nearly `name`, or a key that is nearly `with`: the misspelling
-/// was already reported.
+/// Returns whether a call has an input whose name is nearly `name`, or a key that is nearly `with`: the
+/// misspelling was already reported.
 fn is_misspelled(name: &str, call: &DocumentEntry) -> bool {
     let body = named_entries(&call.value).unwrap_or_default();
     let given = |entry: &DocumentEntry| {
@@ -244,8 +243,8 @@ fn is_misspelled(name: &str, call: &DocumentEntry) -> bool {
     })
 }
 
-/// Makes an expression that waits sensitive if the variable is a secret. A known value already is: the type
-/// converts it.
+/// Makes an expression that waits sensitive if the variable is a secret. A known value already is:
+/// the type converts it.
 fn mark_input_sensitive(ty: &VariableType, given: ResolvedValue) -> ResolvedValue {
     let waits = !matches!(given.expression, Expression::Value(_));
     if *ty != VariableType::Secret || !waits || given.expression.is_secret() {

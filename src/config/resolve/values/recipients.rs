@@ -76,8 +76,8 @@ pub(in crate::config) fn resolve_recipients<'d>(
     Some(Recipients { names, span: list.key_span })
 }
 
-/// Resolves one item: a recipient, or a variable that contains one or a list of them. `None` after a problem that
-/// was reported.
+/// Resolves one item: a recipient, or a variable that contains one or a list of them. `None` after a
+/// problem that was reported.
 fn resolve_recipient<'d>(evaluator: &Evaluator<'_, 'd>, item: &'d Node) -> Option<Vec<Recipient>> {
     let early = Some("the list of recipients");
     let resolved = resolve_untyped(evaluator, item, EvaluationSite::top_level(early))?;

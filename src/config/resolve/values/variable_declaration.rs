@@ -17,8 +17,8 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Checks that a declaration with `generate` or `source` is a secret without `from_file`. `None` after a problem
-/// that was reported.
+/// Checks that a declaration with `generate` or `source` is a secret without `from_file`. `None` after a
+/// problem that was reported.
 pub(in crate::config) fn check_deferred<'d>(
     context: &ConfigContext<'d>,
     declaration: &VariableDeclaration<'d>,
@@ -55,8 +55,8 @@ pub(in crate::config) struct VariableDeclaration<'d> {
     pub(in crate::config) deliver: Option<SecretSink>,
 }
 
-/// Reads a variable's declaration. `None` after a problem that was reported: the variable then counts as declared,
-/// without a value.
+/// Reads a variable's declaration. `None` after a problem that was reported: the variable then counts as
+/// declared, without a value.
 pub(in crate::config) fn read_declaration<'d>(
     evaluator: &Evaluator<'_, 'd>,
     entry: &'d DocumentEntry,
@@ -177,8 +177,8 @@ fn read_one_of(context: &ConfigContext<'_>, ty: &VariableType, node: &Node) -> O
     }
 }
 
-/// Returns whether a variable has a value without an input or a source of the request: a `default`, `from_file`,
-/// `generate` or `source`.
+/// Returns whether a variable has a value without an input or a source of the request: a `default`,
+/// `from_file`, `generate` or `source`.
 pub(in crate::config) fn has_default(declaration: &VariableDeclaration<'_>) -> bool {
     declaration.deferred.is_some() || declaration.from_file.is_some() || declaration.default.is_some()
 }

@@ -1,6 +1,5 @@
-//! Conversion of KDL nodes to the same tree that YAML yields. In: nodes as the grammar yields them; out:
-//! entries by keyword, with problems of names, lists and duplicates. `vpc main { … }` becomes the entry `main`
-//! below `vpc`.
+//! Conversion of KDL nodes to the same tree that YAML yields. In: nodes as the grammar yields them; out: entries by
+//! keyword, with problems of names, lists and duplicates. `vpc main { … }` becomes the entry `main` below `vpc`.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,5 @@
-//! Diagnostics of KDL syntax errors: the explanation and the corrected source. In: what the tokenizer or the
-//! parser found; out: a diagnostic, with an edit where only one meaning is possible. Most mistakes are habits
-//! from YAML.
+//! Diagnostics of KDL syntax errors: the explanation and the corrected source. In: what the tokenizer or the parser
+//! found; out: a diagnostic, with an edit where only one meaning is possible. Most mistakes are habits from YAML.
 
 use just_kdl::lexer::LexerError;
 

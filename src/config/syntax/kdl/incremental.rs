@@ -1,5 +1,5 @@
-//! Incremental parsing of a KDL file that changed in one location: only the top-level node around the change is
-//! parsed again.
+//! Incremental parsing of a KDL file that changed in one location: only the top-level node around the
+//! change is parsed again.
 //!
 //! If the change could affect anything outside of that node, the result is `None`, and the caller parses the
 //! whole file. Invariant: the updated document equals that of a complete parse.

@@ -1,5 +1,4 @@
-//! KDL v2 parser. In: decoded source files; out: a `Document` with the span of every key and value, or
-//! diagnostics.
+//! KDL v2 parser. In: decoded source files; out: a `Document` with the span of every key and value, or diagnostics.
 //!
 //! `tokens` yields every word with its span and corrects common mistakes. `read` follows the grammar with an
 //! explicit stack (no recursion), `document` converts nodes to the tree, and `hints` builds the diagnostics.

@@ -398,8 +398,7 @@ impl KdlParser<'_> {
         Ok(())
     }
 
-    /// Reads a word with a colon after a node's name: `vpc main cidr: …` is a property, `vpc main: {` an
-    /// argument.
+    /// Reads a word with a colon after a node's name: `vpc main cidr: …` is a property, `vpc main: {` an argument.
     fn colon_argument(
         &mut self,
         node: &mut RawKdlNode,

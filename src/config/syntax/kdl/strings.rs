@@ -1,8 +1,7 @@
 //! Decoding of quoted KDL strings: escapes, raw strings and multi-line strings.
 //!
-//! The lexer has checked the form, and also yields the content; but in builds without debug assertions
-//! (just-kdl 0.3.0), its short strings lose every escaped character and every line ending. So only its offsets
-//! are used.
+//! The lexer has checked the form, and also yields the content; but in builds without debug assertions (just-kdl
+//! 0.3.0), its short strings lose every escaped character and every line ending. So only its offsets are used.
 
 use crate::model::address::Name;
 
@@ -50,8 +49,7 @@ fn decode_escape<'a>(rest: &'a str, text: &mut String) -> &'a str {
     letters.as_str()
 }
 
-/// Appends the code point of an escape, `{1F600}`, and returns the rest; one that is not a character is left
-/// out.
+/// Appends the code point of an escape, `{1F600}`, and returns the rest; one that is not a character is left out.
 fn code_point<'a>(rest: &'a str, text: &mut String) -> &'a str {
     let Some((digits, after)) = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')) else {
         return rest;

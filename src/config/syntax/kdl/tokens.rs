@@ -64,8 +64,7 @@ pub(super) struct KdlTokenizer<'a> {
     pub(super) problems: Vec<Diagnostic>,
     id: SourceId,
     lexer: Lexer<&'a [u8]>,
-    /// Offset at which the lexer started, from which its offsets count: it is restarted after source that it
-    /// rejects.
+    /// Offset at which the lexer started, from which its offsets count: it is restarted after source that it rejects.
     base: usize,
     peeked: Option<KdlToken>,
     /// Offset of the last comma between values; `None` before the first.
@@ -242,8 +241,7 @@ impl<'a> KdlTokenizer<'a> {
         Ok(KdlToken { kind: KdlTokenKind::Text { text: word.into(), bare: false }, start, end, spaced })
     }
 
-    /// Reports a word that is only valid in quotes (`10.0.0.0/16`, `/healthz`, `${a + b}`), and returns it as a
-    /// string.
+    /// Reports a word that is only valid in quotes (`10.0.0.0/16`, `/healthz`, `${a + b}`), and returns it as a string.
     fn read_unquoted(&mut self, start: usize, spaced: bool) -> Result<KdlToken, KdlParseError> {
         let end = hints::word_end(self.text, start);
         let word = &self.text[start..end];

@@ -1,5 +1,4 @@
-//! Incremental parsing of a YAML file that changed in one location: only the block around the change is parsed
-//! again.
+//! Incremental parsing of a YAML file that changed in one location: only the block around the change is parsed again.
 //!
 //! If the change could affect anything outside of that block, the result is `None`, and the caller parses the
 //! whole file. Invariant: the updated document equals that of a complete parse.
@@ -96,8 +95,7 @@ fn changed_block_range(document: &Document, old: &str, new: &str) -> Option<(Blo
     (is_plain && inside).then_some((BlockPosition { top, inner, key }, start..end))
 }
 
-/// Returns the beginning of a key's line; `None` if something other than spaces precedes the key, or nothing
-/// does.
+/// Returns the beginning of a key's line; `None` if something other than spaces precedes the key, or nothing does.
 fn key_line_start(text: &str, key: Span) -> Option<usize> {
     let column = indent_before(text, key.start)?;
     (column > 0).then(|| key.start as usize - column)

@@ -112,8 +112,7 @@ pub(super) fn in_flow(text: &str, at: usize) -> bool {
         .is_some_and(|open| YamlLine::line_at(text, open).start == YamlLine::line_at(text, at).start)
 }
 
-/// Returns the offset of the innermost bracket that is open at an offset; `None` if there is none within
-/// `BYTES_ABOVE`.
+/// Returns the offset of the innermost bracket that is open at an offset; `None` if there is none within `BYTES_ABOVE`.
 pub(super) fn open_bracket(text: &str, at: usize) -> Option<usize> {
     let from = floor_boundary(text, at.saturating_sub(BYTES_ABOVE));
     let mut depth = 0_usize;

@@ -1,6 +1,5 @@
-//! Diagnostics of YAML that the parser accepts, but whose tree shows a mistake, and of constructs that stead
-//! does not support (tags, several documents). Each has the corrected source where only one meaning is
-//! possible.
+//! Diagnostics of YAML that the parser accepts, but whose tree shows a mistake, and of constructs that stead does not
+//! support (tags, several documents). Each has the corrected source where only one meaning is possible.
 
 use super::lines::{YamlLine, expression_end, floor_boundary, in_flow, quote_yaml_text, value_end};
 use crate::config::syntax::document::{Node, ScalarForm};
@@ -166,8 +165,7 @@ pub(super) fn missing_space_problem(text: &str, at: Span) -> Diagnostic {
         .fix(byte_span(at.source, colon, colon + 1), ": ")
 }
 
-/// Returns the diagnostic of typographic quotes, which are part of the string in `“shop”`; `None` if it has
-/// none.
+/// Returns the diagnostic of typographic quotes, which are part of the string in `“shop”`; `None` if it has none.
 pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
     let inner = text.strip_prefix(['“', '„', '‘', '”', '’'])?.strip_suffix(['“', '”', '‘', '’'])?;
     let right = quote_yaml_text(inner);
@@ -183,8 +181,7 @@ pub(super) fn typographic_text(text: &str, at: Span) -> Option<Diagnostic> {
 /// Returns the diagnostic of unusual spaces and invisible characters, which are part of the string; `None` if
 /// it has none, or may intend them.
 pub(super) fn invisible_characters(text: &str, at: Span) -> Option<Diagnostic> {
-    // Nearly all strings are ASCII, which is a fast check. A key that extends into the next line is reported
-    // there.
+    // Nearly all strings are ASCII, which is a fast check. A key that extends into the next line is reported there.
     if text.is_ascii() || at.end as usize - at.start as usize > text.len() {
         return None;
     }
@@ -241,8 +238,7 @@ pub(super) fn commented_out(text: &str, at: Span) -> Option<Diagnostic> {
     })
 }
 
-/// Returns the diagnostic of a cron schedule whose `*` YAML reads as an alias, `*/5 * * * *`; `None` for
-/// anything else.
+/// Returns the diagnostic of a cron schedule whose `*` YAML reads as an alias, `*/5 * * * *`; `None` for anything else.
 pub(super) fn unquoted_cron(text: &str, at: Span) -> Option<Diagnostic> {
     let start = at.start as usize;
     let line = YamlLine::line_at(text, start);

@@ -1,6 +1,5 @@
-//! Construction of the tree from parser events, with an explicit stack: depth is limited, and recursion, which
-//! a hostile file could exhaust, is not needed. Merge keys and aliases are expanded here, within the file's
-//! value budget.
+//! Construction of the tree from parser events, with an explicit stack: depth is limited, and recursion, which a
+//! hostile file could exhaust, is not needed. Merge keys and aliases are expanded here, within the file's value budget.
 
 use granit_parser::{Event, Parser, ScalarStyle, Span as Marks, StrInput, options};
 

@@ -51,8 +51,8 @@ struct CompletionEntry {
     rank: u8,
 }
 
-/// Returns the completion items at a byte offset of a text; empty in comments. Without a `catalog`, catalog names are
-/// not offered.
+/// Returns the completion items at a byte offset of a text; empty in comments. Without a `catalog`, catalog
+/// names are not offered.
 pub(in crate::editor::lsp) fn complete_at(
     workspace: &Workspace,
     text: &TextFile,

@@ -66,8 +66,8 @@ pub(in crate::editor::lsp) fn word_markdown(word: &Keyword) -> String {
     text
 }
 
-/// Returns the monthly price of a catalog name; `None` if the catalog has no record of it, or the kind's price does not
-/// depend on it.
+/// Returns the monthly price of a catalog name; `None` if the catalog has no record of it, or the kind's price does
+/// not depend on it.
 pub(in crate::editor::lsp) fn price_text(
     kind: &Kind,
     attribute: &Attribute,

@@ -10,8 +10,8 @@ use crate::editor::lsp::cursor::types::CursorContext;
 use crate::editor::lsp::workspace::files::{TextFile, Workspace};
 use crate::model::live::catalog::Catalog;
 
-/// Returns the description of the item at a byte offset, as Markdown; `None` if there is none. Without a `catalog`, no
-/// price is shown.
+/// Returns the description of the item at a byte offset, as Markdown; `None` if there is none. Without a `catalog`,
+/// no price is shown.
 pub(in crate::editor::lsp) fn hover_text(
     workspace: &Workspace,
     text: &TextFile,

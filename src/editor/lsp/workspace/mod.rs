@@ -1,5 +1,5 @@
-//! The texts that the editor has open, in place of their files on disk: their symbols, and the diagnostics of each
-//! directory.
+//! The texts that the editor has open, in place of their files on disk: their symbols, and the
+//! diagnostics of each directory.
 
 pub(super) mod diagnostics;
 pub(super) mod files;

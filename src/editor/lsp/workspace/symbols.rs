@@ -1,5 +1,5 @@
-//! `FileSymbols`: the declarations in one file, and the references in it. Read from the parsed document, without
-//! evaluating it.
+//! `FileSymbols`: the declarations in one file, and the references in it. Read from the parsed
+//! document, without evaluating it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -26,8 +26,8 @@ pub(in crate::editor::lsp) struct DeclaredName {
     pub(in crate::editor::lsp) keys: Option<Vec<String>>,
     /// Whether the block sets `name` itself.
     pub(in crate::editor::lsp) named: bool,
-    /// The value in source form, at most 80 characters; empty if it has several lines or is a block. A secret's
-    /// default is omitted.
+    /// The value in source form, at most 80 characters; empty if it has several lines or is a block. A
+    /// secret's default is omitted.
     pub(in crate::editor::lsp) text: String,
 }
 

@@ -1,5 +1,5 @@
-//! The account: projects, members, roles, invitations, keys, spending and public catalogs. Most of these routes
-//! ignore `X-Project-ID`.
+//! The account: projects, members, roles, invitations, keys, spending and public catalogs. Most of
+//! these routes ignore `X-Project-ID`.
 
 pub(super) mod api_key;
 pub(super) mod invitation;

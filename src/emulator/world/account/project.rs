@@ -94,8 +94,8 @@ fn delete_project(call: &mut Call<'_>) -> Reply {
     Ok(message_response("project deleted"))
 }
 
-/// Returns whether anything in a project would lose its project. Scheduled backups do not count: they are removed
-/// with the project.
+/// Returns whether anything in a project would lose its project. Scheduled backups do not count: they are
+/// removed with the project.
 fn has_objects(world: &World, project: Uuid) -> bool {
     let project = Some(project);
     let counts = [

@@ -168,8 +168,8 @@ fn list_roles(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// Reads the list of permission names from a body, sorted and without duplicates; `None` if it is absent. An unknown
-/// name is refused.
+/// Reads the list of permission names from a body, sorted and without duplicates; `None` if it is absent. An
+/// unknown name is refused.
 fn read_permissions(body: &Input) -> Result<Option<Vec<String>>, ErrorResponse> {
     let read = |field: BodyField<'_>| {
         let name = field.text(1, 128)?;

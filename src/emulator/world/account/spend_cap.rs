@@ -43,8 +43,8 @@ fn write_spend_settings(settings: &SpendSettings, fields: &mut JsonObjectWriter<
     fields.write_field("paused_by_cap", &settings.paused_by_cap);
 }
 
-/// Returns the next change of the cap: a pause when it is reached, or the start of a month; `None` if neither can
-/// happen.
+/// Returns the next change of the cap: a pause when it is reached, or the start of a month; `None`
+/// if neither can happen.
 pub(in crate::emulator::world) fn next_spend_event(world: &World) -> Option<ScheduledEvent> {
     let at = world.next_cap_change()?;
     Some(ScheduledEvent { at, id: Uuid::nil(), happen: |world, _, at, _| apply_spend_cap(world, at) })

@@ -65,8 +65,8 @@ const TYPES: &[&str] = &[
 
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Returns the `SHA256:…` fingerprint of a public key in OpenSSH format, as `ssh-keygen -l` prints it; `None` for any
-/// other line.
+/// Returns the `SHA256:…` fingerprint of a public key in OpenSSH format, as `ssh-keygen -l` prints it; `None`
+/// for any other line.
 fn openssh_fingerprint(line: &str) -> Option<String> {
     if line.contains(['\n', '\r']) {
         return None;

@@ -84,8 +84,8 @@ pub(in crate::emulator::world) fn require_linkable_database(
     }
 }
 
-/// Creates a login to a database for an app; returns the link's id. The login's name begins with `app_`, which users
-/// cannot have.
+/// Creates a login to a database for an app; returns the link's id. The login's name begins with `app_`,
+/// which users cannot have.
 pub(in crate::emulator::world) fn create_database_link(
     call: &mut Call<'_>,
     app: Uuid,

@@ -55,8 +55,8 @@ impl Handlers for Deployment {
     }
 }
 
-/// Starts a deployment of an app's current settings; a live app stays live meanwhile. Returns its id, or `None` for
-/// an unknown app.
+/// Starts a deployment of an app's current settings; a live app stays live meanwhile. Returns its id, or `None`
+/// for an unknown app.
 pub(in crate::emulator::world) fn start_deployment(
     world: &mut World,
     app: Uuid,
@@ -87,8 +87,8 @@ pub(in crate::emulator::world) fn start_deployment(
     Some(id)
 }
 
-/// Ends the deployments that a new one supersedes: those in progress immediately, the live one when the new one is
-/// live.
+/// Ends the deployments that a new one supersedes: those in progress immediately, the live one when the
+/// new one is live.
 fn supersede_deployments(world: &mut World, app: Uuid, now: Time) {
     let mut ended = Vec::new();
     for record in world.deployments.children_of(app) {

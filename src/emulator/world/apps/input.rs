@@ -60,8 +60,8 @@ fn known_size(slug: &str) -> Result<&'static str, ErrorResponse> {
     })
 }
 
-/// Refuses a port that the platform's proxy in front of this app uses: only web apps and private apps that scale to
-/// zero have one.
+/// Refuses a port that the platform's proxy in front of this app uses: only web apps and private apps that scale
+/// to zero have one.
 pub(in crate::emulator::world) fn check_port(app: &App) -> Result<(), ErrorResponse> {
     let fronted = match app.kind {
         AppType::Web => true,
@@ -131,8 +131,8 @@ fn read_cron(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     Ok(())
 }
 
-/// Reads the source of an app: an image, or a repository with its branch; without either, the app is built from
-/// uploaded source.
+/// Reads the source of an app: an image, or a repository with its branch; without either, the app is
+/// built from uploaded source.
 pub(in crate::emulator::world) fn read_source(body: &Input, app: &mut App) -> Result<(), ErrorResponse> {
     let text = |name| body.optional_field(name, |field| field.text(1, MAX_SOURCE_CHARS));
     let (image, repo, branch) = (text("image")?, text("repo")?, text("branch")?);

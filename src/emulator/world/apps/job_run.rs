@@ -62,8 +62,8 @@ fn unfinished_job_runs(world: &World, app: Uuid, now: Time) -> Vec<Uuid> {
     going.map(|record| record.id).collect()
 }
 
-/// Starts a run; with `cron_concurrency` `replace`, unfinished runs are canceled. Whether `forbid` applies is up to
-/// the caller.
+/// Starts a run; with `cron_concurrency` `replace`, unfinished runs are canceled. Whether `forbid` applies is
+/// up to the caller.
 fn add_job_run(world: &mut World, app: Uuid, now: Time, id: Uuid, trigger: &str) {
     let Some(record) = world.apps.get(app) else { return };
     let (project, timeline) = (record.project, run_timeline(&record.body, now));

@@ -1,5 +1,5 @@
-//! The number of an app's instances: fixed, or bounds for autoscaling. The rules are those of "Errors", case 5, and
-//! "Limits".
+//! The number of an app's instances: fixed, or bounds for autoscaling. The rules are those of "Errors",
+//! case 5, and "Limits".
 
 use super::app::{change_metered_app, find_undeleted_app, reject_capped_change};
 use super::events::record_app_event;

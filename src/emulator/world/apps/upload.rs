@@ -132,8 +132,8 @@ pub(in crate::emulator::world) fn find_uploaded_archive(
     })
 }
 
-/// Creates an upload grant for an app or function; returns the response with the URL, which is a secret until it
-/// expires.
+/// Creates an upload grant for an app or function; returns the response with the URL, which is a
+/// secret until it expires.
 pub(in crate::emulator::world) fn create_upload_grant(
     call: &mut Call<'_>,
     owner: Uuid,

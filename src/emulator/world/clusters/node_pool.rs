@@ -1,5 +1,5 @@
-//! `node_pool`: groups of a cluster's workers that share one plan. A cluster keeps at least two workers over all pools
-//! ("Limits").
+//! `node_pool`: groups of a cluster's workers that share one plan. A cluster keeps at least two workers
+//! over all pools ("Limits").
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! `snapshot`: the state of a VM or a volume at one moment. The specification does not show the shapes, so they are
-//! assumed.
+//! `snapshot`: the state of a VM or a volume at one moment. The specification does not show the shapes,
+//! so they are assumed.
 //!
 //! A snapshot outlives its source: it exists, and is billed, until it is deleted.
 

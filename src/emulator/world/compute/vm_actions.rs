@@ -30,8 +30,8 @@ pub(in crate::emulator::world) const ROUTES: &[Route] = &[
     Route::new(Method::Patch, "/api/v1/vms/{id}/console-policy", Access::ProjectStated, console_policy),
 ];
 
-/// Starts a transition of a VM; refuses a VM that is not in the status `from`, with 409. `steps` are statuses by
-/// seconds.
+/// Starts a transition of a VM; refuses a VM that is not in the status `from`, with 409. `steps`
+/// are statuses by seconds.
 fn switch_status(call: &mut Call<'_>, from: &str, steps: &[(i64, &str)]) -> Reply {
     let vm = call.find_by_path::<Vm>()?;
     let (id, now, status) = (vm.id, call.now, vm.status(call.now));

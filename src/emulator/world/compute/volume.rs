@@ -166,8 +166,8 @@ pub(in crate::emulator::world) fn require_stable_volume(status: &str) -> Result<
     Err(ErrorResponse::conflict(format!("the volume is {status}; it must be available or in_use")))
 }
 
-/// Restores an earlier state of a volume; its size stays the same. Refused with 409 if the volume is deleted or in
-/// transition.
+/// Restores an earlier state of a volume; its size stays the same. Refused with 409 if the volume is
+/// deleted or in transition.
 pub(in crate::emulator::world) fn restore_volume(
     call: &mut Call<'_>,
     volume: Uuid,

@@ -228,8 +228,8 @@ fn scale_database(call: &mut Call<'_>) -> Reply {
     respond_with_database(call, 200, old.id, "database scale accepted")
 }
 
-/// Charges for a scale operation, or credits it. A free database that moves to a paid plan becomes a monthly
-/// subscription ("Database status").
+/// Charges for a scale operation, or credits it. A free database that moves to a paid plan becomes a
+/// monthly subscription ("Database status").
 fn pay_scale(call: &mut Call<'_>, old: &Database, new: &mut Database) -> Result<(), ErrorResponse> {
     if old.is_free() && !new.is_free() {
         require_card_for_paid(call, new.monthly_price())?;
@@ -252,8 +252,8 @@ fn resume_database(call: &mut Call<'_>) -> Reply {
     respond_with_database(call, 200, id, "database is being resumed")
 }
 
-/// Returns the numbers of the daily backups that exist, newest first: the day since the creation. A free database has
-/// none.
+/// Returns the numbers of the daily backups that exist, newest first: the day since the creation. A
+/// free database has none.
 fn daily_backup_numbers(record: &TableRecord<Database>, now: Time) -> Vec<i64> {
     if record.body.is_free() {
         return Vec::new();
@@ -313,8 +313,8 @@ fn restore_database(call: &mut Call<'_>) -> Reply {
     respond_with_database(call, 201, id, "database restore accepted")
 }
 
-/// Refuses a restore from a backup (404) or a time (400) that does not exist; without either, the newest backup is
-/// used.
+/// Refuses a restore from a backup (404) or a time (400) that does not exist; without either, the
+/// newest backup is used.
 fn choose_backup(call: &Call<'_>, record: &TableRecord<Database>) -> Result<(), ErrorResponse> {
     let numbers = daily_backup_numbers(record, call.now);
     let wanted = call.body.optional_field("backup_id", BodyField::uuid)?;

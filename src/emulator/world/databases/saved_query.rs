@@ -1,5 +1,5 @@
-//! `saved_query`: named queries of a database, stored in its record. The specification does not show the shapes, so
-//! they are assumed.
+//! `saved_query`: named queries of a database, stored in its record. The specification does not show the shapes,
+//! so they are assumed.
 
 use super::database::find_database;
 use super::user::find_running_database;

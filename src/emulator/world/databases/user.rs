@@ -101,8 +101,8 @@ fn create_database_user(call: &mut Call<'_>) -> Reply {
     }))
 }
 
-/// Returns the database's id, and the name and record of the login that the path identifies; "not found" if it has
-/// none.
+/// Returns the database's id, and the name and record of the login that the path identifies; "not found"
+/// if it has none.
 fn find_database_user(
     call: &Call<'_>,
     record: &TableRecord<Database>,

@@ -14,8 +14,8 @@ const fn new_version(id: i64, minor: i64, patch: i64) -> KubernetesVersion {
     KubernetesVersion { id, minor, patch }
 }
 
-/// The versions, oldest first: the searches below rely on the order. The numbers are invented, like the rest of the
-/// catalog.
+/// The versions, oldest first: the searches below rely on the order. The numbers are invented, like the
+/// rest of the catalog.
 pub(crate) static VERSIONS: [KubernetesVersion; 10] = [
     new_version(811, 31, 9),
     new_version(812, 31, 14),

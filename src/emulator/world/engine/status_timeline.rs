@@ -14,8 +14,8 @@ struct TimelineStep {
     status: Name,
 }
 
-/// The statuses of an object in order of time, and the time of its removal; `gone_at` is `None` until a removal is
-/// scheduled.
+/// The statuses of an object in order of time, and the time of its removal; `gone_at` is `None` until
+/// a removal is scheduled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::emulator::world) struct Timeline {
     steps: Vec<TimelineStep>,
@@ -29,8 +29,8 @@ pub(in crate::emulator::world) fn time_after(now: Time, seconds: i64) -> Time {
 }
 
 impl Timeline {
-    /// Returns a timeline that starts now: each status with the delay in seconds, from now, after which it begins. The
-    /// delays must increase.
+    /// Returns a timeline that starts now: each status with the delay in seconds, from now, after which it begins.
+    /// The delays must increase.
     pub(in crate::emulator::world) fn new(now: Time, steps: &[(i64, &str)]) -> Self {
         let steps = steps
             .iter()

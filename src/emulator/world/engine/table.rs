@@ -63,8 +63,8 @@ pub(in crate::emulator::world) trait RecordKind:
     fn renew(_: &mut TableRecord<Self>, _until: Time) {}
     /// Updates time-dependent state up to now, before a change of the record.
     fn settle(_: &mut TableRecord<Self>, _now: Time) {}
-    /// Returns the time of the record's next scheduled event, `None` if there is none; by default, the end of its
-    /// deletion.
+    /// Returns the time of the record's next scheduled event, `None` if there is none; by default, the
+    /// end of its deletion.
     fn next(record: &TableRecord<Self>) -> Option<Time> {
         record.timeline.gone_at()
     }
@@ -217,8 +217,8 @@ impl<T: RecordKind> Table<T> {
         });
     }
 
-    /// Changes a record without a new modification time, for changes that no request asked for; no effect if it is
-    /// missing.
+    /// Changes a record without a new modification time, for changes that no request asked for; no effect
+    /// if it is missing.
     pub(in crate::emulator::world) fn amend(&mut self, id: Uuid, change: impl FnOnce(&mut TableRecord<T>)) {
         let Some(mut record) = self.records.remove(&id) else { return };
         self.update_index(&record, false);

@@ -16,8 +16,7 @@ use crate::emulator::world::state::grant::{AccessGrant, RequestScope};
 use crate::emulator::world::state::permission::Permission;
 use crate::emulator::world::state::world::{StoredKind, World};
 
-/// A request while a handler processes it. The route's permission is granted; objects are checked when they are
-/// found.
+/// A request while a handler processes it. The route's permission is granted; objects are checked when they are found.
 pub(in crate::emulator::world) struct Call<'a> {
     pub(in crate::emulator::world) world: &'a mut World,
     pub(in crate::emulator::world) now: Time,
@@ -69,8 +68,8 @@ impl Call<'_> {
         }
     }
 
-    /// Finds the object whose id is the path's first variable segment; "not found" for those outside the request's
-    /// scope.
+    /// Finds the object whose id is the path's first variable segment; "not found" for those
+    /// outside the request's scope.
     pub(in crate::emulator::world) fn find_by_path<T: StoredKind>(
         &self,
     ) -> Result<&TableRecord<T>, ErrorResponse> {
@@ -98,8 +97,8 @@ impl Call<'_> {
         }
     }
 
-    /// Finds an object that the body refers to; "not found" for those of projects that the caller has no permissions
-    /// in.
+    /// Finds an object that the body refers to; "not found" for those of projects that the caller
+    /// has no permissions in.
     pub(in crate::emulator::world) fn find_by_id<T: StoredKind>(
         &self,
         id: Uuid,
@@ -131,8 +130,8 @@ impl Call<'_> {
         self.show_as::<T>("data", status, id, message)
     }
 
-    /// Returns a response with one record under the given key: databases, runs and settings do not use `data`
-    /// ("Conventions").
+    /// Returns a response with one record under the given key: databases, runs and settings do
+    /// not use `data` ("Conventions").
     pub(in crate::emulator::world) fn show_as<T: Handlers>(
         &self,
         key: &str,

@@ -37,8 +37,8 @@ pub(in crate::emulator::world) struct Account {
     pub(in crate::emulator::world) default_project: Uuid,
     /// Prepaid money in USD that subscriptions are charged to; never negative unless `mutate` makes it so.
     pub(in crate::emulator::world) balance: Decimal,
-    /// Whether a credit card is on file, which pays renewals that the balance does not cover, and which paid databases
-    /// need ("Errors", 402).
+    /// Whether a credit card is on file, which pays renewals that the balance does not cover, and which paid
+    /// databases need ("Errors", 402).
     pub(in crate::emulator::world) card: bool,
     /// Whether billing validation fails, so that every paid request is refused.
     pub(in crate::emulator::world) banned: bool,

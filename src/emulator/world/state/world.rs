@@ -16,8 +16,8 @@ use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
 use crate::emulator::world::records::account::{ApiKey, DEFAULT_SETTINGS, Project, SpendSettings};
 use crate::emulator::world::{AccountBill, RateTier, Time, WorldSetup};
 
-/// Seconds within which another use of a key is not recorded: each record is a row to write, and clients that poll
-/// send many requests.
+/// Seconds within which another use of a key is not recorded: each record is a row to write, and clients that
+/// poll send many requests.
 const LAST_USED_INTERVAL_SECS: i64 = 60;
 
 /// A kind that has a table in the world.
@@ -351,8 +351,8 @@ impl World {
         id
     }
 
-    /// Refunds the unused part of a subscription to the balance, by whole hours ("Delete VM"); nothing for hourly
-    /// billing.
+    /// Refunds the unused part of a subscription to the balance, by whole hours ("Delete VM");
+    /// nothing for hourly billing.
     pub(in crate::emulator::world) fn refund(&mut self, billing: Billing, month: Decimal, now: Time) {
         self.account.balance += money::share_of_month(month, billing.hours_left(now));
     }

@@ -374,8 +374,8 @@ pub fn s3_variables() -> Vec<(String, String)> {
     texts.filter(|(name, _)| name.starts_with("AWS_")).collect()
 }
 
-/// Returns the addresses of the service that the variables name, sorted: the same bucket name is another bucket at
-/// another service.
+/// Returns the addresses of the service that the variables name, sorted: the same bucket name is another
+/// bucket at another service.
 pub(in crate::ledger) fn endpoint_urls() -> Vec<String> {
     let is_endpoint = |(name, _): &(String, String)| name.starts_with("AWS_ENDPOINT_URL");
     let mut endpoints: Vec<_> = s3_variables().into_iter().filter(is_endpoint).collect();

@@ -31,8 +31,8 @@ pub trait SharedBackend {
     /// Returns the location for messages, without a password.
     fn display_location(&self) -> String;
 
-    /// Lists the ledgers in the same place, this one included, as `stack/environment`; none if the backend holds only
-    /// this one.
+    /// Lists the ledgers in the same place, this one included, as `stack/environment`; none if the backend
+    /// holds only this one.
     fn list_ledgers(&self) -> impl Future<Output = Result<Vec<String>, BackendError>> {
         std::future::ready(Ok(Vec::new()))
     }

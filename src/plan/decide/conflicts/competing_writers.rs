@@ -13,8 +13,8 @@ const MAX_RECORDED_DIFFERENCES: usize = 64;
 /// The number of recent applies that are examined.
 const EXAMINED_RUNS: usize = 10;
 
-/// The number of applies that must have reverted a difference before it counts as contested: one revert may be
-/// an accident.
+/// The number of applies that must have reverted a difference before it counts as contested: one revert
+/// may be an accident.
 const MIN_REVERTS: usize = 2;
 
 /// Returns the differences that a plan reverts, as `address.path`, for the history: the first

@@ -18,8 +18,8 @@ use crate::plan::join::live_state::is_leaving;
 use crate::plan::join::project_scope::PROJECT;
 use crate::plan::model::step::TargetProject;
 
-/// From so many existing objects with names of declared ones on, a lost ledger is suspected: a single one may
-/// be an accident.
+/// From so many existing objects with names of declared ones on, a lost ledger is suspected: a single one
+/// may be an accident.
 const MIN_CONFLICTS: usize = 2;
 
 /// The limit on objects that a message names.
@@ -99,8 +99,7 @@ pub(in crate::plan) fn block_name_conflicts(
     }
 }
 
-/// Describes an object that an apply forgot, and how to adopt it again; `None` if this address did not forget
-/// it.
+/// Describes an object that an apply forgot, and how to adopt it again; `None` if this address did not forget it.
 fn let_go(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
@@ -443,8 +442,7 @@ pub(in crate::plan) fn planned_home(
     }
 }
 
-/// Returns the unique values that an object claims; `None` if the scope or one of the values is unknown or not
-/// set.
+/// Returns the unique values that an object claims; `None` if the scope or one of the values is unknown or not set.
 pub(in crate::plan) fn uniqueness_key<'v>(
     kind: &'static Kind,
     home: Option<NameScope>,

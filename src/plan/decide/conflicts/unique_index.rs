@@ -53,8 +53,8 @@ impl<'a> UniqueIndex<'a> {
         self.taken.is_empty() && self.networks.is_empty()
     }
 
-    /// Returns the numbers of the objects that conflict with the planned values of a resource, sorted and
-    /// without duplicates.
+    /// Returns the numbers of the objects that conflict with the planned values of a resource,
+    /// sorted and without duplicates.
     pub fn holders_of(&self, joined: &JoinedState<'a>, n: usize, decision: &Decision<'a>) -> Vec<usize> {
         let kind = joined.subjects[n].kind;
         // A value that stays the same was free for the resource already.

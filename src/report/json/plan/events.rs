@@ -43,8 +43,8 @@ enum PlanEvent<'a> {
     Outcome(PlanSummaryEvent<'a>),
 }
 
-/// One line of the output of `stead plan --output ndjson` and `stead show --output ndjson`. The last line is an outcome
-/// or an error.
+/// One line of the output of `stead plan --output ndjson` and `stead show --output ndjson`. The last line is an
+/// outcome or an error.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]

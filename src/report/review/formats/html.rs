@@ -67,8 +67,8 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
     .into_string()
 }
 
-/// Returns the plan's JSON document, with `<`, `>` and `&` as JSON escapes, so that no text in it can end the script
-/// element.
+/// Returns the plan's JSON document, with `<`, `>` and `&` as JSON escapes, so that no text in it can
+/// end the script element.
 fn embedded_document(of: &PlanReview<'_>) -> String {
     let text = json::render_plan_document(
         of.plan,

@@ -393,8 +393,8 @@ fn add_unmanaged(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     }
 }
 
-/// Adds untrusted lines in a collapsed section, as many as there is room for, and a count of the rest; nothing if none
-/// fits.
+/// Adds untrusted lines in a collapsed section, as many as there is room for, and a count of the rest;
+/// nothing if none fits.
 fn add_folded(page: &mut MarkdownPage, title: &str, lines: &[String]) {
     let room = page.room.saturating_sub(page.text.len() + title.len() + 200);
     let mut shown = String::new();

@@ -128,8 +128,8 @@ fn shorten_name(name: &str) -> String {
     }
 }
 
-/// Draws the schedule of the steps if each takes its usual time, those of the critical path first; nothing if no step
-/// takes time.
+/// Draws the schedule of the steps if each takes its usual time, those of the critical path first; nothing if
+/// no step takes time.
 pub(super) fn time_chart(plan: &Plan) -> Markup {
     let mut ends: Vec<u64> = Vec::with_capacity(plan.steps.len());
     let mut bars: Vec<(u64, u64, usize)> = Vec::new();

@@ -1,5 +1,5 @@
-//! Untrusted text in Markdown: in a code fence, as inline code, or with each character escaped that Markdown, HTML or a
-//! forge would interpret.
+//! Untrusted text in Markdown: in a code fence, as inline code, or with each character escaped that Markdown, HTML or
+//! a forge would interpret.
 
 use std::fmt::Write as _;
 
