@@ -131,7 +131,7 @@ impl SigningKey {
     }
 
     /// Returns the content of a saved plan with a signature over `text`, which must be
-    /// exactly what [`SavedPlan::to_text`] returns.
+    /// exactly what `SavedPlan::to_text` returns.
     ///
     /// # Errors
     /// When the signature cannot be written as JSON.
