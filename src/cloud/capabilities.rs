@@ -13,14 +13,15 @@ pub const MAX_PAGE_SIZE: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceCapabilities {
-    /// Maximum number of rows of a page, where it was observed.
+    /// Maximum number of rows of a page; `None` until it was observed.
     pub page_limit: Option<usize>,
-    /// Requests per second that the key may send, where the service reports it.
+    /// Requests per second that the key may send; `None` until the service reports it.
     pub rate: Option<u32>,
-    /// The key of lists that are not under `data`.
+    /// The key of lists that are not under `data`; `None` when no such key is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_key: Option<String>,
-    /// The key of objects that are neither under `data` nor under the key of their endpoint.
+    /// The key of objects that are neither under `data` nor under the key of their endpoint; `None` when no such key is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_key: Option<String>,
 }

@@ -8,19 +8,20 @@ use crate::model::values::secret::Secret;
 /// The outcome of a mutating request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MutationOutcome {
-    /// 2xx in a valid envelope. The object, where the response has one with a valid id.
+    /// 2xx in a valid envelope. The object is `None` where the response has none with a valid id; the secret is `None`
+    /// where the response shows none.
     Done(Option<Box<Object>>, Option<OneTimeSecret>),
     /// A complete 4xx response in the documented envelope: it had no effect.
     Refused(ApiError),
     /// No byte of the request was sent.
     NotSent(String),
-    /// Any other outcome. `settled`: a complete 5xx envelope, so nothing is still in progress.
+    /// Any other outcome: the request may have had its effect.
     Unknown {
         /// The reason, as text for a message.
         reason: String,
         /// The service responded, if only with an error: the request is no longer in progress.
         settled: bool,
-        /// The response: a complete 5xx envelope.
+        /// The complete error envelope; `None` when there was no such response.
         answer: Option<ApiError>,
     },
 }
@@ -39,7 +40,7 @@ pub struct ApiError {
     pub error: String,
     /// The envelope's `message`: the service's description of the error.
     pub message: String,
-    /// The envelope's `reason`, on billing validation failures.
+    /// The envelope's `reason`, on billing validation failures; `None` on other errors.
     pub reason: Option<String>,
 }
 

@@ -62,7 +62,7 @@ pub fn parse_json(body: &[u8]) -> Result<Json, String> {
     })
 }
 
-/// Returns the deepest nesting of brackets outside texts.
+/// Returns the deepest nesting of brackets outside string literals.
 fn nesting_depth(body: &[u8]) -> usize {
     let (mut now, mut most, mut in_text, mut escaped) = (0usize, 0, false, false);
     for byte in body {
@@ -255,7 +255,7 @@ fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
     attribute.read_as.iter().find(|(from, _)| *from == live).map(|(_, to)| Value::text(to))
 }
 
-/// Returns a value with a secret without a text wherever the service shows a mask; `None` where it shows nothing else.
+/// Removes every string that is a mask from a value with a secret; `None` where nothing else is left.
 fn strip_mask(value: Value) -> Option<Value> {
     let masks = |value: &Value| value.as_text().is_some_and(is_mask);
     let part = |part: Value| if masks(&part) { Value::Secret(Secret::Fingerprint(None)) } else { part };
@@ -269,7 +269,7 @@ fn strip_mask(value: Value) -> Option<Value> {
     }
 }
 
-/// Returns whether a text is a mask of a secret.
+/// Returns whether a string is a mask of a secret.
 fn is_mask(text: &str) -> bool {
     text.len() >= MIN_MASK_CHARS && text.chars().all(|mark| matches!(mark, '*' | '•'))
 }

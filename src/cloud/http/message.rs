@@ -162,7 +162,7 @@ impl SignedUrl {
         &self.0
     }
 
-    /// Returns whether a text repeats the confidential part of the address.
+    /// Returns whether a string repeats the confidential part of the address.
     pub(in crate::cloud) fn leaks_in(&self, text: &str) -> bool {
         let query = self.0.split_once('?').map_or("", |(_, query)| query);
         let secret = |part: &str| part.len() >= 8 && text.contains(part);

@@ -95,7 +95,7 @@ fn named_fields(answer: &[u8], request: &HttpRequest) -> Vec<String> {
     fields.map(|name| format!("`{name}`")).collect()
 }
 
-/// Returns whether a text contains a whole word.
+/// Returns whether a string contains a whole word.
 fn is_named(text: &str, word: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {

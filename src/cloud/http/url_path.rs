@@ -53,20 +53,20 @@ pub fn fill_all<'a>(
     Ok(filled)
 }
 
-/// Returns whether a text is an id of the service: a UUID or a short id.
+/// Returns whether a string is an id of the service: a UUID or a short id.
 #[must_use]
 pub fn is_id(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
-/// Returns whether a text can be the name that identifies an object.
+/// Returns whether a string can be the name that identifies an object.
 #[must_use]
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_ID_CHARS && !text.chars().any(char::is_control)
 }
 
-/// Returns whether a text is safe as one segment of a path.
+/// Returns whether a string is safe as one segment of a path.
 #[must_use]
 pub fn is_segment(text: &str) -> bool {
     let dots = text == "." || text == "..";

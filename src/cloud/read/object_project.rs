@@ -77,7 +77,7 @@ pub(in crate::cloud) async fn show_default<C: Transport, K: Clock, R: Random>(
 /// says; `None` where no change of the kind states one.
 ///
 /// # Errors
-/// What stands in the way: then the change must not be sent.
+/// When the project cannot be determined, with the reason: then the change must not be sent.
 pub(in crate::cloud) async fn project_of<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     key: &ObjectKey,

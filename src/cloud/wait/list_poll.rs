@@ -18,7 +18,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::Kind;
 
-/// Maximum number of objects that are read by id: a list costs at least one request, too.
+/// Maximum number of waits that read by id while their list is not known to have more pages than this.
 const MAX_INDIVIDUAL_READS: usize = 2;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -38,10 +38,10 @@ pub(super) struct WaitGroup {
 
 #[derive(Default)]
 struct ListRead {
-    /// The start of the read.
+    /// The start of the read, by the client's clock; `None` before the first one.
     began: Option<Duration>,
     objects: BTreeMap<Name, Object>,
-    /// The number of pages of the list.
+    /// The number of pages that the last read requested: the price of a list read.
     pages: u32,
 }
 
@@ -74,7 +74,7 @@ pub(in crate::cloud) struct WatchedObject<'a> {
     pub project: Option<&'a Name>,
     pub started: Duration,
     pub within: Duration,
-    /// The start of the last read that this wait used.
+    /// The start of the last list read that this wait used; `None` before the first one.
     looked: Option<Duration>,
 }
 
@@ -93,7 +93,11 @@ impl<'a> WatchedObject<'a> {
 
 impl WaitGroup {
     /// Reads the object: from a list read that is newer than this wait's last one, from a new one, or by id when few
-    /// objects of the list are waited for.
+    /// objects of the list are waited for. `None` when that read does not show the object, which does not prove that it
+    /// is gone.
+    ///
+    /// # Errors
+    /// When the read is refused or has no usable answer.
     pub async fn read_object<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -128,7 +132,7 @@ impl WaitGroup {
     }
 }
 
-/// Reads a list; under a missing parent there are no children.
+/// Reads a list. A 404 is an empty list only when the parent is proven to be gone, otherwise an error.
 async fn list_or_none<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,

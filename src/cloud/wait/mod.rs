@@ -1,4 +1,5 @@
-//! Waiting until objects are ready or gone, with one list request per kind and tick.
+//! Waiting until objects are ready, visible or gone. Concurrent waits for objects of one list share its reads, so that
+//! the number of requests does not grow with the number of objects. Also reads the records of runs.
 
 pub(super) mod list_poll;
 pub mod run_records;

@@ -93,7 +93,7 @@ pub(in crate::cloud) async fn read_runs<C: Transport, K: Clock, R: Random>(
     Ok(rows.iter().filter_map(record).collect())
 }
 
-/// Reads what was last told of an object's records, oldest first.
+/// Reads the last log lines of an object's records, oldest first.
 ///
 /// # Errors
 /// When the service cannot be read.

@@ -1,5 +1,5 @@
-//! Waits until an object is ready or gone, with one list request per tick for all objects of a
-//! kind that are waited for.
+//! `Waiter`: waits until an object is ready, visible or gone, and shares list reads between concurrent waits. An
+//! absence counts only while the object's project is visible: a lost permission hides an object, too.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -36,16 +36,16 @@ pub enum WaitError {
     Failed {
         /// The status that shows the failure.
         status: Name,
-        /// The explanation in the service's own words.
+        /// The service's `status_message`; `None` when it is missing or empty.
         detail: Option<Name>,
     },
-    /// It is being deleted, or is already gone.
+    /// Its status shows that it is being deleted or was deleted.
     #[error("it is being deleted, or does not exist any more")]
     Deleting,
     /// The time limit of the wait has passed.
     #[error("it is still {status} after {} s", within.as_secs())]
     TimedOut {
-        /// The last observed state: a status, or `not listed`.
+        /// The last observed status; `not listed` or `there` when no read showed one.
         status: Name,
         /// The time limit that has passed.
         within: Duration,
@@ -65,7 +65,7 @@ pub enum WaitError {
 #[derive(Default)]
 pub(in crate::cloud) struct Waiter {
     groups: RefCell<HashMap<WaitGroupKey, Rc<WaitGroup>>>,
-    /// The projects that the key can see, from the last read.
+    /// The projects that the key can see, from the last read; `None` before the first one.
     canary: Mutex<Option<VisibilityCheck>>,
     /// The number of reads of the projects that were started.
     canaries: Cell<u64>,
@@ -76,6 +76,7 @@ struct VisibilityCheck {
     /// The number of the read.
     number: u64,
     projects: BTreeSet<Name>,
+    /// Whether the account's default project is visible.
     default: bool,
 }
 
@@ -125,12 +126,12 @@ impl Waiter {
         self.until_settled(reader, watch, on_status, DetailLevel::Full, (None, None)).await
     }
 
-    /// Waits like `settled`, after a request that starts a change of the object. A read that shows it ready and equal
-    /// to `before` may be outdated: it counts only after a transitional status was seen, or after the time
-    /// by which reads may lag.
+    /// Waits as `wait_until_ready`, after a request that starts a change of the object. A read that shows it equal to
+    /// `before` may be outdated: it counts only after a read that differs from `before`, or after the time by which
+    /// reads may lag.
     ///
     /// # Errors
-    /// The errors of `until_settled`.
+    /// The errors of `wait_until_ready`.
     pub async fn settled_after_change<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -141,8 +142,8 @@ impl Waiter {
         self.until_settled(reader, watch, on_status, DetailLevel::Full, (Some(before), None)).await
     }
 
-    /// Returns an object as soon as anything shows it: its list, which many share, or its by-id read. `None`
-    /// when nothing does `within` the time.
+    /// Returns an object as soon as any read shows it: its list, which many waits share, or its by-id read. `None` when
+    /// no read shows it until the time limit.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -167,11 +168,11 @@ impl Waiter {
         }
     }
 
-    /// Waits until an object is ready, like `settled`, and returns it at least as its list shows it: this saves one
-    /// request per object. The `known` state was just read, and is not read again.
+    /// Waits until an object is ready, like `wait_until_ready`, and returns it as its list or by-id read shows it: this
+    /// saves one request per object. `known` is the object as just read; `None` when it must be read.
     ///
     /// # Errors
-    /// The errors of `until_settled`.
+    /// The errors of `wait_until_ready`.
     pub async fn settled_as_listed<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -182,8 +183,8 @@ impl Waiter {
         self.until_settled(reader, watch, on_status, DetailLevel::Listed, (None, known)).await
     }
 
-    /// Reads until an object is ready: `before` is its state before the change started, `known` its
-    /// state that was just read.
+    /// Reads until an object is ready. `before` is its state before a change started, `None` without a change; `known`
+    /// is its state as just read, `None` when it must be read.
     async fn until_settled<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -229,7 +230,7 @@ impl Waiter {
     /// visible. Otherwise a wrong project or a lost permission would look the same.
     ///
     /// # Errors
-    /// When it fails to go, cannot be read, or is still there `within` the time.
+    /// When its status shows a failure, it cannot be read, or its absence is not proven before the time limit.
     pub async fn wait_until_gone<C: Transport, K: Clock, R: Random>(
         &self,
         reader: &ObjectReader<C, K, R>,
@@ -328,7 +329,8 @@ impl Waiter {
     }
 }
 
-/// Reads both by id and in the list, in whatever way the first read was made.
+/// Reads by id, and then in the list, whichever of the two the first read used: one of them may lag behind. `None` when
+/// neither shows the object.
 async fn second_look<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     kind: &'static Kind,
@@ -360,7 +362,10 @@ fn may_lag<C: Transport, K: Clock, R: Random>(
     reader.requests.clock.elapsed().saturating_sub(watch.started) < reader.lag.get()
 }
 
-/// Waits until the next read: a quarter of the time so far, within limits.
+/// Sleeps until the next read: a quarter of the time so far, within limits.
+///
+/// # Errors
+/// `TimedOut` when the wait's time is over; it does not sleep then.
 async fn sleep_until_next_read(
     clock: &impl Clock,
     watch: &WatchedObject<'_>,
@@ -384,7 +389,7 @@ fn is_same(one: &Object, other: &Object) -> bool {
     one.id == other.id && one.attributes.iter().all(shown)
 }
 
-/// Reports a status that was not reported yet.
+/// Reports a status that differs from the last reported one, and stores it in `status`.
 fn report_status(kind: &Kind, object: &Object, status: &mut Name, on_status: &dyn Fn(&str)) {
     let Some(now) = kind.api.ready.and_then(|ready| object.status(ready.attribute)) else { return };
     if now != status.as_str() {

@@ -19,7 +19,7 @@ use crate::model::redact::SentSecrets;
 use crate::model::schema::Method;
 use crate::model::values::value::Value;
 
-/// Maximum number of pages of one list.
+/// Maximum number of pages of one list; the records after it are left out without an error.
 const MAX_ACTION_PAGES: usize = 1_000;
 
 /// A request for an action or an additional read.
@@ -31,16 +31,16 @@ pub struct EndpointRequest {
     pub path: String,
     /// The parameters of the query string.
     pub query: Vec<(&'static str, String)>,
-    /// The value of `X-Project-ID`.
+    /// The value of `X-Project-ID`; `None` sends no such header.
     pub project: Option<Name>,
-    /// The JSON body, if there is one.
+    /// The JSON body; `None` sends no body.
     pub body: Option<Json>,
 }
 
 /// The outcome of an action.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ActionResult {
-    /// 2xx without a reported failure; the body, where there is one.
+    /// 2xx without a reported failure; the response body, `None` where it is empty.
     Done(Option<Json>),
     /// It ended without success; never `Done`.
     Failed(MutationOutcome),
@@ -60,8 +60,8 @@ impl EndpointRequest {
     }
 }
 
-/// Sends what changes nothing, whatever its verb, and returns its whole answer:
-/// again while that can help.
+/// Sends a request that changes nothing, whatever its method, and returns its whole response. Retries while that can
+/// help.
 ///
 /// # Errors
 /// When it is refused, or has no usable answer.

@@ -66,7 +66,10 @@ macro_rules! with_store {
 }
 
 impl AnyAccess {
-    /// Reads the settings of the location's store.
+    /// Reads the settings of the location's store, without a request to the ledger.
+    ///
+    /// # Errors
+    /// When the settings are invalid, or this build does not support the location.
     async fn connect(place: &LedgerLocation, owner: (&str, &str)) -> Result<Self, StoreError> {
         match place {
             LedgerLocation::Directory(directory) => Ok(Self::File(LedgerDirectory(directory.clone()))),
@@ -172,8 +175,8 @@ pub async fn list_ledgers(
     Ok(names.iter().filter_map(pair).collect())
 }
 
-/// Returns a normalized text of a location without its password: a machine stores its knowledge about a ledger under
-/// it. A directory is written as its full path.
+/// Returns a normalized form of a location without its password: the key under which a machine stores its knowledge
+/// about a ledger. A directory is written as the location has it; an address that cannot be parsed is not normalized.
 #[must_use]
 pub fn normalize_location(place: &LedgerLocation) -> String {
     match place {
@@ -194,10 +197,10 @@ pub fn normalize_location(place: &LedgerLocation) -> String {
     }
 }
 
-/// Returns the holder of a ledger without taking the lease; `None` when it is free.
+/// Returns the holder of a ledger without keeping the lease; `None` when it is free.
 ///
 /// # Errors
-/// When the place cannot be read.
+/// When the location cannot be read, or its settings are invalid.
 pub async fn find_holder(
     place: &LedgerLocation,
     options: &OpenOptions<'_>,

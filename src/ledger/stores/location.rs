@@ -25,11 +25,11 @@ pub enum LedgerLocation {
     Http(String),
 }
 
-/// The reason why a text is not a location.
+/// The reason why a setting is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("`{shown}` is not a ledger location: {reason}")]
 pub struct LedgerLocationError {
-    /// The text, without a password.
+    /// The rejected setting, without a password.
     pub shown: String,
     /// A description of the error.
     pub reason: String,
@@ -41,7 +41,7 @@ struct LocationForm {
     schemes: &'static [&'static str],
     /// The form as help and messages show it.
     pattern: &'static str,
-    /// Parses the whole text; the second text is what follows the scheme and its colon.
+    /// Parses the location; the arguments are the whole setting, and its part after the scheme and the colon.
     parse: fn(&str, &str) -> Result<LedgerLocation, &'static str>,
 }
 
@@ -71,10 +71,10 @@ pub fn describe_location_choice() -> String {
 }
 
 impl LedgerLocation {
-    /// Parses the location of a ledger, in one of the forms of the table.
+    /// Parses the location of a ledger, in one of the forms of the table. It does not check that the location exists.
     ///
     /// # Errors
-    /// When it is none, or could leak what is sent to it.
+    /// When the setting has no such form, or is plain HTTP to another machine. The error contains no password.
     pub fn parse(text: &str) -> Result<Self, LedgerLocationError> {
         let bad = |reason| LedgerLocationError { shown: without_password(text), reason };
         let form_of = |scheme| FORMS.iter().find(|form| form.schemes.contains(&scheme));

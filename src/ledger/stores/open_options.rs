@@ -19,9 +19,9 @@ pub struct OpenOptions<'a> {
     pub effect: Duration,
     /// Returns whether a process is proven dead.
     pub is_dead: &'a dyn Fn(&ProcessIdentity) -> bool,
-    /// The reason for taking the lease from its holder, if that is requested.
+    /// The reason for taking the lease from its holder; `None` never takes it by force.
     pub force: Option<&'a str>,
-    /// The MAC key of the ledger, if it has one.
+    /// The MAC key of the ledger; `None` when it has none.
     pub seal: Option<&'a MacKey>,
 }
 

@@ -101,7 +101,7 @@ impl FileStore {
     /// it does not exist yet.
     ///
     /// # Errors
-    /// When someone else holds the lock, the directory cannot be written, what is there is damaged, or
+    /// When another process holds the lock, the directory cannot be written, the ledger in it is damaged, or
     /// it is another stack's ledger.
     pub fn open(root: &Path, options: &OpenOptions<'_>) -> Result<Self, StoreError> {
         let place = ledger_directory(root, &options.identity.environment)?;

@@ -206,7 +206,7 @@ fn parse_number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
     text.parse().map_err(|_| "a port or a time is not a number".to_owned())
 }
 
-/// Returns a text with its percent escapes decoded.
+/// Returns a string with its percent escapes decoded.
 fn percent_decode(text: &str, what: &str) -> Result<String, String> {
     let bad = || format!("{what} has a `%` that is not followed by two hexadecimal digits");
     let mut bytes = Vec::with_capacity(text.len());

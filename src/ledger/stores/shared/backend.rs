@@ -47,7 +47,7 @@ pub trait SharedBackend {
         mark: Option<&LeaseVersion>,
     ) -> impl Future<Output = Result<LeaseVersion, BackendError>>;
 
-    /// Returns all lines with numbers greater than `after`, by number.
+    /// Returns all lines with numbers greater than `after`, in ascending order; `0` returns all.
     fn lines(&self, after: u64) -> impl Future<Output = Result<Vec<(u64, Vec<u8>)>, BackendError>>;
 
     /// Writes a line if its number is free (and the epoch is the lease's, where the backend can check that).
@@ -58,13 +58,14 @@ pub trait SharedBackend {
         line: &[u8],
     ) -> impl Future<Output = Result<(), BackendError>>;
 
-    /// Returns the numbers of the stored checkpoints, in order. A checkpoint replaces all lines up to its number.
+    /// Returns the numbers of the stored checkpoints, in ascending order. A checkpoint replaces all lines up to its
+    /// number.
     fn summaries(&self) -> impl Future<Output = Result<Vec<u64>, BackendError>>;
 
     /// Reads a checkpoint; `None` when it was removed.
     fn summary(&self, number: u64) -> impl Future<Output = Result<Option<Vec<u8>>, BackendError>>;
 
-    /// Writes a checkpoint if there is none with this number.
+    /// Writes a checkpoint if there is none with this number; otherwise the result is `Conflict`.
     fn put_summary(&self, number: u64, summary: &[u8]) -> impl Future<Output = Result<(), BackendError>>;
 
     /// Removes the checkpoints before a number, and the lines up to it.
@@ -74,7 +75,7 @@ pub trait SharedBackend {
 /// The reason why an operation of a backend failed.
 #[derive(Debug, Error)]
 pub enum BackendError {
-    /// The condition is not met: another process wrote.
+    /// The condition of the write is not met: another process wrote first. Nothing was written.
     #[error("another process wrote it")]
     Conflict,
     /// The backend cannot be used: it is unreachable, refuses the request, or contains something else.

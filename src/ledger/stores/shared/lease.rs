@@ -37,7 +37,7 @@ pub enum LeaseStatus {
     HolderDead,
     /// It expired, and so did the time within which a request of its holder could take effect.
     Expired,
-    /// Another process holds it for at least this duration.
+    /// Another process holds it: without a renewal it expires after this duration.
     Held(Duration),
 }
 
