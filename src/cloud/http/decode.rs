@@ -255,7 +255,7 @@ fn attribute_value(attribute: &Attribute, json: &Json) -> Option<Value> {
     attribute.read_as.iter().find(|(from, _)| *from == live).map(|(_, to)| Value::text(to))
 }
 
-/// Removes every string that is a mask from a value with a secret; `None` where nothing else is left.
+/// Replaces the masks in a list or map with unknown secrets; `None` when the whole value is a mask.
 fn strip_mask(value: Value) -> Option<Value> {
     let masks = |value: &Value| value.as_text().is_some_and(is_mask);
     let part = |part: Value| if masks(&part) { Value::Secret(Secret::Fingerprint(None)) } else { part };

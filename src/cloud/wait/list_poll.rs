@@ -41,7 +41,7 @@ struct ListRead {
     /// The start of the read, by the client's clock; `None` before the first one.
     began: Option<Duration>,
     objects: BTreeMap<Name, Object>,
-    /// The number of pages that the last read requested: the price of a list read.
+    /// Pages that the client requested during the last read: those of the list, and of lists read concurrently.
     pages: u32,
 }
 
