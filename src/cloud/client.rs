@@ -130,7 +130,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// that claims to be complete is accepted; `list_stable` verifies it.
     ///
     /// # Errors
-    /// As `refresh`, or when the list never holds still.
+    /// As `refresh`, or when the list changes during every read.
     pub async fn list(
         &self,
         kind: &'static Kind,
@@ -143,7 +143,7 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Does the same, and also returns the service's `Date` at the start of the last pass.
     ///
     /// # Errors
-    /// As `refresh`, or when the list never holds still.
+    /// As `refresh`, or when the list changes during every read.
     pub async fn list_stable(
         &self,
         kind: &'static Kind,

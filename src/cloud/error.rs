@@ -11,7 +11,7 @@ pub enum MutationOutcome {
     /// 2xx in a valid envelope. The object is `None` where the response has none with a valid id; the secret is `None`
     /// where the response shows none.
     Done(Option<Box<Object>>, Option<OneTimeSecret>),
-    /// A complete 4xx response in the documented envelope: it had no effect.
+    /// A complete refusal in the documented envelope, 4xx other than 408, or 501: it had no effect.
     Refused(ApiError),
     /// No byte of the request was sent.
     NotSent(String),

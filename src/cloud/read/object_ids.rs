@@ -60,12 +60,12 @@ impl KnownIds {
         }
     }
 
-    /// Tells whether an id was looked up in vain.
+    /// Returns whether an id was looked up and not found.
     pub fn is_unreadable(&self, id: &(Name, Name)) -> bool {
         self.unreadable.borrow().contains(id)
     }
 
-    /// Takes note that an id was looked up in vain.
+    /// Records that an id was looked up and not found.
     pub fn mark_unreadable(&self, id: (Name, Name)) {
         self.unreadable.borrow_mut().insert(id);
     }

@@ -33,7 +33,8 @@ pub trait StoreAccess: Sized {
         key: Option<&MacKey>,
     ) -> impl Future<Output = Result<Option<(Ledger, HeadHistory)>, StoreError>>;
 
-    /// Returns the holder of the ledger without taking its lease; `None` when it is free.
+    /// Returns the holder of the ledger; `None` when it is free. A state server can only be asked by taking its lock,
+    /// which is released at once; other stores read the lease.
     fn find_holder(
         &self,
         options: &OpenOptions<'_>,

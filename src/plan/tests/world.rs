@@ -108,7 +108,7 @@ impl World {
         }
     }
 
-    /// Writes a block, or writes it anew. `"$vpc.main"` is a reference.
+    /// Writes a block, or replaces it. `"$vpc.main"` is a reference.
     pub fn write(&mut self, address: &str, attributes: Json) -> &mut Self {
         let address = Address::parse(address).unwrap();
         let (kind, parent) = self.kind_of(&address);

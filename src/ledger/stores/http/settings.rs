@@ -16,9 +16,9 @@ pub struct StateServerSettings {
     pub lock_method: String,
     /// The HTTP method that releases the lock.
     pub unlock_method: String,
-    /// The user name or password for basic authentication.
+    /// The user name for basic authentication; `None` sends none.
     pub username: Option<String>,
-    /// The user name or password for basic authentication.
+    /// The password for basic authentication; used only with a user name.
     pub password: Option<SecretString>,
 }
 
