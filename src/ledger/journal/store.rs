@@ -12,7 +12,8 @@ use crate::ledger::state::ledger::Ledger;
 
 /// The storage of one journal. Opening it for writing takes its lock; dropping it releases the lock.
 pub trait Store {
-    /// Returns all records, oldest first; none for a new ledger. The first is a `Condensed` one if there is a checkpoint.
+    /// Returns all records, oldest first; none for a new ledger. If there is a checkpoint, it comes
+    /// first, as `Condensed`.
     fn load(&self) -> impl Future<Output = Result<Vec<Record>, StoreError>>;
 
     /// Appends records, all or none; they are durable on return.
@@ -54,8 +55,8 @@ pub trait Store {
         std::future::pending()
     }
 
-    /// Releases the lease at the end of a run, after the last request. A store without leases does nothing: its lock ends
-    /// when the store is dropped.
+    /// Releases the lease at the end of a run, after the last request. A store without leases does
+    /// nothing: its lock ends when the store is dropped.
     fn release(&self) -> impl Future<Output = Result<(), StoreError>> {
         std::future::ready(Ok(()))
     }
