@@ -110,7 +110,7 @@ pub enum AgeFileError {
     /// A recorded recipient is not valid.
     #[error("the recipient {0} cannot be used")]
     Recipient(Name),
-    /// The value is not available in this run (only its fingerprint is), or exceeds `MAX_VALUE_BYTES`.
+    /// The plaintext is not known in this run, or exceeds `MAX_VALUE_BYTES`.
     #[error("the value is not known here, or larger than {MAX_VALUE_BYTES} bytes")]
     Value,
     /// The age library reported a failure.

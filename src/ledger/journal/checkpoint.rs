@@ -58,7 +58,7 @@ pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
 }
 
 /// Reads a checkpoint: the ledger, and the digest that the first line after it continues. The error describes the
-/// inconsistency, to follow `it` in a message.
+/// inconsistency, as a sentence about the checkpoint.
 pub(in crate::ledger) fn parse(
     bytes: &[u8],
     seals: &mut MacVerifier<'_>,

@@ -82,7 +82,7 @@ pub enum StoreError {
         /// The cause of the failure.
         reason: String,
     },
-    /// Its lines have MACs of another key than the given one.
+    /// Its MACs cannot be verified: the key is missing or another one, or lines have no MAC, or a wrong one.
     #[error(transparent)]
     Sealed(#[from] MacError),
     /// Another process took over the ledger.

@@ -27,7 +27,7 @@ pub struct Journal<S> {
     /// Held by the commit in progress.
     turn: Mutex<()>,
     ledger: RefCell<Ledger>,
-    /// The serial of the newest checkpoint.
+    /// The serial of the newest checkpoint of this process; until the first one, that of the ledger as it was loaded.
     condensed: Cell<u64>,
     poisoned: Cell<bool>,
 }
@@ -160,7 +160,8 @@ impl<S: Store> Journal<S> {
         lost
     }
 
-    /// Returns the duration for which no other process can take the ledger; `None`: for the lifetime of this process.
+    /// Returns the duration for which no other process can take the ledger: zero after a failed write, `None` for the
+    /// lifetime of this process.
     pub fn held_for(&self) -> Option<Duration> {
         if self.poisoned.get() { Some(Duration::ZERO) } else { self.store.held_for() }
     }

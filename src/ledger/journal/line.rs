@@ -19,7 +19,7 @@ pub(in crate::ledger) struct ParsedJournal {
     pub records: Vec<Record>,
     /// The digest of the last complete line.
     pub head: ChainHead,
-    /// Bytes of complete lines; the rest is a torn write that was never acknowledged.
+    /// Number of bytes of complete lines; the rest is a torn write that was never acknowledged.
     pub whole: usize,
     /// For the end of each line, the number of records so far and the digest.
     pub ends: Vec<(usize, ChainHead)>,

@@ -43,7 +43,8 @@ pub struct MacKey {
 pub struct MacKeyTooShort(usize);
 
 impl MacKey {
-    /// Derives a key from the bytes of a file. A line break at the end, as editors add it, is ignored.
+    /// Derives a key from the bytes of a file. White space at the end of a printable key, such as
+    /// the line break that editors add, is ignored.
     ///
     /// # Errors
     /// When they are too few to be a secret.

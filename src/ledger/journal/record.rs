@@ -85,7 +85,7 @@ pub enum Record {
         /// The object that was created.
         object: OwnedObject,
     },
-    /// A request is known to have had its effect (update), or no effect (any).
+    /// The outcome of a request: it had its effect (update), or is known or presumed to have had none (any).
     Closed {
         /// The id of the intent.
         op: Uuid,

@@ -55,8 +55,8 @@ pub trait Store {
         std::future::pending()
     }
 
-    /// Releases the lease at the end of a run, after the last request. A store without leases does
-    /// nothing: its lock ends when the store is dropped.
+    /// Releases the lease; the holder sends no request afterwards. A store without leases does nothing: its lock
+    /// ends when the store is dropped.
     fn release(&self) -> impl Future<Output = Result<(), StoreError>> {
         std::future::ready(Ok(()))
     }

@@ -11,7 +11,7 @@ use crate::model::crypto::hex::encode_hex;
 pub struct HeadHistory(Vec<(u64, ChainHead)>);
 
 impl HeadHistory {
-    /// Starts a history at this record, whose digest is known from a checkpoint or is the first head.
+    /// Starts a history with the digest after this record; earlier records cannot be checked.
     pub(in crate::ledger) fn new(serial: u64, head: ChainHead) -> Self {
         Self(vec![(serial, head)])
     }

@@ -124,7 +124,8 @@ impl Ledger {
 }
 
 impl Ledger {
-    /// Returns whether it contains nothing but its identity, its holder and the facts about its MACs.
+    /// Returns whether it contains nothing but its identity without an account, its serial, epoch and holder, and the
+    /// facts about its MACs.
     #[must_use]
     pub fn is_blank(&self) -> bool {
         let (serial, epoch, holder) = (self.serial, self.epoch, self.holder.clone());

@@ -97,7 +97,7 @@ pub struct Incident {
 pub enum IncidentKind {
     /// The user broke its lock.
     Broken {
-        /// The former holder; `None` if the lock did not name one.
+        /// The former holder, as `user@host`; `None` if the ledger recorded no holder.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from: Option<String>,
     },
