@@ -20,8 +20,8 @@ pub struct ServiceCapabilities {
     /// The key of lists that are not under `data`; `None` when no such key is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list_key: Option<String>,
-    /// The key of objects that are neither under `data` nor under the key of their endpoint; `None` when no such key is
-    /// known.
+    /// The key of objects that are neither under `data` nor under the key of their endpoint; `None` when no
+    /// such key is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_key: Option<String>,
 }

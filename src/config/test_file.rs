@@ -40,7 +40,8 @@ pub struct StackTest {
 pub struct TestSetup {
     /// Environment of the test; `None` selects the default one.
     pub environment: Option<Name>,
-    /// Variable files, each with its extension and its content: YAML, and KDL for values that may be a list of one.
+    /// The test's variables, as at most two variable files: extension without the dot, and content. Values that may be
+    /// a list of one are in the KDL file, all others in the YAML file; empty if the test sets none.
     pub vars: Vec<(&'static str, String)>,
     /// Live objects in the emulator's seed format; `None` for an empty account.
     pub world: Option<Spanned<Name>>,

@@ -61,7 +61,9 @@ pub struct DriftArgs {
     pub yes: bool,
 }
 
-/// Compares the live objects with the ledger, and reports drift. Returns `Exit::Drift` only with `--exit-code`.
+/// Compares the live objects with the ledger, and reports drift; with `--accept`, writes one live value into the
+/// configuration instead of printing the report. Returns `Exit::Drift` only with `--exit-code`, and only for drift
+/// that needs a decision.
 ///
 /// # Errors
 /// When the stack has problems, the ledger was lost, the service or the ledger cannot be read, or a report or the

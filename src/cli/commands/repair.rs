@@ -71,8 +71,8 @@ async fn unlike_last_time(
     ledger_io::detect_rollback(project, place).await
 }
 
-/// Verifies all stored records of a ledger, and returns the findings. In a directory all damage is found; on a
-/// backend, damage is an error of the read.
+/// Verifies all stored records of a ledger, and returns the findings. In a directory these are all damage; on a
+/// backend, damage is an error of the read, and the findings are contradictions in the ledger that was read.
 ///
 /// # Errors
 /// When it cannot be read at all, or lost its MACs.

@@ -49,8 +49,8 @@ pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     None
 }
 
-/// Returns the directory of Git hooks for a directory of a repository; `None` outside of a repository, or if
-/// Git uses another directory.
+/// Returns the directory of Git hooks for a directory of a repository; `None` outside of a repository, or if the
+/// repository's own configuration sets `core.hooksPath`. The user's and the system's configuration are not read.
 pub(in crate::cli) fn hooks_directory(directory: &Path) -> Option<PathBuf> {
     let full = std::path::absolute(directory).ok()?;
     let git = full.ancestors().find_map(git_directory)?;

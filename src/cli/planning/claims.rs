@@ -14,8 +14,8 @@ use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::schema::Method;
 use crate::model::values::value::Value;
 
-/// Returns the objects that workloads inside other objects created, each with its owner. The list of an owner that
-/// the key may not read is skipped.
+/// Returns the objects that other objects created through the workloads that run in them, each with the key of its
+/// owner. An owner whose list the service refuses is skipped: it was deleted meanwhile, or the key may not read it.
 ///
 /// # Errors
 /// When the service does not respond.

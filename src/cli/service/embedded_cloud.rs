@@ -154,7 +154,8 @@ pub(in crate::cli) fn leave_note(
     write_files::write_state(&path, serde_json::to_string(&note)?.as_bytes())
 }
 
-/// Removes the note with the emulator's address, if there is one.
+/// Removes the note with the address of the emulator whose data is in `folder`, if there is one. Without a state
+/// directory, or if `folder` does not exist, it does nothing.
 pub(in crate::cli) fn take_note(folder: &Path, state: Option<&Path>) {
     if let Some(path) = note_path(folder, state) {
         stack_files::remove_file(&path);

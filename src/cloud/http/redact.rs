@@ -58,8 +58,8 @@ pub(in crate::cloud) fn redact_answer(
     HttpResponse { body: json.to_string().into_bytes(), ..answer }
 }
 
-/// Returns a replacement for the envelope of a refusal that repeats a secret; `None` if the body is not a
-/// complete error envelope.
+/// Returns a replacement for the envelope of a refusal that repeats a secret; `None` if the body is not
+/// a complete error envelope.
 fn replaced_refusal(answer: &HttpResponse, request: &HttpRequest) -> Option<Json> {
     let text = decode::error_text(&answer.body)?;
     let known =

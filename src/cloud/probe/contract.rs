@@ -21,7 +21,7 @@ const MAX_PAGE_ROWS: usize = 100;
 /// Requests per second of the documented tiers.
 const RATE_TIERS: [u32; 2] = [30, 100];
 
-/// One assumption of the contract.
+/// One line of the table: what the contract assumes about the service, its source, and its check.
 struct ContractAssumption {
     subject: &'static str,
     says: &'static str,

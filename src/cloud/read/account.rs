@@ -26,7 +26,7 @@ const MIN_PREFIX_CHARS: usize = 4;
 pub struct AccountInfo {
     /// The default project: every account has one, and it cannot be deleted.
     pub default_project: Option<Name>,
-    /// Requests per second, from the service's headers.
+    /// Requests per second that the client assumes the service admits; responses with rate limit headers correct it.
     pub rate: u32,
     /// The key's record, where the service shows it.
     pub key: Option<ApiKeyRecord>,

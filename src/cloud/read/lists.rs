@@ -13,7 +13,8 @@ use crate::model::clock::{Clock, Random};
 use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
 use crate::model::schema::Kind;
 
-/// A list to read: its kind, the parent, and the project to filter by.
+/// A list to read: its kind, the parent's id (`None` for a kind without a parent), and the id of the project to filter
+/// by (`None` for no filter).
 pub(super) type ListRequest = (&'static Kind, Option<Name>, Option<Name>);
 
 /// The result of a list: its objects, or `None` under a missing parent.

@@ -92,9 +92,9 @@ impl<'a> WatchedObject<'a> {
 }
 
 impl WaitGroup {
-    /// Reads the object: from a list read that is newer than this wait's last one, from a new one, or by id when few
-    /// objects of the list are waited for. `None` when that read does not show the object, which does not prove that it
-    /// is gone.
+    /// Reads the object: from a list read that is newer than this wait's last one, from a new one, or by id when
+    /// few objects of the list are waited for. `None` when that read does not show the object, which does not prove
+    /// that it is gone.
     ///
     /// # Errors
     /// When the read is refused or has no usable answer.

@@ -126,9 +126,9 @@ impl Waiter {
         self.until_settled(reader, watch, on_status, DetailLevel::Full, (None, None)).await
     }
 
-    /// Waits as `wait_until_ready`, after a request that starts a change of the object. A read that shows it equal to
-    /// `before` may be outdated: it counts only after a read that differs from `before`, or after the time by which
-    /// reads may lag.
+    /// Waits as `wait_until_ready`, after a request that starts a change of the object. A read that shows it equal
+    /// to `before` may be outdated: it counts only after a read that differs from `before`, or after the time by
+    /// which reads may lag.
     ///
     /// # Errors
     /// The errors of `wait_until_ready`.

@@ -60,8 +60,8 @@ impl EndpointRequest {
     }
 }
 
-/// Sends a request that changes nothing, whatever its method, and returns its whole response. Retries while that can
-/// help.
+/// Sends a request that changes nothing, whatever its method, and returns its whole response. Retries
+/// while that can help.
 ///
 /// # Errors
 /// When it is refused, or has no usable answer.

@@ -447,7 +447,8 @@ impl<'t> KdlEditor<'t> {
         }
     }
 
-    /// Returns the new form of a string in the quoting style of the old one.
+    /// Returns `new`, the renamed form of the string `old` at `at`, as KDL text. It keeps the quoting style of the
+    /// source if that can express the new string; otherwise it is quoted.
     fn rewrite_text(&self, at: &Range<usize>, old: &str, new: &str, renames: &PathRenames<'_>) -> String {
         let raw = &self.lines.text[at.clone()];
         if raw == old {

@@ -329,7 +329,7 @@ impl<'t> YamlEditor<'t> {
         }
     }
 
-    /// Appends an entry to a block collection.
+    /// Appends an entry to a block collection: to a mapping under `key`; to a sequence if `key` is `None`.
     fn append_block_line(
         &self,
         all: &YamlCollection,

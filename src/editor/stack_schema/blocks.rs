@@ -117,7 +117,8 @@ pub(super) fn block_definitions() -> Map<String, Value> {
     ])
 }
 
-/// Returns the schema for the name of a program that processes a secret.
+/// Returns the schema for the name of a program that handles a secret; `what` is the verb of its
+/// description: `takes` or `prints`.
 fn program_name(what: &str) -> Value {
     let text = format!("A program of the user's own settings that {what} the secret.");
     json!({"type": "string", "pattern": "^[a-z0-9_-]{1,64}$", "description": text})

@@ -24,7 +24,7 @@ const TOMBSTONE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// Replays records into a ledger. The first record identifies the stack and environment.
 ///
 /// # Errors
-/// When there are none, or one is no legal move: the ledger was not written by stead alone.
+/// When there are none, or one is not legal where it stands: the ledger was not written by stead alone.
 pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, StoreError> {
     let corrupt = |place: String, reason: &str| StoreError::Corrupt { place, reason: reason.to_owned() };
     let mut records = records.into_iter();
@@ -108,7 +108,7 @@ fn born_as(born: &Record) -> Option<LedgerIdentity> {
 /// Applies a record to the ledger.
 ///
 /// # Errors
-/// When it is no legal move; the ledger is as before then.
+/// When the record is not legal in the current state of the ledger, which is unchanged then.
 pub fn apply_record(ledger: &mut Ledger, record: &Record) -> Result<(), IllegalRecord> {
     let serial = ledger.serial + 1;
     check_record(ledger, record).map_err(|reason| IllegalRecord { serial, reason })?;

@@ -12,8 +12,8 @@ use crate::ledger::state::ledger::Ledger;
 
 /// The storage of one journal. Opening it for writing takes its lock; dropping it releases the lock.
 pub trait Store {
-    /// Returns all records, oldest first; none for a new ledger. If there is a checkpoint, it comes
-    /// first, as `Condensed`.
+    /// Returns all records, oldest first; none for a new ledger. If there is a checkpoint, it
+    /// comes first, as `Condensed`.
     fn load(&self) -> impl Future<Output = Result<Vec<Record>, StoreError>>;
 
     /// Appends records, all or none; they are durable on return.

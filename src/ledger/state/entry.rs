@@ -130,7 +130,7 @@ pub struct Entry {
 /// A live object that the program created or adopted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedObject {
-    /// The object's id in the service.
+    /// The object's id in the service; for a child of a kind without ids, its name.
     pub id: Name,
     /// The parent object's id, for a child.
     #[serde(default, skip_serializing_if = "Option::is_none")]

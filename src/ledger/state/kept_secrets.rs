@@ -100,14 +100,16 @@ impl KeptSecrets {
         version.former.iter().filter(|name| !self.recipients.contains(*name))
     }
 
-    /// Returns the next version number of an address.
+    /// Returns the version number for the next value of the secret at an address: one above the highest in use, 1
+    /// if there is none.
     #[must_use]
     pub fn next_version(&self, address: &str) -> u64 {
         let known = self.values.get(address);
         known.map_or(1, |one| one.effective_version().version.max(one.current.version) + 1)
     }
 
-    /// Checks a set of recipients; the error is the reason for the refusal.
+    /// Checks that a set has 1 to `MAX_RECIPIENTS` recipients; the names are not checked. The error is the
+    /// reason for the refusal.
     pub(in crate::ledger) fn check_recipients(recipients: &BTreeSet<Name>) -> Result<(), &'static str> {
         match recipients.len() {
             1..=MAX_RECIPIENTS => Ok(()),

@@ -57,7 +57,8 @@ pub struct Ledger {
     /// Stored secrets, encrypted, and their recipients.
     #[serde(default, skip_serializing_if = "KeptSecrets::is_empty")]
     pub secrets: KeptSecrets,
-    /// The stack's outputs after the last apply, with secrets as fingerprints; `None` before that.
+    /// The stack's outputs after the last apply, with secrets as fingerprints. An output that an incomplete apply could
+    /// not compute keeps its earlier value. `None` if no apply has recorded any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Attributes>,
     /// The most recent applies, oldest first.

@@ -44,7 +44,8 @@ impl StackOrigin {
     }
 }
 
-/// Returns host and path of a remote's URL; `None` for a path on this machine, which may be
+/// Returns `HOST/PATH` of a remote's URL, so that all URLs of one repository are equal: without scheme, user, port and
+/// `.git`, the host in lower case. `None` without a host or a path, and for a path on this machine, which may be
 /// another repository on another machine.
 #[must_use]
 pub fn repository_of(url: &str) -> Option<Name> {

@@ -38,7 +38,8 @@ pub fn redact_address(text: &str) -> String {
     }
 }
 
-/// Returns host, port and path of an address, unless they may be part of a password.
+/// Returns host, port and path of the part of an address after the scheme and user, without query and fragment. If the
+/// port is not a number, it may be part of a password: then returns `…`.
 fn safe_host(place: &str) -> &str {
     let place = place.split(['?', '#']).next().unwrap_or_default();
     let authority = place.split(['/', '\\']).next().unwrap_or_default();

@@ -181,8 +181,8 @@ fn evaluate_blocks<'a>(joined: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) 
     decisions.into_iter().map(|decision| decision.unwrap_or_else(nothing)).collect()
 }
 
-/// Returns the attributes that identify an object of a kind: the name with networks that must not overlap, else
-/// what must be unique, else all required attributes.
+/// Returns the attributes that identify an object of a kind: the name, if it can be written and read, and any network
+/// that must not overlap with another; else the attributes of the first uniqueness rule; else all required attributes.
 fn identity_attributes(kind: &'static Kind) -> Vec<&'static str> {
     let named = kind.attribute("name").filter(|name| name.is_writable() && name.is_readable());
     let apart = kind.rules.iter().filter_map(|rule| match rule.check {
@@ -314,7 +314,8 @@ fn found_object(
     RebuiltEntry { address: subject.address.clone(), entry: Box::new(entry), candidate }
 }
 
-/// Returns the ledger entry for a found object. An attribute that cannot be read is recorded as written.
+/// Returns the ledger entry for a found object. Its applied values are those of the block, without attributes that are
+/// unknown or that differ from the live object. An attribute that cannot be read is recorded as written.
 fn rebuilt_entry(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,

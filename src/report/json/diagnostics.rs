@@ -30,7 +30,7 @@ pub(super) struct DiagnosticEntry<'a> {
     detail: Option<&'a str>,
     /// The remedy.
     help: Option<&'a str>,
-    /// Path of the file.
+    /// Path of the file; null if the range is in none.
     file: Option<&'a str>,
     /// Range in the file.
     span: Option<SpanEntry>,

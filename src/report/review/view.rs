@@ -49,7 +49,8 @@ pub enum ReviewSubject<'a> {
 /// root, wherever stead was started.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RepositoryRoot {
-    /// Absolute path of the repository's root directory; empty if there is no repository.
+    /// Absolute path of the repository's root directory; the current directory if it is in no repository, and empty
+    /// if that is not known.
     pub repository: String,
     /// Current directory relative to the repository's root, such as `infra/ci`; empty for the root.
     pub here: String,

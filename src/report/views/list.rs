@@ -28,7 +28,8 @@ pub struct ObjectSummary {
     pub created_at: Option<Name>,
     /// Id of the parent; `None` for an object that is not a child.
     pub parent: Option<Name>,
-    /// What the object belongs to: an address, or `KIND:ID`.
+    /// What the object belongs to, the object that claims it or else its parent: an address if that is managed, else
+    /// `KIND:ID`; `None` if it belongs to nothing.
     pub of: Option<Name>,
 }
 

@@ -15,7 +15,8 @@ pub struct ConfigValue {
     pub value: Value,
     /// Location in the source; `None` if the value is not written there.
     pub place: Option<SourceLocation>,
-    /// Other origin of the value, such as `vars.size, set by environments.prod`.
+    /// What decided the value besides the text at `place`, such as `vars.size, set by environments.prod`; `None` if
+    /// that text alone does.
     pub by: Option<String>,
     /// Whether the value is not written but derived from the block's name.
     pub default: bool,

@@ -68,7 +68,8 @@ impl MovedInstance<'_> {
         })
     }
 
-    /// Returns the edit that removes the instance; `action` is that of the `removed` entry, for the advice.
+    /// Returns the edit that removes the instance. `action` is used only in the help of an error, which suggests a
+    /// `removed` entry with it.
     ///
     /// # Errors
     /// When its key is computed, or it is the only instance.

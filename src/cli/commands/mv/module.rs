@@ -231,7 +231,8 @@ impl DeclarationRename<'_> {
     }
 }
 
-/// Returns whether the value of `name` stays the same for every resource; one that no longer exists does not count.
+/// Returns whether every resource of `before` has the same `name` attribute in `after`, at its address after the moves
+/// of `pairs`. A resource that is not in `after` is ignored.
 fn keeps_names(before: &Stack, after: &Stack, pairs: &AddressMoves) -> bool {
     let name = |one: &Resource| one.attributes.get(NAME).map(|setting| setting.expression.clone());
     before.resources.values().all(|one| {

@@ -229,8 +229,8 @@ pub(in crate::config) fn by_itself<'d>(
     }
 }
 
-/// Returns the value of the strongest source: flag, process environment, variable file, environment, deferred
-/// secret, `from_file`, default; `None` without any. A secret that the run must not read, or may lack, is withheld.
+/// Returns the value of the strongest source: flag, process environment (an empty secret is none), variable file,
+/// environment, deferred secret, `from_file`, default; `None` without any. A secret may be withheld instead.
 fn find_given_value<'d>(
     evaluator: &Evaluator<'_, 'd>,
     name: &Name,

@@ -125,8 +125,8 @@ pub(super) fn needs_quotes(at: Span, word: &str, written: &str) -> Diagnostic {
         .fix(at, quote_text(word))
 }
 
-/// Returns the number in a word such as `100GB`; `None` for a duration such as `15m`, which is a string, and
-/// for any other word.
+/// Returns the number in a word of digits and a unit of at least two letters, such as `100GB`; `None` for any other
+/// word. A single letter may be a duration such as `15m`, which is a string.
 fn leading_amount(word: &str) -> Option<&str> {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = word.split_at(digits);

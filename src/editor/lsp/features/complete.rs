@@ -73,8 +73,8 @@ pub(in crate::editor::lsp) fn complete_at(
     build_listing(text, replaced, choices)
 }
 
-/// Converts the candidates that match the typed text to items, at most `MAX_COMPLETIONS`. A candidate matches if it has
-/// the typed letters in this order.
+/// Converts the candidates that match the typed text to items, at most `MAX_COMPLETIONS`; `more` tells whether there
+/// are others. A candidate matches if it has the typed letters in this order, in either case, with any others between.
 fn build_listing(text: &TextFile, replaced: Range<usize>, choices: Vec<CompletionEntry>) -> CompletionList {
     let lines = LineIndex::new(&text.text);
     let range = lines.range(replaced.start, replaced.end);

@@ -130,8 +130,8 @@ impl Call<'_> {
         self.show_as::<T>("data", status, id, message)
     }
 
-    /// Returns a response with one record under the given key: databases, runs and settings do
-    /// not use `data` ("Conventions").
+    /// Returns the response `{success, KEY, message}` with one record under `key`; "not found" if it is missing.
+    /// Databases, runs and settings use another key than `data` ("Conventions").
     pub(in crate::emulator::world) fn show_as<T: Handlers>(
         &self,
         key: &str,

@@ -58,8 +58,8 @@ pub trait SharedBackend {
         line: &[u8],
     ) -> impl Future<Output = Result<(), BackendError>>;
 
-    /// Returns the numbers of the stored checkpoints, in ascending order. A checkpoint replaces all lines up to its
-    /// number.
+    /// Returns the numbers of the stored checkpoints, in ascending order. A checkpoint replaces all lines
+    /// up to its number.
     fn summaries(&self) -> impl Future<Output = Result<Vec<u64>, BackendError>>;
 
     /// Reads a checkpoint; `None` when it was removed.

@@ -25,7 +25,8 @@ pub(super) async fn check_no_stale_write<H: SharedBackend>(
     check_refused(backend, put, "it replaced an object that had changed since it was read")
 }
 
-/// Verifies that the backend does not overwrite a line.
+/// Verifies that the backend refuses to overwrite a line: tries to write `text` as the line `number`,
+/// which must exist already.
 pub(super) async fn check_no_overwrite<H: SharedBackend>(
     backend: &H,
     number: u64,

@@ -37,7 +37,7 @@ pub(in crate::report::json) struct ChangeEntry<'a> {
     create_first: Option<bool>,
     /// Why the resource changes.
     cause: Cause,
-    /// The reason as a sentence.
+    /// The reason as a clause (`the API cannot change template in place`); null where the attributes show it.
     reason: Option<&'a str>,
     /// Attributes that change.
     attributes: Vec<AttributeEntry<'a>>,

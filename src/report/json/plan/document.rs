@@ -269,7 +269,7 @@ pub(in crate::report::json) struct DriftEntry<'a> {
 struct IgnoreDriftEntry<'a> {
     /// The reason that the configuration gives.
     reason: Option<&'a str>,
-    /// The last day on which the entry applies.
+    /// The last day on which the entry applies (UTC), as `YYYY-MM-DD`; null if it has no end.
     until: Option<&'a Name>,
     /// Whether that day is past, so that the difference counts again.
     ended: bool,
