@@ -261,6 +261,14 @@ fn a_comment_in_the_ignore_file_does_not_change_the_digest() {
 }
 
 #[test]
+fn an_ignore_file_above_the_limit_is_an_error() {
+    let rules = "# a comment\n".repeat(100_000) + "secrets/\n";
+    let disk = Disk::default().file("app/.steadignore", &rules).file("app/secrets/key", "1");
+    let error = SourceTree::read(&disk, "app").err().map(|error| error.to_string());
+    assert_eq!(error.as_deref(), Some("`app/.steadignore` cannot be read: it has more than 1048576 bytes"));
+}
+
+#[test]
 fn symlinks_are_kept_only_if_they_point_inside_the_directory() {
     for (path, target, stays) in [
         ("app/l", "a", true),

@@ -17,8 +17,8 @@ use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
 /// Names that are never uploaded, at any depth.
 const ALWAYS_IGNORED: &[&str] = &[".git", ".stead"];
 
-/// Maximum number of bytes of the ignore file that are read; the rest is ignored.
-const MAX_PATTERN_BUDGET: u64 = 1 << 20;
+/// Maximum size of the ignore file in bytes; a larger one is an error.
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
 
 /// Maximum number of large files that a message names.
 const MAX_NAMED_FILES: usize = 5;
@@ -174,7 +174,13 @@ fn is_left_out(name: &OsStr, path: &Path, what: &DirectoryEntryKind, ignored: &G
 fn read_ignore_rules(files: &dyn Files, root: &Path) -> Result<Gitignore, SourceError> {
     let path = root.join(IGNORE_FILE);
     let mut text = String::new();
-    match files.open(&path).and_then(|file| file.take(MAX_PATTERN_BUDGET).read_to_string(&mut text)) {
+    let read = |file: Box<dyn Read>| file.take(MAX_IGNORE_FILE_BYTES + 1).read_to_string(&mut text);
+    match files.open(&path).and_then(read) {
+        // A part of the patterns is worse than none: a file that a later one names would be uploaded.
+        Ok(bytes) if bytes as u64 > MAX_IGNORE_FILE_BYTES => {
+            let why = format!("it has more than {MAX_IGNORE_FILE_BYTES} bytes");
+            return Err(SourceError::Unreadable { path: path.display().to_string(), why });
+        }
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Gitignore::empty()),
         Err(error) => return Err(SourceError::from_io(&path, &error)),
