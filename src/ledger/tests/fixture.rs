@@ -1,12 +1,15 @@
 //! Fixtures of the ledger's tests: an identity, records, and a predictable random source.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::journal::record::Record;
 use super::state::entry::{Entry, Intent, IntentAction, LedgerIdentity, OwnedObject};
+use super::state::holder::LeaseHolder;
+use super::stores::open_options::OpenOptions;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
 use crate::model::values::value::Attributes;
@@ -28,6 +31,13 @@ impl Random for Counted {
 
 pub(super) fn identity() -> LedgerIdentity {
     LedgerIdentity::new_random("shop", "prod", &Counted::default())
+}
+
+/// Returns the options of a process that opens a ledger without force, key or knowledge of other processes.
+pub(super) fn open_options<'a>(identity: &'a LedgerIdentity, who: &str) -> OpenOptions<'a> {
+    let (session, since) = (Uuid::nil(), Timestamp::UNIX_EPOCH);
+    let holder = LeaseHolder { session, who: who.to_owned(), process: None, since };
+    OpenOptions::new(identity, holder, Duration::ZERO)
 }
 
 pub(super) fn op(n: u8) -> Uuid {

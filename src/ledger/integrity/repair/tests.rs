@@ -11,9 +11,7 @@ use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::integrity::verify::{VerificationReport, check_directory};
 use crate::ledger::journal::handle::Journal;
-use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::stores::file::store::FileStore;
-use crate::ledger::stores::open_options::OpenOptions;
 
 fn now<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("files do not wait")
@@ -21,16 +19,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 
 fn journal(directory: &Path) -> Journal<FileStore> {
     let identity = identity();
-    let opening = OpenOptions::new(
-        &identity,
-        LeaseHolder {
-            session: Uuid::nil(),
-            who: "ada@loom".into(),
-            process: None,
-            since: Timestamp::UNIX_EPOCH,
-        },
-        std::time::Duration::ZERO,
-    );
+    let opening = open_options(&identity, "ada@loom");
     now(Journal::open(FileStore::open(directory, &opening).unwrap())).unwrap()
 }
 

@@ -17,7 +17,6 @@ use crate::ledger::integrity::{export, verify};
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::{chain, checkpoint, line};
 use crate::ledger::state::entry::{MacState, key_as_hex};
-use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::stores::file::store::FileStore;
 use crate::ledger::stores::open_options::OpenOptions;
 
@@ -30,20 +29,8 @@ fn key(n: u8) -> MacKey {
 }
 
 fn open(directory: &Path, key: Option<&MacKey>) -> Result<Journal<FileStore>, StoreError> {
-    let (identity, now_is) = (identity(), Timestamp::UNIX_EPOCH);
-    let opening = OpenOptions {
-        seal: key,
-        ..OpenOptions::new(
-            &identity,
-            LeaseHolder {
-                session: uuid::Uuid::nil(),
-                who: "ada@loom".into(),
-                process: None,
-                since: now_is,
-            },
-            std::time::Duration::ZERO,
-        )
-    };
+    let identity = identity();
+    let opening = OpenOptions { seal: key, ..open_options(&identity, "ada@loom") };
     now(Journal::open(FileStore::open(directory, &opening)?))
 }
 

@@ -13,7 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::store::StateServerSettings;
+use super::settings::StateServerSettings;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::holder::LeaseHolder;

@@ -3,13 +3,11 @@
 use std::fs;
 
 use futures_util::FutureExt;
-use jiff::Timestamp;
 
 use super::*;
 use crate::ledger::fixture::*;
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::state::entry::LedgerIdentity;
-use crate::ledger::state::holder::LeaseHolder;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 
@@ -18,19 +16,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn open(directory: &Path) -> Result<FileStore, StoreError> {
-    FileStore::open(
-        directory,
-        &OpenOptions::new(
-            &identity(),
-            LeaseHolder {
-                session: uuid::Uuid::nil(),
-                who: "ada@loom".into(),
-                process: None,
-                since: Timestamp::UNIX_EPOCH,
-            },
-            std::time::Duration::ZERO,
-        ),
-    )
+    FileStore::open(directory, &open_options(&identity(), "ada@loom"))
 }
 
 fn journal(directory: &Path) -> Journal<FileStore> {
@@ -195,16 +181,7 @@ fn another_stacks_ledger_is_refused() {
     drop(journal(root.path()));
     assert!(matches!(FileStore::read(root.path(), "blog", "prod", None), Err(StoreError::Foreign { .. })));
     let identity = LedgerIdentity::new_random("blog", "prod", &Counted::default());
-    let opening = OpenOptions::new(
-        &identity,
-        LeaseHolder {
-            session: uuid::Uuid::nil(),
-            who: "a@b".into(),
-            process: None,
-            since: Timestamp::UNIX_EPOCH,
-        },
-        std::time::Duration::ZERO,
-    );
+    let opening = open_options(&identity, "a@b");
     let Err(StoreError::Foreign { found, wanted }) = FileStore::open(root.path(), &opening) else {
         panic!()
     };
