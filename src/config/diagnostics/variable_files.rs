@@ -25,8 +25,8 @@ pub(in crate::config) fn redact_parse_errors(source: &Source, found: &[Diagnosti
         if !told.insert((line, problem.code)) {
             continue;
         }
-        let meaning = limits::CODES.iter().find(|(code, _)| *code == problem.code);
-        let meaning = meaning.map_or("The file cannot be read.", |(_, meaning)| meaning);
+        let meaning = limits::CODES.iter().find(|known| known.code == problem.code);
+        let meaning = meaning.map_or("The file cannot be read.", |known| known.meaning);
         let said = Diagnostic::error(problem.code, "a variable file cannot be read")
             .detail(format!("{meaning} The content of the line is not shown: it may be a secret."))
             .help(format!("compare the line with the examples of `stead explain {}`", problem.code));

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::document::Syntax;
+use crate::config::codes::{DiagnosticCode, declare_codes};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{SourceId, Span};
 
@@ -17,53 +18,46 @@ pub const MAX_NODES: usize = 2_000_000;
 /// Maximum number of problems that are reported for one file.
 pub const MAX_PROBLEMS: usize = 50;
 
-macro_rules! codes {
-    ($($name:ident = $code:literal, $meaning:literal;)*) => {
-        $(#[doc = $meaning] pub const $name: &str = $code;)*
-        /// Every code of a syntax problem with its meaning, in order.
-        pub const CODES: &[(&str, &str)] = &[$(($name, $meaning)),*];
-    };
-}
-
-codes! {
-    TOO_LARGE = "S0101", "The file is larger than stead reads.";
-    NOT_UTF8 = "S0102", "The file is not UTF-8 text.";
-    CONTROL_CHARACTER = "S0103", "The file holds a control character.";
-    TOO_DEEP = "S0104", "Blocks are nested too deeply.";
-    TOO_MANY_VALUES = "S0105", "The file holds, or its aliases repeat, too many values.";
-    DUPLICATE_KEY = "S0106", "A key is written twice.";
-    NOT_A_MAPPING = "S0107", "The top level of the file is not a mapping.";
-    YAML_SYNTAX = "S0110", "The text is not YAML.";
-    TAB = "S0111", "A YAML line is indented with a tab.";
-    UNQUOTED_EXPRESSION = "S0112", "An unquoted expression is cut off by `: ` or ` #` in YAML.";
-    EXPRESSION_IN_FLOW = "S0113", "An unquoted expression is inside `{}` or `[]` in YAML.";
-    UNQUOTED_CRON = "S0114", "An unquoted cron schedule begins with `*` in YAML.";
-    RESERVED_START = "S0115", "An unquoted YAML value begins with a reserved character.";
-    UNCLOSED_QUOTE = "S0116", "A quote is not closed in YAML.";
-    MISSING_SPACE = "S0117", "A space is missing after a colon in YAML.";
-    INDENTATION = "S0118", "A YAML line's indentation matches no block.";
-    TAG = "S0119", "YAML tags are not used.";
-    KEY = "S0120", "A YAML key is not plain text.";
-    DOCUMENTS = "S0121", "A YAML file holds several documents.";
-    ALIAS = "S0122", "A YAML alias has no anchor before it.";
-    MERGE = "S0123", "`<<` is given something that is not a mapping.";
-    QUOTING = "S0124", "Quoted YAML text has a wrong escape, or text after its closing quote.";
-    BRACKET = "S0125", "A YAML bracket is unmatched.";
-    KDL_SYNTAX = "S0130", "The text is not KDL.";
-    NEEDS_QUOTES = "S0131", "Text needs double quotes in KDL.";
-    BARE_KEYWORD = "S0132", "`true`, `false` and `null` are written with `#` in KDL.";
-    EQUALS_AFTER_NAME = "S0133", "A KDL node's value follows its name without `=`.";
-    COLON_AFTER_NAME = "S0134", "KDL has no colon after a name.";
-    HASH_COMMENT = "S0135", "A KDL comment begins with `//`.";
-    LIST_PUNCTUATION = "S0136", "KDL lists have no brackets and no commas.";
-    SINGLE_QUOTES = "S0137", "KDL text has double quotes.";
-    TYPE_ANNOTATION = "S0138", "KDL type annotations are not used.";
-    VALUE_AND_BLOCK = "S0139", "A KDL node has a value and also properties or a block.";
-    BLOCK_NAME = "S0140", "A KDL block does not have exactly one name.";
-    TEXT = "S0141", "KDL text is not closed or has a wrong escape.";
-    BRACE = "S0142", "A KDL brace is unmatched.";
-    MIXED_LIST = "S0143", "A KDL block mixes `-` items with keys.";
-    NOT_FINITE = "S0144", "A KDL number is infinite or not a number.";
+declare_codes! {
+    "Every code of a syntax problem with its meaning, in order.";
+    pub TOO_LARGE = "S0101", "The file is larger than stead reads.";
+    pub NOT_UTF8 = "S0102", "The file is not UTF-8 text.";
+    pub CONTROL_CHARACTER = "S0103", "The file holds a control character.";
+    pub TOO_DEEP = "S0104", "Blocks are nested too deeply.";
+    pub TOO_MANY_VALUES = "S0105", "The file holds, or its aliases repeat, too many values.";
+    pub DUPLICATE_KEY = "S0106", "A key is written twice.";
+    pub NOT_A_MAPPING = "S0107", "The top level of the file is not a mapping.";
+    pub YAML_SYNTAX = "S0110", "The text is not YAML.";
+    pub TAB = "S0111", "A YAML line is indented with a tab.";
+    pub UNQUOTED_EXPRESSION = "S0112", "An unquoted expression is cut off by `: ` or ` #` in YAML.";
+    pub EXPRESSION_IN_FLOW = "S0113", "An unquoted expression is inside `{}` or `[]` in YAML.";
+    pub UNQUOTED_CRON = "S0114", "An unquoted cron schedule begins with `*` in YAML.";
+    pub RESERVED_START = "S0115", "An unquoted YAML value begins with a reserved character.";
+    pub UNCLOSED_QUOTE = "S0116", "A quote is not closed in YAML.";
+    pub MISSING_SPACE = "S0117", "A space is missing after a colon in YAML.";
+    pub INDENTATION = "S0118", "A YAML line's indentation matches no block.";
+    pub TAG = "S0119", "YAML tags are not used.";
+    pub KEY = "S0120", "A YAML key is not plain text.";
+    pub DOCUMENTS = "S0121", "A YAML file holds several documents.";
+    pub ALIAS = "S0122", "A YAML alias has no anchor before it.";
+    pub MERGE = "S0123", "`<<` is given something that is not a mapping.";
+    pub QUOTING = "S0124", "Quoted YAML text has a wrong escape, or text after its closing quote.";
+    pub BRACKET = "S0125", "A YAML bracket is unmatched.";
+    pub KDL_SYNTAX = "S0130", "The text is not KDL.";
+    pub NEEDS_QUOTES = "S0131", "Text needs double quotes in KDL.";
+    pub BARE_KEYWORD = "S0132", "`true`, `false` and `null` are written with `#` in KDL.";
+    pub EQUALS_AFTER_NAME = "S0133", "A KDL node's value follows its name without `=`.";
+    pub COLON_AFTER_NAME = "S0134", "KDL has no colon after a name.";
+    pub HASH_COMMENT = "S0135", "A KDL comment begins with `//`.";
+    pub LIST_PUNCTUATION = "S0136", "KDL lists have no brackets and no commas.";
+    pub SINGLE_QUOTES = "S0137", "KDL text has double quotes.";
+    pub TYPE_ANNOTATION = "S0138", "KDL type annotations are not used.";
+    pub VALUE_AND_BLOCK = "S0139", "A KDL node has a value and also properties or a block.";
+    pub BLOCK_NAME = "S0140", "A KDL block does not have exactly one name.";
+    pub TEXT = "S0141", "KDL text is not closed or has a wrong escape.";
+    pub BRACE = "S0142", "A KDL brace is unmatched.";
+    pub MIXED_LIST = "S0143", "A KDL block mixes `-` items with keys.";
+    pub NOT_FINITE = "S0144", "A KDL number is infinite or not a number.";
 }
 
 /// Returns the syntax that a path's extension names; `None` for any other extension.

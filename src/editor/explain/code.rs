@@ -36,8 +36,8 @@ pub fn all_codes(registry: &Registry) -> Vec<&'static str> {
 /// Returns all codes with their meanings, sorted.
 pub(super) fn codes_with_summaries(registry: &Registry) -> Vec<(&'static str, &'static str)> {
     let rules = registry.kinds.iter().flat_map(|kind| kind.rules).map(|rule| (rule.code, rule.says));
-    let of_config = config_codes::CODES.iter().map(|code| (code.code, code.meaning));
-    let mut all: Vec<_> = rules.chain(of_config).chain(limits::CODES.iter().copied()).collect();
+    let of_files = config_codes::CODES.iter().chain(limits::CODES).map(|code| (code.code, code.meaning));
+    let mut all: Vec<_> = rules.chain(of_files).collect();
     all.sort_unstable();
     all
 }
@@ -60,8 +60,8 @@ pub(super) fn code_page(registry: &Registry, code: &str) -> Option<CodePage> {
     let (code, meaning, found) = if let Some(known) = known {
         (known.code, known.meaning, "Found while the configuration is read, without any request.")
     } else {
-        let (code, meaning) = limits::CODES.iter().find(|(known, _)| *known == code)?;
-        (*code, *meaning, "Found while a file is parsed, before anything else.")
+        let known = limits::CODES.iter().find(|known| known.code == code)?;
+        (known.code, known.meaning, "Found while a file is parsed, before anything else.")
     };
     Some(CodePage { code, meaning, found, kind: None, place: None, examples: examples::examples_of(code) })
 }

@@ -24,7 +24,7 @@ fn check(path: &str, text: &str) {
     let Err(problems) = read(path, text) else { return };
     assert!(!problems.is_empty() && problems.len() <= MAX_PROBLEMS);
     for problem in problems {
-        assert!(CODES.iter().any(|(code, _)| *code == problem.code), "{}", problem.code);
+        assert!(CODES.iter().any(|known| known.code == problem.code), "{}", problem.code);
         assert!(problem.detail.is_some() && problem.help.is_some(), "{problem:?}");
         let spans = problem.labels.iter().map(|label| label.span);
         for span in spans.chain(problem.fix.iter().map(|fix| fix.span)) {

@@ -5,9 +5,9 @@ use crate::config::syntax::limits::{CODES, syntax_of};
 
 #[test]
 fn codes_are_in_order_and_in_range() {
-    assert!(CODES.windows(2).all(|pair| pair[0].0 < pair[1].0));
-    assert!(CODES.iter().all(|(code, _)| ("S0101"..="S0149").contains(code)));
-    assert!(CODES.iter().all(|(_, meaning)| meaning.ends_with('.')));
+    assert!(CODES.windows(2).all(|pair| pair[0].code < pair[1].code));
+    assert!(CODES.iter().all(|known| ("S0101"..="S0149").contains(&known.code)));
+    assert!(CODES.iter().all(|known| known.meaning.ends_with('.')));
 }
 
 #[test]
