@@ -137,6 +137,20 @@ impl Diagnostic {
     }
 }
 
+/// Joins items for a sentence, the last with a conjunction: `a, b and c`. One item stands alone; none give an empty string.
+#[must_use]
+pub fn join_list<T: AsRef<str>>(items: &[T], conjunction: &str) -> String {
+    let names: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [names @ .., last] if !names.is_empty() => format!("{} {conjunction} {last}", names.join(", ")),
+        names => names.join(", "),
+    }
+}
+
+/// Maximum number of candidates for `nearest_name` where a stack may have any number: the comparison with each takes
+/// time.
+pub const MAX_CANDIDATES: usize = 1_000;
+
 /// Returns the candidate that is nearest to a mistyped name; `None` when none is near enough to suggest. Of equally
 /// near ones it is the first by name, so that messages do not depend on the order of the candidates.
 #[must_use]

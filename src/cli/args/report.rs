@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::model::diagnostic::nearest_name;
+use crate::model::diagnostic::{join_list, nearest_name};
 use crate::report::review::ReviewFormat;
 
 /// Format of a report, and the file to write it to.
@@ -36,20 +36,14 @@ fn plan_help() -> String {
     format!(
         "Write a report, too: {}; repeatable. After an apply they contain its outcome, except {}, which describe only \
          a plan",
-        join_list(ReviewFormat::ALL.iter().map(name), "or"),
-        join_list(only_plan.map(name), "and")
+        join_list(&ReviewFormat::ALL.iter().map(name).collect::<Vec<_>>(), "or"),
+        join_list(&only_plan.map(name).collect::<Vec<_>>(), "and")
     )
 }
 
 fn problem_help() -> String {
-    let names = ReviewFormat::for_diagnostics().map(|format| format.name().to_owned());
-    format!("Write a report, too: {}; repeatable", join_list(names, "or"))
-}
-
-fn join_list(items: impl Iterator<Item = String>, last: &str) -> String {
-    let mut items: Vec<_> = items.collect();
-    let end = items.pop().unwrap_or_default();
-    if items.is_empty() { end } else { format!("{} {last} {end}", items.join(", ")) }
+    let names: Vec<_> = ReviewFormat::for_diagnostics().map(ReviewFormat::name).collect();
+    format!("Write a report, too: {}; repeatable", join_list(&names, "or"))
 }
 
 fn of_plan(text: &str) -> Result<ReportTarget, String> {

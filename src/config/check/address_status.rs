@@ -10,12 +10,8 @@ use crate::config::resolve::context::resolved::ResolvedUnits;
 use crate::config::stack::model::Resource;
 use crate::config::stack::module_path::module_of;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::diagnostic::{Diagnostic, MAX_CANDIDATES, nearest_name};
 use crate::model::source::Span;
-
-/// Number of addresses among which a similar one is searched: the comparison with every address of a large stack
-/// would take too long.
-const MAX_CANDIDATES: usize = 1_000;
 
 /// How many resources an address denotes, or why it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

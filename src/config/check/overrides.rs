@@ -9,11 +9,7 @@ use crate::config::resolve::context::evaluator::ConfigContext;
 use crate::config::resolve::context::resolved::ResolvedUnits;
 use crate::config::syntax::document::DocumentEntry;
 use crate::model::address::Name;
-use crate::model::diagnostic::{Diagnostic, nearest_name};
-
-/// Number of resources among whose attributes a similar path is searched: the comparison with every path of a large
-/// stack would take too long.
-const MAX_CANDIDATES: usize = 1_000;
+use crate::model::diagnostic::{Diagnostic, MAX_CANDIDATES, nearest_name};
 
 /// Reports overrides that replaced nothing, except in blocks that this environment leaves out: they replace a value
 /// where the block exists.

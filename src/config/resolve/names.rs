@@ -8,7 +8,7 @@ use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::context::scope::{EvaluationSite, LocalValue};
 use crate::config::types::scalar;
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::diagnostic::{Diagnostic, MAX_CANDIDATES, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
@@ -336,8 +336,8 @@ fn not_given<'n>(
     span: Span,
 ) -> Diagnostic {
     let place = context.part_within(span, name);
-    // A module with `for_each` may have thousands of instances, and the comparison with each takes time.
-    let known: Vec<&str> = known.map(Name::as_str).take(1000).collect();
+    // A module with `for_each` may have thousands of instances.
+    let known: Vec<&str> = known.map(Name::as_str).take(MAX_CANDIDATES).collect();
     let problem = Diagnostic::error(codes::UNKNOWN_OUTPUT, format!("there is no {what} of this name"))
         .with_label(place, "")
         .detail(detail);

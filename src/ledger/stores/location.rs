@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use crate::model::diagnostic::join_list;
 use crate::model::redact::redact_address;
 
 /// The location of ledgers. Its `Debug` output contains no password.
@@ -65,9 +66,7 @@ pub fn location_patterns() -> impl Iterator<Item = &'static str> {
 /// Returns the forms of locations as a choice: `file:DIR, … or https://…`.
 #[must_use]
 pub fn describe_location_choice() -> String {
-    let mut patterns: Vec<_> = location_patterns().collect();
-    let last = patterns.pop().unwrap_or_default();
-    format!("{} or {last}", patterns.join(", "))
+    join_list(&location_patterns().collect::<Vec<_>>(), "or")
 }
 
 impl LedgerLocation {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use rust_decimal::Decimal;
 
 use crate::model::address::Name;
+use crate::model::diagnostic::join_list;
 use crate::model::schema::{Effect, Kind, Price, Revival, Type, UpdateStrategy};
 use crate::plan::decide::{final_snapshot, reactivation};
 use crate::plan::decision::{Decision, DecisionKind};
@@ -74,7 +75,7 @@ pub(in crate::plan) fn change_effects(
             found.extend(decision.revival.map(|revival| (revival.effect, brought_back(revival, cost))));
             found.extend(attributes_by_effect(decision).into_iter().map(|(effect, names)| {
                 let changes = if names.len() == 1 { "changes" } else { "change" };
-                (effect, format!("{}, because {} {changes}", effect.text(), join_names(&names)))
+                (effect, format!("{}, because {} {changes}", effect.text(), join_list(&names, "and")))
             }));
         }
         DecisionKind::Replace { .. } => {
@@ -118,14 +119,6 @@ fn attributes_by_effect(decision: &Decision<'_>) -> BTreeMap<Effect, Vec<&'stati
         }
     }
     causes
-}
-
-/// Joins names for a sentence: `a, b and c`.
-fn join_names(names: &[&str]) -> String {
-    match names {
-        [names @ .., last] if !names.is_empty() => format!("{} and {last}", names.join(", ")),
-        names => names.join(", "),
-    }
 }
 
 /// Describes the effect of bringing an object back, with its monthly cost (USD) from then on where that is known.

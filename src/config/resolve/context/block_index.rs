@@ -10,13 +10,9 @@ use crate::config::codes;
 use crate::config::stack::model::ExclusionReason;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::model::address::{Address, Name};
-use crate::model::diagnostic::{Diagnostic, nearest_name};
+use crate::model::diagnostic::{Diagnostic, MAX_CANDIDATES, nearest_name};
 use crate::model::schema::{Kind, Registry};
 use crate::model::values::value::Value;
-
-/// Number of names among which a similar one is searched, the first in alphabetical order: the comparison with
-/// every name of a large stack would take too long.
-const MAX_CANDIDATES: usize = 1000;
 
 /// Values of `each` in one instance.
 #[derive(Debug, Clone)]
