@@ -87,11 +87,11 @@ pub(in crate::config) fn resolve_unit<'d>(
         let resources = resolve_blocks(&units.evaluator(context, scope), blocks);
         units.resources.extend(resources);
     }
-    let lookups = resolve_lookups(&units.evaluator(context, scope), &merged.data);
+    let evaluator = units.evaluator(context, scope);
+    let lookups = resolve_lookups(&evaluator, &merged.data);
+    let (moved, removed) = (read_moves(&evaluator, merged), read_removals(&evaluator, merged));
     units.data.data.extend(lookups);
-    let moved = read_moves(&units.evaluator(context, scope), merged);
     units.moved.extend(moved);
-    let removed = read_removals(&units.evaluator(context, scope), merged);
     units.removed.extend(removed);
 }
 
@@ -363,8 +363,8 @@ fn resolve_instance<'d>(
     scope.variables = module_variables(&units.evaluator(context, &scope), &merged.vars, inputs, call);
     resolve_unit(context, merged, &mut scope, units);
     let mut outputs = BTreeMap::new();
+    let evaluator = units.evaluator(context, &scope);
     for (name, entry) in &merged.outputs {
-        let evaluator = units.evaluator(context, &scope);
         let resolved = resolve_untyped(&evaluator, &entry.value, EvaluationSite::top_level(None));
         // The problem was reported: an unknown value causes no further ones.
         let broken = || Expression::Value(Value::Unknown(Vec::new()));
