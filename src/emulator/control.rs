@@ -18,6 +18,119 @@ const EXPORT_FORMAT: u32 = 1;
 
 type ControlResult = Result<Value, ApiResponse>;
 
+/// One of the emulator's own calls: a row of `CONTROL_CALLS`.
+pub struct ControlCall {
+    /// Method of the request.
+    pub method: &'static str,
+    /// Path below `/_emulator/`.
+    pub name: &'static str,
+    /// What the call does and what it answers, as sentences.
+    pub summary: &'static str,
+    /// Parameters of the query, each with its meaning; empty if it takes none.
+    pub query: &'static [(&'static str, &'static str)],
+    /// An example of the body; `None` if it takes none.
+    pub body: Option<&'static str>,
+    answer: fn(&mut HttpService, &IncomingRequest, RequestTimes) -> ControlResult,
+}
+
+/// All calls, by name; the documentation lists them.
+pub const CONTROL_CALLS: &[ControlCall] = &[
+    ControlCall {
+        method: "GET",
+        name: "clock",
+        summary: "Returns the time of the emulated service, and its speed in seconds per real second.",
+        query: &[],
+        body: None,
+        answer: |shell, _, moment| Ok(clock_state(shell, moment)),
+    },
+    ControlCall {
+        method: "POST",
+        name: "clock",
+        summary: "Sets the speed (`speed`) or moves the clock forward (`advance_seconds`); returns the clock.",
+        query: &[],
+        body: Some(r#"{"advance_seconds": 86400}"#),
+        answer: set_clock,
+    },
+    ControlCall {
+        method: "GET",
+        name: "export",
+        summary: "Returns the whole world, for `import` and for `stead emulator --seed`.",
+        query: &[],
+        body: None,
+        answer: |shell, _, _| export_world(shell),
+    },
+    ControlCall {
+        method: "GET",
+        name: "faults",
+        summary: "Returns the seed and the rules of the injected failures.",
+        query: &[],
+        body: None,
+        answer: |shell, _, _| Ok(json!(shell.faults)),
+    },
+    ControlCall {
+        method: "POST",
+        name: "faults",
+        summary: "Replaces the rules of the injected failures. A rule has the form of `stead emulator --fail`.",
+        query: &[],
+        body: Some(r#"{"seed": 1, "rules": ["POST /vms=503:10%"]}"#),
+        answer: |shell, incoming, _| set_faults(shell, incoming),
+    },
+    ControlCall {
+        method: "POST",
+        name: "import",
+        summary: "Replaces the world by an exported one; returns the number of its objects.",
+        query: &[],
+        body: Some(r#"{"format": 1, "world": {}}"#),
+        answer: import_world,
+    },
+    ControlCall {
+        method: "POST",
+        name: "mutate",
+        summary: "Changes attributes of an object as if somebody else did it, so that it drifts. The account is the kind `account`, without an id.",
+        query: &[],
+        body: Some(r#"{"kind": "vm", "id": "ID", "set": {"name": "x"}}"#),
+        answer: mutate_object,
+    },
+    ControlCall {
+        method: "GET",
+        name: "objects",
+        summary: "Returns the number of objects of each kind; with a kind, its objects; with an id, that object.",
+        query: &[
+            ("kind", "the kind"),
+            ("id", "the id of one object"),
+            ("find", "a text that the objects contain"),
+            ("offset", "the number of objects to skip, 0 by default"),
+            ("limit", "the largest number of objects, 50 by default, 1,000 at most"),
+        ],
+        body: None,
+        answer: inspect_objects,
+    },
+    ControlCall {
+        method: "GET",
+        name: "requests",
+        summary: "Returns the requests that the service received, oldest first, and their number.",
+        query: &[("since", "the number of the last request that is known")],
+        body: None,
+        answer: |shell, incoming, _| list_requests(shell, incoming),
+    },
+    ControlCall {
+        method: "POST",
+        name: "reset",
+        summary: "Deletes all objects, and sets up a new account.",
+        query: &[],
+        body: Some("{}"),
+        answer: |shell, _, moment| Ok(reset_cloud(shell, moment)),
+    },
+    ControlCall {
+        method: "GET",
+        name: "stats",
+        summary: "Returns the number of requests by route, the peak per second, the objects, the bill and the clock.",
+        query: &[],
+        body: None,
+        answer: |shell, _, moment| Ok(collect_stats(shell, moment)),
+    },
+];
+
 /// Answers a request to one of the emulator's own endpoints. They need no API key, and accept
 /// requests from this machine only.
 pub(super) fn handle_control_request(
@@ -33,19 +146,10 @@ pub(super) fn handle_control_request(
         return file;
     }
     let name = incoming.path.strip_prefix(CONTROL_PREFIX).unwrap_or_default();
-    let reply = match (incoming.method.as_str(), name) {
-        ("GET", "requests") => list_requests(shell, incoming),
-        ("GET", "stats") => Ok(collect_stats(shell, moment)),
-        ("GET", "clock") => Ok(clock_state(shell, moment)),
-        ("POST", "clock") => set_clock(shell, incoming, moment),
-        ("GET", "faults") => Ok(json!(shell.faults)),
-        ("POST", "faults") => set_faults(shell, incoming),
-        ("POST", "mutate") => mutate_object(shell, incoming, moment),
-        ("POST", "reset") => Ok(reset_cloud(shell, moment)),
-        ("GET", "objects") => inspect_objects(shell, incoming, moment),
-        ("GET", "export") => export_world(shell),
-        ("POST", "import") => import_world(shell, incoming, moment),
-        _ => Err(ApiResponse::error(404, "Not Found", &format!("the emulator has no call {name}"))),
+    let call = CONTROL_CALLS.iter().find(|call| call.method == incoming.method && call.name == name);
+    let reply = match call {
+        Some(call) => (call.answer)(shell, incoming, moment),
+        None => Err(ApiResponse::error(404, "Not Found", &format!("the emulator has no call {name}"))),
     };
     match reply {
         Ok(data) => {
@@ -240,4 +344,21 @@ pub fn read_export(text: &[u8]) -> Result<World, String> {
         ));
     }
     Ok(export.world)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_are_sorted_and_their_bodies_are_json() {
+        let names: Vec<_> = CONTROL_CALLS.iter().map(|call| (call.name, call.method)).collect();
+        assert!(names.is_sorted() && names.len() == 11, "{names:?}");
+        for call in CONTROL_CALLS {
+            assert!(call.summary.ends_with('.'), "{}", call.name);
+            let parsed = call.body.map(serde_json::from_str::<Value>);
+            assert!(parsed.is_none_or(|body| body.is_ok()), "{}", call.name);
+            assert_eq!(call.body.is_some(), call.method == "POST", "{}", call.name);
+        }
+    }
 }
