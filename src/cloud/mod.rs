@@ -6,7 +6,7 @@
 pub mod client;
 pub mod probe;
 
-mod capabilities;
+pub mod capabilities;
 pub mod error;
 #[cfg(test)]
 #[path = "tests/fake.rs"]

@@ -14,6 +14,12 @@ use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::schema::Registry;
 use crate::model::values::secret::FingerprintKey;
 
+/// Fewer deletions than this never exceed the deletion limit, so that a small stack can be changed at all.
+pub const MIN_DELETION_LIMIT: usize = 3;
+/// The deletion limit: deleting a larger share of the managed objects, in percent, blocks the plan. The
+/// replacement of an object with data counts as a deletion.
+pub const DELETION_LIMIT_PERCENT: usize = 30;
+
 /// All inputs of a plan.
 #[derive(Clone, Copy)]
 pub struct PlanInputs<'a> {

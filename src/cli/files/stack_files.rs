@@ -489,7 +489,8 @@ pub(in crate::cli) fn display_path(path: &Path) -> String {
     text.strip_prefix("./").unwrap_or(&text).to_owned()
 }
 
-pub(super) fn add_context(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
+/// Returns the error of an operation on a file, with the operation and the path.
+pub(in crate::cli) fn add_context(error: &io::Error, action: &str, path: &Path) -> anyhow::Error {
     anyhow::anyhow!("cannot {action} {}: {error}", display_path(path))
 }
 

@@ -8,15 +8,13 @@ use super::files::Files;
 use super::parse_file;
 use crate::config::codes;
 use crate::config::syntax::document::{Document, Node};
+use crate::config::syntax::limits::MAX_FILES;
 use crate::config::syntax::parse_cache::ParseCache;
 use crate::config::syntax::{budget, decode};
 use crate::model::budget::Budget;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::schema::Registry;
 use crate::model::source::{Source, Sources, Span};
-
-/// Maximum number of files of a stack and its modules.
-const MAX_FILES: usize = 1000;
 
 /// Hint for a path that leaves the root.
 const OUTSIDE_HELP: &str =

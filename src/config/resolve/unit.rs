@@ -28,6 +28,7 @@ use crate::config::resolve::values::locals::{order_values, resolve_local};
 use crate::config::resolve::values::module_inputs::{module_variables, resolve_inputs};
 use crate::config::stack::module_path::is_taken;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
+use crate::config::syntax::limits::{MAX_INSTANCES, MAX_MODULE_DEPTH};
 use crate::model::address::Name;
 use crate::model::budget::BudgetCharge;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
@@ -35,11 +36,6 @@ use crate::model::expression::Expression;
 use crate::model::source::Span;
 use crate::model::values::value::Value;
 
-/// Maximum nesting of modules: a module that uses itself would otherwise never end.
-const MAX_MODULE_DEPTH: usize = 16;
-/// Maximum number of module instances in a stack. Without it, modules that each use the next one twice would grow
-/// exponentially within the maximum nesting.
-const MAX_INSTANCES: usize = 10_000;
 /// Maximum number of blocks in a stack, including those of its modules.
 const MAX_BLOCKS: usize = 1_000_000;
 

@@ -1,4 +1,4 @@
-//! Common parts of both parsers: error codes, limits, spans and the diagnostics that both report. A code
+//! Common parts of both parsers: error codes, limits of files and modules, spans and the diagnostics that both report. A code
 //! never changes its meaning.
 
 use std::path::Path;
@@ -14,6 +14,16 @@ pub const MAX_DEPTH: usize = 64;
 /// Maximum number of values in one file, including those that aliases repeat. It bounds memory and time:
 /// 100,000 resources of ten attributes each are below it.
 pub const MAX_NODES: usize = 2_000_000;
+
+/// Maximum number of files of a stack and its modules.
+pub const MAX_FILES: usize = 1000;
+
+/// Maximum nesting of modules: a module that uses itself would otherwise never end.
+pub const MAX_MODULE_DEPTH: usize = 16;
+
+/// Maximum number of module instances in a stack. Without it, modules that each use the next one twice would grow
+/// exponentially within the maximum nesting.
+pub const MAX_INSTANCES: usize = 10_000;
 
 /// Maximum number of problems that are reported for one file.
 pub const MAX_PROBLEMS: usize = 50;

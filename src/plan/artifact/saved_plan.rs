@@ -25,7 +25,7 @@ use crate::plan::model::change::{BeforeImage, Plan};
 use crate::plan::model::step::{LedgerUpdate, Operation};
 
 /// The format version of saved plans.
-const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// A plan with its binding and a digest of both.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -16,15 +16,10 @@ use crate::plan::blockers::Blockers;
 use crate::plan::decide::{adoption, reactivation};
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind};
 use crate::plan::diff::drift;
+use crate::plan::inputs::{DELETION_LIMIT_PERCENT, MIN_DELETION_LIMIT};
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
 use crate::plan::join::live_state::LiveState;
 use crate::plan::model::change::Cause;
-
-/// Fewer deletions than this never exceed the deletion limit, so that a small stack can be changed at all.
-const MIN_DELETION_LIMIT: usize = 3;
-/// The deletion limit: deleting a larger share of the managed objects, in percent, blocks the plan. The
-/// replacement of an object with data counts as a deletion.
-const DELETION_LIMIT_PERCENT: usize = 30;
 
 /// Runs all guards on the decisions.
 pub(in crate::plan) fn check<'a>(
