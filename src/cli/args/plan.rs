@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::global_flags::quote_shell_word;
 use super::report::PlanReportArgs;
 use super::values::{parse_address, parse_adoption, parse_duration, parse_module_or_resource};
 use crate::apply::context::DEFAULT_CONCURRENCY;
@@ -37,6 +38,26 @@ pub struct PlanScopeArgs {
     /// Override the deletion limit
     #[arg(long)]
     pub allow_deletes: bool,
+}
+
+impl PlanScopeArgs {
+    /// Returns the flags as the user would type them, quoted for a shell, so that a suggested command has them.
+    pub(in crate::cli) fn format_flags(&self) -> Vec<String> {
+        let mut flags = Vec::new();
+        let mut add = |name: &str, value: &str| flags.push(format!("{name} {}", quote_shell_word(value)));
+        self.targets.iter().for_each(|address| add("--target", address.as_str()));
+        self.exclude.iter().for_each(|address| add("--exclude", address.as_str()));
+        for (address, id) in &self.adopt {
+            let id = id.as_ref().map(|id| format!("={id}")).unwrap_or_default();
+            add("--adopt", &format!("{address}{id}"));
+        }
+        self.replace.iter().for_each(|address| add("--replace", address.as_str()));
+        self.delete_data.iter().for_each(|address| add("--delete-data", address.as_str()));
+        self.overwrite_secrets.iter().for_each(|name| add("--overwrite-secret", name));
+        let switches = [("--locked", self.locked), ("--allow-deletes", self.allow_deletes)];
+        flags.extend(switches.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));
+        flags
+    }
 }
 
 /// Parallelism, reports and time bounds of an apply.

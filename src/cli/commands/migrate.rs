@@ -83,7 +83,7 @@ pub(super) async fn run(
     };
     ledger_io::close_after(old, done).await?;
     session.ui.report_done(&format!("The ledger is at {to} now."));
-    tell_next(session, &to);
+    tell_next(session, project, &to);
     Ok(Exit::Done)
 }
 
@@ -101,14 +101,14 @@ async fn confirm_migrated(
         .help("Somebody deleted it there: push a copy, or stead recover."));
     }
     session.ui.report_done(&format!("The ledger is at {to} already."));
-    tell_next(session, to);
+    tell_next(session, project, to);
     Ok(Exit::Done)
 }
 
-fn tell_next(session: &CommandContext, to: &LedgerLocation) {
-    session
-        .ui
-        .write_message(&format!("Everyone who applies this stack sets STEAD_BACKEND to {to} from now on."));
+fn tell_next(session: &CommandContext, project: &LoadedStack, to: &LedgerLocation) {
+    let setting = ledger_settings::backend_setting(to, &project.stack.name);
+    let text = format!("From now on, everyone who applies this stack sets STEAD_BACKEND to {setting}.");
+    session.ui.write_message(&text);
 }
 
 /// Opens a ledger for writing. A new one gets the identity of `ledger`, so that a copy keeps its lineage and its

@@ -134,9 +134,20 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     if let Some(path) = &args.out {
         session.next(&format!("apply {}", stack_files::display_path(path)), "");
     } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
-        session.next(if args.destroy { "destroy" } else { "apply" }, "");
+        session.next(&next_command(args), "");
     }
     Ok(exit)
+}
+
+/// Returns the command that applies what a plan shows: with the plan's own flags, without which it would be another plan.
+fn next_command(args: &PlanArgs) -> String {
+    let command = if args.destroy { "destroy" } else { "apply" };
+    let leftovers = args.leftovers.with_leftovers.then(|| "--with-leftovers".to_owned());
+    // `destroy` asks for the approvals that an apply takes as flags.
+    let is_taken =
+        |flag: &String| !args.destroy || flag.starts_with("--target") || flag.starts_with("--exclude");
+    let flags = args.scope.format_flags().into_iter().filter(is_taken).chain(leftovers);
+    std::iter::once(command.to_owned()).chain(flags).collect::<Vec<_>>().join(" ")
 }
 
 /// Checks that the catalog names that a plan uses are pinned. `terms` are whether this is required (`--locked`), and

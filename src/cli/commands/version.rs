@@ -4,9 +4,10 @@ use serde::Serialize;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
+use crate::plan::artifact::saved_plan::SCHEMA_VERSION as PLAN_FORMAT;
 use crate::report::json;
 
-/// Version of the language and of the formats of saved plans and ledgers.
+/// Version of the language and of the format of ledgers.
 const FORMAT_VERSION: u32 = 1;
 
 /// JSON output of `version`.
@@ -31,7 +32,7 @@ pub(in crate::cli) fn run(session: &CommandContext) -> Exit {
         commit: option_env!("STEAD_BUILT_COMMIT"),
         date: option_env!("STEAD_BUILT_DATE"),
         language: FORMAT_VERSION,
-        plan_format: FORMAT_VERSION,
+        plan_format: PLAN_FORMAT,
         ledger_format: FORMAT_VERSION,
     };
     session.ui.write_result(&if session.ui.json {

@@ -128,7 +128,9 @@ const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
             "Use a location that enforces write conditions: PostgreSQL, an S3 store with conditional writes, or a directory.",
         ],
         StoreError::Shared { .. } => &["Check STEAD_BACKEND, its credentials, and the network."],
-        StoreError::Moved { .. } => &["Set STEAD_BACKEND (or --backend) to the new location."],
+        StoreError::Moved { .. } => &[
+            "Set STEAD_BACKEND (or --backend) to the new location; for file:, to the directory above the one that has the stack's name.",
+        ],
         StoreError::Corrupt { .. } => {
             &["stead state verify shows all damage, stead state repair restores what can be restored."]
         }

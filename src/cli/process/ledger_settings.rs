@@ -49,6 +49,18 @@ pub(in crate::cli) fn is_shared(settings: &Settings) -> bool {
     settings.cloud != CloudEndpoint::Local && settings.backend.is_some()
 }
 
+/// Returns the setting of `STEAD_BACKEND` that leads to a location: `parse_location` backwards, for messages. The
+/// location is shown as it is if it is not one of the stack.
+pub(in crate::cli) fn backend_setting(location: &LedgerLocation, stack: &str) -> String {
+    match location {
+        LedgerLocation::Directory(directory) if directory.ends_with(stack) => {
+            let shared = directory.parent().unwrap_or(directory);
+            LedgerLocation::Directory(shared.to_owned()).to_string()
+        }
+        other => other.to_string(),
+    }
+}
+
 /// Parses a configured backend. Stacks may share a directory, in which each has its own subdirectory.
 ///
 /// # Errors
@@ -58,5 +70,19 @@ pub(in crate::cli) fn parse_location(text: &str, stack: &str) -> Result<LedgerLo
         Ok(LedgerLocation::Directory(directory)) => Ok(LedgerLocation::Directory(directory.join(stack))),
         Ok(place) => Ok(place),
         Err(bad) => Err(CliFailure::new(Exit::Usage, bad.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_of_a_location_leads_to_the_location() {
+        for text in ["file:/srv/ledgers", "s3://bucket/team", "postgres://me@db/stead", "https://h/{stack}"]
+        {
+            let location = parse_location(text, "edge").unwrap();
+            assert_eq!(backend_setting(&location, "edge"), text);
+        }
     }
 }

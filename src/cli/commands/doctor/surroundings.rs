@@ -10,6 +10,7 @@ use crate::cli::service::{capabilities, credentials};
 use crate::cloud::http::https_transport::{default_authorities, parse_origin};
 use crate::model::crypto::roots::{CA_VARIABLES, TrustRoots};
 use crate::model::redact::redact_address;
+use crate::plan::artifact::saved_plan::SCHEMA_VERSION as PLAN_FORMAT;
 use crate::report::views::doctor::DoctorCheck;
 
 /// Permission bits of group and others, none of which the file of API keys may have.
@@ -21,7 +22,10 @@ const GROUP_OTHER_WRITE_BITS: u32 = 0o022;
 /// Reports the version of the program and of its formats; never fails.
 pub(super) fn check_program() -> DoctorCheck {
     let version = env!("CARGO_PKG_VERSION");
-    DoctorCheck::new_ok("program", format!("stead {version}: language 1, plan format 1, ledger format 1."))
+    DoctorCheck::new_ok(
+        "program",
+        format!("stead {version}: language 1, plan format {PLAN_FORMAT}, ledger format 1."),
+    )
 }
 
 /// Checks the user's settings file.
