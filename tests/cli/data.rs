@@ -53,7 +53,7 @@ fn typing_the_address_on_a_terminal_approves_the_deletion_of_data() {
         "Type database.main",
         "its data is lost for good",
         "Apply this plan?",
-        "Deleted with the data that they held: database.main",
+        "Deleted objects with their data: database.main",
     ]);
 }
 
@@ -66,10 +66,10 @@ fn a_destroy_lists_the_objects_that_hold_data_before_and_after() {
     case.ok("do snapshot volume.data --name mine");
     let run = on_terminal(&case, "destroy", "wrong\n");
     assert_eq!(run.code, 1, "{}", run.all());
-    run.says(&["deleted with the data that they hold: database.main, volume.data", "Type one to continue"]);
+    run.says(&["this deletes objects with their data: database.main, volume.data", "Type one to continue"]);
     case.ok("plan --destroy").says(&["volume.data (", "Remaining copies: the snapshot mine"]);
     case.ok("destroy --yes --confirm one")
-        .says(&["Deleted with the data that they held: database.main, volume.data"]);
+        .says(&["Deleted objects with their data: database.main, volume.data"]);
 }
 
 #[test]

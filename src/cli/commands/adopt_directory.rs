@@ -24,6 +24,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::{CurrentOrigin, OriginMatch};
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
+use crate::report::text::phrases::count_noun;
 
 /// Command-line arguments of `stead state adopt-directory`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -175,8 +176,8 @@ async fn adopt_units(
     for OriginCandidate { stack, environment, ledger, here, .. } in &units {
         let this = here.origin.iter().map(ToString::to_string).collect::<String>();
         session.ui.write_message(&format!(
-            "{stack}/{environment}: {} resources, applied from {}; from now on also from {this}.",
-            ledger.entries.len(),
+            "{stack}/{environment}: {}, applied from {}; from now on also from {this}.",
+            count_noun(ledger.entries.len(), "resource"),
             join_origins(ledger)
         ));
     }

@@ -130,7 +130,7 @@ fn print_server_address(session: &CommandContext, running: &EmulatorHandle, fold
          export STEAD_API_KEY={key}\n\n\
          {page}\
          Its request log:  curl {url}/_emulator/requests\n\
-         Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"name\": \"x\"}}}}'\n",
+         Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"console_require_mfa\": true}}}}'\n",
         stack_files::display_path(folder)
     ));
 }

@@ -22,6 +22,7 @@ use crate::model::clock::{Clock, Random};
 use crate::plan::import::rebuild_ledger::{self, AmbiguousMatch, RebuiltLedger};
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::report::json;
+use crate::report::text::phrases::count_noun;
 use crate::report::views::recovery as page;
 
 /// Command-line arguments of `stead recover`.
@@ -58,7 +59,7 @@ fn refuse_unless_empty(ledger: &Ledger) -> Result<(), CliFailure> {
     }
     Err(CliFailure::new(
         Exit::Failed,
-        format!("the ledger exists, with {} resources", ledger.entries.len()),
+        format!("the ledger exists, with {}", count_noun(ledger.entries.len(), "resource")),
     )
     .help("Nothing is lost: stead plan compares it with the live objects.")
     .help("To adopt single objects: stead apply --adopt ADDRESS=ID."))
@@ -92,9 +93,9 @@ impl RecoverCommand<'_> {
         if !self.session.ui.confirm_action(args.yes, "Write this ledger?").await? {
             return Ok(Exit::Failed);
         }
-        let count = recovery.found.len();
+        let count = count_noun(recovery.found.len(), "resource");
         self.write(recovery, world.snapshot.account).await?;
-        ui.write_message(&format!("The ledger is rebuilt, with {count} resources."));
+        ui.write_message(&format!("The ledger is rebuilt, with {count}."));
         if exit == Exit::Blocked {
             ui.write_message(
                 "Ambiguous objects were left out: stead apply --adopt ADDRESS=ID adopts the right one.",

@@ -22,6 +22,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 use crate::report::text::escape;
+use crate::report::text::phrases::count_noun;
 
 /// Command-line arguments of `stead state seal`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -183,8 +184,9 @@ impl SealCommand<'_> {
             || "never applied".to_owned(),
             |run| format!("last applied {} by {}", run.at, escape::escape_line(&run.who)),
         );
-        let (lineage, serial, count) = (ledger.identity.lineage, ledger.serial, ledger.entries.len());
-        lines.push(format!("Lineage {lineage}, record {serial}, {count} resources, {applied}:"));
+        let (lineage, serial, count) =
+            (ledger.identity.lineage, ledger.serial, count_noun(ledger.entries.len(), "resource"));
+        lines.push(format!("Lineage {lineage}, record {serial}, {count}, {applied}:"));
         let objects = ledger.entries.iter().flat_map(|(address, entry)| {
             let objects = entry.current.iter().chain(&entry.deposed);
             objects.map(move |object| {

@@ -28,6 +28,7 @@ use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::report::json;
+use crate::report::text::phrases::count_noun;
 use crate::report::views::list::{self, ObjectSummary};
 
 /// Command-line arguments of `stead state`.
@@ -168,10 +169,9 @@ async fn pull_ledger(
         None => session.ui.write_result(&String::from_utf8_lossy(&bytes)),
         Some(path) => {
             write_files::write_private(path, &bytes)?;
-            let (count, shown) = (ledger.entries.len(), stack_files::display_path(path));
-            session
-                .ui
-                .report_done(&format!("Record {} with {count} resources is in {shown}.", ledger.serial));
+            let (count, shown) =
+                (count_noun(ledger.entries.len(), "resource"), stack_files::display_path(path));
+            session.ui.report_done(&format!("Record {} with {count} is in {shown}.", ledger.serial));
         }
     }
     session

@@ -20,6 +20,7 @@ use crate::model::diagnostic::{Diagnostic, Severity, SuggestedEdit};
 use crate::model::source::{Source, Sources};
 use crate::plan::annotate::offline_policy;
 use crate::report::json;
+use crate::report::text::phrases::count_noun;
 
 /// Command-line arguments of `stead validate`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -95,10 +96,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
         return Ok(Exit::Done);
     }
     session.ui.write_result(&format!(
-        "{}/{} is valid: {} resources\n",
+        "{}/{} is valid: {}\n",
         stack.name,
         stack.environment.name,
-        stack.resources.len()
+        count_noun(stack.resources.len(), "resource")
     ));
     session.next("plan", "shows what would change");
     Ok(Exit::Done)

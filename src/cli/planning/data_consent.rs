@@ -77,7 +77,7 @@ pub(in crate::cli) fn warn_data_loss(ui: &Ui, plan: &Plan) {
     let all: Vec<&Address> = data_losing_changes(plan).map(|change| &change.address).collect();
     if !all.is_empty() {
         ui.write_message(&format!(
-            "warning: deleted with the data that they hold: {}",
+            "warning: this deletes objects with their data: {}",
             summarize_addresses(&all)
         ));
     }
@@ -89,6 +89,6 @@ pub(in crate::cli) fn report_data_loss(ui: &Ui, plan: &Plan, outcome: &Outcome) 
     let all: Vec<&Address> =
         data_losing_changes(plan).filter(is_done).map(|change| &change.address).collect();
     if !all.is_empty() {
-        ui.write_message(&format!("Deleted with the data that they held: {}", summarize_addresses(&all)));
+        ui.write_message(&format!("Deleted objects with their data: {}", summarize_addresses(&all)));
     }
 }

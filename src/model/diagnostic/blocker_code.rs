@@ -50,7 +50,7 @@ codes! {
         "Correct it: stead eval evaluates it.";
     FAILED = "failed",
         "The object is in a state from which it does not recover.",
-        "Replace it: --replace ADDRESS; or ask the service's support to repair it.";
+        "Repair or restore it; or save its data, delete it by hand, and plan again.";
     FINGERPRINT = "fingerprint",
         "The plan has no fingerprint, so it cannot be approved or applied.",
         "This is a defect of stead: please report it.";

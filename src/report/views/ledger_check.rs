@@ -1,6 +1,7 @@
 //! The pages of `state verify` and `state repair`.
 
 use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::phrases::count_noun;
 use crate::report::text::style::{TextRole, TextStyle};
 
 /// The result of a ledger check.
@@ -59,11 +60,14 @@ pub fn check_page(checked: &LedgerCheckReport, style: TextStyle) -> String {
         page.add_line(TextLine::indent(0).push_text(text));
     }
     page.add_line(TextLine::indent(0).push_text(if checked.flaws.is_empty() {
-        let files = format!("{summaries} summaries and {journals} journals with {records} records");
+        let files = [(*summaries, "checkpoint"), (*journals, "journal"), (*records, "record")]
+            .map(|(count, noun)| count_noun(count, noun))
+            .join(", ");
         let files = if *journals > 0 { format!(" ({files})") } else { String::new() };
         format!("The ledger at {} is intact up to record {serial}{files}.", checked.place)
     } else {
-        format!("The ledger at {} is damaged in {} places.", checked.place, checked.flaws.len())
+        let places = count_noun(checked.flaws.len(), "place");
+        format!("The ledger at {} is damaged in {places}.", checked.place)
     }));
     page.finish()
 }
@@ -83,8 +87,12 @@ pub fn repair_page(kept: usize, losses: &[LostRecords], style: TextStyle) -> Str
         }
     }
     page.add_line(TextLine::indent(0).push_text(match losses.len() {
-        0 => format!("Everything can be restored: {kept} resources."),
-        lost => format!("{kept} resources can be restored; {lost} lines cannot."),
+        0 => format!("Everything can be restored: {}.", count_noun(kept, "resource")),
+        lost => format!(
+            "{} can be restored; {} cannot.",
+            count_noun(kept, "resource"),
+            count_noun(lost, "line")
+        ),
     }));
     page.finish()
 }

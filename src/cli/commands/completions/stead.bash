@@ -1,4 +1,4 @@
-# Completion of stead for bash: stead itself says what can stand where.
+# Completion of stead for bash: stead computes the candidates.
 _stead() {
     local line files= cur=${COMP_WORDS[COMP_CWORD]}
     [[ $cur == '=' ]] && cur=

@@ -1,4 +1,4 @@
-# Completion of stead for fish: stead itself says what can stand where.
+# Completion of stead for fish: stead computes the candidates.
 function __stead_complete
     set -l words (commandline -opc) (commandline -ct)
     set -l at (math (count $words) - 1)

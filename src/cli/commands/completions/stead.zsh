@@ -1,5 +1,5 @@
 #compdef stead
-# Completion of stead for zsh: stead itself says what can stand where.
+# Completion of stead for zsh: stead computes the candidates.
 _stead() {
     local line files word
     local -a rows

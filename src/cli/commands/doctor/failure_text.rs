@@ -1,12 +1,15 @@
 //! The text of a check: a failure as a full sentence, and its remedy.
 
 use crate::cli::process::failure::CliFailure;
+use crate::report::text::phrases::count_noun;
 
 /// Returns a failure's message as a sentence, and its remedy, which is empty if the failure has no help. Of a stack
 /// with errors, only the number of problems is stated.
 pub(super) fn failure_and_remedy(failure: &CliFailure) -> (String, String) {
     let detail = match &failure.rejected {
-        Some(rejected) => format!("{}: {} problems", failure.message, rejected.diagnostics.len()),
+        Some(rejected) => {
+            format!("{}: {}", failure.message, count_noun(rejected.diagnostics.len(), "problem"))
+        }
         None => failure.message.clone(),
     };
     (to_sentence(&detail), failure.help.join(" "))

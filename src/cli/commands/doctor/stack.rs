@@ -158,8 +158,12 @@ async fn check_ledger(project: &LoadedStack, place: &LedgerLocation) -> (DoctorC
         Err(failure) => return (failed(&failure), Some(found)),
     };
     if let Some(first) = flaws.first() {
-        let detail =
-            format!("It is damaged in {} places, first at {}: {}.", flaws.len(), first.place, first.reason);
+        let detail = format!(
+            "It is damaged in {}, first at {}: {}.",
+            count_noun(flaws.len(), "place"),
+            first.place,
+            first.reason
+        );
         return (
             DoctorCheck::new_failed(NAME, detail)
                 .with_remedy("stead state verify, then stead state repair"),

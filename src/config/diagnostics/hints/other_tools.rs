@@ -106,7 +106,7 @@ pub(in crate::config) fn beside_lifecycle(name: &str) -> Option<&'static str> {
             "rules are at the top level, under `policy`; the check of a variable is part of its declaration"
         }
         "replacetriggeredby" | "replaceonchanges" | "triggers" => {
-            "a change that the API cannot make in place causes a replacement automatically; to force one once, pass `--replace ADDRESS` to a plan"
+            "a change that the API cannot make in place causes a replacement automatically; nothing forces one"
         }
         "dependson" => "`depends_on` is written beside `lifecycle`, in the block itself",
         "foreach" => "`for_each` is written beside `lifecycle`, in the block itself",
