@@ -91,6 +91,45 @@ impl Exit {
         }
     }
 
+    /// Returns when a command exits with this code, and what to do, as sentences.
+    #[must_use]
+    pub const fn guidance(self) -> &'static str {
+        match self {
+            Self::Done => {
+                "The command succeeded. `plan` has it also if there are changes, unless `--exit-code` is set."
+            }
+            Self::Failed => {
+                "The command failed for a reason without a code of its own; the message has the remedy."
+            }
+            Self::Changes => {
+                "Only with `plan --exit-code`: an apply would change something. Review the plan."
+            }
+            Self::Drift => {
+                "Only with `drift --exit-code`: live objects differ from what was last applied. Accept the difference, or apply."
+            }
+            Self::Blocked => {
+                "Nothing was changed: a policy, protection, the deletion limit, data that would be lost, or the scope of `--yes`. Each blocker names the way to lift it."
+            }
+            Self::OutOfDate => {
+                "Nothing was changed: the configuration, the ledger or a live object differs from the plan that was reviewed. Plan and review again."
+            }
+            Self::Partly => {
+                "Some resources were changed, others failed or were skipped. Correct the cause and apply again: stead continues."
+            }
+            Self::Refused => {
+                "The service answered 401, 402, 403 or 412, or there is no API key. Check the key with `stead doctor`."
+            }
+            Self::Locked => {
+                "Another process writes the ledger. Wait for it; `stead lock status` shows who it is."
+            }
+            Self::Usage => "The command line or a setting is invalid; nothing was read or sent.",
+            Self::Interrupted => {
+                "A stop signal ended the command. What was running was finished or is recorded; apply again to continue."
+            }
+            Self::Job(_) => "`stead do run` exits with the exit code of the job that it ran.",
+        }
+    }
+
     /// Returns the exit code for a command line that was not run: success for help and version.
     #[must_use]
     pub fn of_usage(error: &clap::Error) -> Self {

@@ -15,7 +15,7 @@ use crate::model::diagnostic::nearest_name;
 pub const DEFAULT: &str = "default";
 
 /// Valid keys of a profile.
-const KEYS: &[&str] = &[
+pub(in crate::cli) const KEYS: &[&str] = &[
     "age_identity",
     "age_identity_command",
     "allowed_recipients",

@@ -1,6 +1,8 @@
 //! The settings of a run: merges flags, environment variables, the user's profile and defaults, in this order of
 //! precedence. An empty variable counts as not set. Pure: variables and profiles are parameters.
 
+pub(in crate::cli) mod rows;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -92,6 +94,8 @@ pub struct Settings {
     /// File that `kubectl` reads: the first of `KUBECONFIG`, or its default; `None` for a user
     /// without a home directory.
     pub kubeconfig: Option<PathBuf>,
+    /// Address of a published copy of the documentation; `None` if there is none.
+    pub docs_url: Option<String>,
     /// Whether shared configuration may be outside of the repository.
     pub allow_outside: bool,
     /// Whether prompts are disabled: by the flag, its variable, or CI.
@@ -246,6 +250,7 @@ pub fn merge(
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state_directory(variables),
+        docs_url: text("STEAD_DOCS_URL"),
         allow_outside: flags.allow_outside || set("STEAD_ALLOW_OUTSIDE")?,
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,

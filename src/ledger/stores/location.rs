@@ -37,25 +37,49 @@ pub struct LedgerLocationError {
 }
 
 /// One form of locations: a row of `FORMS`.
-struct LocationForm {
+pub struct LocationForm {
     /// The schemes with which such a location begins.
-    schemes: &'static [&'static str],
+    pub schemes: &'static [&'static str],
     /// The form as help and messages show it.
-    pattern: &'static str,
+    pub pattern: &'static str,
+    /// What the store is, as a sentence.
+    pub summary: &'static str,
+    /// What the store needs: permissions, guarantees, variables; as sentences.
+    pub needs: &'static str,
     /// Parses the location; the arguments are the whole setting, and its part after the scheme and the colon.
     parse: fn(&str, &str) -> Result<LedgerLocation, &'static str>,
 }
 
 /// The forms of locations, in the order in which help and messages list them.
-const FORMS: &[LocationForm] = &[
-    LocationForm { schemes: &["file"], pattern: "file:DIR", parse: parse_directory },
+pub const FORMS: &[LocationForm] = &[
+    LocationForm {
+        schemes: &["file"],
+        pattern: "file:DIR",
+        summary: "A directory of this machine.",
+        needs: "A file system with locks. The lock ends with the process that holds it.",
+        parse: parse_directory,
+    },
     LocationForm {
         schemes: &["postgres", "postgresql"],
         pattern: "postgres://…",
+        summary: "A PostgreSQL database, such as `postgres://user@host/database`.",
+        needs: "A role that may create tables, or tables that an administrator created; also behind a pooler in transaction mode. The password comes from the address, `PGPASSWORD` or `~/.pgpass`. TLS is verified, except on this machine.",
         parse: |text, _| Ok(LedgerLocation::Postgres(text.to_owned())),
     },
-    LocationForm { schemes: &["s3"], pattern: "s3://bucket/prefix", parse: |_, rest| parse_bucket(rest) },
-    LocationForm { schemes: &["https", "http"], pattern: "https://…", parse: parse_server },
+    LocationForm {
+        schemes: &["s3"],
+        pattern: "s3://bucket/prefix",
+        summary: "A bucket of an object store, and the prefix of its object names.",
+        needs: "A store that enforces `If-None-Match` and `If-Match`. `AWS_REGION` or `AWS_ENDPOINT_URL`, and credentials: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`, a web identity, or the machine's role.",
+        parse: |_, rest| parse_bucket(rest),
+    },
+    LocationForm {
+        schemes: &["https", "http"],
+        pattern: "https://…",
+        summary: "A state server with locks, as Terraform's http backend uses it; `{stack}` and `{environment}` in the address are replaced.",
+        needs: "`LOCK` and `UNLOCK`, or other methods and addresses by the variables `STEAD_HTTP_…`. Such a server cannot refuse a late writer, so ledgers there are always strict: stead asks what became of a lost request. It cannot list its ledgers.",
+        parse: parse_server,
+    },
 ];
 
 /// Returns the forms of locations, as help and messages show them.
@@ -165,13 +189,10 @@ mod tests {
         }
     }
 
-    /// The table of the README says what each form needs, so it is written by hand.
     #[test]
-    fn the_readme_lists_every_form_of_locations() {
-        let readme = include_str!("../../../README.md");
+    fn every_form_of_locations_is_described() {
         for form in FORMS {
-            let cell = format!("| `{}:", form.schemes[0]);
-            assert!(readme.lines().any(|line| line.starts_with(&cell)), "README.md: no row {cell}");
+            assert!(form.summary.ends_with('.') && form.needs.ends_with('.'), "{}", form.pattern);
         }
         assert_eq!(describe_location_choice(), "file:DIR, postgres://…, s3://bucket/prefix or https://…");
     }

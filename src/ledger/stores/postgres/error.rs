@@ -96,7 +96,7 @@ fn in_words(said: &DbError) -> String {
     let text = sanitize_message(said.message());
     let remedy = match said.code() {
         &SqlState::INSUFFICIENT_PRIVILEGE => {
-            "; an administrator must create the tables and grant the permissions to this role once, as the README describes under PostgreSQL"
+            "; an administrator must create the tables and grant the permissions to this role once, as `stead docs share-a-ledger` describes under PostgreSQL"
         }
         &SqlState::UNDEFINED_TABLE
         | &SqlState::UNDEFINED_COLUMN
