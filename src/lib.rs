@@ -17,6 +17,7 @@
 //! | `src/apply` | plan, client, locked ledger | `Outcome`. A kill at any moment loses and duplicates nothing |
 //! | `src/report` | plan, outcome, drift | pages, documents and review formats, escaped and redacted |
 //! | `src/editor` | source text at a position | completion, hover, rename, `explain`, schemas |
+//! | `src/guide` | texts in CommonMark, tables | the documentation: pages for the terminal, a web site, a search |
 //! | `src/emulator` | HTTP requests | the service, written from its specification; shares only `kinds` with the client |
 //! | `src/cli` | a command line | exit code: one file in `src/cli/commands` for each command |
 //!
@@ -69,6 +70,8 @@ pub mod apply;
 pub mod report;
 
 pub mod editor;
+
+pub mod guide;
 
 pub mod emulator;
 

@@ -67,8 +67,8 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage
     }
 }
 
-/// Returns the page for a keyword, a function, a plan code, or a nested keyword, in this order; `None` if
-/// nothing has this name.
+/// Returns the page for a keyword, a plan code, a function, or a nested keyword, in this order; `None` if
+/// nothing has this name. `exists` is the blocker, `exists()` the function.
 fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     let bare = subject.trim_start_matches('$');
     let word = word::word_page(bare).map(ExplainPage::Word);
@@ -77,7 +77,7 @@ fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     // If an attribute has the same name, the subject could mean either one.
     let is_attribute = registry.kinds.iter().any(|kind| kind.attribute(bare).is_some());
     let inner = || word::inner_page(bare).filter(|_| !is_attribute).map(ExplainPage::Word);
-    word.or_else(function).or_else(code).or_else(inner)
+    word.or_else(code).or_else(function).or_else(inner)
 }
 
 fn explain_path(
@@ -196,6 +196,18 @@ pub struct ExplainIndex {
     pub functions: Vec<(&'static str, &'static str)>,
     /// Codes of diagnostics, each with its meaning, sorted.
     pub codes: Vec<(&'static str, &'static str)>,
+}
+
+/// Returns all codes of plans, those of blockers and of effects, sorted.
+#[must_use]
+pub fn plan_codes() -> Vec<String> {
+    plan_code::plan_code_names()
+}
+
+/// Returns the page of a code of plans, also if a keyword or a kind has the same name; `None` if it is unknown.
+#[must_use]
+pub fn explain_plan_code(code: &str) -> Option<ExplainPage> {
+    plan_code::plan_code_page(code).map(ExplainPage::PlanCode)
 }
 
 /// Returns all nested keywords, each with its full path and summary.

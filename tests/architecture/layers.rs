@@ -17,10 +17,14 @@ pub const MAY_NAME: &[(&str, &[&str])] = &[
     ("apply", &["model", "plan", "ledger", "cloud"]),
     ("report", &["model", "plan", "apply"]),
     ("editor", &["model", "config"]),
+    ("guide", &["model", "report", "editor"]),
     ("emulator", &["model"]),
     (
         "cli",
-        &["model", "kinds", "config", "ledger", "cloud", "plan", "apply", "report", "editor", "emulator"],
+        &[
+            "model", "kinds", "config", "ledger", "cloud", "plan", "apply", "report", "editor", "guide",
+            "emulator",
+        ],
     ),
 ];
 
@@ -33,6 +37,7 @@ const PURE: &[(&str, &[&str])] = &[
     ("plan", &[]),
     ("report", &["report/live/display.rs"]),
     ("editor", &[]),
+    ("guide", &[]),
 ];
 
 /// Paths of IO that a pure layer must not contain.

@@ -162,6 +162,20 @@ const ORDER: &[(&str, &[&str])] = &[
             "run",
         ],
     ),
+    (
+        "guide",
+        &[
+            "document",
+            "markdown",
+            "explained",
+            "written",
+            "library",
+            "reference",
+            "terminal",
+            "search",
+            "site",
+        ],
+    ),
     ("editor", &["facts", "graph", "openapi", "explain", "lsp", "stack_schema"]),
     (
         "report",

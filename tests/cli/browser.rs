@@ -139,7 +139,9 @@ impl Browser {
             "Tab" => (9, ""),
             "Enter" => (13, "\r"),
             "Escape" => (27, ""),
+            "ArrowDown" => (40, ""),
             "j" => (74, "j"),
+            "/" => (191, "/"),
             _ => panic!("{key}"),
         };
         for kind in ["keyDown", "keyUp"] {

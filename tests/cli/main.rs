@@ -23,6 +23,7 @@ mod console;
 mod cycles;
 mod data;
 mod doctor;
+mod documentation;
 #[allow(dead_code, reason = "the tests of attacks use the rest of it")]
 mod editor;
 mod examples;

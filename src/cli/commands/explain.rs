@@ -5,14 +5,15 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::docs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::editor::explain::{
-    self, AttributePage, AttributeRow, CodePage, ExplainIndex, ExplainPage as Explanation, FunctionPage,
-    KeywordPage, KindPage, OperationRow, PlanCodePage,
-};
+use crate::editor::explain::{self, ExplainIndex};
+use crate::guide::explained::{explain_address, explain_document};
+use crate::guide::{site, terminal};
 use crate::kinds::REGISTRY;
 use crate::report::json;
+use crate::report::text::escape;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{TextRole, TextStyle};
 
@@ -20,12 +21,15 @@ use crate::report::text::style::{TextRole, TextStyle};
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  stead explain database\n  stead explain database.plan\n  stead explain app.autoscaling.min_replicas\n  \
-    stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n\nWithout a subject, it lists all subjects."
+    stead explain R0301\n  stead explain lifecycle.protect\n  stead explain cidr_subnet\n  stead explain data_loss\n  stead explain R0301 --web\n\nWithout a subject, it lists all subjects."
 )]
 pub struct ExplainArgs {
     /// A kind, KIND.ATTRIBUTE, a keyword, a function, or a code of a diagnostic or a plan
     #[arg(value_name = "SUBJECT")]
     pub subject: Option<String>,
+    /// Print the address of the subject's page in the documentation, instead of the page
+    #[arg(long, requires = "subject")]
+    pub web: bool,
 }
 
 /// JSON output of `explain`.
@@ -49,30 +53,44 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ExplainArgs) -> Resul
     };
     let page = explain::explain_subject(&REGISTRY, subject)
         .map_err(|unknown| CliFailure::new(Exit::Usage, unknown.message).help(unknown.help))?;
-    ui.write_result(&if ui.json { page_document(&page) } else { render_explanation(&page, ui.style) });
+    if args.web {
+        print_address(session, &explain_address(&page));
+        return Ok(Exit::Done);
+    }
+    let text = || terminal::render_reference(&explain_document(&page), ui.style);
+    ui.write_result(&if ui.json { page_document(&page) } else { text() });
+    if let Some(other) = explain::explain_plan_code(subject).filter(|other| *other != page) {
+        ui.hint(&format!("`{subject}` is also a code of plans: stead docs {}", explain_address(&other)));
+    }
     Ok(Exit::Done)
+}
+
+/// JSON output of `explain --web`.
+#[derive(Serialize)]
+struct AddressDocument {
+    url: String,
+}
+
+/// Prints the web address of a page: below the published copy that the settings name, else on this machine.
+fn print_address(session: &CommandContext, address: &str) {
+    let ui = &session.ui;
+    let published = session.settings.docs_url.as_deref();
+    let own = format!("http://127.0.0.1:{}", docs::DEFAULT_PORT);
+    let url = site::web_address(published.unwrap_or(&own), address);
+    if ui.json {
+        ui.write_result(&page_document(&AddressDocument { url }));
+        return;
+    }
+    ui.write_result(&format!("{}\n", escape::escape_line(&url)));
+    if published.is_none() {
+        ui.hint("It answers while `stead docs --serve` runs. STEAD_DOCS_URL names a published copy.");
+    }
 }
 
 fn page_document<T: Serialize>(page: &T) -> String {
     json::to_pretty(&ExplainDocument { schema_version: json::SCHEMA_VERSION, page })
 }
 
-/// Returns the explanation as formatted text.
-fn render_explanation(explanation: &Explanation, style: TextStyle) -> String {
-    let mut page = TextPage::new(style);
-    match explanation {
-        Explanation::Kind(kind) => kind_page(&mut page, kind),
-        Explanation::Attribute(attribute) => attribute_page(&mut page, attribute),
-        Explanation::Code(code) => code_page(&mut page, code),
-        Explanation::Word(word) => word_page(&mut page, word),
-        Explanation::Function(function) => function_page(&mut page, function),
-        Explanation::PlanCode(code) => plan_code_page(&mut page, code),
-    }
-    page.finish()
-}
-
-/// Column at which descriptions begin.
-const DESCRIPTION_COLUMN: usize = 18;
 /// Longest name that stays on the same line as its description.
 const MAX_INLINE_WIDTH: usize = 26;
 
@@ -91,31 +109,8 @@ fn render_index(index: &ExplainIndex, style: TextStyle) -> String {
     page.finish()
 }
 
-fn push_title(page: &mut TextPage, name: &str, summary: &str) {
-    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, name));
-    page.add_line(TextLine::indent(2).push_text(summary));
-}
-
 fn push_heading(page: &mut TextPage, text: &str) {
     page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, text));
-}
-
-/// Adds a line `label  value`, unless the value is empty.
-fn push_fact(page: &mut TextPage, label: &str, value: &str) {
-    if !value.is_empty() {
-        let line = TextLine::indent(2)
-            .push_styled(TextRole::Faint, label)
-            .to_column(DESCRIPTION_COLUMN)
-            .continue_at(DESCRIPTION_COLUMN);
-        page.add_line(line.push_text(value));
-    }
-}
-
-/// Adds one line per value, with the label only on the first.
-fn push_facts(page: &mut TextPage, label: &str, values: impl IntoIterator<Item = impl AsRef<str>>) {
-    for (at, value) in values.into_iter().enumerate() {
-        push_fact(page, if at == 0 { label } else { "" }, value.as_ref());
-    }
 }
 
 /// Adds a table of names and descriptions; a long name has its description on the next line.
@@ -132,163 +127,13 @@ fn push_pairs(page: &mut TextPage, rows: &[(&str, &str)]) {
     }
 }
 
-fn kind_page(page: &mut TextPage, kind: &KindPage) {
-    push_title(page, kind.kind, kind.summary);
-    push_fact(page, "written", &kind.written);
-    push_fact(page, "belongs to", &kind.belongs_to);
-    push_facts(page, "costs a month", &kind.price);
-    push_fact(page, "replacement", &kind.replacement);
-    push_facts(page, "deletion", &kind.deletion);
-    let [create, update, delete] = kind.seconds;
-    push_fact(
-        page,
-        "takes",
-        &format!("about {create} s to create, {update} s to change, {delete} s to delete"),
-    );
-    push_attributes(page, "attributes", &kind.attributes);
-    if !kind.children.is_empty() {
-        push_heading(page, "children");
-        let rows: Vec<_> = kind.children.iter().map(|child| (child.collection, child.summary)).collect();
-        push_pairs(page, &rows);
-    }
-    push_attributes(page, "set by the service", &kind.computed);
-    if !kind.rules.is_empty() {
-        push_heading(page, "rules");
-        push_pairs(page, &kind.rules);
-    }
-    push_operations(page, "actions (stead do)", &kind.actions);
-    push_operations(page, "requests", &kind.requests);
-}
-
-fn push_attributes(page: &mut TextPage, title: &str, rows: &[AttributeRow]) {
-    if rows.is_empty() {
-        return;
-    }
-    push_heading(page, title);
-    let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(MAX_INLINE_WIDTH);
-    for row in rows {
-        let mut line = TextLine::indent(2)
-            .push_styled(TextRole::Change, row.name)
-            .to_column(column)
-            .continue_at(column);
-        line = line.push_text(row.summary);
-        let mut parts = vec![(TextRole::Faint, row.ty.clone())];
-        parts.extend(row.required.then(|| (TextRole::Warning, "required".to_owned())));
-        parts.extend(row.default.as_ref().map(|default| (TextRole::Faint, format!("default {default}"))));
-        parts.extend(row.replaces.then(|| (TextRole::Warning, "a change replaces".to_owned())));
-        let last = parts.len() - 1;
-        for (at, (role, part)) in parts.into_iter().enumerate() {
-            line = line.push_styled(role, format!(" {part}{}", if at < last { "," } else { "" }));
-        }
-        page.add_line(line);
-    }
-}
-
-fn push_operations(page: &mut TextPage, title: &str, rows: &[OperationRow]) {
-    if rows.is_empty() {
-        return;
-    }
-    push_heading(page, title);
-    let column = 4 + rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(MAX_INLINE_WIDTH);
-    for row in rows {
-        let line = TextLine::indent(2)
-            .push_styled(TextRole::Change, row.name)
-            .to_column(column)
-            .continue_at(column);
-        let line = if row.summary.is_empty() { line } else { line.push_text(row.summary).push_text(" ") };
-        let assumed = if row.assumed { " (assumed)" } else { "" };
-        page.add_line(line.push_styled(TextRole::Faint, format!("{}{assumed}", row.request)));
-    }
-}
-
-fn attribute_page(page: &mut TextPage, attribute: &AttributePage) {
-    push_title(page, &attribute.path, attribute.summary);
-    push_fact(page, "type", &attribute.ty);
-    push_fact(page, "takes", attribute.limits.as_deref().unwrap_or_default());
-    push_fact(page, "presence", attribute.presence);
-    push_fact(page, "default", attribute.default.as_deref().unwrap_or_default());
-    push_fact(page, "change", attribute.change.as_deref().unwrap_or_default());
-    push_facts(page, "calls", &attribute.calls);
-    push_fact(page, "API's name", attribute.wire);
-    push_fact(
-        page,
-        "secret",
-        if attribute.secret { "yes: never shown, recorded by its fingerprint" } else { "" },
-    );
-    push_facts(page, "price", &attribute.price);
-    push_fact(page, "names", attribute.listed_by.as_deref().unwrap_or_default());
-    let said = if attribute.assumed {
-        "assumed: the service's document does not specify it"
-    } else {
-        "documented"
-    };
-    push_fact(page, "known", said);
-    if !attribute.rules.is_empty() {
-        push_heading(page, "rules");
-        push_pairs(page, &attribute.rules);
-    }
-}
-
-fn code_page(page: &mut TextPage, code: &CodePage) {
-    push_title(page, code.code, code.meaning);
-    push_fact(page, "found", code.found);
-    push_fact(page, "kind", code.kind.unwrap_or_default());
-    push_fact(page, "stands in", code.place.unwrap_or_default());
-    for example in &code.examples {
-        if let Some(before) = example.before {
-            push_heading(page, "before");
-            push_snippet(page, before, TextRole::Faint);
-        }
-        push_heading(page, "wrong");
-        push_snippet(page, example.wrong, TextRole::Danger);
-        push_heading(page, "right");
-        push_snippet(page, example.right, TextRole::Success);
-    }
-}
-
-fn word_page(page: &mut TextPage, word: &KeywordPage) {
-    push_title(page, &word.word, &word.summary);
-    if !word.words.is_empty() {
-        push_heading(page, "words in it");
-        push_pairs(page, &word.words);
-    }
-    if !word.places.is_empty() {
-        let rows: Vec<_> = word.places.iter().map(|(way, text)| (way.as_str(), *text)).collect();
-        return push_pairs(page, &rows);
-    }
-    push_heading(page, "example");
-    push_snippet(page, &word.example, TextRole::Success);
-}
-
-fn function_page(page: &mut TextPage, function: &FunctionPage) {
-    push_title(page, function.function, function.summary);
-    push_fact(page, "written", function.usage);
-    push_heading(page, "example");
-    push_snippet(page, &function.example, TextRole::Success);
-    if !function.gives.is_empty() {
-        push_fact(page, "gives", function.gives);
-    }
-}
-
-fn plan_code_page(page: &mut TextPage, code: &PlanCodePage) {
-    push_title(page, &code.code, &code.meaning);
-    push_fact(page, "stands in", code.stands);
-    push_fact(page, "what to do", code.remedy);
-}
-
-fn push_snippet(page: &mut TextPage, text: &str, role: TextRole) {
-    for line in text.lines() {
-        let blanks = line.len() - line.trim_start().len();
-        page.add_line(TextLine::indent(2 + blanks).push_styled(role, line.trim_start()));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn shown(subject: &str) -> String {
-        render_explanation(&explain::explain_subject(&REGISTRY, subject).unwrap(), TextStyle::plain(90))
+        let page = explain::explain_subject(&REGISTRY, subject).unwrap();
+        terminal::render_reference(&explain_document(&page), TextStyle::plain(90))
     }
 
     #[test]

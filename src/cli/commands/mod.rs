@@ -15,6 +15,7 @@ pub(super) mod convert;
 pub(super) mod cost;
 pub(super) mod delete_object;
 pub(super) mod destroy;
+pub(super) mod docs;
 pub(super) mod doctor;
 pub(super) mod drift;
 pub(super) mod emulator;

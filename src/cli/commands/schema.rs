@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::cli::actions::documents::DoDocument;
 use crate::cli::command_context::CommandContext;
 #[cfg(test)]
-use crate::cli::commands::{catalog::CatalogDocument, secret::SecretDocument};
+use crate::cli::commands::{catalog::CatalogDocument, docs::DocsDocument, secret::SecretDocument};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::service::builtin_catalog;
 use crate::editor::{openapi, stack_schema};
@@ -54,6 +54,8 @@ pub enum SchemaDocument {
     Catalog,
     /// JSON output of `cost`.
     Cost,
+    /// JSON output of `docs`.
+    Docs,
     /// JSON output of `test`.
     Test,
     /// JSON output of `validate`.
@@ -75,7 +77,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
             stack_schema::render_schema(&REGISTRY, &builtin_catalog::of_the_built_in_cloud(&REGISTRY))
         }
         SchemaDocument::Openapi => openapi::render_document(&REGISTRY),
-        printed => committed_schema(printed).to_owned(),
+        printed => printed.committed_schema().to_owned(),
     };
     session.ui.write_result(&text);
     Exit::Done
@@ -85,11 +87,13 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &SchemaArgs) -> Exit {
 /// type that writes it.
 macro_rules! printed_documents {
     ($($document:ident, $name:literal, $title:literal, $type:ty;)*) => {
-        /// Returns the schema of a command's output.
-        const fn committed_schema(document: SchemaDocument) -> &'static str {
-            match document {
-                SchemaDocument::Stack | SchemaDocument::Openapi => "",
-                $(SchemaDocument::$document => include_str!(concat!("../../../schemas/", $name, ".schema.json")),)*
+        impl SchemaDocument {
+            /// Returns the schema of a command's output; empty for a schema that derives from the tables.
+            pub(super) const fn committed_schema(self) -> &'static str {
+                match self {
+                    Self::Stack | Self::Openapi => "",
+                    $(Self::$document => include_str!(concat!("../../../schemas/", $name, ".schema.json")),)*
+                }
             }
         }
 
@@ -110,6 +114,7 @@ printed_documents! {
     Do, "do", "stead do", DoDocument<'_>;
     Catalog, "catalog", "stead catalog", CatalogDocument<'_>;
     Cost, "cost", "stead cost", cost::CostDocument<'_>;
+    Docs, "docs", "stead docs", DocsDocument;
     Test, "test", "stead test", test_run::TestRunDocument<'_>;
     Validate, "validate", "stead validate", json::DiagnosticsDocument<'_>;
     History, "history", "stead history", json::HistoryDocument<'_>;

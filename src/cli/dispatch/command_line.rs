@@ -9,9 +9,9 @@ use crate::cli::actions::command_line::DoArgs;
 use crate::cli::args::GlobalArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::{
-    act, apply, catalog, ci, complete, completions, convert, cost, destroy, doctor, drift, emulator, eval,
-    explain, fmt, get, graph, history, import, init, lock, login, ls, lsp, man, mv, plan, recover, render,
-    resolve, rm, schema, secret, show, state, test, validate, version, why,
+    act, apply, catalog, ci, complete, completions, convert, cost, destroy, docs, doctor, drift, emulator,
+    eval, explain, fmt, get, graph, history, import, init, lock, login, ls, lsp, man, mv, plan, recover,
+    render, resolve, rm, schema, secret, show, state, test, validate, version, why,
 };
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -84,6 +84,8 @@ pub enum Command {
     Eval(eval::EvalArgs),
     /// Explain a kind, an attribute, a keyword, a function or a diagnostic code
     Explain(explain::ExplainArgs),
+    /// Read or search the documentation; serve it, or write it as a web site
+    Docs(docs::DocsArgs),
     /// Show the dependency graph
     Graph(graph::GraphArgs),
     /// Explain why a resource exists, what it depends on and what depends on it
@@ -242,6 +244,7 @@ impl Command {
             Self::Render(args) => ended(Document, false, move |cx| render::run(cx, args)),
             Self::Eval(args) => ended(Document, true, move |cx| eval::run(cx, args)),
             Self::Explain(args) => ended(Document, false, move |cx| explain::run(cx, args)),
+            Self::Docs(args) => pending(Document, false, move |cx| docs::run(cx, args, Cli::command())),
             Self::Graph(args) => ended(Document, false, move |cx| graph::run(cx, args)),
             Self::Why(args) => ended(Document, false, move |cx| why::run(cx, args)),
             Self::Test(args) if args.watch => {

@@ -29,7 +29,7 @@ pub(super) fn plan_code_page(name: &str) -> Option<PlanCodePage> {
     if let Some(known) = BLOCKER_CODES.iter().find(|known| known.code == name) {
         return Some(PlanCodePage {
             code: known.code.to_owned(),
-            stands: "blocks: the plan is shown, and not applied",
+            stands: "blocks: the plan is shown, and what the blocker concerns is not applied; most blockers concern the whole plan",
             meaning: known.meaning.to_owned(),
             remedy: known.remedy,
         });

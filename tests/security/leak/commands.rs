@@ -15,6 +15,8 @@ pub const RUNS: &[(i32, &str)] = &[
     (0, "eval vars.by_env"),
     (0, "eval vars.by_file+vars.in_file"),
     (0, "explain vm.user_data"),
+    (0, "docs first-stack"),
+    (0, "docs secret"),
     (0, "graph"),
     (0, "why vm.web"),
     (0, "why app.web"),

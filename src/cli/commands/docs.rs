@@ -1,0 +1,247 @@
+//! `stead docs`: the documentation of this version, in the terminal, on this machine's own web server, or as a web site in
+//! a directory. In: the written pages and the tables of the program. Out: a page, search results, or files. No request is
+//! sent and no stack is read.
+
+mod command_pages;
+mod document_pages;
+mod limit_rows;
+mod server;
+mod site_directory;
+mod table_pages;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::command_context::CommandContext;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::guide::document::plain_text;
+use crate::guide::library::{Library, Page, Section};
+use crate::guide::search::SearchIndex;
+use crate::guide::{reference, site, terminal};
+use crate::kinds::REGISTRY;
+use crate::model::diagnostic::nearest_name;
+use crate::report::json;
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::{TextRole, TextStyle};
+
+/// Port of `stead docs --serve`, which `explain --web` names, too.
+pub(in crate::cli) const DEFAULT_PORT: u16 = 8378;
+/// Most results of a search that are printed.
+const MAX_RESULTS: usize = 10;
+
+/// Command-line arguments of `stead docs`.
+#[derive(Debug, Clone, PartialEq, Args)]
+#[command(
+    after_help = "Examples:\n  stead docs\n  stead docs test-a-stack\n  stead docs reference/exit-codes\n  stead docs rename without replacement\n  stead docs --serve\n  stead docs --out site\n\nWithout a topic, it lists the pages. What is not the name of a page is searched."
+)]
+pub struct DocsArgs {
+    /// Name or address of a page, or words to search for
+    #[arg(value_name = "TOPIC")]
+    pub topic: Vec<String>,
+    /// Serve the documentation with a search on this machine, until Ctrl-C
+    #[arg(long, conflicts_with_all = ["topic", "out"])]
+    pub serve: bool,
+    /// Port of --serve; 0 selects a free one
+    #[arg(long, value_name = "PORT", requires = "serve", default_value_t = DEFAULT_PORT)]
+    pub port: u16,
+    /// Write the documentation as a web site into this directory
+    #[arg(long, value_name = "DIR", conflicts_with = "topic")]
+    pub out: Option<PathBuf>,
+}
+
+/// The document of `stead docs --output json`: a page, or the pages of a list or a search.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct DocsDocument {
+    schema_version: json::SchemaVersion,
+    /// The words that were searched; absent for a list or a page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query: Option<String>,
+    /// The pages: one that was named, all, or the results of the search, best first.
+    pages: Vec<PageEntry>,
+}
+
+/// A page.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PageEntry {
+    /// Address of the page, such as `how-to/test-a-stack`.
+    address: String,
+    /// Title of the page.
+    title: String,
+    /// What the page gives, in a sentence or two.
+    summary: String,
+    /// The page as plain text; only for a page that was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+/// Prints, serves or writes the documentation.
+///
+/// # Errors
+/// When nothing is found, or the site cannot be written or served.
+pub(in crate::cli) async fn run(
+    session: &CommandContext,
+    args: &DocsArgs,
+    program: clap::Command,
+) -> Result<Exit, CliFailure> {
+    let library = build_library(program);
+    if args.serve {
+        return server::serve(session, &library, args.port).await;
+    }
+    if let Some(directory) = &args.out {
+        let files = site::site_files(&library);
+        site_directory::write_site(directory, &files)?;
+        let shown = stack_files::display_path(directory);
+        session.ui.report_done(&format!("Wrote the documentation, {} files, to {shown}.", files.len()));
+        session.ui.next(&format!("open {shown}/index.html"));
+        return Ok(Exit::Done);
+    }
+    match args.topic.join(" ").trim() {
+        "" => list_pages(session, &library),
+        topic => print_topic(session, &library, topic)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns all pages of the documentation.
+pub(in crate::cli) fn build_library(program: clap::Command) -> Library {
+    let mut program = program.disable_help_subcommand(true);
+    program.build();
+    let mut derived = reference::registry_pages(&REGISTRY);
+    derived.extend(command_pages::command_pages(&program));
+    derived.extend(document_pages::document_pages());
+    derived.extend(table_pages::table_pages());
+    Library::new(derived)
+}
+
+fn list_pages(session: &CommandContext, library: &Library) {
+    let ui = &session.ui;
+    // The reference has hundreds of pages: its indexes list them.
+    let is_listed = |page: &&Page| page.section() != Section::Reference || !is_in_an_index(library, page);
+    let pages: Vec<&Page> = library.pages().iter().filter(is_listed).collect();
+    if ui.json {
+        let pages = library.pages().iter().map(|page| page_entry(page, None)).collect();
+        ui.write_result(&render_document(None, pages));
+        return;
+    }
+    let mut text = TextPage::new(ui.style);
+    for section in Section::ALL.into_iter().filter(|section| *section != Section::Home) {
+        text.add_line(TextLine::indent(0).push_styled(TextRole::Strong, section.title()));
+        let pages = pages.iter().copied().filter(|page| page.section() == section);
+        add_rows(&mut text, &pages.collect::<Vec<_>>());
+    }
+    ui.write_result(&text.finish());
+    ui.next("stead docs first-stack, or stead docs --serve to read it in a browser");
+}
+
+/// Returns whether a page of the reference is listed by an index of its own folder.
+fn is_in_an_index(library: &Library, page: &Page) -> bool {
+    let folder = page.address.rsplit_once('/').map_or("", |(folder, _)| folder);
+    page.name() != "index" && library.page(&format!("{folder}/index")).is_some()
+}
+
+/// Adds a row for each page: its name for `stead docs`, and its title.
+fn add_rows(text: &mut TextPage, pages: &[&Page]) {
+    let names: Vec<&str> = pages.iter().map(|page| topic_name(page)).collect();
+    let column = 4 + names.iter().map(|name| name.len()).max().unwrap_or(0);
+    for (page, name) in pages.iter().zip(&names) {
+        text.add_line(
+            TextLine::indent(2)
+                .push_styled(TextRole::Change, name)
+                .to_column(column)
+                .continue_at(column)
+                .push_text(&page.document.title),
+        );
+    }
+}
+
+/// Returns the shortest name by which `stead docs` finds a page: an index is named by its folder.
+fn topic_name(page: &Page) -> &str {
+    match page.section() {
+        Section::Reference => page.address.strip_suffix("/index").unwrap_or(&page.address),
+        _ => page.name(),
+    }
+}
+
+/// Prints the page of a topic; else searches for its words.
+///
+/// # Errors
+/// When no page has any of the words.
+fn print_topic(session: &CommandContext, library: &Library, topic: &str) -> Result<(), CliFailure> {
+    let ui = &session.ui;
+    let named = library.find_topic(topic);
+    if let Some((page, others)) = named.split_first() {
+        if ui.json {
+            let text = terminal::render_page(&page.document, TextStyle::plain(TEXT_COLUMNS));
+            ui.write_result(&render_document(None, vec![page_entry(page, Some(text))]));
+            return Ok(());
+        }
+        ui.write_result(&terminal::render_page(&page.document, ui.style));
+        if !others.is_empty() {
+            let others: Vec<&str> = others.iter().map(|page| page.address.as_str()).collect();
+            ui.hint(&format!("other pages of this name: {}", others.join(", ")));
+        }
+        return Ok(());
+    }
+    // A word with a dash or a slash is meant to be a page's name.
+    let is_name = !topic.contains(' ') && topic.contains(['-', '/']);
+    let hits = if is_name { Vec::new() } else { SearchIndex::new(library).search(topic) };
+    let pages: Vec<&Page> = hits.iter().map(|hit| &library.pages()[hit.page]).take(MAX_RESULTS).collect();
+    if pages.is_empty() {
+        return Err(nothing_found(library, topic));
+    }
+    if ui.json {
+        let pages = pages.iter().map(|page| page_entry(page, None)).collect();
+        ui.write_result(&render_document(Some(topic.to_owned()), pages));
+        return Ok(());
+    }
+    ui.write_result(&render_results(&pages, ui.style));
+    ui.next(&format!("stead docs {}", topic_name(pages[0])));
+    Ok(())
+}
+
+/// Width of a page in JSON, in columns.
+const TEXT_COLUMNS: usize = 100;
+
+fn render_results(pages: &[&Page], style: TextStyle) -> String {
+    let mut text = TextPage::new(style);
+    for page in pages {
+        text.add_line(
+            TextLine::indent(0)
+                .push_styled(TextRole::Strong, &page.document.title)
+                .push_styled(TextRole::Faint, format!("  {}", page.address)),
+        );
+        text.add_line(TextLine::indent(2).continue_at(2).push_text(plain_text(&page.document.summary)));
+    }
+    text.finish()
+}
+
+fn nothing_found(library: &Library, topic: &str) -> CliFailure {
+    let names = library.pages().iter().map(Page::name);
+    let failure = CliFailure::new(Exit::Usage, format!("no page has the name or the words `{topic}`"));
+    match nearest_name(topic, names) {
+        Some(near) => failure.help(format!("Did you mean `stead docs {near}`?")),
+        None => failure.help("`stead docs` lists the pages."),
+    }
+}
+
+fn page_entry(page: &Page, text: Option<String>) -> PageEntry {
+    PageEntry {
+        address: page.address.clone(),
+        title: page.document.title.clone(),
+        summary: plain_text(&page.document.summary),
+        text,
+    }
+}
+
+fn render_document(query: Option<String>, pages: Vec<PageEntry>) -> String {
+    json::to_pretty(&DocsDocument { schema_version: json::SCHEMA_VERSION, query, pages })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,339 @@
+//! The pages of `stead explain` as documents: kinds, attributes, keywords, functions and codes. The terminal and the site
+//! show the same document, so that a code has one text. `explain_address` says where the site has a subject.
+
+use super::document::{Block, CodeBlock, Document, Entry, Fact, Inline, Target, Verdict, parse_backticks};
+use crate::editor::explain::{
+    AttributePage, AttributeRow, CodePage, ExplainPage, FunctionPage, KeywordPage, KindPage, OperationRow,
+    PlanCodePage,
+};
+
+/// Returns the document of an explanation.
+#[must_use]
+pub fn explain_document(page: &ExplainPage) -> Document {
+    match page {
+        ExplainPage::Kind(kind) => kind_document(kind),
+        ExplainPage::Attribute(attribute) => attribute_document(attribute),
+        ExplainPage::Code(code) => code_document(code),
+        ExplainPage::Word(word) => word_document(word),
+        ExplainPage::Function(function) => function_document(function),
+        ExplainPage::PlanCode(code) => plan_code_document(code),
+    }
+}
+
+/// Returns the address of an explanation in the documentation, with an anchor for a part of a page.
+#[must_use]
+pub fn explain_address(page: &ExplainPage) -> String {
+    match page {
+        ExplainPage::Kind(kind) => kind_address(kind.kind),
+        ExplainPage::Attribute(attribute) => match attribute.path.split_once('.') {
+            Some((kind, path)) => format!("{}#{path}", kind_address(kind)),
+            None => kind_address(&attribute.path),
+        },
+        ExplainPage::Code(code) => code_address(code.code),
+        ExplainPage::Word(word) => {
+            // A word that several places allow is explained at the first.
+            let full = word.places.first().map_or(word.word.as_str(), |(path, _)| path);
+            word_address(full)
+        }
+        ExplainPage::Function(function) => format!("reference/functions#{}", function.function),
+        ExplainPage::PlanCode(code) => format!("reference/plan-codes/{}", code.code),
+    }
+}
+
+/// Returns the address of a kind's page.
+#[must_use]
+pub fn kind_address(kind: &str) -> String {
+    format!("reference/kinds/{kind}")
+}
+
+/// Returns the address of the page of a diagnostic's code.
+#[must_use]
+pub fn code_address(code: &str) -> String {
+    format!("reference/diagnostics/{code}")
+}
+
+/// Returns the address of a keyword, by its full path.
+#[must_use]
+pub fn word_address(path: &str) -> String {
+    match path.split_once('.') {
+        Some((first, rest)) => format!("reference/language/{first}#{rest}"),
+        None => format!("reference/language/{path}"),
+    }
+}
+
+fn new_document(title: &str, summary: &str) -> Document {
+    Document { title: title.to_owned(), summary: parse_backticks(summary), ..Document::default() }
+}
+
+/// Returns a heading whose anchor is its text.
+pub(super) fn heading(level: u8, text: &str) -> Block {
+    let anchor = super::document::anchor_of(text);
+    Block::Heading { level, text: vec![Inline::text(text)], anchor }
+}
+
+fn snippet(text: &str, verdict: Verdict) -> Block {
+    let language = if verdict == Verdict::Neutral { "" } else { "yaml" };
+    Block::Code(CodeBlock { language: language.to_owned(), file: None, text: text.to_owned(), verdict })
+}
+
+/// Labeled values under construction; an empty value is left out.
+#[derive(Default)]
+struct Facts(Vec<Fact>);
+
+impl Facts {
+    fn add(&mut self, label: &'static str, value: &str) {
+        self.add_inlines(label, if value.is_empty() { Vec::new() } else { parse_backticks(value) });
+    }
+
+    fn add_all(&mut self, label: &'static str, values: impl IntoIterator<Item = impl AsRef<str>>) {
+        let values: Vec<_> = values.into_iter().map(|value| parse_backticks(value.as_ref())).collect();
+        if !values.is_empty() {
+            self.0.push(Fact { label, values });
+        }
+    }
+
+    fn add_inlines(&mut self, label: &'static str, value: Vec<Inline>) {
+        if !value.is_empty() {
+            self.0.push(Fact { label, values: vec![value] });
+        }
+    }
+
+    fn push_to(self, blocks: &mut Vec<Block>) {
+        if !self.0.is_empty() {
+            blocks.push(Block::Facts(self.0));
+        }
+    }
+}
+
+fn push_entries(blocks: &mut Vec<Block>, title: &str, entries: Vec<Entry>) {
+    if !entries.is_empty() {
+        blocks.push(heading(2, title));
+        blocks.push(Block::Entries(entries));
+    }
+}
+
+fn entry(name: &str, address: Option<&str>, text: Vec<Inline>) -> Entry {
+    Entry { name: name.to_owned(), target: address.map(Target::page), text }
+}
+
+fn rule_entries(rules: &[(&str, &str)]) -> Vec<Entry> {
+    rules.iter().map(|(code, says)| entry(code, Some(&code_address(code)), parse_backticks(says))).collect()
+}
+
+fn kind_document(kind: &KindPage) -> Document {
+    let mut page = new_document(kind.kind, kind.summary);
+    let mut facts = Facts::default();
+    facts.add_inlines("written", vec![Inline::code(kind.written.as_str())]);
+    facts.add("belongs to", &kind.belongs_to);
+    facts.add_all("costs a month", &kind.price);
+    facts.add("replacement", &kind.replacement);
+    facts.add_all("deletion", &kind.deletion);
+    let [create, update, delete] = kind.seconds;
+    facts.add("takes", &format!("about {create} s to create, {update} s to change, {delete} s to delete"));
+    facts.push_to(&mut page.blocks);
+    let address = kind_address(kind.kind);
+    let rows = |rows: &[AttributeRow]| rows.iter().map(|row| attribute_entry(&address, row)).collect();
+    push_entries(&mut page.blocks, "attributes", rows(&kind.attributes));
+    let children = kind.children.iter();
+    let children = children.map(|child| {
+        entry(child.collection, Some(&kind_address(child.kind)), parse_backticks(child.summary))
+    });
+    push_entries(&mut page.blocks, "children", children.collect());
+    push_entries(&mut page.blocks, "set by the service", rows(&kind.computed));
+    push_entries(&mut page.blocks, "rules", rule_entries(&kind.rules));
+    push_entries(&mut page.blocks, "actions (stead do)", operation_entries(&kind.actions));
+    push_entries(&mut page.blocks, "requests", operation_entries(&kind.requests));
+    page
+}
+
+fn attribute_entry(address: &str, row: &AttributeRow) -> Entry {
+    let mut text = parse_backticks(row.summary);
+    let mut parts = vec![(false, row.ty.clone())];
+    parts.extend(row.required.then(|| (true, "required".to_owned())));
+    parts.extend(row.default.as_ref().map(|default| (false, format!("default {default}"))));
+    parts.extend(row.replaces.then(|| (true, "a change replaces".to_owned())));
+    let last = parts.len() - 1;
+    for (at, (is_notable, part)) in parts.into_iter().enumerate() {
+        let part = format!(" {part}{}", if at < last { "," } else { "" });
+        text.push(if is_notable { Inline::Notable(part) } else { Inline::Faint(part) });
+    }
+    entry(row.name, Some(&format!("{address}#{}", row.name)), text)
+}
+
+fn operation_entries(rows: &[OperationRow]) -> Vec<Entry> {
+    let line = |row: &OperationRow| {
+        let mut text = parse_backticks(row.summary);
+        if !text.is_empty() {
+            text.push(Inline::text(" "));
+        }
+        let assumed = if row.assumed { " (assumed)" } else { "" };
+        text.push(Inline::Faint(format!("{}{assumed}", row.request)));
+        entry(row.name, None, text)
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Returns the facts of an attribute and the rules about it.
+pub(super) fn attribute_blocks(attribute: &AttributePage) -> Vec<Block> {
+    let mut facts = Facts::default();
+    facts.add("type", &attribute.ty);
+    facts.add("takes", attribute.limits.as_deref().unwrap_or_default());
+    facts.add("presence", attribute.presence);
+    facts.add_inlines("default", attribute.default.iter().map(Inline::code).collect());
+    facts.add("change", attribute.change.as_deref().unwrap_or_default());
+    facts.add_all("calls", &attribute.calls);
+    facts.add_inlines("API's name", vec![Inline::code(attribute.wire)]);
+    let secret = if attribute.secret { "yes: never shown, recorded by its fingerprint" } else { "" };
+    facts.add("secret", secret);
+    facts.add_all("price", &attribute.price);
+    facts.add_inlines("names", attribute.listed_by.iter().map(Inline::code).collect());
+    let known = if attribute.assumed {
+        "assumed: the service's document does not specify it"
+    } else {
+        "documented"
+    };
+    facts.add("known", known);
+    let mut blocks = Vec::new();
+    facts.push_to(&mut blocks);
+    blocks
+}
+
+fn attribute_document(attribute: &AttributePage) -> Document {
+    let mut page = new_document(&attribute.path, attribute.summary);
+    page.blocks = attribute_blocks(attribute);
+    push_entries(&mut page.blocks, "rules", rule_entries(&attribute.rules));
+    page
+}
+
+fn code_document(code: &CodePage) -> Document {
+    let mut page = new_document(code.code, code.meaning);
+    let mut facts = Facts::default();
+    facts.add("found", code.found);
+    facts.add_inlines(
+        "kind",
+        code.kind.iter().map(|kind| Inline::link(&kind_address(kind), *kind)).collect(),
+    );
+    facts.add("stands in", code.place.unwrap_or_default());
+    facts.push_to(&mut page.blocks);
+    for example in &code.examples {
+        if let Some(before) = example.before {
+            page.blocks.extend([heading(2, "before"), snippet(before, Verdict::Neutral)]);
+        }
+        page.blocks.extend([heading(2, "wrong"), snippet(example.wrong, Verdict::Wrong)]);
+        page.blocks.extend([heading(2, "right"), snippet(example.right, Verdict::Right)]);
+    }
+    number_repeated_anchors(&mut page.blocks);
+    page
+}
+
+/// Gives the second heading of a text the anchor `text-1`, as GitHub does.
+pub(super) fn number_repeated_anchors(blocks: &mut [Block]) {
+    let mut seen = std::collections::BTreeMap::new();
+    for block in blocks {
+        if let Block::Heading { anchor, .. } = block {
+            let count: &mut usize = seen.entry(anchor.clone()).or_default();
+            if *count > 0 {
+                *anchor = format!("{anchor}-{count}");
+            }
+            *count += 1;
+        }
+    }
+}
+
+/// Returns the entries and the example of a keyword.
+pub(super) fn word_blocks(word: &KeywordPage) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let inner = word.words.iter().map(|(name, text)| {
+        let address = word_address(&format!("{}.{name}", word.word));
+        entry(name, Some(&address), parse_backticks(text))
+    });
+    push_entries(&mut blocks, "words in it", inner.collect());
+    if !word.places.is_empty() {
+        let places = word.places.iter();
+        let places =
+            places.map(|(path, text)| entry(path, Some(&word_address(path)), parse_backticks(text)));
+        blocks.push(Block::Entries(places.collect()));
+        return blocks;
+    }
+    blocks.extend([heading(2, "example"), snippet(&word.example, Verdict::Right)]);
+    blocks
+}
+
+fn word_document(word: &KeywordPage) -> Document {
+    let mut page = new_document(&word.word, &word.summary);
+    page.blocks = word_blocks(word);
+    page
+}
+
+/// Returns the usage and the example of a function.
+pub(super) fn function_blocks(function: &FunctionPage) -> Vec<Block> {
+    let mut usage = Facts::default();
+    usage.add_inlines("written", vec![Inline::code(function.usage)]);
+    let mut blocks = Vec::new();
+    usage.push_to(&mut blocks);
+    blocks.extend([heading(2, "example"), snippet(&function.example, Verdict::Right)]);
+    let mut result = Facts::default();
+    if !function.gives.is_empty() {
+        result.add_inlines("gives", vec![Inline::code(function.gives)]);
+    }
+    result.push_to(&mut blocks);
+    blocks
+}
+
+fn function_document(function: &FunctionPage) -> Document {
+    let mut page = new_document(function.function, function.summary);
+    page.blocks = function_blocks(function);
+    page
+}
+
+/// Guides for codes of plans: what to do is more than a sentence.
+pub(super) const CODE_GUIDES: &[(&str, &str)] = &[
+    ("adopt", "how-to/import-one-object"),
+    ("data_loss", "how-to/delete-data"),
+    ("deletion_budget", "how-to/delete-data"),
+    ("exists", "how-to/import-one-object"),
+    ("failed", "how-to/replace-safely"),
+    ("grow_only", "how-to/replace-safely"),
+    ("holds_data", "how-to/delete-data"),
+    ("late_effect", "how-to/survive-an-outage"),
+    ("ledger_lost", "how-to/recover-a-lost-ledger"),
+    ("moved", "how-to/rename-without-replacement"),
+    ("other_directory", "how-to/move-a-ledger"),
+    ("policy", "how-to/budgets-and-freezes"),
+    ("protected", "how-to/delete-data"),
+    ("provisional", "how-to/survive-an-outage"),
+    ("question", "how-to/survive-an-outage"),
+    ("recipient_refused", "how-to/keep-secrets-in-the-ledger"),
+    ("recipients_changed", "how-to/keep-secrets-in-the-ledger"),
+    ("replace_never", "how-to/replace-safely"),
+    ("secret_lost", "how-to/keep-secrets-in-the-ledger"),
+    ("sink_occupied", "how-to/secrets-from-a-vault"),
+];
+
+fn plan_code_document(code: &PlanCodePage) -> Document {
+    let mut page = new_document(&code.code, &code.meaning);
+    let mut facts = Facts::default();
+    facts.add("stands in", code.stands);
+    facts.add("what to do", code.remedy);
+    if let Some((_, guide)) = CODE_GUIDES.iter().find(|(known, _)| *known == code.code) {
+        let name = guide.rsplit('/').next().unwrap_or_default();
+        facts.add_inlines("guide", vec![Inline::link(guide, format!("stead docs {name}"))]);
+    }
+    facts.push_to(&mut page.blocks);
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::editor::explain;
+
+    #[test]
+    fn every_guide_is_for_a_code_of_plans() {
+        let codes = explain::plan_codes();
+        for (code, _) in CODE_GUIDES {
+            assert!(codes.iter().any(|known| known == code), "{code}");
+        }
+        assert!(CODE_GUIDES.is_sorted());
+    }
+}

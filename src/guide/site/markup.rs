@@ -1,0 +1,162 @@
+//! Blocks of a document as HTML. All text is escaped by the template.
+
+use maud::{Markup, html};
+
+use super::paths::page_path;
+use crate::guide::document::{Block, CodeBlock, Entry, Inline, Target, Verdict};
+
+/// Returns blocks as HTML. `root` is the path from the page to the root of the site: empty, or `../` for each folder.
+pub(super) fn render_blocks(blocks: &[Block], root: &str) -> Markup {
+    html! { @for block in blocks { (render_block(block, root)) } }
+}
+
+fn render_block(block: &Block, root: &str) -> Markup {
+    html! {
+        @match block {
+            Block::Heading { level, text, anchor } => (render_heading(*level, text, anchor, root)),
+            Block::Paragraph(text) => p { (render_inlines(text, root)) },
+            Block::List { first: Some(first), items } => ol start=[(*first != 1).then_some(first)] {
+                @for item in items { li { (render_item(item, root)) } }
+            },
+            Block::List { first: None, items } => ul {
+                @for item in items { li { (render_item(item, root)) } }
+            },
+            Block::Quote(inner) => aside.note { (render_blocks(inner, root)) },
+            Block::Code(code) => (render_code(code)),
+            Block::Table { head, rows } => (render_table(head, rows, root)),
+            Block::Facts(facts) => dl.facts {
+                @for fact in facts {
+                    dt { (fact.label) }
+                    @for value in &fact.values { dd { (render_inlines(value, root)) } }
+                }
+            },
+            Block::Entries(entries) => dl.entries { @for entry in entries { (render_entry(entry, root)) } },
+        }
+    }
+}
+
+fn render_heading(level: u8, text: &[Inline], anchor: &str, root: &str) -> Markup {
+    let text = render_inlines(text, root);
+    html! {
+        @match level {
+            ..=2 => h2 id=(anchor) { a.anchor href={ "#" (anchor) } { (text) } },
+            3 => h3 id=(anchor) { a.anchor href={ "#" (anchor) } { (text) } },
+            _ => h4 id=(anchor) { a.anchor href={ "#" (anchor) } { (text) } },
+        }
+    }
+}
+
+/// Returns the blocks of a list's item; one paragraph alone is shown without space around it.
+fn render_item(blocks: &[Block], root: &str) -> Markup {
+    match blocks {
+        [Block::Paragraph(text)] => render_inlines(text, root),
+        [Block::Paragraph(text), rest @ ..]
+            if !rest.iter().any(|block| matches!(block, Block::Paragraph(_))) =>
+        {
+            html! { (render_inlines(text, root)) (render_blocks(rest, root)) }
+        }
+        blocks => render_blocks(blocks, root),
+    }
+}
+
+fn render_code(code: &CodeBlock) -> Markup {
+    let class = match code.verdict {
+        Verdict::Neutral => "code",
+        Verdict::Right => "code right",
+        Verdict::Wrong => "code wrong",
+    };
+    let label = match (&code.file, code.language.as_str()) {
+        (Some(file), _) => format!("File {file}"),
+        (None, "console") => "Terminal".to_owned(),
+        (None, _) => "Example".to_owned(),
+    };
+    // A block that scrolls sideways has to be reached by the keyboard.
+    html! {
+        figure class=(class) {
+            @if let Some(file) = &code.file { figcaption { (file) } }
+            pre tabindex="0" role="group" aria-label=(label) data-language=(code.language) {
+                code { (render_lines(code)) }
+            }
+        }
+    }
+}
+
+/// Returns the lines of a block; commands stand out from their output.
+fn render_lines(code: &CodeBlock) -> Markup {
+    if !matches!(code.language.as_str(), "console" | "diff") {
+        return html! { (code.text) };
+    }
+    let class_of = |line: &str| match (code.language.as_str(), line.get(..1)) {
+        ("console", Some("$")) => "command",
+        ("console", Some(">")) => "command",
+        ("diff", Some("+")) => "added",
+        ("diff", Some("-")) => "removed",
+        _ => "output",
+    };
+    html! {
+        @for (at, line) in code.text.lines().enumerate() {
+            @if at > 0 { "\n" }
+            span class=(class_of(line)) { (line) }
+        }
+    }
+}
+
+fn render_table(head: &[Vec<Inline>], rows: &[Vec<Vec<Inline>>], root: &str) -> Markup {
+    let is_headless = head.iter().all(Vec::is_empty);
+    html! {
+        div.table tabindex="0" role="group" aria-label="Table" {
+            table {
+                @if !is_headless {
+                    thead { tr { @for cell in head {
+                        @if cell.is_empty() { td {} } @else { th scope="col" { (render_inlines(cell, root)) } }
+                    } } }
+                }
+                tbody {
+                    @for row in rows {
+                        tr { @for cell in row { td { (render_inlines(cell, root)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn render_entry(entry: &Entry, root: &str) -> Markup {
+    html! {
+        dt {
+            @match &entry.target {
+                Some(target) => a href=(href(target, root)) { code { (entry.name) } },
+                None => code { (entry.name) },
+            }
+        }
+        dd { (render_inlines(&entry.text, root)) }
+    }
+}
+
+/// Returns inlines as HTML.
+pub(super) fn render_inlines(inlines: &[Inline], root: &str) -> Markup {
+    html! {
+        @for inline in inlines {
+            @match inline {
+                Inline::Text(text) => (text),
+                Inline::Code(text) => code { (text) },
+                Inline::Emphasis(inner) => em { (render_inlines(inner, root)) },
+                Inline::Strong(inner) => strong { (render_inlines(inner, root)) },
+                Inline::Faint(text) => span.faint { (text) },
+                Inline::Notable(text) => span.notable { (text) },
+                Inline::Link { target, text } => a href=(href(target, root)) { (render_inlines(text, root)) },
+            }
+        }
+    }
+}
+
+/// Returns the address of a link, relative to the page.
+pub(super) fn href(target: &Target, root: &str) -> String {
+    match target {
+        Target::Page { address, anchor } => {
+            let anchor = anchor.as_ref().map(|anchor| format!("#{anchor}")).unwrap_or_default();
+            format!("{root}{}{anchor}", page_path(address))
+        }
+        Target::External(url) => url.clone(),
+    }
+}
