@@ -204,6 +204,33 @@ fn flip(path: &PathBuf) {
 }
 
 #[test]
+fn a_record_of_a_newer_version_is_no_damage_and_is_not_repaired_away() {
+    use sha2::{Digest, Sha256};
+
+    let case = applied(STACK);
+    // The line continues the newest checkpoint: its digest is the one that a newer version would have written.
+    let (journal, checkpoint) = (newest(&case, "journal-"), newest(&case, "ledger-"));
+    let before = fs::read(&journal).unwrap();
+    assert!(before.is_empty(), "the apply ended with a checkpoint");
+    let checkpoint: serde_json::Value = serde_json::from_slice(&fs::read(checkpoint).unwrap()).unwrap();
+    let last = checkpoint["head"].as_str().unwrap();
+    let head: Vec<u8> =
+        (0..32).map(|at| u8::from_str_radix(&last[2 * at..2 * at + 2], 16).unwrap()).collect();
+    let json = r#"[{"of_the_future":{}}]"#;
+    let digest = Sha256::new().chain_update(head).chain_update(json).finalize();
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    fs::write(&journal, format!("{:08x} {hex} {json}\n", json.len())).unwrap();
+    for (code, args) in [(1, "apply --yes"), (1, "plan"), (1, "state verify"), (1, "state repair --yes")] {
+        let run = case.fails(code, args);
+        run.says(&["a newer version of stead wrote", "Upgrade stead on this machine"]);
+        assert!(!run.all().contains("shows what can be restored"), "{}", run.all());
+    }
+    assert!(fs::read_to_string(&journal).unwrap().contains("of_the_future"), "nothing is dropped");
+    fs::write(&journal, before).unwrap();
+    case.ok("plan").says(&["No changes"]);
+}
+
+#[test]
 fn a_flipped_byte_is_detected_and_repaired() {
     let case = applied(STACK);
     case.ok("state verify").says(&["is intact up to record"]);

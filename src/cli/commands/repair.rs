@@ -14,7 +14,7 @@ use crate::cloud::system_clock::SystemClock;
 use crate::ledger::integrity::invariants;
 use crate::ledger::integrity::repair::{PreparedRepair, RepairOptions};
 use crate::ledger::integrity::verify::{self, VerificationReport};
-use crate::ledger::journal::error::{MacError, StoreError};
+use crate::ledger::journal::error::{MacError, StoreError, WRITTEN_BY_NEWER};
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::clock::Clock;
 use crate::report::json;
@@ -52,11 +52,23 @@ pub(super) async fn verify_ledger(
     if checked.flaws.is_empty() {
         return Ok(Exit::Done);
     }
+    if is_newer(&checked) {
+        session.ui.write_message(UPGRADE);
+        return Ok(Exit::Failed);
+    }
     match objection {
         Some(objection) => session.ui.write_message(objection.remedy),
         None => session.next("state repair", "shows what can be restored"),
     }
     Ok(Exit::Failed)
+}
+
+/// What to do with a ledger that a newer version wrote.
+const UPGRADE: &str = "Upgrade stead on this machine: a repair would drop what the newer version recorded.";
+
+/// Returns whether a newer version wrote a part of the ledger.
+fn is_newer(checked: &LedgerCheckReport) -> bool {
+    checked.flaws.iter().any(|flaw| flaw.reason.contains(WRITTEN_BY_NEWER))
 }
 
 /// Returns the problem of an undamaged ledger that lacks the MACs, or is older, than this machine has seen. `None`
@@ -142,9 +154,15 @@ pub(super) async fn run(
         )
         .help("Restore a copy: stead state push FILE. Or restore the backend's own backup."));
     };
-    if report_if_unproven(read_checked(project, place).await?).flaws.is_empty() {
+    let checked = report_if_unproven(read_checked(project, place).await?);
+    if checked.flaws.is_empty() {
         session.ui.report_done("The ledger is undamaged: nothing was changed.");
         return Ok(Exit::Done);
+    }
+    if is_newer(&checked) {
+        return Err(CliFailure::new(Exit::Failed, "a newer version of stead wrote a part of the ledger")
+            .help(UPGRADE)
+            .help("Nothing was changed."));
     }
     let (stack, key) = (&project.stack, open::seal_key(&session.settings)?);
     let repair = PreparedRepair::prepare(&RepairOptions {

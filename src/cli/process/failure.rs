@@ -6,7 +6,7 @@ use crate::apply::event::StepError;
 use crate::cloud::error::{ApiError, ReadError};
 use crate::cloud::http::send::has_sent_changes;
 use crate::config::load::LoadFailure;
-use crate::ledger::journal::error::{MacError, StoreError};
+use crate::ledger::journal::error::{MacError, StoreError, WRITTEN_BY_NEWER};
 use crate::report::views::apply_outcome::{self, FailureContext};
 
 /// Error that ends a command.
@@ -114,7 +114,7 @@ const REQUESTS_SENT_NOTICE: &str =
     "Requests were sent before: their effects are recorded, or the next run determines them.";
 
 /// Returns the advice for a store error; empty if the message says all.
-const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
+fn store_remedies(error: &StoreError) -> &'static [&'static str] {
     match error {
         StoreError::Locked { .. } => &[
             "Wait for it to end; the lock of a process that died on this machine is broken automatically.",
@@ -131,15 +131,20 @@ const fn store_remedies(error: &StoreError) -> &'static [&'static str] {
         StoreError::Moved { .. } => &[
             "Set STEAD_BACKEND (or --backend) to the new location; for file:, to the directory above the one that has the stack's name.",
         ],
-        StoreError::Corrupt { .. } => {
-            &["stead state verify shows all damage, stead state repair restores what can be restored."]
+        StoreError::Corrupt { reason, .. } if reason.contains(WRITTEN_BY_NEWER) => {
+            &["Upgrade stead on this machine. Do not repair the ledger: that would drop the newer records."]
         }
+        StoreError::Corrupt { .. } => &[
+            "stead state verify shows all damage, stead state repair restores what can be restored.",
+            "All ways back to a ledger: `stead docs recover-a-lost-ledger`",
+        ],
         StoreError::Foreign { .. } => {
             &["Check -C and -e: a copied directory contains the ledger of its original."]
         }
         StoreError::Illegal(_) => &["Nothing was written."],
         StoreError::Sealed(MacError::MissingMacs) => &[
             "If it had MACs before, somebody removed them: restore a copy that has them.",
+            "Why, and what a MAC proves: `stead docs share-a-ledger`",
             "If it never had any: save a copy first (stead state pull -o ledger-backup.json), check what it owns, then: \
              stead state seal",
         ],

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::chain::ChainHead;
 use super::mac::{MacKey, MacVerifier};
+use crate::ledger::journal::error::WRITTEN_BY_NEWER;
 use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::crypto::hex::encode_hex;
@@ -72,8 +73,7 @@ pub(in crate::ledger) fn parse(
     if stored != encode_hex(&digest).as_bytes() {
         return Err("its digest does not match");
     }
-    let summary: Checkpoint =
-        serde_json::from_slice(bytes).map_err(|_| "it holds no ledger that this version knows")?;
+    let summary: Checkpoint = serde_json::from_slice(bytes).map_err(|_| WRITTEN_BY_NEWER)?;
     if summary.format != CHECKPOINT_FORMAT {
         return Err("it has another format version");
     }

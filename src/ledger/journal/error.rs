@@ -4,6 +4,10 @@ use thiserror::Error;
 
 use crate::model::address::Name;
 
+/// Why a record or checkpoint is not read although its digest matches: this version does not know it, so a newer one
+/// wrote it. It is no damage, and a repair would drop it.
+pub const WRITTEN_BY_NEWER: &str = "a newer version of stead wrote it";
+
 /// A record that is not a legal transition from the current state of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("record {serial} is not a valid transition: {reason}")]

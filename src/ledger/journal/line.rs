@@ -7,6 +7,7 @@
 use super::chain::{ChainHead, line_digest};
 use super::mac::{self, MacKey, MacVerifier};
 use super::record::Record;
+use crate::ledger::journal::error::WRITTEN_BY_NEWER;
 use crate::model::crypto::hex::encode_hex;
 
 /// Number of characters before the JSON: length, space, digest, space.
@@ -74,8 +75,7 @@ pub(in crate::ledger) fn decode_lines(
         if digest_text != encode_hex(&head).as_bytes() {
             return Err(damage("its digest does not match"));
         }
-        let records: Vec<Record> = serde_json::from_slice(json)
-            .map_err(|_| damage("it holds no records that this version knows"))?;
+        let records: Vec<Record> = serde_json::from_slice(json).map_err(|_| damage(WRITTEN_BY_NEWER))?;
         seals.check_line(&records, &head, mac).map_err(damage)?;
         lines.records.extend(records);
         lines.head = head;
@@ -149,6 +149,20 @@ mod tests {
             ends.push(bytes.len());
         }
         (bytes, ends)
+    }
+
+    #[test]
+    fn a_line_with_its_digest_that_this_version_does_not_know_is_of_a_newer_one() {
+        let json = br#"[{"type":"of_the_future"}]"#;
+        let digest = line_digest(&first_head(), json);
+        let mut line = format!("{:08x} {} ", json.len(), encode_hex(&digest)).into_bytes();
+        line.extend_from_slice(json);
+        line.push(b'\n');
+        let decode =
+            |bytes: &[u8]| decode_lines(bytes, first_head(), &mut MacVerifier::new(None)).unwrap_err();
+        assert_eq!(decode(&line).reason, WRITTEN_BY_NEWER);
+        line[LINE_PREFIX_CHARS] = b'(';
+        assert_eq!(decode(&line).reason, "its digest does not match");
     }
 
     proptest! {
