@@ -41,6 +41,21 @@ fn a_lost_ledger_is_rebuilt_and_nothing_changes() {
 }
 
 #[test]
+fn objects_of_another_ledger_are_not_recovered() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.ok("apply --yes --backend file:ledgers");
+    // The same blocks under another name: everything fits, and everything has an owner.
+    case.write("stead.yaml", STACK.replace("stack: story", "stack: copy"));
+    let recovered = case.ok("recover --yes --backend file:ledgers --output json").json();
+    assert_eq!(recovered["found"], json!([]), "{recovered:#}");
+    assert_eq!(recovered["missing"].as_array().unwrap().len(), 4);
+    assert!(!case.ok("state list --backend file:ledgers").stdout.contains("vpc.main"));
+    // Where the owner's ledger is lost, too, the objects have none.
+    fs::remove_dir_all(case.path("ledgers/story")).unwrap();
+    case.ok("recover --yes --backend file:ledgers").says(&["vpc.main", "The ledger is rebuilt"]);
+}
+
+#[test]
 fn ambiguous_matches_are_listed_and_left_out() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     case.ok("apply --yes");

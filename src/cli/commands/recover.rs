@@ -8,6 +8,7 @@ use clap::Args;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::ledger::other_ledgers;
 use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -155,10 +156,11 @@ impl RecoverCommand<'_> {
 }
 
 /// Reads and matches until nothing more can be read: children once their parents are matched, and attributes that
-/// lists omit once an object is matched. `chosen` has the ids that the user chose, by address.
+/// lists omit once an object is matched. `chosen` has the ids that the user chose, by address. Objects of other
+/// ledgers of the backend are never matched.
 ///
 /// # Errors
-/// When the service cannot be read.
+/// When the service or another ledger cannot be read.
 pub(in crate::cli) async fn read_and_match(
     session: &CommandContext,
     project: &LoadedStack,
@@ -167,7 +169,9 @@ pub(in crate::cli) async fn read_and_match(
     chosen: &BTreeMap<Address, Name>,
 ) -> Result<(RebuiltLedger, RefreshResult), CliFailure> {
     let stack = &project.stack;
-    let options = |adopt| PlanningOptions { adopt, ..session.read_only_options() };
+    let foreign = other_ledgers::objects_of_other_ledgers(project, &connection.place).await?;
+    let options =
+        |adopt| PlanningOptions { adopt, foreign: foreign.clone(), ..session.read_only_options() };
     let mut known = chosen.clone();
     loop {
         let (wanted, tables) = rebuild_ledger::rebuild_request(REGISTRY, stack, ledger, &options(known));

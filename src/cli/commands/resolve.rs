@@ -39,6 +39,15 @@ pub struct ResolveArgs {
 /// Status of a request that is presumed to have had no effect.
 const PRESUMED_ABSENT: &str = "presumed without effect, and watched for a late effect";
 
+/// Status of a request whose object was found and bound, and not yet confirmed.
+const BOUND_UNCONFIRMED: &str = "bound to the object that was found, and watched for a second one";
+
+/// Returns the status of a request that is watched for a late effect.
+fn watch_status(ledger: &Ledger, intent: &Intent) -> &'static str {
+    let object = ledger.entries.get(&intent.address).and_then(|entry| entry.current.as_ref());
+    if object.is_some_and(|object| object.provisional) { BOUND_UNCONFIRMED } else { PRESUMED_ABSENT }
+}
+
 /// Lists or resolves ambiguous intents. Without an answer on a terminal, prompts for it; otherwise
 /// only shows the intent.
 ///
@@ -312,7 +321,7 @@ fn told_lost(lost: &LostSecret<'_>) -> String {
 fn render_intent(ledger: &Ledger, op: Uuid) -> String {
     let text = match (ledger.questions.get(&op), ledger.watched.get(&op)) {
         (Some(question), _) => question.text.clone(),
-        (None, Some(intent)) => format!("{}: {PRESUMED_ABSENT}", intent.address),
+        (None, Some(intent)) => format!("{}: {}", intent.address, watch_status(ledger, intent)),
         (None, None) => return String::new(),
     };
     let handle = ambiguous_intent::short_handle(ledger, op);
@@ -353,7 +362,10 @@ fn intents_document(ledger: &Ledger, lost: &[LostSecret<'_>]) -> String {
     });
     let questions = questions.map(|q| intent_entry(ledger, &q.intent, &q.text, &q.candidates));
     let questions: Vec<_> = questions.chain(of_lost).collect();
-    let watched: Vec<_> =
-        ledger.watched.values().map(|intent| intent_entry(ledger, intent, PRESUMED_ABSENT, &[])).collect();
+    let watched: Vec<_> = ledger
+        .watched
+        .values()
+        .map(|intent| intent_entry(ledger, intent, watch_status(ledger, intent), &[]))
+        .collect();
     json::questions_document(&questions, &watched)
 }

@@ -92,7 +92,7 @@ codes! {
         "Set `lifecycle: { protect: false }` in its block, apply, and remove it then.";
     PROVISIONAL = "provisional",
         "The object was found after a lost response, is not confirmed, and would be deleted or replaced.",
-        "Use stead resolve to decide whether it is the right one.";
+        "If it is the right one, confirm it: --adopt ADDRESS=ID.";
     QUESTION = "question",
         "The outcome of a request is not known, and a user must resolve it.",
         "stead resolve lists the request with the possible answers.";

@@ -209,7 +209,8 @@ fn index_unowned<'a>(joined: &JoinedState<'a>) -> HashMap<UniqueNameKey<'static>
     let mut there: HashMap<UniqueNameKey<'_>, Vec<&Object>> = HashMap::with_capacity(joined.unowned.len());
     for object in &joined.unowned {
         let Some(kind) = joined.inputs.registry.kind(&object.kind) else { continue };
-        if is_leaving(kind, object) {
+        // An object of another ledger has an owner, however well it fits.
+        if is_leaving(kind, object) || joined.inputs.options.foreign.contains_key(&object.key()) {
             continue;
         }
         let values = identity_attributes(kind).into_iter().map(|name| (name, object.attributes.get(name)));
