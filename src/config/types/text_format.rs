@@ -229,14 +229,23 @@ fn ssh_key(text: &str) -> Result<(), TypeMismatch> {
     let base64 = body.len() >= 16
         && body.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'='));
     if known && base64 && !line.contains('\n') {
-        return Ok(());
+        // The service refuses the line break with which a file ends.
+        return if line == text {
+            Ok(())
+        } else {
+            Err(format_mismatch(
+                "The public key ends with a line break, and the service accepts one line.".into(),
+            )
+            .help("cut it off: `\"${file('key.pub').trim()}\"`"))
+        };
     }
     let mistake =
         format_mismatch("One line of an OpenSSH public key was expected: type, key, comment.".into());
     let name = line.rsplit('/').next().unwrap_or_default();
     Err(match name.strip_suffix(".pub") {
-        Some(stem) if !stem.contains(' ') => mistake
-            .help(format!("put the file into the stack's directory, and write `\"${{file('{name}')}}\"`")),
+        Some(stem) if !stem.contains(' ') => mistake.help(format!(
+            "put the file into the stack's directory, and write `\"${{file('{name}').trim()}}\"`"
+        )),
         _ => mistake,
     })
 }
@@ -292,6 +301,11 @@ mod tests {
                 "0.0.0.0/0",
                 TextFormat::AllowedCidr4,
                 "0.0.0.0/0 allows every address, and the service refuses it.",
+            ),
+            (
+                "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFakeFakeFake me@example\n",
+                TextFormat::SshPublicKey,
+                "The public key ends with a line break, and the service accepts one line.",
             ),
             (
                 "ssh-rsa",
