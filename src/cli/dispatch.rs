@@ -104,7 +104,7 @@ fn run() -> Exit {
 /// settings are invalid, so the output format is determined without them: the last `--output`, else `STEAD_OUTPUT`.
 fn for_programs(message: &str, variables: &EnvVariables) {
     let mut form = variables.get("STEAD_OUTPUT").cloned();
-    let mut words = std::env::args().skip(1);
+    let mut words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     while let Some(word) = words.next() {
         match word.strip_prefix("--output") {
             Some("") => form = words.next(),
@@ -122,11 +122,30 @@ fn for_programs(message: &str, variables: &EnvVariables) {
 }
 
 /// Merges flags, variables and profile. For `doctor`, which reports errors of the settings file, an invalid file is
-/// ignored and its error is returned, too; `None` if there is none.
+/// ignored and its error is returned, too; `None` if there is none. For `docs` and `explain`, an error is a warning.
 ///
 /// # Errors
 /// When the file, a variable or a flag is invalid.
 fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Settings, Option<String>)> {
+    let read = read_settings_strictly(cli, variables);
+    // The documentation explains the settings, also those that are wrong.
+    let needs_none = matches!(cli.command, Some(Command::Docs(_) | Command::Explain(_)));
+    match read {
+        Err(error) if needs_none => {
+            Ui::write_error(&format!("warning: {}", escape::escape_line(&error.to_string())));
+            let output =
+                GlobalArgs { output: cli.global.output, color: cli.global.color, ..GlobalArgs::default() };
+            let none = Profiles::none("settings.toml");
+            Ok((settings::merge(output, &EnvVariables::new(), &none)?, None))
+        }
+        read => read,
+    }
+}
+
+fn read_settings_strictly(
+    cli: &Cli,
+    variables: &EnvVariables,
+) -> anyhow::Result<(Settings, Option<String>)> {
     let global = cli.global.clone();
     let mut read = stack_files::read_profiles(variables);
     if let (Err(_), Some(Command::Doctor(args))) = (&read, &cli.command)

@@ -185,7 +185,7 @@ fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTo
     UnknownTopic { message, help }
 }
 
-/// All subjects that consist of one word, by category, except for plan codes.
+/// All subjects that consist of one word, by category.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExplainIndex {
     /// Kinds, each with its summary, in the registry's order.
@@ -196,6 +196,8 @@ pub struct ExplainIndex {
     pub functions: Vec<(&'static str, &'static str)>,
     /// Codes of diagnostics, each with its meaning, sorted.
     pub codes: Vec<(&'static str, &'static str)>,
+    /// Codes of plans, each with its meaning, sorted.
+    pub plan_codes: Vec<(String, String)>,
 }
 
 /// Returns all codes of plans, those of blockers and of effects, sorted.
@@ -224,6 +226,10 @@ pub fn build_index(registry: &Registry) -> ExplainIndex {
         words: word::all_words(),
         functions: function::all_functions(),
         codes: code::codes_with_summaries(registry),
+        plan_codes: plan_code::plan_code_names()
+            .into_iter()
+            .filter_map(|code| plan_code::plan_code_page(&code).map(|page| (code, page.meaning)))
+            .collect(),
     }
 }
 

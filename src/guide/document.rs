@@ -2,6 +2,8 @@
 //! and `site` show them, and `search` indexes them. A document has no markup: text in it is plain, and each reader
 //! escapes it for its own output.
 
+use std::collections::BTreeMap;
+
 /// The content of one page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
@@ -48,9 +50,9 @@ pub enum Block {
         rows: Vec<Vec<Vec<Inline>>>,
     },
     /// Labeled values, such as `type`, `default`; a label may have several values.
-    Facts(Vec<Fact>),
+    Values(Vec<LabeledValue>),
     /// Names with descriptions.
-    Entries(Vec<Entry>),
+    Definitions(Vec<Definition>),
 }
 
 /// Text that is shown as it is.
@@ -62,25 +64,44 @@ pub struct CodeBlock {
     pub file: Option<String>,
     /// The text, without a newline at the end.
     pub text: String,
-    /// Whether the text is right, wrong or neither.
-    pub verdict: Verdict,
+    /// Whether the text is an example to follow.
+    pub kind: ExampleKind,
 }
 
-/// Whether an example is one to follow.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Verdict {
-    /// The text is neither: output, or a situation.
+/// Whether stead accepts the text of a block.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ExampleKind {
+    /// The text is no example of either: output, or a situation.
     #[default]
-    Neutral,
+    Plain,
     /// stead accepts the text.
-    Right,
-    /// stead rejects the text or warns about it.
-    Wrong,
+    Accepted,
+    /// stead rejects the text or warns about it; with the code of its diagnostic where the page does not name it.
+    Rejected(Option<String>),
+}
+
+/// What a line of a terminal session is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConsoleLine {
+    /// A command, or the continuation of one.
+    Command,
+    /// What a command printed.
+    Output,
+}
+
+/// Returns the lines of a terminal session. A command begins with `$ `, and continues on the lines directly below that
+/// begin with `> `.
+pub fn console_lines(session: &str) -> impl Iterator<Item = (ConsoleLine, &str)> {
+    let mut is_command = false;
+    session.lines().map(move |line| {
+        is_command = line.starts_with("$ ") || (is_command && line.starts_with("> "));
+        (if is_command { ConsoleLine::Command } else { ConsoleLine::Output }, line)
+    })
 }
 
 /// A labeled value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
+pub struct LabeledValue {
     /// The label.
     pub label: &'static str,
     /// The values, at least one.
@@ -89,7 +110,7 @@ pub struct Fact {
 
 /// A name with its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct Definition {
     /// The name: of an attribute, a keyword, a code.
     pub name: String,
     /// Page that explains the name; `None` if this entry is all there is.
@@ -127,7 +148,7 @@ pub enum Inline {
 pub enum Target {
     /// A page of the documentation.
     Page {
-        /// Address of the page, such as `how-to/test-a-stack`.
+        /// Address of the page, such as `how-to/test-a-stack`; empty for the page that has the link.
         address: String,
         /// Anchor in the page; `None` for its beginning.
         anchor: Option<String>,
@@ -146,6 +167,52 @@ impl Target {
             }
             None => Self::Page { address: address.to_owned(), anchor: None },
         }
+    }
+}
+
+impl CodeBlock {
+    /// Returns what stands above the block: its file, or that stead rejects it; `None` if there is nothing to say.
+    #[must_use]
+    pub fn caption(&self) -> Option<String> {
+        match (&self.file, &self.kind) {
+            (Some(file), _) => Some(file.clone()),
+            (None, ExampleKind::Rejected(Some(code))) => Some(format!("Rejected ({code})")),
+            (None, _) => None,
+        }
+    }
+}
+
+impl Block {
+    /// Returns a heading with an anchor made of its text.
+    #[must_use]
+    pub fn heading(level: u8, text: &str) -> Self {
+        Self::Heading { level, text: vec![Inline::text(text)], anchor: anchor_of(text) }
+    }
+
+    /// Returns a paragraph, in which names in backticks are code.
+    #[must_use]
+    pub fn paragraph(text: &str) -> Self {
+        Self::Paragraph(parse_backticks(text))
+    }
+
+    /// Returns a block of code of no file.
+    #[must_use]
+    pub fn code(language: &str, text: impl Into<String>, kind: ExampleKind) -> Self {
+        Self::Code(CodeBlock { language: language.to_owned(), file: None, text: text.into(), kind })
+    }
+}
+
+impl Definition {
+    /// Returns a name with its description, which has names in backticks.
+    #[must_use]
+    pub fn new(name: impl Into<String>, text: &str) -> Self {
+        Self { name: name.into(), target: None, text: parse_backticks(text) }
+    }
+
+    /// Returns a name that leads to the page of an address.
+    #[must_use]
+    pub fn linked(name: impl Into<String>, address: &str, text: &str) -> Self {
+        Self { target: Some(Target::page(address)), ..Self::new(name, text) }
     }
 }
 
@@ -206,24 +273,35 @@ pub fn anchor_of(heading: &str) -> String {
 /// Calls a function for each inline of a document, also those inside of others.
 pub fn visit_inlines<'d>(document: &'d Document, visit: &mut dyn FnMut(&'d Inline)) {
     visit_line(&document.summary, visit);
-    visit_blocks(&document.blocks, visit);
+    visit_blocks(&document.blocks, &mut |block| {
+        for line in lines_of(block) {
+            visit_line(line, visit);
+        }
+    });
 }
 
-fn visit_blocks<'d>(blocks: &'d [Block], visit: &mut dyn FnMut(&'d Inline)) {
+/// Calls a function for each block, also those inside of others.
+fn visit_blocks<'d>(blocks: &'d [Block], visit: &mut dyn FnMut(&'d Block)) {
     for block in blocks {
+        visit(block);
         match block {
-            Block::Heading { text, .. } | Block::Paragraph(text) => visit_line(text, visit),
             Block::List { items, .. } => items.iter().for_each(|item| visit_blocks(item, visit)),
             Block::Quote(inner) => visit_blocks(inner, visit),
-            Block::Code(_) => {}
-            Block::Table { head, rows } => {
-                head.iter().chain(rows.iter().flatten()).for_each(|cell| visit_line(cell, visit));
-            }
-            Block::Facts(facts) => {
-                facts.iter().flat_map(|fact| &fact.values).for_each(|value| visit_line(value, visit));
-            }
-            Block::Entries(entries) => entries.iter().for_each(|entry| visit_line(&entry.text, visit)),
+            _ => {}
         }
+    }
+}
+
+/// Returns the lines of text that a block has itself, not those of blocks inside of it.
+fn lines_of(block: &Block) -> Vec<&[Inline]> {
+    match block {
+        Block::Heading { text, .. } | Block::Paragraph(text) => vec![text],
+        Block::Table { head, rows } => {
+            head.iter().chain(rows.iter().flatten()).map(Vec::as_slice).collect()
+        }
+        Block::Values(values) => values.iter().flat_map(|value| &value.values).map(Vec::as_slice).collect(),
+        Block::Definitions(entries) => entries.iter().map(|entry| entry.text.as_slice()).collect(),
+        Block::List { .. } | Block::Quote(_) | Block::Code(_) => Vec::new(),
     }
 }
 
@@ -236,7 +314,7 @@ fn visit_line<'d>(line: &'d [Inline], visit: &mut dyn FnMut(&'d Inline)) {
     }
 }
 
-/// Returns all targets to which a document links, those of entries included.
+/// Returns all targets to which a document links, those of definitions included.
 #[must_use]
 pub fn link_targets(document: &Document) -> Vec<&Target> {
     let mut targets = Vec::new();
@@ -245,23 +323,46 @@ pub fn link_targets(document: &Document) -> Vec<&Target> {
             targets.push(target);
         }
     });
-    collect_entry_targets(&document.blocks, &mut targets);
+    visit_blocks(&document.blocks, &mut |block| {
+        if let Block::Definitions(entries) = block {
+            targets.extend(entries.iter().filter_map(|entry| entry.target.as_ref()));
+        }
+    });
     targets
 }
 
-fn collect_entry_targets<'d>(blocks: &'d [Block], targets: &mut Vec<&'d Target>) {
+/// Returns the part of a document below one heading, as a document; `None` without such a heading.
+#[must_use]
+pub fn section_at(document: &Document, anchor: &str) -> Option<Document> {
+    let level_of = |block: &Block| match block {
+        Block::Heading { level, .. } => Some(*level),
+        _ => None,
+    };
+    let is_wanted =
+        |block: &Block| matches!(block, Block::Heading { anchor: known, .. } if known == anchor);
+    let start = document.blocks.iter().position(is_wanted)?;
+    let (heading, below) = document.blocks[start..].split_first()?;
+    let level = level_of(heading)?;
+    let end = below.iter().position(|block| level_of(block).is_some_and(|other| other <= level));
+    let Block::Heading { text, .. } = heading else { return None };
+    Some(Document {
+        title: format!("{}: {}", document.title, plain_text(text)),
+        summary: document.summary.clone(),
+        keywords: String::new(),
+        blocks: below[..end.unwrap_or(below.len())].to_vec(),
+    })
+}
+
+/// Gives a repeated anchor a number, `text-1`, as GitHub does: an anchor is unique in its page.
+pub fn number_repeated_anchors(blocks: &mut [Block]) {
+    let mut seen = BTreeMap::new();
     for block in blocks {
-        match block {
-            Block::Entries(entries) => {
-                targets.extend(entries.iter().filter_map(|entry| entry.target.as_ref()))
+        if let Block::Heading { anchor, .. } = block {
+            let count: &mut usize = seen.entry(anchor.clone()).or_default();
+            if *count > 0 {
+                *anchor = format!("{anchor}-{count}");
             }
-            Block::List { items, .. } => items.iter().for_each(|item| collect_entry_targets(item, targets)),
-            Block::Quote(inner) => collect_entry_targets(inner, targets),
-            Block::Heading { .. }
-            | Block::Paragraph(_)
-            | Block::Code(_)
-            | Block::Table { .. }
-            | Block::Facts(_) => {}
+            *count += 1;
         }
     }
 }
@@ -297,5 +398,34 @@ mod tests {
         assert_eq!(parse_backticks("`b`"), [Inline::code("b")]);
         assert_eq!(parse_backticks("it's ` alone"), [Inline::text("it's ` alone")]);
         assert_eq!(plain_text(&parse_backticks("a `b`.")), "a b.");
+    }
+
+    #[test]
+    fn only_a_line_below_a_command_continues_it() {
+        let session = "$ stead plan \\\n>   -v\nvpc\n> quoted\n$vpc.main\n$ ls";
+        let commands: Vec<_> = console_lines(session)
+            .filter(|(kind, _)| *kind == ConsoleLine::Command)
+            .map(|(_, line)| line)
+            .collect();
+        assert_eq!(commands, ["$ stead plan \\", ">   -v", "$ ls"]);
+    }
+
+    #[test]
+    fn a_section_ends_at_the_next_heading_of_its_level() {
+        let page = Document {
+            title: "t".into(),
+            blocks: vec![
+                Block::heading(2, "a"),
+                Block::paragraph("1"),
+                Block::heading(3, "b"),
+                Block::paragraph("2"),
+                Block::heading(2, "c"),
+            ],
+            ..Document::default()
+        };
+        let section = section_at(&page, "a").unwrap();
+        assert_eq!((section.title.as_str(), section.blocks.len()), ("t: a", 3));
+        assert_eq!(section_at(&page, "b").unwrap().blocks, [Block::paragraph("2")]);
+        assert!(section_at(&page, "d").is_none());
     }
 }

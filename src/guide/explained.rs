@@ -1,7 +1,9 @@
 //! The pages of `stead explain` as documents: kinds, attributes, keywords, functions and codes. The terminal and the site
 //! show the same document, so that a code has one text. `explain_address` says where the site has a subject.
 
-use super::document::{Block, CodeBlock, Document, Entry, Fact, Inline, Target, Verdict, parse_backticks};
+use super::document::{
+    self, Block, Definition, Document, ExampleKind, Inline, LabeledValue, parse_backticks,
+};
 use crate::editor::explain::{
     AttributePage, AttributeRow, CodePage, ExplainPage, FunctionPage, KeywordPage, KindPage, OperationRow,
     PlanCodePage,
@@ -65,22 +67,16 @@ fn new_document(title: &str, summary: &str) -> Document {
     Document { title: title.to_owned(), summary: parse_backticks(summary), ..Document::default() }
 }
 
-/// Returns a heading whose anchor is its text.
-pub(super) fn heading(level: u8, text: &str) -> Block {
-    let anchor = super::document::anchor_of(text);
-    Block::Heading { level, text: vec![Inline::text(text)], anchor }
-}
-
-fn snippet(text: &str, verdict: Verdict) -> Block {
-    let language = if verdict == Verdict::Neutral { "" } else { "yaml" };
-    Block::Code(CodeBlock { language: language.to_owned(), file: None, text: text.to_owned(), verdict })
+fn snippet(text: &str, kind: ExampleKind) -> Block {
+    let language = if kind == ExampleKind::Plain { "" } else { "yaml" };
+    Block::code(language, text, kind)
 }
 
 /// Labeled values under construction; an empty value is left out.
 #[derive(Default)]
-struct Facts(Vec<Fact>);
+struct ValueList(Vec<LabeledValue>);
 
-impl Facts {
+impl ValueList {
     fn add(&mut self, label: &'static str, value: &str) {
         self.add_inlines(label, if value.is_empty() { Vec::new() } else { parse_backticks(value) });
     }
@@ -88,41 +84,37 @@ impl Facts {
     fn add_all(&mut self, label: &'static str, values: impl IntoIterator<Item = impl AsRef<str>>) {
         let values: Vec<_> = values.into_iter().map(|value| parse_backticks(value.as_ref())).collect();
         if !values.is_empty() {
-            self.0.push(Fact { label, values });
+            self.0.push(LabeledValue { label, values });
         }
     }
 
     fn add_inlines(&mut self, label: &'static str, value: Vec<Inline>) {
         if !value.is_empty() {
-            self.0.push(Fact { label, values: vec![value] });
+            self.0.push(LabeledValue { label, values: vec![value] });
         }
     }
 
     fn push_to(self, blocks: &mut Vec<Block>) {
         if !self.0.is_empty() {
-            blocks.push(Block::Facts(self.0));
+            blocks.push(Block::Values(self.0));
         }
     }
 }
 
-fn push_entries(blocks: &mut Vec<Block>, title: &str, entries: Vec<Entry>) {
+fn push_entries(blocks: &mut Vec<Block>, title: &str, entries: Vec<Definition>) {
     if !entries.is_empty() {
-        blocks.push(heading(2, title));
-        blocks.push(Block::Entries(entries));
+        blocks.push(Block::heading(2, title));
+        blocks.push(Block::Definitions(entries));
     }
 }
 
-fn entry(name: &str, address: Option<&str>, text: Vec<Inline>) -> Entry {
-    Entry { name: name.to_owned(), target: address.map(Target::page), text }
-}
-
-fn rule_entries(rules: &[(&str, &str)]) -> Vec<Entry> {
-    rules.iter().map(|(code, says)| entry(code, Some(&code_address(code)), parse_backticks(says))).collect()
+fn rule_entries(rules: &[(&str, &str)]) -> Vec<Definition> {
+    rules.iter().map(|(code, says)| Definition::linked(*code, &code_address(code), says)).collect()
 }
 
 fn kind_document(kind: &KindPage) -> Document {
     let mut page = new_document(kind.kind, kind.summary);
-    let mut facts = Facts::default();
+    let mut facts = ValueList::default();
     facts.add_inlines("written", vec![Inline::code(kind.written.as_str())]);
     facts.add("belongs to", &kind.belongs_to);
     facts.add_all("costs a month", &kind.price);
@@ -133,20 +125,19 @@ fn kind_document(kind: &KindPage) -> Document {
     facts.push_to(&mut page.blocks);
     let address = kind_address(kind.kind);
     let rows = |rows: &[AttributeRow]| rows.iter().map(|row| attribute_entry(&address, row)).collect();
-    push_entries(&mut page.blocks, "attributes", rows(&kind.attributes));
+    push_entries(&mut page.blocks, "Attributes", rows(&kind.attributes));
     let children = kind.children.iter();
-    let children = children.map(|child| {
-        entry(child.collection, Some(&kind_address(child.kind)), parse_backticks(child.summary))
-    });
-    push_entries(&mut page.blocks, "children", children.collect());
-    push_entries(&mut page.blocks, "set by the service", rows(&kind.computed));
-    push_entries(&mut page.blocks, "rules", rule_entries(&kind.rules));
-    push_entries(&mut page.blocks, "actions (stead do)", operation_entries(&kind.actions));
-    push_entries(&mut page.blocks, "requests", operation_entries(&kind.requests));
+    let children = children
+        .map(|child| Definition::linked(child.collection, &kind_address(child.kind), child.summary));
+    push_entries(&mut page.blocks, "Children", children.collect());
+    push_entries(&mut page.blocks, "Set by the service", rows(&kind.computed));
+    push_entries(&mut page.blocks, "Rules", rule_entries(&kind.rules));
+    push_entries(&mut page.blocks, "Actions (stead do)", operation_entries(&kind.actions));
+    push_entries(&mut page.blocks, "Requests", operation_entries(&kind.requests));
     page
 }
 
-fn attribute_entry(address: &str, row: &AttributeRow) -> Entry {
+fn attribute_entry(address: &str, row: &AttributeRow) -> Definition {
     let mut text = parse_backticks(row.summary);
     let mut parts = vec![(false, row.ty.clone())];
     parts.extend(row.required.then(|| (true, "required".to_owned())));
@@ -157,10 +148,10 @@ fn attribute_entry(address: &str, row: &AttributeRow) -> Entry {
         let part = format!(" {part}{}", if at < last { "," } else { "" });
         text.push(if is_notable { Inline::Notable(part) } else { Inline::Faint(part) });
     }
-    entry(row.name, Some(&format!("{address}#{}", row.name)), text)
+    Definition { text, ..Definition::linked(row.name, &format!("{address}#{}", row.name), "") }
 }
 
-fn operation_entries(rows: &[OperationRow]) -> Vec<Entry> {
+fn operation_entries(rows: &[OperationRow]) -> Vec<Definition> {
     let line = |row: &OperationRow| {
         let mut text = parse_backticks(row.summary);
         if !text.is_empty() {
@@ -168,14 +159,14 @@ fn operation_entries(rows: &[OperationRow]) -> Vec<Entry> {
         }
         let assumed = if row.assumed { " (assumed)" } else { "" };
         text.push(Inline::Faint(format!("{}{assumed}", row.request)));
-        entry(row.name, None, text)
+        Definition { text, ..Definition::new(row.name, "") }
     };
     rows.iter().map(line).collect()
 }
 
 /// Returns the facts of an attribute and the rules about it.
 pub(super) fn attribute_blocks(attribute: &AttributePage) -> Vec<Block> {
-    let mut facts = Facts::default();
+    let mut facts = ValueList::default();
     facts.add("type", &attribute.ty);
     facts.add("takes", attribute.limits.as_deref().unwrap_or_default());
     facts.add("presence", attribute.presence);
@@ -201,43 +192,30 @@ pub(super) fn attribute_blocks(attribute: &AttributePage) -> Vec<Block> {
 fn attribute_document(attribute: &AttributePage) -> Document {
     let mut page = new_document(&attribute.path, attribute.summary);
     page.blocks = attribute_blocks(attribute);
-    push_entries(&mut page.blocks, "rules", rule_entries(&attribute.rules));
+    push_entries(&mut page.blocks, "Rules", rule_entries(&attribute.rules));
     page
 }
 
 fn code_document(code: &CodePage) -> Document {
     let mut page = new_document(code.code, code.meaning);
-    let mut facts = Facts::default();
+    let mut facts = ValueList::default();
     facts.add("found", code.found);
     facts.add_inlines(
         "kind",
         code.kind.iter().map(|kind| Inline::link(&kind_address(kind), *kind)).collect(),
     );
-    facts.add("stands in", code.place.unwrap_or_default());
+    facts.add("specified in", code.place.unwrap_or_default());
     facts.push_to(&mut page.blocks);
     for example in &code.examples {
         if let Some(before) = example.before {
-            page.blocks.extend([heading(2, "before"), snippet(before, Verdict::Neutral)]);
+            page.blocks.extend([Block::heading(2, "Before"), snippet(before, ExampleKind::Plain)]);
         }
-        page.blocks.extend([heading(2, "wrong"), snippet(example.wrong, Verdict::Wrong)]);
-        page.blocks.extend([heading(2, "right"), snippet(example.right, Verdict::Right)]);
+        page.blocks
+            .extend([Block::heading(2, "Wrong"), snippet(example.wrong, ExampleKind::Rejected(None))]);
+        page.blocks.extend([Block::heading(2, "Right"), snippet(example.right, ExampleKind::Accepted)]);
     }
-    number_repeated_anchors(&mut page.blocks);
+    document::number_repeated_anchors(&mut page.blocks);
     page
-}
-
-/// Gives the second heading of a text the anchor `text-1`, as GitHub does.
-pub(super) fn number_repeated_anchors(blocks: &mut [Block]) {
-    let mut seen = std::collections::BTreeMap::new();
-    for block in blocks {
-        if let Block::Heading { anchor, .. } = block {
-            let count: &mut usize = seen.entry(anchor.clone()).or_default();
-            if *count > 0 {
-                *anchor = format!("{anchor}-{count}");
-            }
-            *count += 1;
-        }
-    }
 }
 
 /// Returns the entries and the example of a keyword.
@@ -245,17 +223,17 @@ pub(super) fn word_blocks(word: &KeywordPage) -> Vec<Block> {
     let mut blocks = Vec::new();
     let inner = word.words.iter().map(|(name, text)| {
         let address = word_address(&format!("{}.{name}", word.word));
-        entry(name, Some(&address), parse_backticks(text))
+        Definition::linked(*name, &address, text)
     });
-    push_entries(&mut blocks, "words in it", inner.collect());
+    push_entries(&mut blocks, "Keywords inside", inner.collect());
     if !word.places.is_empty() {
         let places = word.places.iter();
         let places =
-            places.map(|(path, text)| entry(path, Some(&word_address(path)), parse_backticks(text)));
-        blocks.push(Block::Entries(places.collect()));
+            places.map(|(path, text)| Definition::linked(path.as_str(), &word_address(path), text));
+        blocks.push(Block::Definitions(places.collect()));
         return blocks;
     }
-    blocks.extend([heading(2, "example"), snippet(&word.example, Verdict::Right)]);
+    blocks.extend([Block::heading(2, "Example"), snippet(&word.example, ExampleKind::Accepted)]);
     blocks
 }
 
@@ -267,12 +245,12 @@ fn word_document(word: &KeywordPage) -> Document {
 
 /// Returns the usage and the example of a function.
 pub(super) fn function_blocks(function: &FunctionPage) -> Vec<Block> {
-    let mut usage = Facts::default();
+    let mut usage = ValueList::default();
     usage.add_inlines("written", vec![Inline::code(function.usage)]);
     let mut blocks = Vec::new();
     usage.push_to(&mut blocks);
-    blocks.extend([heading(2, "example"), snippet(&function.example, Verdict::Right)]);
-    let mut result = Facts::default();
+    blocks.extend([Block::heading(2, "Example"), snippet(&function.example, ExampleKind::Accepted)]);
+    let mut result = ValueList::default();
     if !function.gives.is_empty() {
         result.add_inlines("gives", vec![Inline::code(function.gives)]);
     }
@@ -312,8 +290,8 @@ pub(super) const CODE_GUIDES: &[(&str, &str)] = &[
 
 fn plan_code_document(code: &PlanCodePage) -> Document {
     let mut page = new_document(&code.code, &code.meaning);
-    let mut facts = Facts::default();
-    facts.add("stands in", code.stands);
+    let mut facts = ValueList::default();
+    facts.add("appears in", code.stands);
     facts.add("what to do", code.remedy);
     if let Some((_, guide)) = CODE_GUIDES.iter().find(|(known, _)| *known == code.code) {
         let name = guide.rsplit('/').next().unwrap_or_default();

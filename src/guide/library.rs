@@ -124,6 +124,16 @@ impl Library {
         self.by_address.get(address).map(|at| &self.pages[*at])
     }
 
+    /// Returns the pages of a section that its list names: those of the reference that an index lists are left to it.
+    pub fn listed_pages(&self, section: Section) -> impl Iterator<Item = &Page> {
+        self.pages.iter().filter(move |page| page.section() == section && !self.is_in_an_index(page))
+    }
+
+    fn is_in_an_index(&self, page: &Page) -> bool {
+        let folder = page.address.rsplit_once('/').map_or("", |(folder, _)| folder);
+        page.name() != "index" && self.page(&format!("{folder}/index")).is_some()
+    }
+
     /// Returns the pages that a topic names: by address, else by the last part of it, written pages first. An ending and a
     /// slash at the beginning are ignored, and a folder names its index.
     #[must_use]
@@ -154,6 +164,7 @@ impl Library {
             }
             for target in document::link_targets(&page.document) {
                 let Target::Page { address, anchor } = target else { continue };
+                let address = if address.is_empty() { &page.address } else { address };
                 match self.page(address) {
                     None => problems.push(format!("{}: no page {address}", page.address)),
                     Some(to) if anchor.as_deref().is_some_and(|anchor| !has_anchor(to, anchor)) => {

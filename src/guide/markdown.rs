@@ -3,7 +3,7 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::document::{self, Block, CodeBlock, Document, Inline, Target, Verdict};
+use super::document::{self, Block, CodeBlock, Document, ExampleKind, Inline, Target};
 
 /// Reads a page. Its first heading is the title, its first paragraph the summary.
 #[must_use]
@@ -21,6 +21,7 @@ pub fn parse_page(text: &str, address: &str) -> Document {
         blocks.next();
     }
     page.blocks = blocks.collect();
+    document::number_repeated_anchors(&mut page.blocks);
     page.keywords = reader.keywords;
     page
 }
@@ -45,7 +46,7 @@ impl Reader<'_> {
                 break;
             }
             let Event::Start(tag) = event else {
-                self.push_inline(&mut loose, event);
+                push_inline(&mut loose, event);
                 continue;
             };
             if let Some(inline) = self.read_span(&tag) {
@@ -102,7 +103,7 @@ impl Reader<'_> {
         // The other words are for the tests.
         let words: Vec<&str> = words.collect();
         let file = words.iter().find_map(|word| word.strip_prefix("file=")).map(str::to_owned);
-        let is_wrong = words.iter().any(|word| word.starts_with("wrong="));
+        let wrong = words.iter().find_map(|word| word.strip_prefix("wrong=")).map(str::to_owned);
         let mut text = String::new();
         for event in self.events.by_ref() {
             match event {
@@ -112,8 +113,8 @@ impl Reader<'_> {
             }
         }
         text.truncate(text.trim_end().len());
-        let verdict = if is_wrong { Verdict::Wrong } else { Verdict::Neutral };
-        CodeBlock { language, file, text, verdict }
+        let kind = wrong.map_or(ExampleKind::Plain, |code| ExampleKind::Rejected(Some(code)));
+        CodeBlock { language, file, text, kind }
     }
 
     fn read_table(&mut self) -> Block {
@@ -152,7 +153,7 @@ impl Reader<'_> {
             match event {
                 Event::End(found) if found == end => break,
                 Event::Start(tag) => inlines.extend(self.read_span(&tag)),
-                event => self.push_inline(&mut inlines, event),
+                event => push_inline(&mut inlines, event),
             }
         }
         inlines
@@ -170,22 +171,21 @@ impl Reader<'_> {
             _ => return None,
         })
     }
+}
 
-    #[expect(clippy::unused_self, reason = "called beside the other parts of the reader")]
-    fn push_inline(&self, inlines: &mut Vec<Inline>, event: Event<'_>) {
-        let text = match event {
-            Event::Text(text) => text.into_string(),
-            Event::Code(code) => {
-                inlines.push(Inline::Code(code.into_string()));
-                return;
-            }
-            Event::SoftBreak | Event::HardBreak => " ".to_owned(),
-            _ => return,
-        };
-        match inlines.last_mut() {
-            Some(Inline::Text(before)) => before.push_str(&text),
-            _ => inlines.push(Inline::Text(text)),
+fn push_inline(inlines: &mut Vec<Inline>, event: Event<'_>) {
+    let text = match event {
+        Event::Text(text) => text.into_string(),
+        Event::Code(code) => {
+            inlines.push(Inline::Code(code.into_string()));
+            return;
         }
+        Event::SoftBreak | Event::HardBreak => " ".to_owned(),
+        _ => return,
+    };
+    match inlines.last_mut() {
+        Some(Inline::Text(before)) => before.push_str(&text),
+        _ => inlines.push(Inline::Text(text)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reference pages that derive from the tables of the kinds and of the language: one page for each kind with all its
 //! attributes, keyword, code of a diagnostic and code of a plan, one for the functions, and an index of each group.
 
-use super::document::{Block, Document, Entry, Inline, Target, parse_backticks};
+use super::document::{Block, Definition, Document, Inline, parse_backticks};
 use super::explained::{self, explain_address, explain_document};
 use super::library::Page;
 use crate::editor::explain::{self, ExplainPage, KeywordPage};
@@ -34,36 +34,35 @@ pub fn registry_pages(registry: &Registry) -> Vec<Page> {
         "reference/diagnostics/index",
         "Diagnostics",
         "Every code of a diagnostic: what it means, where it is found, and a wrong and a right configuration.",
-        index.codes.iter().map(|(code, text)| new_entry(code, &explained::code_address(code), text)).collect(),
+        index.codes.iter().map(|(code, text)| Definition::linked(*code, &explained::code_address(code), text)).collect(),
     ));
     pages.push(plan_code_index(&plan_codes));
     pages
 }
 
-fn new_entry(name: &str, address: &str, text: &str) -> Entry {
-    Entry { name: name.to_owned(), target: Some(Target::page(address)), text: parse_backticks(text) }
-}
-
-fn kind_entries(kinds: &[(&str, &str)]) -> Vec<Entry> {
-    kinds.iter().map(|(kind, text)| new_entry(kind, &explained::kind_address(kind), text)).collect()
+fn kind_entries(kinds: &[(&str, &str)]) -> Vec<Definition> {
+    kinds
+        .iter()
+        .map(|(kind, text)| Definition::linked(*kind, &explained::kind_address(kind), text))
+        .collect()
 }
 
 /// Returns the entries of keywords. A keyword that is also a kind is explained as the kind.
-fn word_entries(registry: &Registry, words: &[(&str, &str)]) -> Vec<Entry> {
+fn word_entries(registry: &Registry, words: &[(&str, &str)]) -> Vec<Definition> {
     let address = |word: &str| match explain::explain_subject(registry, word) {
         Ok(page) => explain_address(&page),
         Err(_) => explained::word_address(word),
     };
-    words.iter().map(|(word, text)| new_entry(word, &address(word), text)).collect()
+    words.iter().map(|(word, text)| Definition::linked(*word, &address(word), text)).collect()
 }
 
 /// Returns a page that lists other pages.
 #[must_use]
-pub fn index_page(address: &str, title: &str, summary: &str, entries: Vec<Entry>) -> Page {
+pub fn index_page(address: &str, title: &str, summary: &str, entries: Vec<Definition>) -> Page {
     let document = Document {
         title: title.to_owned(),
         summary: parse_backticks(summary),
-        blocks: vec![Block::Entries(entries)],
+        blocks: vec![Block::Definitions(entries)],
         ..Document::default()
     };
     Page::derived(address, document)
@@ -83,7 +82,7 @@ fn explained_page(page: &ExplainPage) -> Page {
 fn kind_page(registry: &Registry, kind: &'static Kind) -> Option<Page> {
     let mut page = subject_page(registry, kind.name)?;
     let blocks = &mut page.document.blocks;
-    blocks.push(explained::heading(2, "attributes in detail"));
+    blocks.push(Block::heading(2, "Attributes in detail"));
     for attribute in kind.attributes {
         for path in attribute_paths(attribute) {
             push_attribute(registry, kind, &path, blocks);
@@ -172,7 +171,9 @@ fn function_page(registry: &Registry, functions: &[(&'static str, &'static str)]
 
 fn plan_code_index(codes: &[ExplainPage]) -> Page {
     let entries = codes.iter().filter_map(|code| match code {
-        ExplainPage::PlanCode(page) => Some(new_entry(&page.code, &explain_address(code), &page.meaning)),
+        ExplainPage::PlanCode(page) => {
+            Some(Definition::linked(&page.code, &explain_address(code), &page.meaning))
+        }
         _ => None,
     });
     index_page(

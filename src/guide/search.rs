@@ -133,6 +133,9 @@ impl SearchIndex {
         });
         let index = serde_json::json!({
             "stopWords": STOP_WORDS,
+            "endings": ENDINGS,
+            "minPrefix": MIN_PREFIX,
+            "prefixShare": PREFIX_SHARE,
             "pages": pages.collect::<Vec<_>>(),
             "terms": terms.collect::<serde_json::Map<_, _>>(),
         });
@@ -225,10 +228,10 @@ fn add_blocks(blocks: &[Block], add: &mut dyn FnMut(&str, f64), heading: f64, te
             Block::Table { head, rows } => {
                 head.iter().chain(rows.iter().flatten()).for_each(|cell| add(&plain_text(cell), text));
             }
-            Block::Facts(facts) => {
+            Block::Values(facts) => {
                 facts.iter().flat_map(|fact| &fact.values).for_each(|value| add(&plain_text(value), text));
             }
-            Block::Entries(entries) => {
+            Block::Definitions(entries) => {
                 for entry in entries {
                     add(&entry.name, text);
                     add(&plain_text(&entry.text), text / 2.0);

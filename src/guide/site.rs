@@ -86,7 +86,7 @@ mod tests {
         }
         assert!(!x.contains("<i>") && !x.contains("<c>"));
         assert_eq!(
-            web_address("http://h/d/", "reference/kinds/vm#plan"),
+            web_address("http://h/d", "reference/kinds/vm#plan"),
             "http://h/d/reference/kinds/vm.html#plan"
         );
     }

@@ -1,12 +1,15 @@
 //! A document as text for a terminal or a pipe: title and headings at the left, all else indented. Links show the page
 //! that they lead to, by its name for `stead docs`.
 
-use super::document::{Block, CodeBlock, Document, Entry, Fact, Inline, Target, Verdict, plain_text};
+use super::document::{
+    self, Block, CodeBlock, ConsoleLine, Definition, Document, ExampleKind, Inline, LabeledValue, Target,
+    plain_text,
+};
 use crate::report::text::page::{TextLine, TextPage, display_width};
 use crate::report::text::style::{TextRole, TextStyle};
 
-/// Column at which the values of facts begin.
-const FACT_COLUMN: usize = 18;
+/// Column at which labeled values begin.
+const VALUE_COLUMN: usize = 18;
 /// Longest name that stays on the same line as its description.
 const MAX_INLINE_WIDTH: usize = 26;
 /// Longest cell, in columns, of a table that keeps its rows on one line.
@@ -76,8 +79,8 @@ impl Writer {
             Block::Quote(blocks) => self.add_blocks(blocks, column + 2),
             Block::Code(code) => self.add_code(code, column),
             Block::Table { head, rows } => self.add_table(head, rows, column),
-            Block::Facts(facts) => facts.iter().for_each(|fact| self.add_fact(fact, column)),
-            Block::Entries(entries) => self.add_entries(entries, column),
+            Block::Values(values) => values.iter().for_each(|value| self.add_value(value, column)),
+            Block::Definitions(entries) => self.add_definitions(entries, column),
         }
     }
 
@@ -113,43 +116,43 @@ impl Writer {
     }
 
     fn add_code(&mut self, code: &CodeBlock, column: usize) {
-        let role = match code.verdict {
-            Verdict::Neutral => TextRole::Faint,
-            Verdict::Right => TextRole::Success,
-            Verdict::Wrong => TextRole::Danger,
+        let role = match &code.kind {
+            ExampleKind::Plain => TextRole::Faint,
+            ExampleKind::Accepted => TextRole::Success,
+            ExampleKind::Rejected(_) => TextRole::Danger,
         };
         // A page for reading sets code apart by its indentation, short reference text by its color.
         let column = if self.spacing == Spacing::Airy { column + 2 } else { column };
-        if let Some(file) = &code.file {
-            self.page.add_line(TextLine::indent(column).push_styled(TextRole::Strong, format!("{file}:")));
+        if let Some(caption) = code.caption() {
+            self.page
+                .add_line(TextLine::indent(column).push_styled(TextRole::Strong, format!("{caption}:")));
         }
-        for line in code.text.lines() {
+        let lines: Vec<(TextRole, &str)> = if code.language == "console" {
+            let role_of = |line| if line == ConsoleLine::Command { TextRole::Change } else { role };
+            document::console_lines(&code.text).map(|(kind, line)| (role_of(kind), line)).collect()
+        } else {
+            code.text.lines().map(|line| (role, line)).collect()
+        };
+        for (role, line) in lines {
             let blanks = line.len() - line.trim_start().len();
-            let (command, rest) = match line.trim_start() {
-                line if line.starts_with("$ ") && code.language == "console" => (line, ""),
-                line => ("", line),
-            };
-            self.page.add_line(
-                TextLine::indent(column + blanks)
-                    .push_styled(TextRole::Change, command)
-                    .push_styled(role, rest),
-            );
+            let line = TextLine::indent(column + blanks).push_styled(role, line.trim_start());
+            self.page.add_unwrapped(line);
         }
     }
 
-    fn add_fact(&mut self, fact: &Fact, column: usize) {
-        for (at, value) in fact.values.iter().enumerate() {
-            let label = if at == 0 { fact.label } else { "" };
+    fn add_value(&mut self, labeled: &LabeledValue, column: usize) {
+        for (at, value) in labeled.values.iter().enumerate() {
+            let label = if at == 0 { labeled.label } else { "" };
             let line = TextLine::indent(column)
                 .push_styled(TextRole::Faint, label)
-                .to_column(column + FACT_COLUMN - 2)
-                .continue_at(column + FACT_COLUMN - 2);
+                .to_column(column + VALUE_COLUMN - 2)
+                .continue_at(column + VALUE_COLUMN - 2);
             // A label says which page a value names.
             self.page.add_line(line.push_text(plain_text(value)));
         }
     }
 
-    fn add_entries(&mut self, entries: &[Entry], column: usize) {
+    fn add_definitions(&mut self, entries: &[Definition], column: usize) {
         let longest = entries.iter().map(|entry| display_width(&entry.name)).max().unwrap_or(0);
         let text_column = column + 2 + longest.min(MAX_INLINE_WIDTH);
         for entry in entries {
@@ -240,7 +243,7 @@ fn describe_target(target: &Target, text: &str) -> String {
     match target {
         Target::Page { address, .. } => {
             let name = address.rsplit('/').next().unwrap_or_default();
-            if text == name { String::new() } else { format!(" [{address}]") }
+            if address.is_empty() || text == name { String::new() } else { format!(" [{address}]") }
         }
         Target::External(url) if url == text => String::new(),
         Target::External(url) => format!(" [{url}]"),

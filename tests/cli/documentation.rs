@@ -27,7 +27,16 @@ fn a_topic_is_a_page_a_search_or_an_error_with_a_correction() {
     case.ok("docs plan").says(&["stead plan", "other pages of this name: reference/documents/plan"]);
     case.ok("docs rename without replacement")
         .says(&["how-to/rename-without-replacement", "next: stead docs"]);
-    case.fails(64, "docs frist-stack").says(&["Did you mean `stead docs first-stack`?"]);
+    case.ok("docs frist-stack").says(&["did you mean `stead docs first-stack`?"]);
+    case.ok("docs stead state migrate").says(&["stead state: stead state migrate", "--to"]);
+    case.ok("docs database.plan").says(&["database.plan", "stead catalog database"]);
+    case.ok("docs reference/kinds/database#plan").says(&["database: plan"]);
+    case.ok("docs how-to").says(&["How-to guides", "test-a-stack"]);
+    case.ok("docs -- --target").says(&["reference/commands"]);
+    let mut broken = case.command("docs exit-codes");
+    let output = broken.env("STEAD_PROFILE", "nope").env("STEAD_COLOR", "blue").output().unwrap();
+    assert!(output.status.success() && String::from_utf8(output.stdout).unwrap().contains("interrupted"));
+    assert!(String::from_utf8(output.stderr).unwrap().starts_with("warning: "));
     case.fails(64, "docs qqqqqqq")
         .says(&["no page has the name or the words", "`stead docs` lists the pages."]);
     let found = case.ok("docs --output json drift every night").json();
@@ -57,6 +66,13 @@ fn explain_prints_the_address_of_a_page_below_the_copy_that_a_setting_names() {
         assert_eq!(printed, format!("https://docs.example.com/stead/{path}\n"));
         assert!(output.stderr.is_empty());
     }
+    for wrong in ["http://x?y=1", "ftp://example.com", "not a url", "javascript:alert(1)", "https://"] {
+        let mut command = case.command("explain R0301 --web");
+        let output = command.env("STEAD_DOCS_URL", wrong).output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.starts_with("http://127.0.0.1:8378/"), "{printed}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("STEAD_DOCS_URL is"));
+    }
     case.ok("explain exists").says(&["blocks: the plan is shown, and what the blocker concerns"]);
     case.ok("explain exists()").says(&["written"]);
     case.ok("explain policy")
@@ -84,9 +100,9 @@ struct Served {
 
 impl Served {
     fn start(case: &Case) -> Self {
-        let mut child = case.command("docs --serve --port 0").stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = case.command("docs --serve --port 0").stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
         Self { child, address }
     }
@@ -231,9 +247,14 @@ fn axe_finds_nothing_in_light_and_dark_and_no_page_is_wider_than_a_phone() {
     for page in pages_to_check(&case) {
         browser.go(&open_site(&case, &format!("{page}.html")));
         browser.value(&axe);
-        for (scheme, width) in [("light", 1280), ("dark", 390)] {
+        for (scheme, width) in [("light", 1280), ("dark", 1280), ("light", 390), ("dark", 320)] {
             set_scheme(&mut browser, scheme);
             set_width(&mut browser, width);
+            // The page's script follows the width.
+            browser.until(
+                "[...document.querySelectorAll('pre, .table')].every((block) =>
+                 block.scrollWidth <= block.clientWidth || block.tabIndex === 0)",
+            );
             let violations = browser.value(
                 "axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations.map((rule) =>
                  rule.id + ': ' + rule.nodes.map((node) => node.target.join(' ')).join(', ')))",
@@ -303,7 +324,7 @@ fn the_site_is_used_with_the_keyboard_and_loads_only_its_own_files() {
     browser.call("Input.insertText", &json!({"text": "exit code"}));
     browser.until("!document.getElementById('suggestions').hidden");
     browser.press("Escape");
-    browser.until("document.getElementById('suggestions').hidden");
+    browser.until("document.getElementById('suggestions').hidden && document.getElementById('search').value === 'exit code'");
     browser.press("Enter");
     browser.until(
         "location.pathname.endsWith('/search.html') && document.querySelectorAll('.results li').length > 3",

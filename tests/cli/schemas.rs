@@ -47,6 +47,9 @@ fn json_output_matches_its_schema() {
     for args in ["catalog", "catalog vm", "catalog ip", "catalog update --check"] {
         fits(&case, "catalog", &print(&format!("{args} --output json")));
     }
+    for args in ["docs", "docs exit-codes", "docs rename a resource"] {
+        fits(&case, "docs", &print(&format!("{args} --output json")));
+    }
     for args in ["cost", "cost --vs prod", "cost --offline", "cost --offline --vs prod"] {
         fits(&case, "cost", &print(&format!("{args} --output json")));
     }

@@ -94,7 +94,7 @@ fn schema_of(name: &str) -> Option<&'static str> {
         _ if name.ends_with("-events") && name.starts_with(['a', 'd']) && !name.starts_with("do-") => {
             "apply-event"
         }
-        _ => *["do", "catalog", "cost", "validate", "history", "lock"]
+        _ => *["do", "docs", "catalog", "cost", "validate", "history", "lock"]
             .iter()
             .find(|prefix| name.split('-').next() == Some(prefix))?,
     })
@@ -169,6 +169,10 @@ fn documents_about_a_stack_keep_their_keys() {
     prints(&case, "explain-index", 0, "explain --output json");
     prints(&case, "explain-kind", 0, "explain vm --output json");
     prints(&case, "explain-attribute", 0, "explain vm.plan --output json");
+    prints(&case, "explain-web", 0, "explain vm.plan --web --output json");
+    prints(&case, "docs", 0, "docs --output json");
+    prints(&case, "docs-page", 0, "docs exit-codes --output json");
+    prints(&case, "docs-search", 0, "docs rename a resource --output json");
     prints(&case, "version", 0, "version --output json");
     prints(&case, "whoami", 0, "whoami --output json");
     prints(&case, "doctor", 0, "doctor --output json");

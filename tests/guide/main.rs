@@ -66,10 +66,10 @@ fn run_pages() -> (usize, usize, Vec<String>) {
             scope.spawn(|| {
                 while let Some((name, path)) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let page = Page::parse(name, &fs::read_to_string(path).unwrap());
-                    let told = Story::run(&page, path);
-                    commands.fetch_add(told.commands, Ordering::Relaxed);
-                    configurations.fetch_add(told.configurations, Ordering::Relaxed);
-                    failures.lock().unwrap().extend(told.failures);
+                    let report = Story::run(&page, path);
+                    commands.fetch_add(report.commands, Ordering::Relaxed);
+                    configurations.fetch_add(report.configurations, Ordering::Relaxed);
+                    failures.lock().unwrap().extend(report.failures);
                 }
             });
         }

@@ -1,5 +1,6 @@
 //! A page as a story: its blocks run one after the other in a home directory of their own.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -9,6 +10,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use stead::guide::document::{ConsoleLine, console_lines};
 use tempfile::TempDir;
 
 use crate::compare;
@@ -18,8 +20,10 @@ use crate::page::{Action, Page, Step};
 const PORT_IN_PAGES: &str = "8377";
 /// Home directory that pages show.
 const HOME_IN_PAGES: &str = "/home/ada";
+/// Timeout of one block or server, in seconds.
+const COMMAND_TIMEOUT_SECS: &str = "300";
 /// Timeout of one server's start.
-const PATIENCE: Duration = Duration::from_secs(30);
+const SERVER_START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What became of a page.
 #[derive(Default)]
@@ -30,13 +34,13 @@ pub struct Story {
     blessed: Vec<(std::ops::Range<usize>, String)>,
 }
 
-struct Surroundings {
+struct Sandbox {
     home: TempDir,
     port: String,
     servers: Vec<Child>,
 }
 
-impl Drop for Surroundings {
+impl Drop for Sandbox {
     fn drop(&mut self) {
         for server in &mut self.servers {
             let group = format!("-{}", server.id());
@@ -55,9 +59,9 @@ impl Story {
     /// Runs the blocks of a page; with `STEAD_BLESS_GUIDE`, writes what the commands print into the page.
     pub fn run(page: &Page, path: &Path) -> Self {
         let mut story = Self { failures: page.problems.clone(), ..Self::default() };
-        let mut around = Surroundings::new();
+        let mut sandbox = Sandbox::new();
         for step in &page.steps {
-            if let Err(failure) = story.run_step(page, step, &mut around) {
+            if let Err(failure) = story.run_step(page, step, &mut sandbox) {
                 story.failures.push(format!("{}:{}: {failure}", page.name, step.line));
             }
         }
@@ -71,27 +75,27 @@ impl Story {
         story
     }
 
-    fn run_step(&mut self, page: &Page, step: &Step, around: &mut Surroundings) -> Result<(), String> {
+    fn run_step(&mut self, page: &Page, step: &Step, sandbox: &mut Sandbox) -> Result<(), String> {
         match &step.action {
             Action::Console { background: true, .. } => {
                 self.commands += 1;
-                around.start_server(&step.text)
+                sandbox.start_server(&step.text)
             }
-            Action::Console { exit, .. } => self.run_console(step, *exit, around),
+            Action::Console { exit, .. } => self.run_console(step, *exit, sandbox),
             Action::Script => {
-                let (code, output) = around.shell(&step.text);
+                let (code, output) = sandbox.shell(&step.text);
                 if code == 0 { Ok(()) } else { Err(format!("the script ended with {code}:\n{output}")) }
             }
             Action::Write(name) => {
-                let path = around.path(name);
+                let path = sandbox.path(name);
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, &step.text).unwrap();
                 Ok(())
             }
-            Action::Patch(name) => around.patch(name, &step.text),
+            Action::Patch(name) => sandbox.patch(name, &step.text),
             Action::Validate { kdl, inside, wrong } => {
                 self.configurations += 1;
-                around.validate(&step.text, *kdl, inside.as_deref(), wrong.as_deref())
+                sandbox.validate(&step.text, *kdl, inside.as_deref(), wrong.as_deref())
             }
             Action::Json => {
                 let parsed: Result<serde_json::Value, _> = serde_json::from_str(&step.text);
@@ -101,13 +105,13 @@ impl Story {
         }
     }
 
-    fn run_console(&mut self, step: &Step, exit: i32, around: &mut Surroundings) -> Result<(), String> {
+    fn run_console(&mut self, step: &Step, exit: i32, sandbox: &mut Sandbox) -> Result<(), String> {
         let commands = split_commands(&step.text)?;
         let last = commands.len() - 1;
         let (mut block, mut failures, mut is_new) = (String::new(), Vec::new(), false);
         for (at, (command, shown)) in commands.iter().enumerate() {
             self.commands += 1;
-            let (code, printed) = around.shell(command);
+            let (code, printed) = sandbox.shell(command);
             let wanted = if at == last { exit } else { 0 };
             if code != wanted {
                 failures
@@ -134,36 +138,33 @@ impl Story {
 /// command.
 fn split_commands(block: &str) -> Result<Vec<(String, String)>, String> {
     let mut commands: Vec<(String, String)> = Vec::new();
-    let mut in_command = false;
-    for line in block.lines() {
-        if let Some(command) = line.strip_prefix("$ ") {
-            commands.push((command.to_owned(), String::new()));
-            in_command = true;
-        } else if let (true, Some(more), Some((command, _))) =
-            (in_command, line.strip_prefix("> "), commands.last_mut())
-        {
-            command.push('\n');
-            command.push_str(more);
-        } else {
-            in_command = false;
-            let (_, output) = commands.last_mut().ok_or("the block does not begin with `$ `")?;
-            output.push_str(line);
-            output.push('\n');
+    for (kind, line) in console_lines(block) {
+        match (kind, line.strip_prefix("$ "), commands.last_mut()) {
+            (ConsoleLine::Command, Some(command), _) => commands.push((command.to_owned(), String::new())),
+            (ConsoleLine::Command, None, Some((command, _))) => {
+                command.push('\n');
+                command.push_str(&line[2..]);
+            }
+            (_, _, Some((_, output))) => {
+                output.push_str(line);
+                output.push('\n');
+            }
+            (_, _, None) => return Err("the block does not begin with `$ `".to_owned()),
         }
     }
     if commands.is_empty() { Err("the block has no command".to_owned()) } else { Ok(commands) }
 }
 
-impl Surroundings {
+impl Sandbox {
     fn new() -> Self {
         let home = TempDir::new().unwrap();
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let around = Self { home, port: free.to_string(), servers: Vec::new() };
+        let sandbox = Self { home, port: free.to_string(), servers: Vec::new() };
         for folder in [".state", "bin"] {
-            fs::create_dir_all(around.home.path().join(folder)).unwrap();
+            fs::create_dir_all(sandbox.home.path().join(folder)).unwrap();
         }
-        std::os::unix::fs::symlink(stead(), around.home.path().join("bin/stead")).unwrap();
-        around
+        std::os::unix::fs::symlink(stead(), sandbox.home.path().join("bin/stead")).unwrap();
+        sandbox
     }
 
     /// Returns the path of a file that a page names: below the home directory with `~/`, else in the directory in
@@ -191,8 +192,8 @@ impl Surroundings {
              {}\n",
             script.replace(PORT_IN_PAGES, &self.port).replace(HOME_IN_PAGES, &home.to_string())
         );
-        let mut command = Command::new("bash");
-        command.args(["-c", &around]).env_clear().stdin(Stdio::null());
+        let mut command = Command::new("timeout");
+        command.args([COMMAND_TIMEOUT_SECS, "bash", "-c", &around]).env_clear().stdin(Stdio::null());
         let path = std::env::var("PATH").unwrap_or_default();
         command
             .env("PATH", format!("{home}/bin:{path}"))
@@ -244,7 +245,7 @@ impl Surroundings {
             }
         });
         let mut printed = String::new();
-        while let Ok(line) = lines.recv_timeout(PATIENCE) {
+        while let Ok(line) = lines.recv_timeout(SERVER_START_TIMEOUT) {
             printed.push_str(&line);
             printed.push('\n');
             if compare::is_as_shown(shown, &self.as_in_pages(&printed)) {
@@ -308,13 +309,22 @@ impl Surroundings {
         }
         let name = if is_test { format!("page.test.{ending}") } else { format!("page.stead.{ending}") };
         fs::write(scratch.path().join(name), format!("{head}{text}")).unwrap();
-        let command = if is_test { "stead test" } else { "stead validate" };
+        let command = if is_test { "stead test" } else { "stead validate --output json" };
         let (code, output) = self.shell(&format!("(cd '{}' && {command})", scratch.path().display()));
-        match wrong {
-            Some(code) if output.contains(code) => Ok(()),
-            Some(code) => Err(format!("the block does not give {code}:\n{output}")),
-            None if code == 0 => Ok(()),
-            None => Err(format!("the block is not valid:\n{output}")),
+        let Some(wrong) = wrong else {
+            return if code == 0 { Ok(()) } else { Err(format!("the block is not valid:\n{output}")) };
+        };
+        let document: serde_json::Value =
+            serde_json::from_str(&output).map_err(|error| format!("{error}: {output}"))?;
+        let codes = document["diagnostics"].as_array().into_iter().flatten();
+        let errors: BTreeSet<&str> = codes
+            .filter(|one| one["severity"] == "error" || one["code"] == wrong)
+            .filter_map(|one| one["code"].as_str())
+            .collect();
+        if errors == BTreeSet::from([wrong]) {
+            Ok(())
+        } else {
+            Err(format!("the block gives {errors:?}, not {wrong}:\n{output}"))
         }
     }
 }

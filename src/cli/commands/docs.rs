@@ -18,7 +18,9 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::guide::document::plain_text;
+use crate::editor::explain;
+use crate::guide::document::{self, Document, plain_text};
+use crate::guide::explained::{explain_address, explain_document};
 use crate::guide::library::{Library, Page, Section};
 use crate::guide::search::SearchIndex;
 use crate::guide::{reference, site, terminal};
@@ -89,7 +91,7 @@ pub(in crate::cli) async fn run(
     args: &DocsArgs,
     program: clap::Command,
 ) -> Result<Exit, CliFailure> {
-    let library = build_library(program);
+    let library = build_library(&program);
     if args.serve {
         return server::serve(session, &library, args.port).await;
     }
@@ -98,19 +100,19 @@ pub(in crate::cli) async fn run(
         site_directory::write_site(directory, &files)?;
         let shown = stack_files::display_path(directory);
         session.ui.report_done(&format!("Wrote the documentation, {} files, to {shown}.", files.len()));
-        session.ui.next(&format!("open {shown}/index.html"));
+        session.ui.next(&format!("open {shown}/index.html in a browser"));
         return Ok(Exit::Done);
     }
     match args.topic.join(" ").trim() {
         "" => list_pages(session, &library),
-        topic => print_topic(session, &library, topic)?,
+        topic => print_topic(session, &library, topic, &program)?,
     }
     Ok(Exit::Done)
 }
 
 /// Returns all pages of the documentation.
-pub(in crate::cli) fn build_library(program: clap::Command) -> Library {
-    let mut program = program.disable_help_subcommand(true);
+pub(in crate::cli) fn build_library(program: &clap::Command) -> Library {
+    let mut program = program.clone().disable_help_subcommand(true);
     program.build();
     let mut derived = reference::registry_pages(&REGISTRY);
     derived.extend(command_pages::command_pages(&program));
@@ -121,28 +123,24 @@ pub(in crate::cli) fn build_library(program: clap::Command) -> Library {
 
 fn list_pages(session: &CommandContext, library: &Library) {
     let ui = &session.ui;
-    // The reference has hundreds of pages: its indexes list them.
-    let is_listed = |page: &&Page| page.section() != Section::Reference || !is_in_an_index(library, page);
-    let pages: Vec<&Page> = library.pages().iter().filter(is_listed).collect();
     if ui.json {
         let pages = library.pages().iter().map(|page| page_entry(page, None)).collect();
         ui.write_result(&render_document(None, pages));
         return;
     }
-    let mut text = TextPage::new(ui.style);
-    for section in Section::ALL.into_iter().filter(|section| *section != Section::Home) {
-        text.add_line(TextLine::indent(0).push_styled(TextRole::Strong, section.title()));
-        let pages = pages.iter().copied().filter(|page| page.section() == section);
-        add_rows(&mut text, &pages.collect::<Vec<_>>());
-    }
-    ui.write_result(&text.finish());
+    let sections = Section::ALL.into_iter().filter(|section| *section != Section::Home);
+    ui.write_result(&render_sections(library, sections, ui.style));
     ui.next("stead docs first-stack, or stead docs --serve to read it in a browser");
 }
 
-/// Returns whether a page of the reference is listed by an index of its own folder.
-fn is_in_an_index(library: &Library, page: &Page) -> bool {
-    let folder = page.address.rsplit_once('/').map_or("", |(folder, _)| folder);
-    page.name() != "index" && library.page(&format!("{folder}/index")).is_some()
+/// Returns the lists of sections: the name of each page for `stead docs`, and its title.
+fn render_sections(library: &Library, sections: impl Iterator<Item = Section>, style: TextStyle) -> String {
+    let mut text = TextPage::new(style);
+    for section in sections {
+        text.add_line(TextLine::indent(0).push_styled(TextRole::Strong, section.title()));
+        add_rows(&mut text, &library.listed_pages(section).collect::<Vec<_>>());
+    }
+    text.finish()
 }
 
 /// Adds a row for each page: its name for `stead docs`, and its title.
@@ -160,7 +158,7 @@ fn add_rows(text: &mut TextPage, pages: &[&Page]) {
     }
 }
 
-/// Returns the shortest name by which `stead docs` finds a page: an index is named by its folder.
+/// Returns a name by which `stead docs` finds a page: an index is named by its folder, a guide without its folder.
 fn topic_name(page: &Page) -> &str {
     match page.section() {
         Section::Reference => page.address.strip_suffix("/index").unwrap_or(&page.address),
@@ -168,29 +166,89 @@ fn topic_name(page: &Page) -> &str {
     }
 }
 
-/// Prints the page of a topic; else searches for its words.
+/// Prints what a topic names: a page, a section of one (`page#anchor`), the pages of a folder, a subcommand, or a subject
+/// of `stead explain`; else searches for its words.
 ///
 /// # Errors
 /// When no page has any of the words.
-fn print_topic(session: &CommandContext, library: &Library, topic: &str) -> Result<(), CliFailure> {
+fn print_topic(
+    session: &CommandContext,
+    library: &Library,
+    topic: &str,
+    program: &clap::Command,
+) -> Result<(), CliFailure> {
     let ui = &session.ui;
-    let named = library.find_topic(topic);
+    let topic = topic.strip_prefix("stead ").unwrap_or(topic).trim();
+    let (address, anchor) =
+        topic.split_once('#').map_or((topic, None), |(page, anchor)| (page, Some(anchor)));
+    let named = library.find_topic(address);
     if let Some((page, others)) = named.split_first() {
-        if ui.json {
-            let text = terminal::render_page(&page.document, TextStyle::plain(TEXT_COLUMNS));
-            ui.write_result(&render_document(None, vec![page_entry(page, Some(text))]));
-            return Ok(());
-        }
-        ui.write_result(&terminal::render_page(&page.document, ui.style));
-        if !others.is_empty() {
+        let section = anchor.and_then(|anchor| document::section_at(&page.document, anchor));
+        print_documents(session, &[(page, section.as_ref().unwrap_or(&page.document))]);
+        if !others.is_empty() && anchor.is_none() && !ui.json {
             let others: Vec<&str> = others.iter().map(|page| page.address.as_str()).collect();
             ui.hint(&format!("other pages of this name: {}", others.join(", ")));
         }
         return Ok(());
     }
-    // A word with a dash or a slash is meant to be a page's name.
-    let is_name = !topic.contains(' ') && topic.contains(['-', '/']);
-    let hits = if is_name { Vec::new() } else { SearchIndex::new(library).search(topic) };
+    let folder = Section::ALL.into_iter().find(|section| section.folder() == address.trim_matches('/'));
+    if let Some(section) = folder.filter(|_| !ui.json) {
+        ui.write_result(&render_sections(library, std::iter::once(section), ui.style));
+        return Ok(());
+    }
+    let part = command_section(library, program, topic);
+    let part = part.or_else(|| {
+        let explained = explain::explain_subject(&REGISTRY, topic).ok()?;
+        let address = explain_address(&explained);
+        let page = library.page(address.split('#').next()?)?;
+        Some((page, explain_document(&explained)))
+    });
+    if let Some((page, part)) = part {
+        print_documents(session, &[(page, &part)]);
+        return Ok(());
+    }
+    search_pages(session, library, topic)
+}
+
+/// Returns the page of a command and the section of its subcommand: `state migrate`.
+fn command_section<'l>(
+    library: &'l Library,
+    program: &clap::Command,
+    topic: &str,
+) -> Option<(&'l Page, Document)> {
+    let mut command = program;
+    for word in topic.split_whitespace() {
+        command = command.find_subcommand(word).filter(|command| !command.is_hide_set())?;
+    }
+    let first = topic.split_whitespace().next()?;
+    let page = library.page(&command_pages::command_address(first))?;
+    let anchor = document::anchor_of(&format!("stead {topic}"));
+    Some((page, document::section_at(&page.document, &anchor)?))
+}
+
+/// Prints documents, each of its page.
+fn print_documents(session: &CommandContext, documents: &[(&Page, &Document)]) {
+    let ui = &session.ui;
+    if ui.json {
+        let entry = |(page, part): &(&Page, &Document)| {
+            let text = terminal::render_page(part, TextStyle::plain(TEXT_COLUMNS));
+            page_entry(page, Some(text))
+        };
+        ui.write_result(&render_document(None, documents.iter().map(entry).collect()));
+        return;
+    }
+    for (_, part) in documents {
+        ui.write_result(&terminal::render_page(part, ui.style));
+    }
+}
+
+/// Prints the pages that have the words of a topic, best first.
+///
+/// # Errors
+/// When there is none.
+fn search_pages(session: &CommandContext, library: &Library, topic: &str) -> Result<(), CliFailure> {
+    let ui = &session.ui;
+    let hits = SearchIndex::new(library).search(topic);
     let pages: Vec<&Page> = hits.iter().map(|hit| &library.pages()[hit.page]).take(MAX_RESULTS).collect();
     if pages.is_empty() {
         return Err(nothing_found(library, topic));
@@ -199,6 +257,10 @@ fn print_topic(session: &CommandContext, library: &Library, topic: &str) -> Resu
         let pages = pages.iter().map(|page| page_entry(page, None)).collect();
         ui.write_result(&render_document(Some(topic.to_owned()), pages));
         return Ok(());
+    }
+    // A word with a dash or a slash may be meant to be the name of a page.
+    if let Some(near) = near_name(library, topic).filter(|_| topic.contains(['-', '/'])) {
+        ui.hint(&format!("no page has this name; did you mean `stead docs {near}`?"));
     }
     ui.write_result(&render_results(&pages, ui.style));
     ui.next(&format!("stead docs {}", topic_name(pages[0])));
@@ -221,10 +283,15 @@ fn render_results(pages: &[&Page], style: TextStyle) -> String {
     text.finish()
 }
 
+/// Returns the name or address of a page that is almost the topic.
+fn near_name<'l>(library: &'l Library, topic: &str) -> Option<&'l str> {
+    let pages = library.pages().iter();
+    nearest_name(topic, pages.clone().map(Page::name).chain(pages.map(|page| page.address.as_str())))
+}
+
 fn nothing_found(library: &Library, topic: &str) -> CliFailure {
-    let names = library.pages().iter().map(Page::name);
     let failure = CliFailure::new(Exit::Usage, format!("no page has the name or the words `{topic}`"));
-    match nearest_name(topic, names) {
+    match near_name(library, topic) {
         Some(near) => failure.help(format!("Did you mean `stead docs {near}`?")),
         None => failure.help("`stead docs` lists the pages."),
     }

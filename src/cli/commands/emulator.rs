@@ -16,6 +16,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals;
 use crate::cli::service::embedded_cloud;
 use crate::editor::openapi;
+use crate::emulator::control::CONTROL_CALLS;
 use crate::emulator::faults;
 use crate::emulator::seed::Seed;
 use crate::emulator::server::{self, EmulatorHandle};
@@ -122,6 +123,7 @@ fn print_server_address(session: &CommandContext, running: &EmulatorHandle, fold
         session.ui.write_result(&format!("{said}\n"));
         return;
     }
+    let mutation = CONTROL_CALLS.iter().find(|call| call.name == "mutate").and_then(|call| call.body);
     let page =
         page_url(running).map(|page| format!("Look at it in a browser:  {page}\n")).unwrap_or_default();
     session.ui.write_result(&format!(
@@ -130,7 +132,8 @@ fn print_server_address(session: &CommandContext, running: &EmulatorHandle, fold
          export STEAD_API_KEY={key}\n\n\
          {page}\
          Its request log:  curl {url}/_emulator/requests\n\
-         Make some drift:  curl {url}/_emulator/mutate -d '{{\"kind\": \"vm\", \"id\": \"ID\", \"set\": {{\"console_require_mfa\": true}}}}'\n",
-        stack_files::display_path(folder)
+         Make some drift:  curl {url}/_emulator/mutate -d '{}'\n",
+        stack_files::display_path(folder),
+        mutation.unwrap_or_default()
     ));
 }

@@ -250,7 +250,7 @@ pub fn merge(
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state_directory(variables),
-        docs_url: text("STEAD_DOCS_URL"),
+        docs_url: text("STEAD_DOCS_URL").map(|url| check_docs_url(&url)).transpose()?,
         allow_outside: flags.allow_outside || set("STEAD_ALLOW_OUTSIDE")?,
         no_input: flags.no_input || ci || set("STEAD_NO_INPUT")?,
         ci,
@@ -390,6 +390,24 @@ fn check_address(url: &str) -> Result<String, SettingsError> {
         return fail("plain http is for this machine only (127.0.0.1, ::1, localhost); use https");
     }
     Ok(url.trim_end_matches('/').to_owned())
+}
+
+/// Validates the address of a published documentation: of a web server or of a directory, without query and fragment.
+/// Returns it without a trailing slash.
+fn check_docs_url(url: &str) -> Result<String, SettingsError> {
+    let known = ["https://", "http://", "file:///"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    let is_legal = known.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+        && !url.contains(|c: char| {
+            c.is_whitespace() || c.is_control() || matches!(c, '?' | '#' | '\\' | '"' | '<' | '>')
+        });
+    if is_legal {
+        return Ok(url.trim_end_matches('/').to_owned());
+    }
+    Err(SettingsError::Value {
+        variable: "STEAD_DOCS_URL",
+        value: redact_address(url),
+        allowed: "the address of a web site, such as https://docs.example.com/stead".to_owned(),
+    })
 }
 
 /// Returns whether a host, with or without a port, is this machine itself.

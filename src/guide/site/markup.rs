@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 
 use super::paths::page_path;
-use crate::guide::document::{Block, CodeBlock, Entry, Inline, Target, Verdict};
+use crate::guide::document::{
+    self, Block, CodeBlock, ConsoleLine, Definition, ExampleKind, Inline, Target,
+};
 
 /// Returns blocks as HTML. `root` is the path from the page to the root of the site: empty, or `../` for each folder.
 pub(super) fn render_blocks(blocks: &[Block], root: &str) -> Markup {
@@ -24,13 +26,13 @@ fn render_block(block: &Block, root: &str) -> Markup {
             Block::Quote(inner) => aside.note { (render_blocks(inner, root)) },
             Block::Code(code) => (render_code(code)),
             Block::Table { head, rows } => (render_table(head, rows, root)),
-            Block::Facts(facts) => dl.facts {
-                @for fact in facts {
-                    dt { (fact.label) }
-                    @for value in &fact.values { dd { (render_inlines(value, root)) } }
+            Block::Values(values) => dl.facts {
+                @for labeled in values {
+                    dt { (labeled.label) }
+                    @for value in &labeled.values { dd { (render_inlines(value, root)) } }
                 }
             },
-            Block::Entries(entries) => dl.entries { @for entry in entries { (render_entry(entry, root)) } },
+            Block::Definitions(entries) => dl.entries { @for entry in entries { (render_entry(entry, root)) } },
         }
     }
 }
@@ -60,51 +62,51 @@ fn render_item(blocks: &[Block], root: &str) -> Markup {
 }
 
 fn render_code(code: &CodeBlock) -> Markup {
-    let class = match code.verdict {
-        Verdict::Neutral => "code",
-        Verdict::Right => "code right",
-        Verdict::Wrong => "code wrong",
+    let class = match code.kind {
+        ExampleKind::Plain => "code",
+        ExampleKind::Accepted => "code right",
+        ExampleKind::Rejected(_) => "code wrong",
     };
-    let label = match (&code.file, code.language.as_str()) {
-        (Some(file), _) => format!("File {file}"),
-        (None, "console") => "Terminal".to_owned(),
-        (None, _) => "Example".to_owned(),
-    };
-    // A block that scrolls sideways has to be reached by the keyboard.
+    let label = code
+        .caption()
+        .unwrap_or_else(|| if code.language == "console" { "Terminal".into() } else { "Example".into() });
     html! {
         figure class=(class) {
-            @if let Some(file) = &code.file { figcaption { (file) } }
-            pre tabindex="0" role="group" aria-label=(label) data-language=(code.language) {
-                code { (render_lines(code)) }
-            }
+            @if let Some(caption) = code.caption() { figcaption { (caption) } }
+            pre aria-label=(label) data-language=(code.language) { code { (render_lines(code)) } }
         }
     }
 }
 
 /// Returns the lines of a block; commands stand out from their output.
 fn render_lines(code: &CodeBlock) -> Markup {
-    if !matches!(code.language.as_str(), "console" | "diff") {
-        return html! { (code.text) };
-    }
-    let class_of = |line: &str| match (code.language.as_str(), line.get(..1)) {
-        ("console", Some("$")) => "command",
-        ("console", Some(">")) => "command",
-        ("diff", Some("+")) => "added",
-        ("diff", Some("-")) => "removed",
-        _ => "output",
+    let lines: Vec<(&str, &str)> = match code.language.as_str() {
+        "console" => document::console_lines(&code.text)
+            .map(|(kind, line)| (if kind == ConsoleLine::Command { "command" } else { "output" }, line))
+            .collect(),
+        "diff" => code.text.lines().map(|line| (diff_class(line), line)).collect(),
+        _ => return html! { (code.text) },
     };
     html! {
-        @for (at, line) in code.text.lines().enumerate() {
+        @for (at, (class, line)) in lines.iter().enumerate() {
             @if at > 0 { "\n" }
-            span class=(class_of(line)) { (line) }
+            span class=(class) { (line) }
         }
+    }
+}
+
+fn diff_class(line: &str) -> &'static str {
+    match line.get(..1) {
+        Some("+") => "added",
+        Some("-") => "removed",
+        _ => "output",
     }
 }
 
 fn render_table(head: &[Vec<Inline>], rows: &[Vec<Vec<Inline>>], root: &str) -> Markup {
     let is_headless = head.iter().all(Vec::is_empty);
     html! {
-        div.table tabindex="0" role="group" aria-label="Table" {
+        div.table {
             table {
                 @if !is_headless {
                     thead { tr { @for cell in head {
@@ -121,7 +123,7 @@ fn render_table(head: &[Vec<Inline>], rows: &[Vec<Vec<Inline>>], root: &str) -> 
     }
 }
 
-fn render_entry(entry: &Entry, root: &str) -> Markup {
+fn render_entry(entry: &Definition, root: &str) -> Markup {
     html! {
         dt {
             @match &entry.target {
@@ -155,6 +157,9 @@ pub(super) fn href(target: &Target, root: &str) -> String {
     match target {
         Target::Page { address, anchor } => {
             let anchor = anchor.as_ref().map(|anchor| format!("#{anchor}")).unwrap_or_default();
+            if address.is_empty() {
+                return anchor;
+            }
             format!("{root}{}{anchor}", page_path(address))
         }
         Target::External(url) => url.clone(),

@@ -6,12 +6,13 @@ pub fn page_path(address: &str) -> String {
     format!("{address}.html")
 }
 
-/// Returns the web address of a page below a base address; the page's address may have an anchor.
+/// Returns the web address of a page below a base address without a trailing slash; the page's address may have an
+/// anchor.
 #[must_use]
 pub fn web_address(base: &str, address: &str) -> String {
     let (address, anchor) = match address.split_once('#') {
         Some((address, anchor)) => (address, format!("#{anchor}")),
         None => (address, String::new()),
     };
-    format!("{}/{}{anchor}", base.trim_end_matches('/'), page_path(address))
+    format!("{}/{}{anchor}", base, page_path(address))
 }

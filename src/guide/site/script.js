@@ -13,20 +13,19 @@
       const script = document.createElement("script");
       script.src = `${root}search-index.js`;
       script.onload = () => done(window.steadSearch);
-      script.onerror = failed;
+      script.onerror = () => {
+        loading = null;
+        failed(new Error("the search index could not be loaded"));
+      };
       document.head.append(script);
     });
     return loading;
   };
 
-  // The same words, stems and sums as `src/guide/search.rs`; a test compares the results.
-  const endings = [
-    ["ings", 4], ["ions", 4], ["ing", 4], ["ion", 4], ["ies", 3], ["ied", 3], ["ed", 4], ["es", 4], ["s", 3],
-    ["e", 3], ["y", 3],
-  ];
-  const stem = (word) => {
+  // The same words, stems and sums as `src/guide/search.rs`; a test compares the results. The index has the constants.
+  const stem = (index, word) => {
     if (!/^[a-z]+$/.test(word)) return word;
-    for (const [ending, least] of endings) {
+    for (const [ending, least] of index.endings) {
       const rest = word.slice(0, -ending.length);
       if (word.endsWith(ending) && rest.length >= least && !(ending === "s" && rest.endsWith("s"))) return rest;
     }
@@ -34,7 +33,7 @@
   };
   const split = (text) => {
     const words = [];
-    for (const word of text.toLowerCase().split(/[^\p{L}\p{N}_]+/u)) {
+    for (const word of text.toLowerCase().split(/[^\p{Alphabetic}\p{N}_]+/u)) {
       const bare = word.replace(/^_+|_+$/g, "");
       if (bare) words.push(bare);
       if (bare.includes("_")) words.push(...bare.split("_").filter(Boolean));
@@ -51,15 +50,15 @@
     };
     if (Object.hasOwn(index.terms, term)) {
       add(index.terms[term], 1);
-    } else if ([...term].length >= 3) {
-      for (const known of Object.keys(index.terms)) if (known.startsWith(term)) add(index.terms[known], 0.5);
+    } else if ([...term].length >= index.minPrefix) {
+      for (const known of Object.keys(index.terms)) if (known.startsWith(term)) add(index.terms[known], index.prefixShare);
     }
     return best;
   };
   const search = (index, query) => {
     const words = split(query);
     const telling = words.filter((word) => !index.stopWords.includes(word));
-    const terms = [...new Set((telling.length ? telling : words).map(stem))];
+    const terms = [...new Set((telling.length ? telling : words).map((word) => stem(index, word)))];
     const found = new Map();
     for (const term of terms) {
       for (const [page, score] of scoresOf(index, term)) {
@@ -91,9 +90,14 @@
     field.setAttribute("aria-expanded", "false");
     field.removeAttribute("aria-activedescendant");
   };
+  const open = () => {
+    list.hidden = false;
+    field.setAttribute("aria-expanded", "true");
+  };
   const choose = (at) => {
     const options = list.children;
     if (!options.length) return;
+    open();
     chosen = (at + options.length) % options.length;
     [...options].forEach((option, number) => option.setAttribute("aria-selected", number === chosen));
     field.setAttribute("aria-activedescendant", options[chosen].id);
@@ -101,7 +105,8 @@
   };
   field.addEventListener("input", async () => {
     const query = field.value;
-    const results = query.trim() ? (await window.steadFind(query)).slice(0, 8) : [];
+    const found = query.trim() ? await window.steadFind(query).catch(() => []) : [];
+    const results = found.slice(0, 8);
     if (query !== field.value) return;
     list.replaceChildren(...results.map((result, number) => {
       const option = document.createElement("li");
@@ -110,18 +115,22 @@
       option.setAttribute("aria-selected", "false");
       option.dataset.href = result.href;
       option.append(...line(result));
-      option.addEventListener("mousedown", () => { location.href = result.href; });
+      // The field keeps the focus, so that the list is still there when the button is released.
+      option.addEventListener("mousedown", (event) => event.preventDefault());
+      option.addEventListener("click", () => { location.href = result.href; });
       return option;
     }));
     chosen = -1;
-    list.hidden = results.length === 0;
-    field.setAttribute("aria-expanded", String(results.length > 0));
     field.removeAttribute("aria-activedescendant");
+    if (results.length) open(); else close();
   });
   field.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown") { event.preventDefault(); choose(chosen + 1); }
     if (event.key === "ArrowUp") { event.preventDefault(); choose(chosen < 0 ? -1 : chosen - 1); }
-    if (event.key === "Escape") close();
+    if (event.key === "Escape" && !list.hidden) {
+      event.preventDefault(); // It would also delete the query.
+      close();
+    }
     if (event.key === "Enter" && chosen >= 0) {
       event.preventDefault();
       location.href = list.children[chosen].dataset.href;
@@ -143,7 +152,9 @@
     const status = document.getElementById("search-status");
     if (query.trim()) {
       window.steadFind(query).then((found) => {
-        status.textContent = found.length ? `${found.length} pages for “${query}”.` : `No page for “${query}”.`;
+        const count = found.length === 1 ? "1 page" : `${found.length} pages`;
+        const shown = found.length > 30 ? `The first 30 of ${count}` : count;
+        status.textContent = found.length ? `${shown} for “${query}”.` : `No page for “${query}”.`;
         results.replaceChildren(...found.slice(0, 30).map((result) => {
           const item = document.createElement("li");
           const link = document.createElement("a");
@@ -170,4 +181,19 @@
     });
     block.parentElement.append(button);
   }
+
+  // A block that scrolls sideways is reached by the keyboard; the others are no stops on the way.
+  const markScrolling = () => {
+    for (const block of document.querySelectorAll("pre, .table")) {
+      if (block.scrollWidth > block.clientWidth) {
+        block.tabIndex = 0;
+        block.setAttribute("role", "group");
+      } else {
+        block.removeAttribute("tabindex");
+        block.removeAttribute("role");
+      }
+    }
+  };
+  markScrolling();
+  addEventListener("resize", markScrolling);
 })();

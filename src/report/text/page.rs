@@ -233,11 +233,18 @@ impl TextPage {
         let columns = self.style.width;
         let hang = line.hang.min(columns / 2);
         let mut physical = WrappedLine::default();
-        for (role, text) in line.pieces {
-            for word in text.split_inclusive(' ') {
-                self.place_word(&mut physical, role, word, hang);
+        // A word may have several roles: it ends with the blank after it, not with a piece.
+        let mut word: Vec<(TextRole, &str)> = Vec::new();
+        for (role, text) in &line.pieces {
+            for part in text.split_inclusive(' ') {
+                word.push((*role, part));
+                if part.ends_with(' ') {
+                    self.place_word(&mut physical, &word, hang);
+                    word.clear();
+                }
             }
         }
+        self.place_word(&mut physical, &word, hang);
         if let Some((role, text)) = line.end {
             self.at_end(&mut physical, role, &text, hang);
         }
@@ -252,15 +259,20 @@ impl TextPage {
         }
         physical.push(TextRole::Plain, &" ".repeat(start - physical.width));
         for word in text.split_inclusive(' ') {
-            self.place_word(physical, role, word, hang);
+            self.place_word(physical, &[(role, word)], hang);
         }
+    }
+
+    /// Adds a line without wrapping it, whatever its length: code that is wrapped is other code.
+    pub fn add_unwrapped(&mut self, line: TextLine) {
+        self.text.push_str(&line.to_unwrapped(self.style));
+        self.text.push('\n');
     }
 
     /// Adds a table row: wrapped like any line, unless the style keeps rows on one line.
     pub fn add_row(&mut self, row: TextLine) {
         if self.style.whole_rows {
-            self.text.push_str(&row.to_unwrapped(self.style));
-            self.text.push('\n');
+            self.add_unwrapped(row);
         } else {
             self.add_line(row);
         }
@@ -285,24 +297,28 @@ impl TextPage {
         self.text
     }
 
-    fn place_word(&mut self, physical: &mut WrappedLine, role: TextRole, word: &str, hang: usize) {
+    /// Adds a word, on a new line if it does not fit; its parts may have different roles.
+    fn place_word(&mut self, physical: &mut WrappedLine, word: &[(TextRole, &str)], hang: usize) {
         let columns = self.style.width;
-        let taken = UnicodeWidthStr::width(word.trim_end_matches(' '));
+        let taken: usize =
+            word.iter().map(|(_, part)| UnicodeWidthStr::width(part.trim_end_matches(' '))).sum();
         if physical.width + taken <= columns {
-            physical.push(role, word);
+            word.iter().for_each(|(role, part)| physical.push(*role, part));
             return;
         }
         if physical.width > hang {
             self.wrap(physical, hang);
         }
-        for c in word.chars() {
-            if physical.width + c.width().unwrap_or(0) > columns {
-                if c == ' ' {
-                    continue;
+        for (role, part) in word {
+            for c in part.chars() {
+                if physical.width + c.width().unwrap_or(0) > columns {
+                    if c == ' ' {
+                        continue;
+                    }
+                    self.wrap(physical, hang);
                 }
-                self.wrap(physical, hang);
+                physical.push(*role, c.encode_utf8(&mut [0; 4]));
             }
-            physical.push(role, c.encode_utf8(&mut [0; 4]));
         }
     }
 
@@ -322,6 +338,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_word_of_several_roles_is_not_broken_where_a_role_ends() {
+        let line = || {
+            TextLine::indent(0)
+                .push_text("x".repeat(30))
+                .push_text(" blocked (")
+                .push_styled(TextRole::Change, "deletion_budget")
+                .push_text("). Then")
+        };
+        assert_eq!(
+            page(46, false, line()),
+            format!("{} blocked\n  (deletion_budget). Then\n", "x".repeat(30))
+        );
+        let mut whole = TextPage::new(TextStyle::plain(40));
+        whole.add_unwrapped(line());
+        assert_eq!(whole.finish().lines().count(), 1);
+    }
 
     fn page(width: usize, colour: bool, line: TextLine) -> String {
         let mut page = TextPage::new(TextStyle { colour, ..TextStyle::plain(width) });

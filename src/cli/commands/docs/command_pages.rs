@@ -2,9 +2,7 @@
 
 use clap::{Arg, ArgAction, Command};
 
-use crate::guide::document::{
-    Block, CodeBlock, Document, Entry, Inline, Target, Verdict, anchor_of, parse_backticks,
-};
+use crate::guide::document::{Block, Definition, Document, ExampleKind, Inline, parse_backticks};
 use crate::guide::library::Page;
 use crate::guide::reference::index_page;
 
@@ -24,18 +22,13 @@ pub(super) fn visible_commands(command: &Command) -> impl Iterator<Item = &Comma
 /// Returns a page for each command of the program, one for the flags of all commands, and their index.
 pub(super) fn command_pages(program: &Command) -> Vec<Page> {
     let mut pages: Vec<Page> = visible_commands(program).map(command_page).collect();
-    let mut entries: Vec<Entry> = visible_commands(program)
-        .map(|command| Entry {
-            name: format!("stead {}", command.get_name()),
-            target: Some(Target::page(&command_address(command.get_name()))),
-            text: parse_backticks(&about(command)),
+    let mut entries: Vec<Definition> = visible_commands(program)
+        .map(|command| {
+            let name = command.get_name();
+            Definition::linked(format!("stead {name}"), &command_address(name), &about(command))
         })
         .collect();
-    entries.push(Entry {
-        name: "global options".to_owned(),
-        target: Some(Target::page(GLOBAL_FLAGS)),
-        text: vec![Inline::text("Flags that every command accepts.")],
-    });
+    entries.push(Definition::linked("global options", GLOBAL_FLAGS, "Flags that every command accepts."));
     pages.push(index_page(
         "reference/commands/index",
         "Commands",
@@ -68,19 +61,15 @@ fn command_page(command: &Command) -> Page {
 fn push_subcommands(blocks: &mut Vec<Block>, command: &Command, name: &str) {
     for inner in visible_commands(command) {
         let name = format!("{name} {}", inner.get_name());
-        blocks.push(heading(2, &name));
+        blocks.push(Block::heading(2, &name));
         blocks.push(Block::Paragraph(parse_backticks(&about(inner))));
         push_command(blocks, inner, &name, 3);
         push_subcommands(blocks, inner, &name);
     }
 }
 
-fn heading(level: u8, text: &str) -> Block {
-    Block::Heading { level, text: vec![Inline::text(text)], anchor: anchor_of(text) }
-}
-
 fn code(text: String) -> Block {
-    Block::Code(CodeBlock { language: "text".to_owned(), file: None, text, verdict: Verdict::Neutral })
+    Block::code("text", text, ExampleKind::Plain)
 }
 
 /// Adds usage, arguments, flags and examples of a command.
@@ -94,15 +83,15 @@ fn push_command(blocks: &mut Vec<Block>, command: &Command, name: &str, level: u
     }
     let own =
         || command.get_arguments().filter(|argument| !argument.is_hide_set() && !argument.is_global_set());
-    let positional: Vec<Entry> =
+    let positional: Vec<Definition> =
         own().filter(|argument| argument.is_positional()).map(argument_entry).collect();
     let is_flag = |argument: &&Arg| !argument.is_positional() && argument.get_id() != "help";
-    let flags: Vec<Entry> = own().filter(is_flag).map(argument_entry).collect();
+    let flags: Vec<Definition> = own().filter(is_flag).map(argument_entry).collect();
     let prefix = if level > 2 { format!("{name}: ") } else { String::new() };
-    for (title, entries) in [("arguments", positional), ("flags", flags)] {
+    for (title, entries) in [("Arguments", positional), ("Flags", flags)] {
         if !entries.is_empty() {
-            blocks.push(heading(level, &format!("{prefix}{title}")));
-            blocks.push(Block::Entries(entries));
+            blocks.push(Block::heading(level, &format!("{prefix}{title}")));
+            blocks.push(Block::Definitions(entries));
         }
     }
     if level == 2 {
@@ -124,7 +113,7 @@ fn push_after_help(blocks: &mut Vec<Block>, text: &str, level: u8, prefix: &str)
         if first.starts_with("Example") && rest.is_empty() && !first.ends_with(':') {
             blocks.push(Block::Paragraph(parse_backticks(first)));
         } else if first.starts_with("Example") {
-            blocks.push(heading(level, &format!("{prefix}examples")));
+            blocks.push(Block::heading(level, &format!("{prefix}Examples")));
             let lines: Vec<&str> =
                 rest.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
             blocks.push(code(lines.join("\n")));
@@ -142,7 +131,7 @@ fn push_after_help(blocks: &mut Vec<Block>, text: &str, level: u8, prefix: &str)
     }
 }
 
-fn argument_entry(argument: &Arg) -> Entry {
+fn argument_entry(argument: &Arg) -> Definition {
     let values = || {
         let names = argument.get_value_names().unwrap_or_default();
         names.iter().map(|name| format!("<{name}>")).collect::<Vec<_>>().join(" ")
@@ -157,7 +146,7 @@ fn argument_entry(argument: &Arg) -> Entry {
     if takes_value && !argument.is_positional() {
         name = format!("{name} {}", values());
     }
-    Entry { name, target: None, text: argument_text(argument, takes_value) }
+    Definition { text: argument_text(argument, takes_value), ..Definition::new(name, "") }
 }
 
 fn argument_text(argument: &Arg, takes_value: bool) -> Vec<Inline> {
@@ -196,7 +185,7 @@ fn global_flags_page(program: &Command) -> Page {
             Inline::text("."),
         ],
         keywords: String::new(),
-        blocks: vec![Block::Entries(flags.map(argument_entry).collect())],
+        blocks: vec![Block::Definitions(flags.map(argument_entry).collect())],
     };
     Page::derived(GLOBAL_FLAGS, document)
 }

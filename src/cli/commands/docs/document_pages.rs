@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::cli::commands::schema::SchemaDocument;
-use crate::guide::document::{Block, Document, Entry, Inline, Target, anchor_of, parse_backticks};
+use crate::guide::document::{Block, Definition, Document, Inline, anchor_of, parse_backticks};
 use crate::guide::library::Page;
 use crate::guide::reference::index_page;
 
@@ -20,8 +20,7 @@ pub(super) fn document_pages() -> Vec<Page> {
         let about = value.get_help().map(ToString::to_string).unwrap_or_default();
         let about = format!("{}.", about.trim_end_matches('.'));
         let address = format!("reference/documents/{name}");
-        let text = parse_backticks(&about);
-        entries.push(Entry { name: name.clone(), target: Some(Target::page(&address)), text });
+        entries.push(Definition::linked(&name, &address, &about));
         pages.push(document_page(*document, &name, &about, &address));
     }
     pages.push(index_page(
@@ -94,9 +93,9 @@ fn push_types(blocks: &mut Vec<Block>, document: SchemaDocument) {
 fn push_type(blocks: &mut Vec<Block>, schema: &Value) {
     let variants = ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].as_array());
     if let Some(variants) = variants {
-        let constants: Vec<Entry> = variants.iter().filter_map(constant_entry).collect();
+        let constants: Vec<Definition> = variants.iter().filter_map(constant_entry).collect();
         if !constants.is_empty() {
-            blocks.push(Block::Entries(constants));
+            blocks.push(Block::Definitions(constants));
         }
         for variant in variants.iter().filter(|variant| variant["properties"].is_object()) {
             if let Some(text) = variant["description"].as_str() {
@@ -108,10 +107,9 @@ fn push_type(blocks: &mut Vec<Block>, schema: &Value) {
     push_keys(blocks, schema);
 }
 
-fn constant_entry(variant: &Value) -> Option<Entry> {
+fn constant_entry(variant: &Value) -> Option<Definition> {
     let text = variant["description"].as_str().unwrap_or_default();
-    let entry = |name: &str| Entry { name: name.to_owned(), target: None, text: parse_backticks(text) };
-    variant["const"].as_str().map(entry)
+    variant["const"].as_str().map(|name| Definition::new(name, text))
 }
 
 fn push_keys(blocks: &mut Vec<Block>, schema: &Value) {
@@ -122,34 +120,55 @@ fn push_keys(blocks: &mut Vec<Block>, schema: &Value) {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let entries = properties.iter().map(|(name, of)| {
-        let mut text = parse_backticks(of["description"].as_str().unwrap_or_default());
-        if !text.is_empty() {
-            text.push(Inline::text(" "));
+        let mut entry = Definition::new(name, of["description"].as_str().unwrap_or_default());
+        if !entry.text.is_empty() {
+            entry.text.push(Inline::text(" "));
         }
-        text.push(Inline::Faint(type_of(of)));
+        push_type_name(&mut entry.text, of);
         if !required.contains(&name.as_str()) {
-            text.push(Inline::Faint(", may be absent".to_owned()));
+            entry.text.push(Inline::Faint(", may be absent".to_owned()));
         }
-        Entry { name: name.clone(), target: None, text }
+        entry
     });
-    blocks.push(Block::Entries(entries.collect()));
+    blocks.push(Block::Definitions(entries.collect()));
 }
 
-/// Returns the type of a key, readable: `string`, `list of ChangeEntry`, `1`.
-fn type_of(schema: &Value) -> String {
+/// Adds the type of a key, readable: `string`, `list of ChangeEntry`, `map of number`, `1`. A type of the document is a
+/// link to its keys.
+fn push_type_name(text: &mut Vec<Inline>, schema: &Value) {
+    let mut faint = |name: &str| text.push(Inline::Faint(name.to_owned()));
     if let Some(reference) = schema["$ref"].as_str() {
-        return reference.rsplit('/').next().unwrap_or_default().to_owned();
+        let name = reference.rsplit('/').next().unwrap_or_default();
+        text.push(Inline::link(&format!("#{}", anchor_of(name)), name));
+        return;
     }
     if !schema["const"].is_null() {
-        return schema["const"].to_string();
+        return faint(&schema["const"].to_string());
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+        return faint(&values.join(" or "));
     }
     if let Some(variants) = ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].as_array()) {
-        return variants.iter().map(type_of).collect::<Vec<_>>().join(" or ");
+        for (at, variant) in variants.iter().enumerate() {
+            text.extend((at > 0).then(|| Inline::Faint(" or ".to_owned())));
+            push_type_name(text, variant);
+        }
+        return;
     }
     match &schema["type"] {
-        Value::String(name) if name == "array" => format!("list of {}", type_of(&schema["items"])),
-        Value::String(name) => name.clone(),
-        Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
-        _ => "any value".to_owned(),
+        Value::String(name) if name == "array" => {
+            faint("list of ");
+            push_type_name(text, &schema["items"]);
+        }
+        Value::String(name) if name == "object" && schema["additionalProperties"].is_object() => {
+            faint("map of ");
+            push_type_name(text, &schema["additionalProperties"]);
+        }
+        Value::String(name) => faint(name),
+        Value::Array(names) => {
+            faint(&names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "))
+        }
+        _ => faint("any value"),
     }
 }

@@ -19,7 +19,7 @@ use crate::model::budget::{MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
 use crate::model::cel::MAX_STEPS;
 use crate::model::crypto::recipient::MAX_RECIPIENTS;
 use crate::plan::artifact::binding::{DEFAULT_LIFETIME, LIFETIME_RANGE};
-use crate::plan::inputs::{DELETION_LIMIT_PERCENT, MIN_DELETION_LIMIT};
+use crate::plan::inputs::DELETION_LIMIT_PERCENT;
 
 /// A limit or a default.
 pub(super) struct LimitRow {
@@ -52,8 +52,8 @@ pub(super) const LIMITS: &[LimitRow] = &[
     row(
         PLANS,
         "deletion limit",
-        || format!("{DELETION_LIMIT_PERCENT} % of the managed objects, or {MIN_DELETION_LIMIT} deletions"),
-        "A plan that deletes more is blocked (`deletion_budget`). `--allow-deletes` lifts the limit for one apply. The replacement of an object with data counts as a deletion.",
+        || format!("more than {DELETION_LIMIT_PERCENT} % of the managed objects"),
+        "A plan that deletes so many is blocked (`deletion_budget`), unless they are fewer than 3. `--allow-deletes` lifts the limit for one apply. The replacement of an object with data counts as a deletion.",
     ),
     row(
         PLANS,

@@ -10,15 +10,19 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION};
+use hyper::header::{
+    ALLOW, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::{JoinSet, LocalSet};
 
@@ -28,9 +32,20 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals;
 use crate::guide::library::Library;
 use crate::guide::site::{self, SiteFile};
+use crate::report::json;
 
 /// What the pages may load: their own files, and the empty icon in each page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// JSON output of `docs --serve`.
+#[derive(Serialize)]
+struct ServedDocument<'a> {
+    schema_version: json::SchemaVersion,
+    url: &'a str,
+}
+
+/// Pause after a connection could not be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// The files of the site, by path.
 type Files = BTreeMap<String, (&'static str, Bytes)>;
@@ -52,7 +67,15 @@ pub(super) async fn serve(
     let address = listener.local_addr().map_err(anyhow::Error::from)?;
     let entry = |file: SiteFile| (file.path, (file.media_type, Bytes::from(file.text)));
     let files: Rc<Files> = Rc::new(site::site_files(library).into_iter().map(entry).collect());
-    session.ui.write_message(&format!("The documentation is at http://{address}/. Ctrl-C stops it."));
+    let url = format!("http://{address}/");
+    let ui = &session.ui;
+    if ui.json {
+        let document = ServedDocument { schema_version: json::SCHEMA_VERSION, url: &url };
+        ui.write_result(&json::to_pretty(&document));
+    } else {
+        ui.write_result(&format!("The documentation is at {url}\n"));
+        ui.hint("Ctrl-C stops the server.");
+    }
     let (stop, tasks) = (Cell::new(true), LocalSet::new());
     let ended =
         tasks.run_until(signals::watch_stop_signals(accept(&listener, &files), &stop, || {}, || {})).await;
@@ -65,13 +88,14 @@ async fn accept(listener: &TcpListener, files: &Rc<Files>) {
     let mut connections = JoinSet::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Most likely the process is out of file descriptors: wait until a connection ends.
-            connections.join_next().await;
+            // The process is most likely out of file descriptors: let connections end before the next attempt.
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            while connections.try_join_next().is_some() {}
             continue;
         };
         let files = files.clone();
-        let service = service_fn(move |request| {
-            let response = respond(&files, &request);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let response = respond(&files, request.method(), request.uri().path());
             async move { Ok::<_, Infallible>(response) }
         });
         let connection =
@@ -82,14 +106,12 @@ async fn accept(listener: &TcpListener, files: &Rc<Files>) {
     }
 }
 
-fn respond(files: &Files, request: &Request<Incoming>) -> Response<Full<Bytes>> {
-    answer(files, request.method(), request.uri().path())
-}
-
 /// Returns the file of a path; a folder has its `index.html`, and `/` the first page.
-fn answer(files: &Files, method: &Method, path: &str) -> Response<Full<Bytes>> {
+fn respond(files: &Files, method: &Method, path: &str) -> Response<Full<Bytes>> {
     if !matches!(*method, Method::GET | Method::HEAD) {
-        return plain(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
+        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
     }
     let path = path.trim_start_matches('/');
     let found = files.get(path).or_else(|| files.get("index.html").filter(|_| path.is_empty()));
@@ -103,7 +125,9 @@ fn answer(files: &Files, method: &Method, path: &str) -> Response<Full<Bytes>> {
     };
     let mut response = Response::new(Full::new(text.clone()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
-    if media_type.starts_with("text/html") {
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    // The picture has its style inside.
+    if media_type.starts_with("text/") {
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     }
     response
@@ -134,19 +158,20 @@ mod tests {
         let file = |path: &str| (path.to_owned(), ("text/html", Bytes::from_static(b"x")));
         let files: Files =
             [file("index.html"), file("how-to/a.html"), file("reference/kinds/index.html")].into();
-        let status = |method, path| answer(&files, &method, path).status().as_u16();
+        let status = |method, path| respond(&files, &method, path).status().as_u16();
         assert_eq!(status(Method::GET, "/"), 200);
         assert_eq!(status(Method::HEAD, "/how-to/a.html"), 200);
         assert_eq!(status(Method::POST, "/"), 405);
         for (path, to) in
             [("/how-to/a", "/how-to/a.html"), ("/reference/kinds/", "/reference/kinds/index.html")]
         {
-            let response = answer(&files, &Method::GET, path);
+            let response = respond(&files, &Method::GET, path);
             assert_eq!(response.headers()[LOCATION], to);
         }
-        for path in ["/../Cargo.toml", "/etc/passwd", "//", "/how-to"] {
-            assert!([404, 200].contains(&status(Method::GET, path)), "{path}");
+        for (path, code) in [("/../Cargo.toml", 404), ("/etc/passwd", 404), ("//", 200), ("/nothing", 404)]
+        {
+            assert_eq!(status(Method::GET, path), code, "{path}");
         }
-        assert_eq!(status(Method::GET, "/../Cargo.toml"), 404);
+        assert_eq!(respond(&files, &Method::PUT, "/").headers()[ALLOW], "GET, HEAD");
     }
 }

@@ -1,4 +1,5 @@
-//! Writes the site into a directory: only into one that is empty or has an earlier site, so that no other file is lost.
+//! Writes the site into a directory: only into one that is empty or has an earlier site, and only over files of that
+//! site, so that no other file is lost. An interrupted run can be repeated.
 #![allow(clippy::disallowed_methods, reason = "the site is files")]
 
 use std::collections::BTreeSet;
@@ -16,40 +17,67 @@ const MANIFEST: &str = "stead-docs.txt";
 /// Largest list that is read.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
-/// Writes the files of the site. Pages of an earlier site that are no more are removed.
+/// Writes the files of the site. Files of an earlier site that are no more are removed.
 ///
 /// # Errors
-/// When the directory has other files, or cannot be written.
+/// When the directory has other files, a path of the site is taken by one or leads through a link, or the directory
+/// cannot be written.
 pub(super) fn write_site(directory: &Path, files: &[SiteFile]) -> Result<(), CliFailure> {
     let earlier = read_manifest(directory)?;
+    let new: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let is_foreign =
+        |path: &&&str| !earlier.contains(**path) && directory.join(path).symlink_metadata().is_ok();
+    if let Some(path) = new.iter().find(is_foreign) {
+        return Err(foreign_file(&stack_files::display_path(&directory.join(path))));
+    }
+    if let Some(path) = new.iter().find(|path| leads_through_link(directory, path)) {
+        return Err(foreign_file(&stack_files::display_path(&directory.join(path))));
+    }
+    // The list is complete before the first file is written: an interrupted run can be repeated.
+    let all = earlier.iter().map(String::as_str).chain(new.iter().copied()).collect();
+    write_manifest(directory, &all)?;
     for file in files {
         write_files::write_public(&directory.join(&file.path), file.text.as_bytes())?;
     }
-    let paths: BTreeSet<&str> = files.iter().map(|file| file.path.as_str()).collect();
-    for path in earlier.iter().filter(|path| !paths.contains(path.as_str()) && is_below(path)) {
-        match std::fs::remove_file(directory.join(path)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(add_context(&error, "remove", &directory.join(path)).into());
-            }
-            _ => {}
-        }
+    for path in earlier.iter().filter(|path| !new.contains(path.as_str()) && is_removable(directory, path))
+    {
+        stack_files::remove_report(&directory.join(path))?;
     }
-    let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
-    write_files::write_public(&directory.join(MANIFEST), list.as_bytes())?;
-    Ok(())
+    write_manifest(directory, &new)
 }
 
-/// Returns whether a path of the list leads to a page below the directory: the list is a file that others may edit.
-fn is_below(path: &str) -> bool {
+fn foreign_file(shown: &str) -> CliFailure {
+    CliFailure::new(Exit::Failed, format!("{shown} is not of an earlier site"))
+        .help("Move it, or name another directory. Nothing was written.")
+}
+
+fn write_manifest(directory: &Path, paths: &BTreeSet<&str>) -> Result<(), CliFailure> {
+    let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
+    Ok(write_files::write_public(&directory.join(MANIFEST), list.as_bytes())?)
+}
+
+/// Returns whether a path of the list may be removed. The list is a file that others may edit: what it names has to be
+/// a page below the directory, and no link may lead out of it.
+fn is_removable(directory: &Path, path: &str) -> bool {
     path.ends_with(".html")
         && !path.starts_with('/')
         && path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
+        && !leads_through_link(directory, path)
+}
+
+/// Returns whether a part of a path below the directory, or the file itself, is a link.
+fn leads_through_link(directory: &Path, path: &str) -> bool {
+    let below = Path::new(path).ancestors().filter(|part| !part.as_os_str().is_empty());
+    let is_link = |part: &Path| {
+        directory.join(part).symlink_metadata().is_ok_and(|found| found.file_type().is_symlink())
+    };
+    below.into_iter().any(is_link)
 }
 
 /// Returns the paths of the earlier site; none for a new or empty directory.
-fn read_manifest(directory: &Path) -> Result<Vec<String>, CliFailure> {
+fn read_manifest(directory: &Path) -> Result<BTreeSet<String>, CliFailure> {
     let manifest = directory.join(MANIFEST);
-    match std::fs::metadata(&manifest) {
+    match std::fs::symlink_metadata(&manifest) {
         Ok(found) if found.is_file() && found.len() <= MAX_MANIFEST_BYTES => {
             let text = std::fs::read_to_string(&manifest);
             let text = text.map_err(|error| add_context(&error, "read", &manifest))?;
@@ -63,7 +91,7 @@ fn read_manifest(directory: &Path) -> Result<Vec<String>, CliFailure> {
         Err(error) => return Err(add_context(&error, "read", directory).into()),
     };
     if is_empty {
-        return Ok(Vec::new());
+        return Ok(BTreeSet::new());
     }
     let shown = stack_files::display_path(directory);
     Err(CliFailure::new(Exit::Failed, format!("{shown} has files that are not of an earlier site"))
@@ -72,6 +100,9 @@ fn read_manifest(directory: &Path) -> Result<Vec<String>, CliFailure> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     fn page(path: &str) -> SiteFile {
@@ -83,14 +114,23 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("site");
         write_site(&directory, &[page("index.html"), page("how-to/a.html")]).unwrap();
-        std::fs::write(directory.join("CNAME"), "docs.example.com").unwrap();
+        fs::write(directory.join("CNAME"), "docs.example.com").unwrap();
         write_site(&directory, &[page("index.html"), page("how-to/b.html")]).unwrap();
         let exists = |path: &str| directory.join(path).exists();
         assert!(exists("how-to/b.html") && !exists("how-to/a.html") && exists("CNAME"));
+        // A later version has a page at the address of the user's own file.
+        fs::write(directory.join("how-to/mine.html"), "mine").unwrap();
+        let refused = write_site(&directory, &[page("index.html"), page("how-to/mine.html")]).unwrap_err();
+        assert!(
+            refused.message.contains("how-to/mine.html is not of an earlier site"),
+            "{}",
+            refused.message
+        );
+        assert_eq!(fs::read_to_string(directory.join("how-to/mine.html")).unwrap(), "mine");
 
         let mine = scratch.path().join("mine");
-        std::fs::create_dir(&mine).unwrap();
-        std::fs::write(mine.join("notes.html"), "mine").unwrap();
+        fs::create_dir(&mine).unwrap();
+        fs::write(mine.join("notes.html"), "mine").unwrap();
         let refused = write_site(&mine, &[page("index.html")]).unwrap_err();
         assert!(refused.message.contains("not of an earlier site"), "{}", refused.message);
         assert!(!mine.join("index.html").exists());
@@ -101,12 +141,42 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let directory = scratch.path().join("site");
         write_site(&directory, &[page("index.html")]).unwrap();
-        std::fs::write(scratch.path().join("precious.html"), "").unwrap();
-        std::fs::write(directory.join("data.csv"), "").unwrap();
-        let list =
-            format!("../precious.html\n{}\ndata.csv\n", scratch.path().join("precious.html").display());
-        std::fs::write(directory.join(MANIFEST), list).unwrap();
+        let victim = scratch.path().join("victim");
+        fs::create_dir(&victim).unwrap();
+        for file in
+            [scratch.path().join("precious.html"), victim.join("a.html"), directory.join("data.csv")]
+        {
+            fs::write(file, "").unwrap();
+        }
+        symlink(&victim, directory.join("sub")).unwrap();
+        symlink(victim.join("a.html"), directory.join("link.html")).unwrap();
+        let absolute = scratch.path().join("precious.html");
+        let list = format!(
+            "../precious.html\n{}\ndata.csv\nsub/a.html\nlink.html\nindex.html\n",
+            absolute.display()
+        );
+        fs::write(directory.join(MANIFEST), list).unwrap();
         write_site(&directory, &[page("index.html")]).unwrap();
-        assert!(scratch.path().join("precious.html").exists() && directory.join("data.csv").exists());
+        assert!(absolute.exists() && victim.join("a.html").exists() && directory.join("data.csv").exists());
+        // Nor is a page written through a link.
+        fs::write(directory.join(MANIFEST), "index.html\nsub/a.html\n").unwrap();
+        assert!(write_site(&directory, &[page("index.html"), page("sub/a.html")]).is_err());
+        assert_eq!(fs::read_to_string(victim.join("a.html")).unwrap(), "");
+    }
+
+    #[test]
+    fn an_interrupted_run_can_be_repeated() {
+        let scratch = tempfile::tempdir().unwrap();
+        let directory = scratch.path().join("site");
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join(MANIFEST), "").unwrap();
+        // The second file cannot be written: its folder is a file.
+        fs::write(directory.join("how-to"), "in the way").unwrap();
+        let files = [page("index.html"), page("how-to/b.html")];
+        assert!(write_site(&directory, &files).is_err());
+        assert!(directory.join("index.html").exists());
+        fs::remove_file(directory.join("how-to")).unwrap();
+        write_site(&directory, &files).unwrap();
+        assert!(directory.join("how-to/b.html").exists());
     }
 }

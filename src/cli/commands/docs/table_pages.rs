@@ -6,7 +6,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::settings::rows::{SETTINGS, SettingRow};
 use crate::emulator::control::CONTROL_CALLS;
 use crate::guide::document::{
-    Block, CodeBlock, Document, Entry, Inline, Verdict, anchor_of, parse_backticks,
+    Block, CodeBlock, Definition, Document, ExampleKind, Inline, parse_backticks,
 };
 use crate::guide::library::Page;
 use crate::ledger::stores::location::FORMS;
@@ -25,10 +25,6 @@ fn page(address: &str, title: &str, summary: &str, keywords: &str, blocks: Vec<B
         blocks,
     };
     Page::derived(address, document)
-}
-
-fn heading(text: &str) -> Block {
-    Block::Heading { level: 2, text: vec![Inline::text(text)], anchor: anchor_of(text) }
 }
 
 fn cell(text: &str) -> Vec<Inline> {
@@ -98,7 +94,7 @@ fn setting_page() -> Page {
         "configuration profile settings.toml environment variables keys",
         vec![
             table(SETTINGS.iter().collect()),
-            heading("settings.toml"),
+            Block::heading(2, "settings.toml"),
             Block::Paragraph(cell(
                 "The user's own file, `~/.config/stead/settings.toml`. It has profiles, which `-p` chooses. stead never reads settings from the files of a stack: they name the host that gets the API key, and programs to run. An unknown key is an error.",
             )),
@@ -106,9 +102,9 @@ fn setting_page() -> Page {
                 language: "toml".to_owned(),
                 file: Some("~/.config/stead/settings.toml".to_owned()),
                 text: example.to_owned(),
-                verdict: Verdict::Neutral,
+                kind: ExampleKind::Plain,
             }),
-            heading("Variables of other programs"),
+            Block::heading(2, "Variables of other programs"),
             Block::Paragraph(cell(
                 "`CI=true` disables prompts and animation. `NO_COLOR` and `TERM=dumb` disable colors. `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` configure a proxy; `SSL_CERT_FILE` and `SSL_CERT_DIR` the trusted authorities; `XDG_CONFIG_HOME`, `XDG_STATE_HOME` and `HOME` the user's directories; `KUBECONFIG` the file of `stead do kubeconfig --merge`; `GITHUB_TOKEN` or `GITLAB_TOKEN` the access of `stead ci`.",
             )),
@@ -124,8 +120,8 @@ fn store_page() -> Page {
             text: vec![Inline::code(form.pattern)],
             anchor: form.schemes.first().copied().unwrap_or_default().to_owned(),
         });
-        blocks.push(Block::Paragraph(cell(form.summary)));
-        blocks.push(Block::Paragraph(cell(&format!("Needs: {}", form.needs))));
+        blocks.push(Block::paragraph(form.summary));
+        blocks.push(Block::paragraph(&format!("Needs: {}", form.needs)));
     }
     blocks.push(Block::Paragraph(vec![
         Inline::text("How to set one up: "),
@@ -174,16 +170,14 @@ fn limit_page() -> Page {
     for limit in LIMITS {
         if limit.group != group {
             if !entries.is_empty() {
-                blocks.push(Block::Entries(std::mem::take(&mut entries)));
+                blocks.push(Block::Definitions(std::mem::take(&mut entries)));
             }
-            blocks.push(heading(limit.group));
+            blocks.push(Block::heading(2, limit.group));
             group = limit.group;
         }
-        let mut text = vec![Inline::code((limit.value)()), Inline::text(". ")];
-        text.extend(cell(limit.text));
-        entries.push(Entry { name: limit.name.to_owned(), target: None, text });
+        entries.push(Definition::new(limit.name, &format!("`{}`. {}", (limit.value)(), limit.text)));
     }
-    blocks.push(Block::Entries(entries));
+    blocks.push(Block::Definitions(entries));
     page(
         "reference/limits",
         "Limits and defaults",
@@ -204,23 +198,14 @@ fn control_page() -> Page {
             text: vec![Inline::code(title.as_str())],
             anchor: format!("{}-{}", call.method.to_lowercase(), call.name),
         });
-        blocks.push(Block::Paragraph(cell(call.summary)));
-        let query = call.query.iter().map(|(name, text)| Entry {
-            name: format!("?{name}="),
-            target: None,
-            text: cell(text),
-        });
+        blocks.push(Block::paragraph(call.summary));
+        let query = call.query.iter().map(|(name, text)| Definition::new(format!("?{name}="), text));
         if !call.query.is_empty() {
-            blocks.push(Block::Entries(query.collect()));
+            blocks.push(Block::Definitions(query.collect()));
         }
         if let Some(body) = call.body {
             let text = format!("curl http://127.0.0.1:8377/_emulator/{} -d '{body}'", call.name);
-            blocks.push(Block::Code(CodeBlock {
-                language: "sh".to_owned(),
-                file: None,
-                text,
-                verdict: Verdict::Neutral,
-            }));
+            blocks.push(Block::code("sh", text, ExampleKind::Plain));
         }
     }
     page(

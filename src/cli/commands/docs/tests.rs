@@ -16,7 +16,7 @@ use crate::guide::explained::explain_address;
 use crate::model::schema::Type;
 
 fn library() -> Library {
-    build_library(Cli::command())
+    build_library(&Cli::command())
 }
 
 /// The text of a file of the repository.
@@ -81,14 +81,14 @@ fn the_page_of_a_code_is_the_text_of_explain() {
     for (code, _) in explain::build_index(&REGISTRY).codes {
         let explained = explain::explain_subject(&REGISTRY, code).unwrap();
         let page = library.page(&explain_address(&explained)).unwrap();
-        assert_eq!(page.document, crate::guide::explained::explain_document(&explained), "{code}");
+        assert_eq!(page.document, explain_document(&explained), "{code}");
     }
 }
 
 /// The names of the entries of a page.
 fn entry_names(page: &Page) -> BTreeSet<String> {
     let entries = page.document.blocks.iter().filter_map(|block| match block {
-        Block::Entries(entries) => Some(entries),
+        Block::Definitions(entries) => Some(entries),
         _ => None,
     });
     entries.flatten().map(|entry| entry.name.clone()).collect()
@@ -156,29 +156,40 @@ fn shell_words(text: &str) -> Vec<String> {
 
 /// Whether a command line is of the program. Words in capitals stand for any value, so only names are judged.
 fn is_known_command(words: &[String]) -> Result<(), String> {
-    let mut command = &Cli::command();
-    let root = command.clone();
+    let root = Cli::command();
+    let mut command = &root;
+    let mut is_value = false;
     for word in &words[1..] {
+        let all = || command.get_arguments().chain(root.get_arguments());
         if let Some(flag) = word.strip_prefix("--") {
             let name = flag.split('=').next().unwrap_or_default();
-            let all = command.get_arguments().chain(root.get_arguments());
-            let is_known = |argument: &clap::Arg| argument.get_long() == Some(name);
-            if !matches!(name, "" | "help" | "version") && !all.into_iter().any(is_known) {
+            let known = all().find(|argument| argument.get_long() == Some(name));
+            if !matches!(name, "" | "help" | "version") && known.is_none() {
                 return Err(format!("{} has no flag --{name}", command.get_name()));
             }
-        } else if let Some(inner) = command.find_subcommand(word) {
-            command = Box::leak(Box::new(inner.clone()));
-        } else if command.has_subcommands() && command.get_name() == "stead" && is_lower_word(word) {
-            let is_value = words
-                .iter()
-                .position(|other| other == word)
-                .is_some_and(|at| words[at - 1].starts_with('-'));
-            if !is_value {
-                return Err(format!("there is no command {word}"));
+            is_value = known.is_some_and(takes_value) && !flag.contains('=');
+        } else if let Some(flag) = word.strip_prefix('-').filter(|flag| !flag.is_empty()) {
+            let short = flag.chars().next();
+            let known = all().find(|argument| argument.get_short() == short);
+            if !matches!(short, Some('h' | 'V')) && known.is_none() {
+                return Err(format!("{} has no flag -{flag}", command.get_name()));
             }
+            is_value = known.is_some_and(takes_value) && flag.len() == 1;
+        } else if std::mem::take(&mut is_value) {
+        } else if let Some(inner) = command.find_subcommand(word) {
+            command = inner;
+        } else if command.has_subcommands()
+            && command.get_positionals().next().is_none()
+            && is_lower_word(word)
+        {
+            return Err(format!("{} has no command {word}", command.get_name()));
         }
     }
     Ok(())
+}
+
+fn takes_value(argument: &clap::Arg) -> bool {
+    matches!(argument.get_action(), clap::ArgAction::Set | clap::ArgAction::Append)
 }
 
 fn is_lower_word(word: &str) -> bool {
@@ -203,6 +214,8 @@ fn every_command_that_a_page_names_exists() {
     assert!(count > 100, "{count}");
     assert!(is_known_command(&shell_words("stead plan --nope")).is_err());
     assert!(is_known_command(&shell_words("stead plann")).is_err());
+    assert!(is_known_command(&shell_words("stead state migrat")).is_err());
+    assert!(is_known_command(&shell_words("stead plan -z")).is_err());
     assert!(is_known_command(&shell_words("stead -e prod state migrate --to PLACE")).is_ok());
 }
 
@@ -273,7 +286,7 @@ fn source_files(folder: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_help_of_every_command_and_each_diagnostic_name_pages_that_exist() {
+fn every_page_that_a_message_names_exists() {
     let library = library();
     let pattern = regex::Regex::new(r"`stead docs ([a-z][a-z/-]*)`").unwrap();
     let mut named = 0;
@@ -389,8 +402,8 @@ fn the_readme_is_short_and_its_links_lead_to_files() {
 #[test]
 fn a_topic_that_is_no_page_is_searched_and_a_slip_is_corrected() {
     let library = library();
-    let slip = nothing_found(&library, "frist-stack");
-    assert_eq!(slip.help, ["Did you mean `stead docs first-stack`?"]);
+    assert_eq!(near_name(&library, "frist-stack"), Some("first-stack"));
+    assert_eq!(near_name(&library, "reference/exit-code"), Some("reference/exit-codes"));
     let none = nothing_found(&library, "qqqqqqqqq");
     assert_eq!((none.exit, none.help), (Exit::Usage, vec!["`stead docs` lists the pages.".to_owned()]));
 }
@@ -409,5 +422,31 @@ fn the_command_line_of_docs_is_consistent() {
         ["stead docs", "stead docs --serve --port 0", "stead docs rename a resource", "stead docs --out x"]
     {
         assert!(Cli::try_parse_from(line.split(' ')).is_ok(), "{line}");
+    }
+}
+
+#[test]
+fn the_settings_of_the_reference_are_valid() {
+    let library = library();
+    let blocks = &library.page("reference/settings").unwrap().document.blocks;
+    let is_settings = |block: &&Block| matches!(block, Block::Code(code) if code.language == "toml");
+    let Some(Block::Code(code)) = blocks.iter().find(is_settings) else { panic!("{blocks:?}") };
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("settings.toml"), &code.text).unwrap();
+    let variables = [("STEAD_CONFIG_DIR".to_owned(), scratch.path().display().to_string())].into();
+    stack_files::read_profiles(&variables).unwrap();
+}
+
+#[test]
+fn code_is_never_wrapped() {
+    for page in library().pages() {
+        let text = terminal::render_page(&page.document, TextStyle::plain(40));
+        let blocks = page.document.blocks.iter().filter_map(|block| match block {
+            Block::Code(code) => Some(code),
+            _ => None,
+        });
+        for line in blocks.flat_map(|code| code.text.lines()).filter(|line| line.is_ascii()) {
+            assert!(text.lines().any(|shown| shown.trim() == line.trim()), "{}: {line}", page.address);
+        }
     }
 }
