@@ -22,7 +22,7 @@ type ControlResult = Result<Value, ApiResponse>;
 pub struct ControlCall {
     /// Method of the request.
     pub method: &'static str,
-    /// Path below `/_emulator/`.
+    /// Path of the call below `/_emulator/`.
     pub name: &'static str,
     /// What the call does and what it answers, as sentences.
     pub summary: &'static str,

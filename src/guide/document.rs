@@ -1,4 +1,4 @@
-//! `Document`: the content of a page, apart from how it is shown. `markdown` and `explained` write documents, `terminal`
+//! `PageContent`: the content of a page, apart from how it is shown. `markdown` and `explained` write documents, `terminal`
 //! and `site` show them, and `search` indexes them. A document has no markup: text in it is plain, and each reader
 //! escapes it for its own output.
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// The content of one page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Document {
+pub struct PageContent {
     /// Title of the page.
     pub title: String,
     /// What the page gives, as one or two sentences.
@@ -29,13 +29,13 @@ pub enum Block {
         /// Anchor for links, unique in the page.
         anchor: String,
     },
-    /// A paragraph.
+    /// A paragraph of running text.
     Paragraph(Vec<Inline>),
     /// A list; each item has blocks of its own.
     List {
         /// Number of the first item; `None` for a list without numbers.
         first: Option<u64>,
-        /// The items.
+        /// The items, each with its own blocks.
         items: Vec<Vec<Block>>,
     },
     /// Quoted blocks, as for a note.
@@ -51,7 +51,7 @@ pub enum Block {
     },
     /// Labeled values, such as `type`, `default`; a label may have several values.
     Values(Vec<LabeledValue>),
-    /// Names with descriptions.
+    /// Names, each with its description.
     Definitions(Vec<Definition>),
 }
 
@@ -99,10 +99,10 @@ pub fn console_lines(session: &str) -> impl Iterator<Item = (ConsoleLine, &str)>
     })
 }
 
-/// A labeled value.
+/// Values with a label, such as a type or a price.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LabeledValue {
-    /// The label.
+    /// Label in front of the first value.
     pub label: &'static str,
     /// The values, at least one.
     pub values: Vec<Vec<Inline>>,
@@ -122,19 +122,19 @@ pub struct Definition {
 /// A piece of text within a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Inline {
-    /// Plain text.
+    /// Text without any markup.
     Text(String),
     /// A name, command or value, as it is written.
     Code(String),
-    /// Emphasized text.
+    /// Text with light emphasis.
     Emphasis(Vec<Inline>),
-    /// Strongly emphasized text.
+    /// Text with strong emphasis.
     Strong(Vec<Inline>),
     /// A remark of less weight than the text around it, such as a type.
     Faint(String),
     /// A remark that the reader must see, such as `required`.
     Notable(String),
-    /// A link.
+    /// A link to another page or place.
     Link {
         /// What the link leads to.
         target: Target,
@@ -217,7 +217,7 @@ impl Definition {
 }
 
 impl Inline {
-    /// Returns plain text.
+    /// Returns text without any markup.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
@@ -271,7 +271,7 @@ pub fn anchor_of(heading: &str) -> String {
 }
 
 /// Calls a function for each inline of a document, also those inside of others.
-pub fn visit_inlines<'d>(document: &'d Document, visit: &mut dyn FnMut(&'d Inline)) {
+pub fn visit_inlines<'d>(document: &'d PageContent, visit: &mut dyn FnMut(&'d Inline)) {
     visit_line(&document.summary, visit);
     visit_blocks(&document.blocks, &mut |block| {
         for line in lines_of(block) {
@@ -316,7 +316,7 @@ fn visit_line<'d>(line: &'d [Inline], visit: &mut dyn FnMut(&'d Inline)) {
 
 /// Returns all targets to which a document links, those of definitions included.
 #[must_use]
-pub fn link_targets(document: &Document) -> Vec<&Target> {
+pub fn link_targets(document: &PageContent) -> Vec<&Target> {
     let mut targets = Vec::new();
     visit_inlines(document, &mut |inline| {
         if let Inline::Link { target, .. } = inline {
@@ -333,7 +333,7 @@ pub fn link_targets(document: &Document) -> Vec<&Target> {
 
 /// Returns the part of a document below one heading, as a document; `None` without such a heading.
 #[must_use]
-pub fn section_at(document: &Document, anchor: &str) -> Option<Document> {
+pub fn section_at(document: &PageContent, anchor: &str) -> Option<PageContent> {
     let level_of = |block: &Block| match block {
         Block::Heading { level, .. } => Some(*level),
         _ => None,
@@ -345,7 +345,7 @@ pub fn section_at(document: &Document, anchor: &str) -> Option<Document> {
     let level = level_of(heading)?;
     let end = below.iter().position(|block| level_of(block).is_some_and(|other| other <= level));
     let Block::Heading { text, .. } = heading else { return None };
-    Some(Document {
+    Some(PageContent {
         title: format!("{}: {}", document.title, plain_text(text)),
         summary: document.summary.clone(),
         keywords: String::new(),
@@ -368,7 +368,7 @@ pub fn number_repeated_anchors(blocks: &mut [Block]) {
 }
 
 /// Returns the anchors of a document's headings.
-pub fn anchors(document: &Document) -> impl Iterator<Item = &str> {
+pub fn anchors(document: &PageContent) -> impl Iterator<Item = &str> {
     document.blocks.iter().filter_map(|block| match block {
         Block::Heading { anchor, .. } => Some(anchor.as_str()),
         _ => None,
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_section_ends_at_the_next_heading_of_its_level() {
-        let page = Document {
+        let page = PageContent {
             title: "t".into(),
             blocks: vec![
                 Block::heading(2, "a"),
@@ -421,7 +421,7 @@ mod tests {
                 Block::paragraph("2"),
                 Block::heading(2, "c"),
             ],
-            ..Document::default()
+            ..PageContent::default()
         };
         let section = section_at(&page, "a").unwrap();
         assert_eq!((section.title.as_str(), section.blocks.len()), ("t: a", 3));

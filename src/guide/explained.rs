@@ -2,7 +2,7 @@
 //! show the same document, so that a code has one text. `explain_address` says where the site has a subject.
 
 use super::document::{
-    self, Block, Definition, Document, ExampleKind, Inline, LabeledValue, parse_backticks,
+    self, Block, Definition, ExampleKind, Inline, LabeledValue, PageContent, parse_backticks,
 };
 use crate::editor::explain::{
     AttributePage, AttributeRow, CodePage, ExplainPage, FunctionPage, KeywordPage, KindPage, OperationRow,
@@ -11,7 +11,7 @@ use crate::editor::explain::{
 
 /// Returns the document of an explanation.
 #[must_use]
-pub fn explain_document(page: &ExplainPage) -> Document {
+pub fn explain_document(page: &ExplainPage) -> PageContent {
     match page {
         ExplainPage::Kind(kind) => kind_document(kind),
         ExplainPage::Attribute(attribute) => attribute_document(attribute),
@@ -63,8 +63,8 @@ pub fn word_address(path: &str) -> String {
     }
 }
 
-fn new_document(title: &str, summary: &str) -> Document {
-    Document { title: title.to_owned(), summary: parse_backticks(summary), ..Document::default() }
+fn new_document(title: &str, summary: &str) -> PageContent {
+    PageContent { title: title.to_owned(), summary: parse_backticks(summary), ..PageContent::default() }
 }
 
 fn snippet(text: &str, kind: ExampleKind) -> Block {
@@ -112,7 +112,7 @@ fn rule_entries(rules: &[(&str, &str)]) -> Vec<Definition> {
     rules.iter().map(|(code, says)| Definition::linked(*code, &code_address(code), says)).collect()
 }
 
-fn kind_document(kind: &KindPage) -> Document {
+fn kind_document(kind: &KindPage) -> PageContent {
     let mut page = new_document(kind.kind, kind.summary);
     let mut facts = ValueList::default();
     facts.add_inlines("written", vec![Inline::code(kind.written.as_str())]);
@@ -189,14 +189,14 @@ pub(super) fn attribute_blocks(attribute: &AttributePage) -> Vec<Block> {
     blocks
 }
 
-fn attribute_document(attribute: &AttributePage) -> Document {
+fn attribute_document(attribute: &AttributePage) -> PageContent {
     let mut page = new_document(&attribute.path, attribute.summary);
     page.blocks = attribute_blocks(attribute);
     push_entries(&mut page.blocks, "Rules", rule_entries(&attribute.rules));
     page
 }
 
-fn code_document(code: &CodePage) -> Document {
+fn code_document(code: &CodePage) -> PageContent {
     let mut page = new_document(code.code, code.meaning);
     let mut facts = ValueList::default();
     facts.add("found", code.found);
@@ -237,7 +237,7 @@ pub(super) fn word_blocks(word: &KeywordPage) -> Vec<Block> {
     blocks
 }
 
-fn word_document(word: &KeywordPage) -> Document {
+fn word_document(word: &KeywordPage) -> PageContent {
     let mut page = new_document(&word.word, &word.summary);
     page.blocks = word_blocks(word);
     page
@@ -258,7 +258,7 @@ pub(super) fn function_blocks(function: &FunctionPage) -> Vec<Block> {
     blocks
 }
 
-fn function_document(function: &FunctionPage) -> Document {
+fn function_document(function: &FunctionPage) -> PageContent {
     let mut page = new_document(function.function, function.summary);
     page.blocks = function_blocks(function);
     page
@@ -288,7 +288,7 @@ pub(super) const CODE_GUIDES: &[(&str, &str)] = &[
     ("sink_occupied", "how-to/secrets-from-a-vault"),
 ];
 
-fn plan_code_document(code: &PlanCodePage) -> Document {
+fn plan_code_document(code: &PlanCodePage) -> PageContent {
     let mut page = new_document(&code.code, &code.meaning);
     let mut facts = ValueList::default();
     facts.add("appears in", code.stands);

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::document::{self, Document, Target};
+use super::document::{self, PageContent, Target};
 use super::markdown;
 use super::written;
 
@@ -12,15 +12,15 @@ use super::written;
 pub struct Page {
     /// Address without an ending, such as `how-to/test-a-stack`; it stays the same for good.
     pub address: String,
-    /// The content.
-    pub document: Document,
+    /// Title, summary and blocks of the page.
+    pub content: PageContent,
 }
 
 impl Page {
     /// Returns a page that derives from tables of the program.
     #[must_use]
-    pub fn derived(address: &str, document: Document) -> Self {
-        Self { address: address.to_owned(), document }
+    pub fn derived(address: &str, content: PageContent) -> Self {
+        Self { address: address.to_owned(), content }
     }
 
     /// Returns the section of the page.
@@ -40,9 +40,9 @@ impl Page {
 /// A section of the documentation: one kind of page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
-    /// The first page.
+    /// The page with which a reader begins.
     Home,
-    /// Lessons.
+    /// Lessons, each along one path.
     Tutorials,
     /// Steps to a goal.
     HowTo,
@@ -86,7 +86,7 @@ impl Section {
     }
 }
 
-/// All pages.
+/// All pages of the documentation.
 #[derive(Debug, Clone)]
 pub struct Library {
     pages: Vec<Page>,
@@ -99,7 +99,7 @@ impl Library {
     pub fn new(derived: Vec<Page>) -> Self {
         let written = written::PAGES.iter().map(|(address, text)| Page {
             address: (*address).to_owned(),
-            document: markdown::parse_page(text, address),
+            content: markdown::parse_page(text, address),
         });
         Self::from_pages(written.chain(derived).collect())
     }
@@ -159,10 +159,10 @@ impl Library {
             if self.page(&page.address) != Some(page) {
                 problems.push(format!("{}: two pages have this address", page.address));
             }
-            if page.document.title.is_empty() || page.document.summary.is_empty() {
+            if page.content.title.is_empty() || page.content.summary.is_empty() {
                 problems.push(format!("{}: a page begins with a title and a paragraph", page.address));
             }
-            for target in document::link_targets(&page.document) {
+            for target in document::link_targets(&page.content) {
                 let Target::Page { address, anchor } = target else { continue };
                 let address = if address.is_empty() { &page.address } else { address };
                 match self.page(address) {
@@ -184,7 +184,7 @@ impl Library {
 }
 
 fn has_anchor(page: &Page, anchor: &str) -> bool {
-    document::anchors(&page.document).any(|known| known == anchor)
+    document::anchors(&page.content).any(|known| known == anchor)
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     fn page(address: &str, text: &str) -> Page {
-        Page { address: address.to_owned(), document: markdown::parse_page(text, address) }
+        Page { address: address.to_owned(), content: markdown::parse_page(text, address) }
     }
 
     #[test]

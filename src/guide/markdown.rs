@@ -1,17 +1,17 @@
-//! CommonMark with tables to `Document`. In: the text of a page and its address, against which relative links are
+//! CommonMark with tables to `PageContent`. In: the text of a page and its address, against which relative links are
 //! resolved. Out: the document. HTML is not supported; comments are left out, but `search:` gives the keywords.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::document::{self, Block, CodeBlock, Document, ExampleKind, Inline, Target};
+use super::document::{self, Block, CodeBlock, ExampleKind, Inline, PageContent, Target};
 
 /// Reads a page. Its first heading is the title, its first paragraph the summary.
 #[must_use]
-pub fn parse_page(text: &str, address: &str) -> Document {
+pub fn parse_page(text: &str, address: &str) -> PageContent {
     let mut reader =
         Reader { address, events: Parser::new_ext(text, Options::ENABLE_TABLES), keywords: String::new() };
     let mut blocks = reader.read_blocks(None).into_iter().peekable();
-    let mut page = Document::default();
+    let mut page = PageContent::default();
     if let Some(Block::Heading { level: 1, text, .. }) = blocks.peek() {
         page.title = document::plain_text(text);
         blocks.next();

@@ -1,6 +1,6 @@
 //! The documentation: texts in CommonMark under `pages`, and reference pages that derive from tables. In: the texts, the
 //! registry, and the pages that `cli` derives from its own tables. Out: a page as text for a terminal, all pages as the
-//! files of a web site, and the results of a search. A page has one `Document`, so that each output says the same.
+//! files of a web site, and the results of a search. A page has one `PageContent`, so that each output says the same.
 //!
 //! Order: `document` → `markdown`, `explained` → `written` → `library` → `reference`, `terminal`, `search` → `site`.
 

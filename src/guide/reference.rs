@@ -1,7 +1,7 @@
 //! Reference pages that derive from the tables of the kinds and of the language: one page for each kind with all its
 //! attributes, keyword, code of a diagnostic and code of a plan, one for the functions, and an index of each group.
 
-use super::document::{Block, Definition, Document, Inline, parse_backticks};
+use super::document::{Block, Definition, Inline, PageContent, parse_backticks};
 use super::explained::{self, explain_address, explain_document};
 use super::library::Page;
 use crate::editor::explain::{self, ExplainPage, KeywordPage};
@@ -59,11 +59,11 @@ fn word_entries(registry: &Registry, words: &[(&str, &str)]) -> Vec<Definition> 
 /// Returns a page that lists other pages.
 #[must_use]
 pub fn index_page(address: &str, title: &str, summary: &str, entries: Vec<Definition>) -> Page {
-    let document = Document {
+    let document = PageContent {
         title: title.to_owned(),
         summary: parse_backticks(summary),
         blocks: vec![Block::Definitions(entries)],
-        ..Document::default()
+        ..PageContent::default()
     };
     Page::derived(address, document)
 }
@@ -81,7 +81,7 @@ fn explained_page(page: &ExplainPage) -> Page {
 /// parts of each.
 fn kind_page(registry: &Registry, kind: &'static Kind) -> Option<Page> {
     let mut page = subject_page(registry, kind.name)?;
-    let blocks = &mut page.document.blocks;
+    let blocks = &mut page.content.blocks;
     blocks.push(Block::heading(2, "Attributes in detail"));
     for attribute in kind.attributes {
         for path in attribute_paths(attribute) {
@@ -125,7 +125,7 @@ fn word_page(registry: &Registry, word: &str) -> Option<Page> {
     let explained = explain::explain_subject(registry, word).ok()?;
     let ExplainPage::Word(keyword) = &explained else { return None };
     let mut page = explained_page(&explained);
-    push_inner_words(registry, word, keyword, &mut page.document.blocks);
+    push_inner_words(registry, word, keyword, &mut page.content.blocks);
     Some(page)
 }
 
@@ -158,7 +158,7 @@ fn function_page(registry: &Registry, functions: &[(&'static str, &'static str)]
         let facts = explained::function_blocks(&function);
         blocks.extend(facts.into_iter().filter(|block| !matches!(block, Block::Heading { .. })));
     }
-    let document = Document {
+    let document = PageContent {
         title: "Functions of expressions".to_owned(),
         summary: parse_backticks(
             "Functions and macros of the expressions between `${` and `}`, each with an example and its result.",

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Block, Document, plain_text};
+use super::document::{Block, PageContent, plain_text};
 use super::library::{Library, Section};
 
 /// Words that say nothing about what is searched.
@@ -52,9 +52,9 @@ impl SearchIndex {
     #[must_use]
     pub fn new(library: &Library) -> Self {
         let pages: Vec<_> =
-            library.pages().iter().map(|page| count_terms(&page.address, &page.document)).collect();
+            library.pages().iter().map(|page| count_terms(&page.address, &page.content)).collect();
         let lengths: Vec<f64> = pages.iter().map(|terms| terms.values().sum()).collect();
-        let average = lengths.iter().sum::<f64>() / (lengths.len().max(1) as f64);
+        let average = lengths.iter().sum::<f64>() / as_number(lengths.len().max(1));
         let mut occurrences: BTreeMap<&str, usize> = BTreeMap::new();
         for term in pages.iter().flat_map(BTreeMap::keys) {
             *occurrences.entry(term).or_default() += 1;
@@ -65,8 +65,8 @@ impl SearchIndex {
             let section = if is_guide { GUIDE_SHARE } else { 1.0 };
             let share = LENGTH_SHARE.mul_add(lengths[at] / average.max(1.0), 1.0 - LENGTH_SHARE);
             for (term, weight) in page {
-                let found = occurrences.get(term.as_str()).copied().unwrap_or(1) as f64;
-                let rarity = (1.0 + (pages.len() as f64 - found + 0.5) / (found + 0.5)).ln();
+                let found = as_number(occurrences.get(term.as_str()).copied().unwrap_or(1));
+                let rarity = (1.0 + (as_number(pages.len()) - found + 0.5) / (found + 0.5)).ln();
                 let score =
                     section * rarity * weight * (SATURATION + 1.0) / SATURATION.mul_add(share, *weight);
                 // Scores are small positive numbers.
@@ -124,7 +124,7 @@ impl SearchIndex {
     #[must_use]
     pub fn to_script(&self, library: &Library) -> String {
         let pages = library.pages().iter().map(|page| {
-            serde_json::json!([page.address, page.document.title, plain_text(&page.document.summary)])
+            serde_json::json!([page.address, page.content.title, plain_text(&page.content.summary)])
         });
         let terms = self.terms.iter().map(|(term, scores)| {
             let flat: Vec<u64> =
@@ -141,6 +141,11 @@ impl SearchIndex {
         });
         format!("window.steadSearch = {index};\n")
     }
+}
+
+/// Returns a count for a computation; no library has as many pages as a `u32`.
+fn as_number(count: usize) -> f64 {
+    u32::try_from(count).map_or(f64::MAX, f64::from)
 }
 
 /// Returns the terms of a query. If all of its words are stop words, they count.
@@ -201,7 +206,7 @@ fn stem(word: &str) -> String {
 }
 
 /// Returns the weight of each term of a page.
-fn count_terms(address: &str, page: &Document) -> BTreeMap<String, f64> {
+fn count_terms(address: &str, page: &PageContent) -> BTreeMap<String, f64> {
     let mut terms = BTreeMap::new();
     let mut add = |text: &str, weight: f64| {
         for word in split_words(text).iter().filter(|word| !STOP_WORDS.contains(&word.as_str())) {
@@ -250,7 +255,7 @@ mod tests {
     fn library() -> Library {
         let page = |address: &str, text: &str| Page {
             address: address.to_owned(),
-            document: parse_page(text, address),
+            content: parse_page(text, address),
         };
         Library::from_pages(vec![
             page("how-to/rename", "# Rename a resource\n\nWith `moved`.\n\n<!-- search: mv -->\n"),

@@ -63,7 +63,7 @@ mod tests {
     use crate::guide::markdown::parse_page;
 
     fn page(address: &str, text: &str) -> Page {
-        Page { address: address.to_owned(), document: parse_page(text, address) }
+        Page { address: address.to_owned(), content: parse_page(text, address) }
     }
 
     #[test]

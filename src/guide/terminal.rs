@@ -2,8 +2,8 @@
 //! that they lead to, by its name for `stead docs`.
 
 use super::document::{
-    self, Block, CodeBlock, ConsoleLine, Definition, Document, ExampleKind, Inline, LabeledValue, Target,
-    plain_text,
+    self, Block, CodeBlock, ConsoleLine, Definition, ExampleKind, Inline, LabeledValue, PageContent,
+    Target, plain_text,
 };
 use crate::report::text::page::{TextLine, TextPage, display_width};
 use crate::report::text::style::{TextRole, TextStyle};
@@ -26,17 +26,17 @@ enum Spacing {
 
 /// Returns a page for reading: with empty lines between its blocks.
 #[must_use]
-pub fn render_page(document: &Document, style: TextStyle) -> String {
+pub fn render_page(document: &PageContent, style: TextStyle) -> String {
     render(document, style, Spacing::Airy)
 }
 
 /// Returns short reference text, as `explain` prints it: without empty lines.
 #[must_use]
-pub fn render_reference(document: &Document, style: TextStyle) -> String {
+pub fn render_reference(document: &PageContent, style: TextStyle) -> String {
     render(document, style, Spacing::Dense)
 }
 
-fn render(document: &Document, style: TextStyle, spacing: Spacing) -> String {
+fn render(document: &PageContent, style: TextStyle, spacing: Spacing) -> String {
     let mut writer = Writer { page: TextPage::new(style), spacing };
     writer.page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, &document.title));
     writer.add_inlines(TextLine::indent(2), &document.summary);
@@ -100,16 +100,13 @@ impl Writer {
                 None => "- ".to_owned(),
             };
             let inner = column + mark.len();
-            let rest = match item.split_first() {
-                Some((Block::Paragraph(text), rest)) => {
-                    let line = TextLine::indent(column).push_text(mark).continue_at(inner);
-                    self.add_inlines(line, text);
-                    rest
-                }
-                _ => {
-                    self.page.add_line(TextLine::indent(column).push_text(mark));
-                    item
-                }
+            let line = TextLine::indent(column).push_text(mark).continue_at(inner);
+            let rest = if let Some((Block::Paragraph(text), rest)) = item.split_first() {
+                self.add_inlines(line, text);
+                rest
+            } else {
+                self.page.add_line(line);
+                item
             };
             self.add_blocks(rest, inner);
         }
@@ -197,7 +194,9 @@ impl Writer {
             self.page.add_line(line.continue_at(hang));
         };
         add_row(head, TextRole::Strong);
-        rows.iter().for_each(|row| add_row(row, TextRole::Plain));
+        for row in rows {
+            add_row(row, TextRole::Plain);
+        }
     }
 
     /// Adds each row as a paragraph that begins with its first cell.

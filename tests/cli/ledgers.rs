@@ -218,7 +218,7 @@ fn a_record_of_a_newer_version_is_no_damage_and_is_not_repaired_away() {
         (0..32).map(|at| u8::from_str_radix(&last[2 * at..2 * at + 2], 16).unwrap()).collect();
     let json = r#"[{"of_the_future":{}}]"#;
     let digest = Sha256::new().chain_update(head).chain_update(json).finalize();
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"));
     fs::write(&journal, format!("{:08x} {hex} {json}\n", json.len())).unwrap();
     for (code, args) in [(1, "apply --yes"), (1, "plan"), (1, "state verify"), (1, "state repair --yes")] {
         let run = case.fails(code, args);

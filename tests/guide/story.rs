@@ -125,7 +125,7 @@ impl Story {
             is_new |= !same && can_bless;
             let lines: Vec<_> = command.lines().collect();
             let output = if same || !can_bless { shown.clone() } else { printed };
-            block.push_str(&format!("$ {}\n{output}", lines.join("\n> ")));
+            block = format!("{block}$ {}\n{output}", lines.join("\n> "));
         }
         if is_new {
             self.blessed.push((step.range.clone(), block));
@@ -269,7 +269,7 @@ impl Sandbox {
         for part in parts.iter().filter(|part| !part.is_empty()) {
             let without = |sign: char| -> String {
                 let kept = part.iter().filter(|line| !line.starts_with(sign));
-                kept.map(|line| format!("{}\n", line.get(1..).unwrap_or(""))).collect()
+                kept.fold(String::new(), |all, line| all + line.get(1..).unwrap_or("") + "\n")
             };
             let (old, new) = (without('+'), without('-'));
             let at_line_start = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';

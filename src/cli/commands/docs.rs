@@ -19,7 +19,7 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::editor::explain;
-use crate::guide::document::{self, Document, plain_text};
+use crate::guide::document::{self, PageContent, plain_text};
 use crate::guide::explained::{explain_address, explain_document};
 use crate::guide::library::{Library, Page, Section};
 use crate::guide::search::SearchIndex;
@@ -67,7 +67,7 @@ pub(super) struct DocsDocument {
     pages: Vec<PageEntry>,
 }
 
-/// A page.
+/// A page in the document.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct PageEntry {
@@ -153,7 +153,7 @@ fn add_rows(text: &mut TextPage, pages: &[&Page]) {
                 .push_styled(TextRole::Change, name)
                 .to_column(column)
                 .continue_at(column)
-                .push_text(&page.document.title),
+                .push_text(&page.content.title),
         );
     }
 }
@@ -183,8 +183,8 @@ fn print_topic(
         topic.split_once('#').map_or((topic, None), |(page, anchor)| (page, Some(anchor)));
     let named = library.find_topic(address);
     if let Some((page, others)) = named.split_first() {
-        let section = anchor.and_then(|anchor| document::section_at(&page.document, anchor));
-        print_documents(session, &[(page, section.as_ref().unwrap_or(&page.document))]);
+        let section = anchor.and_then(|anchor| document::section_at(&page.content, anchor));
+        print_documents(session, &[(page, section.as_ref().unwrap_or(&page.content))]);
         if !others.is_empty() && anchor.is_none() && !ui.json {
             let others: Vec<&str> = others.iter().map(|page| page.address.as_str()).collect();
             ui.hint(&format!("other pages of this name: {}", others.join(", ")));
@@ -215,7 +215,7 @@ fn command_section<'l>(
     library: &'l Library,
     program: &clap::Command,
     topic: &str,
-) -> Option<(&'l Page, Document)> {
+) -> Option<(&'l Page, PageContent)> {
     let mut command = program;
     for word in topic.split_whitespace() {
         command = command.find_subcommand(word).filter(|command| !command.is_hide_set())?;
@@ -223,14 +223,14 @@ fn command_section<'l>(
     let first = topic.split_whitespace().next()?;
     let page = library.page(&command_pages::command_address(first))?;
     let anchor = document::anchor_of(&format!("stead {topic}"));
-    Some((page, document::section_at(&page.document, &anchor)?))
+    Some((page, document::section_at(&page.content, &anchor)?))
 }
 
 /// Prints documents, each of its page.
-fn print_documents(session: &CommandContext, documents: &[(&Page, &Document)]) {
+fn print_documents(session: &CommandContext, documents: &[(&Page, &PageContent)]) {
     let ui = &session.ui;
     if ui.json {
-        let entry = |(page, part): &(&Page, &Document)| {
+        let entry = |(page, part): &(&Page, &PageContent)| {
             let text = terminal::render_page(part, TextStyle::plain(TEXT_COLUMNS));
             page_entry(page, Some(text))
         };
@@ -275,10 +275,10 @@ fn render_results(pages: &[&Page], style: TextStyle) -> String {
     for page in pages {
         text.add_line(
             TextLine::indent(0)
-                .push_styled(TextRole::Strong, &page.document.title)
+                .push_styled(TextRole::Strong, &page.content.title)
                 .push_styled(TextRole::Faint, format!("  {}", page.address)),
         );
-        text.add_line(TextLine::indent(2).continue_at(2).push_text(plain_text(&page.document.summary)));
+        text.add_line(TextLine::indent(2).continue_at(2).push_text(plain_text(&page.content.summary)));
     }
     text.finish()
 }
@@ -300,8 +300,8 @@ fn nothing_found(library: &Library, topic: &str) -> CliFailure {
 fn page_entry(page: &Page, text: Option<String>) -> PageEntry {
     PageEntry {
         address: page.address.clone(),
-        title: page.document.title.clone(),
-        summary: plain_text(&page.document.summary),
+        title: page.content.title.clone(),
+        summary: plain_text(&page.content.summary),
         text,
     }
 }

@@ -156,7 +156,7 @@ pub enum Command {
     /// Print candidates for a completion script
     #[command(name = "__complete", hide = true)]
     Complete(complete::CompleteArgs),
-    /// Show version, commit and schema number
+    /// Show the version of stead, of its language and of its formats
     #[command(after_help = "Examples:\n  stead version\n  stead version --output json")]
     Version,
 }

@@ -21,20 +21,20 @@ pub(super) fn render_page(library: &Library, page: &Page) -> String {
     let root = "../".repeat(page.address.matches('/').count());
     let content = html! {
         @if page.section() != Section::Home { p.section { (page.section().title()) } }
-        h1 { (page.document.title) }
-        p.summary { (markup::render_inlines(&page.document.summary, &root)) }
+        h1 { (page.content.title) }
+        p.summary { (markup::render_inlines(&page.content.summary, &root)) }
         @if page.section() == Section::Home {
             img.plan src="plan.svg" width="860" alt=(PICTURE_TEXT);
         }
         (render_contents(page))
-        (markup::render_blocks(&page.document.blocks, &root))
+        (markup::render_blocks(&page.content.blocks, &root))
         (render_neighbors(library, page, &root))
     };
     let title = match page.section() {
-        Section::Home => page.document.title.clone(),
-        _ => format!("{} · stead", page.document.title),
+        Section::Home => page.content.title.clone(),
+        _ => format!("{} · stead", page.content.title),
     };
-    let description = plain_text(&page.document.summary);
+    let description = plain_text(&page.content.summary);
     render_frame(library, Some(page), &root, &title, &description, &content)
 }
 
@@ -106,7 +106,7 @@ fn render_navigation(library: &Library, page: Option<&Page>, root: &str) -> Mark
                 details open[page.is_none_or(|page| matches!(page.section(), Section::Home) || page.section() == section)] {
                     summary { (section.title()) }
                     ul {
-                        @for page in library.listed_pages(section) { (link(&page.address, &page.document.title)) }
+                        @for page in library.listed_pages(section) { (link(&page.address, &page.content.title)) }
                     }
                 }
             }
@@ -116,7 +116,7 @@ fn render_navigation(library: &Library, page: Option<&Page>, root: &str) -> Mark
 
 /// Returns the sections of a page as links, if there are enough.
 fn render_contents(page: &Page) -> Markup {
-    let headings = page.document.blocks.iter().filter_map(|block| match block {
+    let headings = page.content.blocks.iter().filter_map(|block| match block {
         Block::Heading { level: 2, text, anchor } => Some((plain_text(text), anchor)),
         _ => None,
     });
@@ -141,7 +141,7 @@ fn render_neighbors(library: &Library, page: &Page, root: &str) -> Markup {
     let at = pages.iter().position(|other| other.address == page.address).unwrap_or(0);
     let before = at.checked_sub(1).and_then(|at| pages.get(at));
     let link = |page: &Page, rel: &str, mark: &str| {
-        html! { a rel=(rel) href=(markup::href(&Target::page(&page.address), root)) { (mark) (page.document.title) } }
+        html! { a rel=(rel) href=(markup::href(&Target::page(&page.address), root)) { (mark) (page.content.title) } }
     };
     html! {
         nav.neighbors aria-label="Neighboring pages" {

@@ -303,7 +303,9 @@ impl TextPage {
         let taken: usize =
             word.iter().map(|(_, part)| UnicodeWidthStr::width(part.trim_end_matches(' '))).sum();
         if physical.width + taken <= columns {
-            word.iter().for_each(|(role, part)| physical.push(*role, part));
+            for (role, part) in word {
+                physical.push(*role, part);
+            }
             return;
         }
         if physical.width > hang {

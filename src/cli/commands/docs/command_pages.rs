@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgAction, Command};
 
-use crate::guide::document::{Block, Definition, Document, ExampleKind, Inline, parse_backticks};
+use crate::guide::document::{Block, Definition, ExampleKind, Inline, PageContent, parse_backticks};
 use crate::guide::library::Page;
 use crate::guide::reference::index_page;
 
@@ -49,7 +49,7 @@ fn command_page(command: &Command) -> Page {
     let mut blocks = Vec::new();
     push_command(&mut blocks, command, &name, 2);
     push_subcommands(&mut blocks, command, &name);
-    let document = Document {
+    let document = PageContent {
         title: name,
         summary: parse_backticks(&about(command)),
         keywords: "command flags options help".to_owned(),
@@ -177,7 +177,7 @@ fn argument_text(argument: &Arg, takes_value: bool) -> Vec<Inline> {
 
 fn global_flags_page(program: &Command) -> Page {
     let flags = program.get_arguments().filter(|argument| argument.is_global_set());
-    let document = Document {
+    let document = PageContent {
         title: "Flags of all commands".to_owned(),
         summary: vec![
             Inline::text("Flags that every command accepts. Most have a variable and a key, too: see "),

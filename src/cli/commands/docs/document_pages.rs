@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::Value;
 
 use crate::cli::commands::schema::SchemaDocument;
-use crate::guide::document::{Block, Definition, Document, Inline, anchor_of, parse_backticks};
+use crate::guide::document::{Block, Definition, Inline, PageContent, anchor_of, parse_backticks};
 use crate::guide::library::Page;
 use crate::guide::reference::index_page;
 
@@ -61,7 +61,7 @@ fn document_page(document: SchemaDocument, name: &str, about: &str, address: &st
         Some(line) => blocks.push(Block::Paragraph(line)),
         None => push_types(&mut blocks, document),
     }
-    let page = Document {
+    let page = PageContent {
         title: format!("{name} (JSON)"),
         summary: parse_backticks(about),
         keywords: "json schema output document keys".to_owned(),
@@ -167,7 +167,7 @@ fn push_type_name(text: &mut Vec<Inline>, schema: &Value) {
         }
         Value::String(name) => faint(name),
         Value::Array(names) => {
-            faint(&names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "))
+            faint(&names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "));
         }
         _ => faint("any value"),
     }

@@ -25,7 +25,7 @@ use crate::plan::inputs::DELETION_LIMIT_PERCENT;
 pub(super) struct LimitRow {
     /// Heading under which it stands.
     pub(super) group: &'static str,
-    /// What is limited.
+    /// Name of the limit or default.
     pub(super) name: &'static str,
     /// Returns the value with its unit.
     pub(super) value: fn() -> String,

@@ -52,14 +52,14 @@ fn foreign_file(shown: &str) -> CliFailure {
 }
 
 fn write_manifest(directory: &Path, paths: &BTreeSet<&str>) -> Result<(), CliFailure> {
-    let list: String = paths.iter().map(|path| format!("{path}\n")).collect();
+    let list = paths.iter().fold(String::new(), |list, path| list + path + "\n");
     Ok(write_files::write_public(&directory.join(MANIFEST), list.as_bytes())?)
 }
 
 /// Returns whether a path of the list may be removed. The list is a file that others may edit: what it names has to be
 /// a page below the directory, and no link may lead out of it.
 fn is_removable(directory: &Path, path: &str) -> bool {
-    path.ends_with(".html")
+    Path::new(path).extension().is_some_and(|ending| ending == "html")
         && !path.starts_with('/')
         && path.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
         && !leads_through_link(directory, path)

@@ -6,7 +6,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::settings::rows::{SETTINGS, SettingRow};
 use crate::emulator::control::CONTROL_CALLS;
 use crate::guide::document::{
-    Block, CodeBlock, Definition, Document, ExampleKind, Inline, parse_backticks,
+    Block, CodeBlock, Definition, ExampleKind, Inline, PageContent, parse_backticks,
 };
 use crate::guide::library::Page;
 use crate::ledger::stores::location::FORMS;
@@ -18,7 +18,7 @@ pub(super) fn table_pages() -> Vec<Page> {
 }
 
 fn page(address: &str, title: &str, summary: &str, keywords: &str, blocks: Vec<Block>) -> Page {
-    let document = Document {
+    let document = PageContent {
         title: title.to_owned(),
         summary: parse_backticks(summary),
         keywords: keywords.to_owned(),

@@ -33,7 +33,7 @@ fn assert_page(library: &Library, address: &str) {
     };
     let found = library.page(page).unwrap_or_else(|| panic!("no page {page}"));
     if let Some(anchor) = anchor {
-        assert!(document::anchors(&found.document).any(|known| known == anchor), "{page} has no {anchor}");
+        assert!(document::anchors(&found.content).any(|known| known == anchor), "{page} has no {anchor}");
     }
 }
 
@@ -81,13 +81,13 @@ fn the_page_of_a_code_is_the_text_of_explain() {
     for (code, _) in explain::build_index(&REGISTRY).codes {
         let explained = explain::explain_subject(&REGISTRY, code).unwrap();
         let page = library.page(&explain_address(&explained)).unwrap();
-        assert_eq!(page.document, explain_document(&explained), "{code}");
+        assert_eq!(page.content, explain_document(&explained), "{code}");
     }
 }
 
 /// The names of the entries of a page.
 fn entry_names(page: &Page) -> BTreeSet<String> {
-    let entries = page.document.blocks.iter().filter_map(|block| match block {
+    let entries = page.content.blocks.iter().filter_map(|block| match block {
         Block::Definitions(entries) => Some(entries),
         _ => None,
     });
@@ -127,7 +127,7 @@ fn every_command_and_flag_has_its_entry() {
 fn inline_code(library: &Library) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for page in library.pages() {
-        document::visit_inlines(&page.document, &mut |inline| {
+        document::visit_inlines(&page.content, &mut |inline| {
             if let Inline::Code(text) = inline {
                 found.push((page.address.clone(), text.clone()));
             }
@@ -308,7 +308,9 @@ fn questions_of_new_users_are_answered_by_the_first_results() {
     for line in questions.lines().filter(|line| !line.starts_with('#')) {
         let (question, answers) = line.split_once(" | ").unwrap();
         let answers: Vec<&str> = answers.split(", ").collect();
-        answers.iter().for_each(|answer| assert_page(&library, answer));
+        for answer in &answers {
+            assert_page(&library, answer);
+        }
         let found: Vec<&str> = index
             .search(question)
             .iter()
@@ -329,7 +331,7 @@ fn addresses_of_pages_stay() {
     let path = "tests/golden/files/docs-addresses.txt";
     let now: BTreeSet<String> = library().pages().iter().map(|page| page.address.clone()).collect();
     if std::env::var_os("STEAD_BLESS_GOLDEN").is_some_and(|value| value == "1") {
-        let all: String = now.iter().map(|address| format!("{address}\n")).collect();
+        let all = now.iter().fold(String::new(), |all, address| all + address + "\n");
         std::fs::write(format!("{}/{path}", env!("CARGO_MANIFEST_DIR")), all).unwrap();
     }
     let before: BTreeSet<String> = read_file(path).lines().map(str::to_owned).collect();
@@ -428,7 +430,7 @@ fn the_command_line_of_docs_is_consistent() {
 #[test]
 fn the_settings_of_the_reference_are_valid() {
     let library = library();
-    let blocks = &library.page("reference/settings").unwrap().document.blocks;
+    let blocks = &library.page("reference/settings").unwrap().content.blocks;
     let is_settings = |block: &&Block| matches!(block, Block::Code(code) if code.language == "toml");
     let Some(Block::Code(code)) = blocks.iter().find(is_settings) else { panic!("{blocks:?}") };
     let scratch = tempfile::tempdir().unwrap();
@@ -440,8 +442,8 @@ fn the_settings_of_the_reference_are_valid() {
 #[test]
 fn code_is_never_wrapped() {
     for page in library().pages() {
-        let text = terminal::render_page(&page.document, TextStyle::plain(40));
-        let blocks = page.document.blocks.iter().filter_map(|block| match block {
+        let text = terminal::render_page(&page.content, TextStyle::plain(40));
+        let blocks = page.content.blocks.iter().filter_map(|block| match block {
             Block::Code(code) => Some(code),
             _ => None,
         });
