@@ -154,6 +154,7 @@ fn without_times(picture: &str) -> String {
     for (pattern, stand_in) in [
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "id"),
         (r"\b[0-9a-f]{4}-[0-9a-f]{4}\b", "fingerprint"),
+        (r"\b198\.18\.\d+\.\d+", "address"),
         (r"\d{1,2} [A-Z][a-z]{2} \d{4} *", "date "),
     ] {
         text = Regex::new(pattern).unwrap().replace_all(&text, stand_in).into_owned();
