@@ -39,7 +39,9 @@ pub fn render_reference(document: &PageContent, style: TextStyle) -> String {
 fn render(document: &PageContent, style: TextStyle, spacing: Spacing) -> String {
     let mut writer = Writer { page: TextPage::new(style), spacing };
     writer.page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, &document.title));
-    writer.add_inlines(TextLine::indent(2), &document.summary);
+    let summary = TextLine::indent(2);
+    let summary = if spacing == Spacing::Airy { summary.continue_at(2) } else { summary };
+    writer.add_inlines(summary, &document.summary);
     let mut is_below_heading = false;
     for block in &document.blocks {
         if !is_below_heading {
@@ -170,7 +172,7 @@ impl Writer {
         let widths: Vec<usize> = (0..head.len()).map(width_of).collect();
         let Some((last, others)) = widths.split_last() else { return };
         let fits = others.iter().all(|width| *width <= MAX_CELL_WIDTH)
-            && others.iter().sum::<usize>() + 2 * others.len() <= self.page.style().width / 2;
+            && others.iter().sum::<usize>() + 2 * others.len() <= self.page.style().width * 3 / 5;
         if !fits && *last > 0 {
             self.add_records(head, rows, column);
             return;

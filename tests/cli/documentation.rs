@@ -31,6 +31,11 @@ fn a_topic_is_a_page_a_search_or_an_error_with_a_correction() {
     case.ok("docs stead state migrate").says(&["stead state: stead state migrate", "--to"]);
     case.ok("docs database.plan").says(&["database.plan", "stead catalog database"]);
     case.ok("docs reference/kinds/database#plan").says(&["database: plan"]);
+    case.ok("docs STEAD_BACKEND").says(&["Settings and environment variables"]);
+    case.fails(64, "explain 5").says(&["`stead docs exit-codes`"]);
+    case.fails(64, "explain STEAD_BACKEND").says(&["`stead docs settings`"]);
+    case.fails(64, "explain zzz").says(&["stead docs WORDS"]);
+    assert_eq!(case.ok("docs --output json plan").json()["pages"].as_array().unwrap().len(), 2);
     case.ok("docs how-to").says(&["How-to guides", "test-a-stack"]);
     case.ok("docs -- --target").says(&["reference/commands"]);
     let mut broken = case.command("docs exit-codes");
@@ -183,6 +188,22 @@ fn the_picture_in_the_readme_is_the_plan_that_the_readme_describes() {
         !drawn.contains("http://") || drawn.matches("http://").count() == 1,
         "only the name space: {drawn}"
     );
+}
+
+#[test]
+fn the_diagnostic_in_the_readme_is_the_one_that_is_printed() {
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let shown =
+        readme.split("$ stead validate -C examples/shop\n").nth(1).unwrap().split("```").next().unwrap();
+    let stack = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/shop/shop.stead.yaml");
+    let stack = fs::read_to_string(stack).unwrap();
+    let case = Case::new()
+        .file("examples/shop/shop.stead.yaml", stack.replacen("vpc: $vpc.main\n", "vpc: $vpc.mian\n", 1))
+        .file("examples/shop/payment-key.example", "a key");
+    let run = case.fails(1, "validate -C examples/shop");
+    let lines = |text: &str| text.lines().map(str::trim_end).map(str::to_owned).collect::<Vec<_>>();
+    // Behind it are the number of errors and the next command.
+    assert!(lines(&run.stderr).starts_with(&lines(shown)), "{}", run.stderr);
 }
 
 /// The site in a directory, opened as files.

@@ -18,6 +18,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::rows::SETTINGS;
 use crate::editor::explain;
 use crate::guide::document::{self, PageContent, plain_text};
 use crate::guide::explained::{explain_address, explain_document};
@@ -181,11 +182,16 @@ fn print_topic(
     let topic = topic.strip_prefix("stead ").unwrap_or(topic).trim();
     let (address, anchor) =
         topic.split_once('#').map_or((topic, None), |(page, anchor)| (page, Some(anchor)));
-    let named = library.find_topic(address);
+    let is_variable = SETTINGS.iter().any(|row| row.variable == Some(topic));
+    let named = library.find_topic(if is_variable { "reference/settings" } else { address });
+    if ui.json && anchor.is_none() && !named.is_empty() {
+        print_documents(session, &named.iter().map(|page| (*page, &page.content)).collect::<Vec<_>>());
+        return Ok(());
+    }
     if let Some((page, others)) = named.split_first() {
         let section = anchor.and_then(|anchor| document::section_at(&page.content, anchor));
         print_documents(session, &[(page, section.as_ref().unwrap_or(&page.content))]);
-        if !others.is_empty() && anchor.is_none() && !ui.json {
+        if !others.is_empty() && anchor.is_none() {
             let others: Vec<&str> = others.iter().map(|page| page.address.as_str()).collect();
             ui.hint(&format!("other pages of this name: {}", others.join(", ")));
         }

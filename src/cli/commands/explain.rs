@@ -8,7 +8,8 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::commands::docs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::editor::explain::{self, ExplainIndex};
+use crate::cli::process::settings::rows::SETTINGS;
+use crate::editor::explain::{self, ExplainIndex, UnknownTopic};
 use crate::guide::explained::{explain_address, explain_document};
 use crate::guide::{site, terminal};
 use crate::kinds::REGISTRY;
@@ -51,8 +52,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ExplainArgs) -> Resul
         ui.write_result(&if ui.json { page_document(&index) } else { render_index(&index, ui.style) });
         return Ok(Exit::Done);
     };
-    let page = explain::explain_subject(&REGISTRY, subject)
-        .map_err(|unknown| CliFailure::new(Exit::Usage, unknown.message).help(unknown.help))?;
+    let page =
+        explain::explain_subject(&REGISTRY, subject).map_err(|unknown| unknown_topic(subject, unknown))?;
     if args.web {
         print_address(session, &explain_address(&page));
         return Ok(Exit::Done);
@@ -63,6 +64,18 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ExplainArgs) -> Resul
         ui.hint(&format!("`{subject}` is also a code of plans: stead docs {}", explain_address(&other)));
     }
     Ok(Exit::Done)
+}
+
+/// Returns the failure for a subject without a page. What `explain` does not cover, the documentation does.
+fn unknown_topic(subject: &str, unknown: UnknownTopic) -> CliFailure {
+    let failure = CliFailure::new(Exit::Usage, unknown.message);
+    if subject.parse::<u8>().is_ok() {
+        return failure.help("Exit codes: `stead docs exit-codes`");
+    }
+    if SETTINGS.iter().any(|row| row.variable == Some(subject)) {
+        return failure.help("Environment variables: `stead docs settings`");
+    }
+    failure.help(unknown.help).help("To search the documentation: stead docs WORDS")
 }
 
 /// JSON output of `explain --web`.

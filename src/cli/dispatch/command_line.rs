@@ -35,8 +35,8 @@ Examples:
   stead -C my-shop plan -e prod -o prod.plan
   stead -C my-shop apply prod.plan
 
-Exit codes: 0 done, 1 failed, 2 changes and 3 drift (only with --exit-code), 4 blocked, 5 plan out of
-date, 6 partly applied, 7 refused by the account, 8 locked, 64 wrong usage, 130 interrupted.";
+Exit codes: 0 done, 1 failed, 2 changes and 3 drift (only with --exit-code), 4 blocked, 5 plan out of date, 6 partly \
+applied, 7 refused by the account, 8 locked, 64 wrong usage, 130 interrupted. `stead docs exit-codes` says what to do.";
 
 /// Help of `lsp`: how to configure the language server in editors.
 const LSP_HELP: &str = "\

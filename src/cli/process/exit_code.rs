@@ -122,7 +122,9 @@ impl Exit {
             Self::Locked => {
                 "Another process writes the ledger. Wait for it; `stead lock status` shows who it is."
             }
-            Self::Usage => "The command line or a setting is invalid; nothing was read or sent.",
+            Self::Usage => {
+                "The command line or a setting is invalid, or a confirmation is required and there is no terminal. Nothing was changed."
+            }
             Self::Interrupted => {
                 "A stop signal ended the command. What was running was finished or is recorded; apply again to continue."
             }
