@@ -13,7 +13,7 @@ use super::process::exit_code::Exit;
 use super::process::failure::CliFailure;
 use super::process::ledger_settings;
 use super::process::output::Ui;
-use super::process::settings::Settings;
+use super::process::settings::{CloudEndpoint, Settings};
 use super::secrets::prompt;
 use super::service::connection::{CommandClock, StackConnection};
 use super::stack::project::LoadedStack;
@@ -199,6 +199,12 @@ impl CommandContext {
     /// When no address or key is configured, or the built-in cloud cannot start.
     pub(super) fn connect(&self, project: &LoadedStack) -> Result<StackConnection, CliFailure> {
         let connection = StackConnection::open(&self.settings, &project.stack, &project.directory)?;
+        // Otherwise a user who tries a backend with the built-in cloud believes that it works.
+        if self.settings.cloud == CloudEndpoint::Local && self.settings.backend.is_some() {
+            self.ui.hint(
+                "note: the built-in cloud has a ledger of its own; the configured backend is not used",
+            );
+        }
         let (ui, last) = (self.ui, Cell::new(None::<Duration>));
         connection.client.on_wait(move |wait| {
             let now = SystemClock.elapsed();

@@ -114,6 +114,14 @@ fn resolve_without_ambiguous_intents_reports_none() {
 }
 
 #[test]
+fn a_backend_beside_the_built_in_cloud_is_said_to_be_unused() {
+    let case = Case::example("minimal");
+    let note = "the built-in cloud has a ledger of its own; the configured backend is not used";
+    assert!(case.ok("plan --cloud local --backend s3://nowhere/x").stderr.contains(note));
+    assert!(!case.ok("plan --cloud local").stderr.contains(note));
+}
+
+#[test]
 fn the_stack_of_the_readme_is_applied_in_both_environments() {
     let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
     let stack = readme.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
