@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -53,6 +54,16 @@ impl Drop for Sandbox {
 /// Returns the binary under test; `STEAD_BIN` names another one.
 fn stead() -> PathBuf {
     std::env::var_os("STEAD_BIN").map_or_else(|| env!("CARGO_BIN_EXE_stead").into(), PathBuf::from)
+}
+
+/// Returns a port that no server uses: below the range from which the system takes the ports of clients, since one of
+/// those could take it before the server does.
+fn free_port() -> String {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + u16::try_from(std::process::id() % 100).unwrap() * 100;
+    let ports = (0..1_000).map(|_| first + NEXT.fetch_add(1, Ordering::Relaxed));
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.into_iter().find(is_free).expect("a free port").to_string()
 }
 
 impl Story {
@@ -158,8 +169,7 @@ fn split_commands(block: &str) -> Result<Vec<(String, String)>, String> {
 impl Sandbox {
     fn new() -> Self {
         let home = TempDir::new().unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let sandbox = Self { home, port: free.to_string(), servers: Vec::new() };
+        let sandbox = Self { home, port: free_port(), servers: Vec::new() };
         for folder in [".state", "bin"] {
             fs::create_dir_all(sandbox.home.path().join(folder)).unwrap();
         }
