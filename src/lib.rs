@@ -37,10 +37,14 @@
 //! Each list is declared once; help, completion, schemas and tests derive from it. To add
 //!
 //! - a command: `src/cli/commands/NAME.rs` with its arguments, `src/cli/commands/mod.rs`, its variant and row in
-//!   `src/cli/dispatch/command_line.rs`, and `README.md`;
+//!   `src/cli/dispatch/command_line.rs`, a line in `tests/cli/surface.rs` and in `tests/security/leak/commands.rs`; a test
+//!   renews the table of `README.md`;
+//! - a page of the documentation: `src/guide/pages/how-to/NAME.md`, its row in `src/guide/written.rs`, and a link to it from
+//!   another page;
+//! - a setting: its row in `src/cli/process/settings/rows.rs`, and where `src/cli/process/settings.rs` merges it;
 //! - a ledger store: `src/ledger/stores/NAME.rs`, `src/ledger/stores/mod.rs`, the form of its locations in
-//!   `src/ledger/stores/location.rs`, its arms in `src/ledger/stores/any_store.rs`, and `README.md`;
-//! - a report format: `src/report/review/formats/NAME.rs`, its row in `src/report/review/formats.rs`, and `README.md`;
+//!   `src/ledger/stores/location.rs`, and its arms in `src/ledger/stores/any_store.rs`;
+//! - a report format: `src/report/review/formats/NAME.rs`, its row in `src/report/review/formats.rs`;
 //! - a printed document: its type, and its variant and row in `src/cli/commands/schema.rs`; a test writes its schema;
 //! - a check of the configuration: `src/config/check/NAME.rs`, `src/config/check/mod.rs`, its call in
 //!   `src/config/check/config.rs`, its code in `src/config/codes.rs`;
