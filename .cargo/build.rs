@@ -31,7 +31,7 @@ fn main() {
 }
 
 /// Without names, which a release has not either, a trace of a panic says nothing, and a panic ends the
-/// program: nobody reads the tables for unwinding.
+/// program: the tables for unwinding are not read.
 fn leave_out_tables() {
     let Some(out) = env::var_os("OUT_DIR") else { return };
     let script = Path::new(&out).join("no-unwinding.ld");
@@ -69,7 +69,7 @@ fn commit() -> Option<(String, String)> {
     Some((commit, date))
 }
 
-/// Tells whether nobody chose another linker than the compiler's own: `rust-lld`, on this target.
+/// Tells whether the linker is the compiler's own: `rust-lld`, on this target.
 fn links_with_lld() -> bool {
     let says = |name: &str| env::var(name).unwrap_or_default();
     let target = says("TARGET");
