@@ -1,5 +1,5 @@
-//! Common parts of both parsers: error codes, limits of files and modules, spans and the diagnostics that both report. A code
-//! never changes its meaning.
+//! Common parts of both parsers: error codes, limits of files and modules, spans and the diagnostics
+//! that both report. A code never changes its meaning.
 
 use std::path::Path;
 

@@ -114,21 +114,20 @@ fn push_after_help(blocks: &mut Vec<Block>, text: &str, level: u8, prefix: &str)
             blocks.push(Block::Paragraph(parse_backticks(first)));
         } else if first.starts_with("Example") {
             blocks.push(Block::heading(level, &format!("{prefix}Examples")));
-            let lines: Vec<&str> =
-                rest.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
-            blocks.push(code(lines.join("\n")));
+            blocks.push(code(unindent(rest)));
         } else if rest.lines().any(|line| line.starts_with("  ")) {
             blocks.push(Block::Paragraph(parse_backticks(first)));
-            blocks.push(code(
-                rest.lines()
-                    .map(|line| line.strip_prefix("  ").unwrap_or(line))
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            ));
+            blocks.push(code(unindent(rest)));
         } else {
             blocks.push(Block::Paragraph(parse_backticks(&part.replace('\n', " "))));
         }
     }
+}
+
+/// Help text indents its code by two blanks; a code block has its own indentation.
+fn unindent(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
+    lines.join("\n")
 }
 
 fn argument_entry(argument: &Arg) -> Definition {

@@ -124,7 +124,7 @@ pub(super) const LIMITS: &[LimitRow] = &[
         FILES,
         "values that expressions give",
         || format!("{} of text, {MAX_VALUE_NODES} values", bytes(MAX_VALUE_TEXT_BYTES as u64)),
-        "Together, besides what the files hold (S0218).",
+        "Counted together, and apart from the values that the files contain (S0218).",
     ),
     row(FILES, "steps of an expression", || MAX_STEPS.to_string(), "An expression that needs more fails."),
     row(FILES, "nesting of modules", || format!("{MAX_MODULE_DEPTH} levels"), "Deeper ones are refused."),
