@@ -15,6 +15,7 @@
 //! | `src/cloud` | the API | `Snapshot`; waits; one request for each mutation |
 //! | `src/plan` | stack, ledger, snapshot | `Plan`: decisions, steps in order, blockers, cost. Pure |
 //! | `src/apply` | plan, client, locked ledger | `Outcome`. A kill at any moment loses and duplicates nothing |
+//! | `src/workspace` | the stacks of a repository, their ledgers, a snapshot | units in order, one plan for all, whether a later plan fits it. Pure |
 //! | `src/report` | plan, outcome, drift | pages, documents and review formats, escaped and redacted |
 //! | `src/editor` | source text at a position | completion, hover, rename, `explain`, schemas |
 //! | `src/guide` | texts in CommonMark, tables | the documentation: pages for the terminal, a web site, a search |
@@ -70,6 +71,8 @@ pub mod cloud;
 pub mod plan;
 
 pub mod apply;
+
+pub mod workspace;
 
 pub mod report;
 

@@ -6,6 +6,7 @@ pub(super) mod global_flags;
 pub(super) mod plan;
 pub(super) mod report;
 pub(super) mod values;
+pub(super) mod workspace;
 
 use std::path::PathBuf;
 

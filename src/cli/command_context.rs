@@ -13,6 +13,7 @@ use super::process::exit_code::Exit;
 use super::process::failure::CliFailure;
 use super::process::ledger_settings;
 use super::process::output::Ui;
+use super::process::settings::unit_settings::UnitSettings;
 use super::process::settings::{CloudEndpoint, Settings};
 use super::secrets::prompt;
 use super::service::connection::{CommandClock, StackConnection};
@@ -47,9 +48,23 @@ pub(super) struct CommandContext {
     pub(super) who: String,
     /// Commit that the CI job reports as checked out; `None` outside of CI.
     pub(super) commit: Option<Name>,
+    /// What the settings of each unit of a repository are merged from.
+    pub(super) unit_settings: UnitSettings,
 }
 
 impl CommandContext {
+    /// Returns the context of one unit of a command over many: with the unit's settings, and without prompts.
+    pub(super) fn for_unit(&self, settings: &Settings) -> Self {
+        Self {
+            settings: settings.clone(),
+            ui: Ui { interactive: false, ..self.ui },
+            mistake: None,
+            who: self.who.clone(),
+            commit: self.commit.clone(),
+            unit_settings: UnitSettings::default(),
+        }
+    }
+
     /// Prints why a command failed, as text to standard error and as a document with `--output json`;
     /// returns its exit code.
     pub(super) fn report_failure(&self, failure: &CliFailure) -> Exit {

@@ -19,6 +19,7 @@ use super::process::exit_code::Exit;
 use super::process::failure::CliFailure;
 use super::process::output::Ui;
 use super::process::profile::Profiles;
+use super::process::settings::unit_settings::UnitSettings;
 use super::process::settings::{self, Settings};
 use super::process::terminal::Terminal;
 use super::process::{actor, panic_hook};
@@ -47,7 +48,8 @@ fn run() -> Exit {
         }
     };
     let terminal = Terminal::from_process();
-    let (mut settings, mistake) = match read_settings(&cli, &terminal.variables) {
+    let MergedSettings { mut settings, mistake, profiles } = match read_settings(&cli, &terminal.variables)
+    {
         Ok(found) => found,
         Err(error) => {
             let message = error.to_string();
@@ -93,7 +95,8 @@ fn run() -> Exit {
     };
     let variables = &terminal.variables;
     let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
-    let session = CommandContext { settings, ui, mistake, who, commit };
+    let unit_settings = UnitSettings::new(cli.global, terminal.variables.clone(), profiles);
+    let session = CommandContext { settings, ui, mistake, who, commit, unit_settings };
     match run_command(&session, &command) {
         Ok(exit) => exit,
         Err(failure) => session.report_failure(&failure),
@@ -121,12 +124,20 @@ fn for_programs(message: &str, variables: &EnvVariables) {
     };
 }
 
+/// The settings of a command, and what they were merged from.
+struct MergedSettings {
+    settings: Settings,
+    /// Error of the settings file, for a command that reports it instead of failing; `None` if there is none.
+    mistake: Option<String>,
+    profiles: Profiles,
+}
+
 /// Merges flags, variables and profile. For `doctor`, which reports errors of the settings file, an invalid file is
-/// ignored and its error is returned, too; `None` if there is none. For `docs` and `explain`, an error is a warning.
+/// ignored and its error is returned, too. For `docs` and `explain`, an error is a warning.
 ///
 /// # Errors
 /// When the file, a variable or a flag is invalid.
-fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Settings, Option<String>)> {
+fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<MergedSettings> {
     let read = read_settings_strictly(cli, variables);
     // The documentation explains the settings, also those that are wrong.
     let needs_none = matches!(cli.command, Some(Command::Docs(_) | Command::Explain(_)));
@@ -136,16 +147,14 @@ fn read_settings(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<(Setting
             let output =
                 GlobalArgs { output: cli.global.output, color: cli.global.color, ..GlobalArgs::default() };
             let none = Profiles::none("settings.toml");
-            Ok((settings::merge(output, &EnvVariables::new(), &none)?, None))
+            let settings = settings::merge(output, &EnvVariables::new(), &none)?;
+            Ok(MergedSettings { settings, mistake: None, profiles: none })
         }
         read => read,
     }
 }
 
-fn read_settings_strictly(
-    cli: &Cli,
-    variables: &EnvVariables,
-) -> anyhow::Result<(Settings, Option<String>)> {
+fn read_settings_strictly(cli: &Cli, variables: &EnvVariables) -> anyhow::Result<MergedSettings> {
     let global = cli.global.clone();
     let mut read = stack_files::read_profiles(variables);
     if let (Err(_), Some(Command::Doctor(args))) = (&read, &cli.command)
@@ -154,17 +163,22 @@ fn read_settings_strictly(
     {
         read = stack_files::read_profiles(variables);
     }
-    let merged = read.and_then(|profiles| Ok(settings::merge(global, variables, &profiles)?));
+    let merged = read.and_then(|profiles| {
+        let settings = settings::merge(global, variables, &profiles)?;
+        Ok(MergedSettings { settings, mistake: None, profiles })
+    });
     match (merged, &cli.command) {
         (Err(error), Some(Command::Doctor(_))) => {
             let global = GlobalArgs { profile: None, ..cli.global.clone() };
             let mut bare = variables.clone();
             bare.remove("STEAD_PROFILE");
-            let settings = settings::merge(global, &bare, &Profiles::none("settings.toml"));
+            let profiles = Profiles::none("settings.toml");
+            let settings = settings::merge(global, &bare, &profiles);
+            let mistake = Some(error.to_string());
             // An error that remains without the file does not come from the file.
-            settings.map(|settings| (settings, Some(error.to_string()))).map_err(|_| error)
+            settings.map(|settings| MergedSettings { settings, mistake, profiles }).map_err(|_| error)
         }
-        (merged, _) => merged.map(|settings| (settings, None)),
+        (merged, _) => merged,
     }
 }
 

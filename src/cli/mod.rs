@@ -16,4 +16,4 @@ pub mod process;
 mod secrets;
 mod service;
 mod stack;
-mod testing;
+mod workspace;

@@ -33,7 +33,7 @@ use crate::model::schema::Registry;
 use crate::model::source::{Source, Sources, Span};
 
 /// Diagnostics of a configuration with errors; it yields no stack.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LoadFailure {
     /// Source files, to resolve the spans of the diagnostics. Secrets in them are hidden.
     pub sources: Sources,
@@ -325,18 +325,48 @@ fn finish(
 /// stack has no valid name. Problems are not reported.
 #[must_use]
 pub fn read_header(registry: Registry, sources: &Sources, read: FilesRef<'_>) -> Option<StackHeader> {
-    let documents = read_own_files(registry, &mut sources.clone(), read).ok()?;
+    match inspect_directory(registry, sources, read) {
+        DirectoryContents::Stack(header) => Some(*header),
+        DirectoryContents::NoStack | DirectoryContents::Invalid => None,
+    }
+}
+
+/// What the stack files of a directory are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DirectoryContents {
+    /// A stack: one of the files says `stack:`.
+    Stack(Box<StackHeader>),
+    /// No stack: none of the files says `stack:`, as in a module.
+    NoStack,
+    /// Files that do not parse, or a stack without a valid name.
+    Invalid,
+}
+
+/// Returns what the stack files of a directory are, without resolving them; has the inputs of `read_header`.
+#[must_use]
+pub fn inspect_directory(registry: Registry, sources: &Sources, read: FilesRef<'_>) -> DirectoryContents {
+    let Ok(documents) = read_own_files(registry, &mut sources.clone(), read) else {
+        return DirectoryContents::Invalid;
+    };
     let quiet = DiagnosticCollector::default();
     let merged = merge_documents(&registry, &documents, &quiet);
     let header = resolve_header(&merged, &quiet);
+    if header.name.is_empty() {
+        return if merged.stack.is_empty() {
+            DirectoryContents::NoStack
+        } else {
+            DirectoryContents::Invalid
+        };
+    }
     let chosen = choose_environment(&merged.environments, None, &quiet);
-    (!header.name.is_empty()).then(|| StackHeader {
+    DirectoryContents::Stack(Box::new(StackHeader {
         name: header.name,
         backend_required: header.backend_required,
         environments: merged.environments.keys().cloned().collect(),
         confirmed: header::environments_confirmed_by_name(&merged.environments),
+        variables: merged.vars.keys().cloned().collect(),
         default: chosen.environment.name,
-    })
+    }))
 }
 
 /// Header of a stack, which commands need before they know the environment or the values of variables.
@@ -350,6 +380,8 @@ pub struct StackHeader {
     pub environments: BTreeSet<Name>,
     /// Environments whose applies require the user to type the environment's name.
     pub confirmed: BTreeSet<Name>,
+    /// Names of all declared variables.
+    pub variables: BTreeSet<Name>,
     /// Name of the environment that is chosen if none is requested: `default` for a stack without environments,
     /// empty if there are several and none is marked.
     pub default: Name,

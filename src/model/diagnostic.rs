@@ -67,6 +67,16 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// Returns the diagnostic for `Sources` to which its own were appended: their first file has the number `first` there.
+    #[must_use]
+    pub fn in_appended(mut self, first: u32) -> Self {
+        let spans = self.labels.iter_mut().map(|label| &mut label.span);
+        for span in spans.chain(self.fix.as_mut().map(|fix| &mut fix.span)) {
+            span.source.0 += first;
+        }
+        self
+    }
+
     /// Returns an error with a code and a summary.
     #[must_use]
     pub fn error(code: &'static str, summary: impl Into<String>) -> Self {

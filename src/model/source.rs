@@ -124,6 +124,13 @@ impl Sources {
         SourceId(clamp_to_u32(self.all.len()))
     }
 
+    /// Adds all files of other `Sources`; returns the number that their first file has now.
+    pub fn append(&mut self, other: &Self) -> u32 {
+        let first = self.next().0;
+        self.all.extend(other.all.iter().cloned());
+        first
+    }
+
     /// Returns the file of a number; `None` for a number of other `Sources`.
     #[must_use]
     pub fn get(&self, id: SourceId) -> Option<&Source> {

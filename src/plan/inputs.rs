@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::config::stack::model::Stack;
@@ -69,7 +70,12 @@ pub struct PlanningOptions {
     /// Resources, or modules, whose forgotten objects are adopted again: the ledger has their ids.
     pub taken_back: BTreeSet<Address>,
     /// Objects that another ledger owns, with the owner's name: they cannot be adopted.
-    pub foreign: BTreeMap<ObjectKey, Name>,
+    pub foreign: Arc<BTreeMap<ObjectKey, Name>>,
+    /// Objects that other units of the same run own. Whether they still use what this plan deletes is checked once those
+    /// units are planned, too.
+    pub planned_elsewhere: Arc<BTreeSet<ObjectKey>>,
+    /// Leaves out the deletions that nothing else in the plan waits for: objects that other units still use.
+    pub holds_deletions: bool,
     /// Policies whose denial is overridden.
     pub overrides: BTreeSet<Name>,
     /// Resources whose secrets did not reach their sinks but are kept: nothing has to be replaced.

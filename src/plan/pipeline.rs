@@ -17,10 +17,11 @@ use super::decide::conflicts::name_conflicts;
 use super::decide::deposed::DeposedObjects;
 use super::decide::project_assignment::ProjectAssignment;
 use super::decide::{byproducts, replacement_order};
-use super::decision::Decision;
+use super::decision::{Decision, DecisionKind};
 use super::diff::before_image::before_image;
 use super::diff::confirmation;
 use super::diff::drift::subject_drift;
+use super::diff::planned_values::{KnownDecisions, PlannedValues};
 use super::inputs::PlanInputs;
 use super::join::joined_state::JoinedState;
 use super::join::targeting::TargetScope;
@@ -32,18 +33,37 @@ use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use super::order::dependency_cycle;
 use super::order::durations::critical_path;
+use super::order::hold::hold_deletions;
 use super::order::ledger_updates::ledger_updates;
 use super::order::steps::{StepOrder, order_steps};
 use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code;
+use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
+use crate::model::values::value::{Attributes, Value};
 
 pub use super::refresh_request::refresh_request;
 
 /// Makes the plan. Problems that only live objects show become `Blocker`s: the plan is always complete.
 #[must_use]
 pub fn make_plan(inputs: &PlanInputs<'_>) -> Plan {
+    run_pipeline(inputs, true).plan
+}
+
+/// A plan, with the values that the stack's outputs have after it was applied.
+#[derive(Debug, Clone)]
+pub struct PlannedStack {
+    /// The plan.
+    pub plan: Plan,
+    /// Outputs by name. A value that is known only after the apply, or that cannot be computed, is unknown; a secret is
+    /// a secret. Empty for a destroy.
+    pub outputs: Attributes,
+}
+
+/// Makes the plan, and evaluates the outputs as they are planned, for stacks that read them.
+#[must_use]
+pub fn make_plan_with_outputs(inputs: &PlanInputs<'_>) -> PlannedStack {
     run_pipeline(inputs, true)
 }
 
@@ -59,7 +79,7 @@ fn find_lost_ledger(inputs: &PlanInputs<'_>) -> Option<Blocker> {
 
 /// Makes the plan; `finds_ways` selects whether remedies for a dependency cycle are searched. A plan that is
 /// made to try a remedy must not search again.
-fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
+fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let original = inputs;
     let lost = find_lost_ledger(inputs);
     let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
@@ -85,12 +105,15 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
     name_conflicts::block_name_conflicts(&joined, &decisions, &mut blocks);
     name_conflicts::block_rule_violations(&joined, &decisions, &mut blocks);
     catalog_rules::check(&joined, &decisions, &mut blocks);
-    let ordered = order_steps(&joined, &decisions, &leftovers);
+    let mut ordered = order_steps(&joined, &decisions, &leftovers);
+    if options.holds_deletions {
+        ordered = hold_deletions(ordered, &decisions);
+    }
     // Before the plan is assembled, which consumes the decisions.
     let rulings = policy::of_resources(&joined, &decisions);
     let notes = collect_notes(&joined, &decisions, &ordered, &mut blocks);
     if let Some(first) = ordered.cycle.first() {
-        let plan_again = |inputs: &PlanInputs<'_>| run_pipeline(inputs, false);
+        let plan_again = |inputs: &PlanInputs<'_>| run_pipeline(inputs, false).plan;
         if finds_ways {
             dependency_cycle::add_cycle_blocker(
                 &joined,
@@ -110,6 +133,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
         }
     }
     let base = plan_base(&joined, &projects, &decisions, &ordered);
+    let outputs = planned_outputs(&joined, &decisions);
     let plan = assemble_plan(
         &joined,
         decisions,
@@ -117,7 +141,21 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> Plan {
         base,
         PlanFindings { blocks: blocks.into_sorted(), notes, scope },
     );
-    policy::evaluate_policies(&joined, plan, rulings)
+    PlannedStack { plan: policy::evaluate_policies(&joined, plan, rulings), outputs }
+}
+
+/// Returns the outputs with the values that they have after the apply; empty for a destroy.
+fn planned_outputs(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Attributes {
+    if joined.inputs.options.destroy {
+        return Attributes::new();
+    }
+    let scope = PlannedValues { joined, decisions: KnownDecisions::All(decisions) };
+    let outputs = joined.inputs.stack.outputs.iter();
+    let evaluated = outputs.map(|(name, output)| {
+        let value = evaluate_expression(&output.expression, &scope);
+        (name.clone(), value.unwrap_or_else(|_| Value::Unknown(Vec::new())))
+    });
+    evaluated.collect()
 }
 
 /// Collects the plan's notes; a secret that would reach a wrong target adds a blocker.
@@ -200,6 +238,11 @@ fn assemble_plan(
         );
         corrections.extend(ledger_updates(joined, subject, &decision));
         let cost = bill.add(subject, &decision);
+        // The deletion is held: a later run makes it, and shows it then.
+        if joined.inputs.options.holds_deletions && decision.act == DecisionKind::Delete && steps.is_empty()
+        {
+            continue;
+        }
         let facts = ChangeDetails {
             steps,
             effects: change_effects(joined, subject, &decision, &linked, &cost),

@@ -11,6 +11,7 @@ pub mod review;
 pub mod run_report;
 pub mod terminal;
 pub mod text;
+pub mod units;
 pub mod views;
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ mod statements;
 mod strays;
 mod surface;
 mod trials;
+mod units;
 mod untrusted;
 mod variants;
 

@@ -1,7 +1,8 @@
 //! Writes the requested reports. They use only data that the command has read already: no request is sent for them.
 
+use std::collections::BTreeMap;
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::cli::args::report::ReportTarget;
 use crate::cli::files::write_files;
@@ -15,7 +16,11 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::model::change::Plan;
-use crate::report::review::{PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject};
+use crate::report::review::{
+    PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject, UnitsReport,
+};
+use crate::report::units::review::UnitsReview;
+use crate::workspace::unit::UnitName;
 
 /// Additional data about a plan, for its reports.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +83,60 @@ impl ReportFiles<'_> {
         Ok(())
     }
 
+    /// Writes the reports of many units and prints the path of each. A format that shows one plan only gets a file for
+    /// each unit, with the unit's name before the extension. `home` returns a unit's first file; `command` applies exactly
+    /// these plans, without the other flags of this command line.
+    ///
+    /// # Errors
+    /// When a file cannot be written. Reports before it in the list are written.
+    pub(in crate::cli) fn write_units(
+        &self,
+        review: &UnitsReview<'_>,
+        home: &dyn Fn(&UnitName) -> String,
+        command: Option<&str>,
+    ) -> Result<(), CliFailure> {
+        if self.wanted.is_empty() {
+            return Ok(());
+        }
+        let root = repository_root();
+        let command = command.map(|command| self.settings.command_line(command));
+        let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
+        let homes: Vec<String> = review.units().iter().map(|unit| home(unit.name)).collect();
+        let mut plans = BTreeMap::new();
+        for (position, unit) in review.units().iter().enumerate() {
+            let Some(plan) = unit.plan else { continue };
+            let reviewed = PlanReview {
+                plan,
+                registry: REGISTRY,
+                root: &root,
+                commit: commit.as_deref(),
+                home: &homes[position],
+                command: None,
+                told: ReviewSubject::Plan,
+            };
+            plans.insert(position, reviewed);
+        }
+        let report = UnitsReport { review, plans, registry: REGISTRY, command: command.as_deref() };
+        for (format, path) in self.wanted {
+            let Some(text) = format.render_units(&report) else {
+                for (position, plan) in &report.plans {
+                    let path = unit_path(path, review.units()[*position].name);
+                    self.write_report(*format, &path, &format.render_plan(plan))?;
+                }
+                continue;
+            };
+            self.write_report(*format, path, &text)?;
+        }
+        Ok(())
+    }
+
+    fn write_report(&self, format: ReviewFormat, path: &Path, text: &str) -> Result<(), CliFailure> {
+        write_files::write_public(path, text.as_bytes())?;
+        let path = stack_files::display_path(path);
+        self.ui.write_message(&format!("wrote the {format} report to {path}"));
+        Ok(())
+    }
+
     /// Returns a plan's report in one format.
     pub(in crate::cli) fn plan_text(
         &self,
@@ -125,6 +184,16 @@ impl ReportFiles<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// Returns the path of a unit's own report: `plan.json` becomes `plan.shop-prod.json`.
+fn unit_path(path: &Path, unit: &UnitName) -> PathBuf {
+    let name = format!("{}-{}", unit.stack, unit.environment);
+    let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
+    match extension {
+        Some(extension) => path.with_extension(format!("{name}.{extension}")),
+        None => path.with_extension(name),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::stack::repository_walk;
 use crate::cloud::system_clock::SystemRandom;
+use crate::config::load::DirectoryContents;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
@@ -114,9 +115,13 @@ async fn of_repository(
     let mut units = Vec::new();
     for found in repository_walk::find_stacks(settings, &root) {
         let shown = found.directory.strip_prefix(&root).unwrap_or(&found.directory).display().to_string();
-        let Some(header) = found.header else {
-            session.ui.write_message(&format!("warning: {shown} cannot be read as a stack: left out"));
-            continue;
+        let header = match found.contents {
+            DirectoryContents::Stack(header) => header,
+            DirectoryContents::NoStack => continue,
+            DirectoryContents::Invalid => {
+                session.ui.write_message(&format!("warning: {shown} cannot be read as a stack: left out"));
+                continue;
+            }
         };
         let place =
             ledger_settings::place_of(settings, (&header.name, header.backend_required), &found.directory)?;

@@ -1,66 +1,38 @@
 //! `stead apply`: plans, asks for approval, and runs the plan; or runs a saved plan. The ledger is locked from before
 //! the plan is made until after the apply; open intents of an earlier run are resolved before the plan is made.
 
+mod all;
 mod approval;
 pub(in crate::cli) mod request;
+mod unit_apply;
 
-use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use self::approval::{NO_LEDGER_EXPECT_NOTICE, ask_approval, check_confirmation, require_approval_flag};
+pub(in crate::cli) use self::all::apply_all;
+use self::approval::{check_confirmation, require_approval_flag};
 use self::request::{ApplyArgs, ApplyRequest};
-use crate::apply::context::{ExecutionContext, TimingBounds};
-use crate::apply::event::ApplyEvent;
-use crate::apply::run;
+use self::unit_apply::ApplyCommand;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::values::AutoApproval;
 use crate::cli::artifacts::plan_file;
-use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::plan as planning;
-use crate::cli::files::git_origin;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
-use crate::cli::ledger::open::CommandStore;
-use crate::cli::ledger::recovery_file::RecoveryFile;
-use crate::cli::ledger::{ambiguous_intents, stack_origin};
-use crate::cli::planning::approval::{PolicyOverrides, check_fingerprint, plan_again};
-use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
-use crate::cli::planning::{data_consent, refresh};
+use crate::cli::planning::approval::{PolicyOverrides, plan_again};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::signals::{self, SignalOutcome};
-use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
-use crate::cli::secrets::kept_secrets::{self, Keyring};
-use crate::cli::secrets::secret_sinks::{self, SecretSinks};
-use crate::cli::service::connection::{CommandClock, CommandRandom, CommandTransport, StackConnection};
-use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
+use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::project::LoadedStack;
-use crate::cli::stack::source_archives::SourceArchives;
 use crate::cloud::system_clock::SystemClock;
-use crate::kinds::REGISTRY;
-use crate::ledger::journal::record::Record;
-use crate::ledger::journal::recovered_facts::records_to_replay;
-use crate::ledger::state::run_history::RunOrigin;
-use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
-use crate::model::values::secret::Secret;
-use crate::plan::artifact::recheck;
-use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs as PlanOrigin, SavedPlan};
-use crate::plan::model::block::Blocker;
-use crate::plan::model::change::Plan;
-use crate::plan::model::step::LedgerUpdate;
-use crate::report::json::plan::apply_events;
-use crate::report::review::ReviewSubject;
-use crate::report::run_report::RunReport;
-use crate::report::text::phrases;
-use crate::report::views::apply_outcome::{self, OutcomeFooter};
 
 /// Applies a stack or a saved plan.
 ///
 /// # Errors
 /// When the stack, a saved plan or its approval has problems, or the service or the ledger cannot be read or written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> Result<Exit, CliFailure> {
+    if args.units.all {
+        return Box::pin(apply_all(session, args.into())).await;
+    }
     if let Some(file) = &args.file {
         return Box::pin(saved_plan(session, file, args)).await;
     }
@@ -91,7 +63,7 @@ pub(in crate::cli) async fn plan_and_apply(
     let journal = open_ledger(session, &project, &connection, order.running).await?;
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, order.running, &overwrite);
-    let done = ApplyCommand { overriding: Some(&order.overriding), ..apply }.run_new_plan(order).await;
+    let done = apply.overriding(&order.overriding).run_new_plan(order).await;
     ledger_io::close_after(journal, done).await
 }
 
@@ -115,7 +87,7 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     let journal = open_ledger(session, &project, &connection, &args.running).await?;
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, &args.running, &overwrite);
-    let done = ApplyCommand { overriding: Some(&overriding), ..apply }.run_saved_plan(saved).await;
+    let done = apply.overriding(&overriding).run_saved_plan(saved).await;
     ledger_io::close_after(journal, done).await
 }
 
@@ -129,366 +101,4 @@ async fn open_ledger(
     let expected =
         if running.accept_older_ledger { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
     ledger_io::open_journal(project, connection, &session.who, expected).await
-}
-
-/// Inputs of one apply: the stack, the connection, the open ledger, the command's options, and the recovery file.
-struct ApplyCommand<'a> {
-    session: &'a CommandContext,
-    project: &'a LoadedStack,
-    connection: &'a StackConnection,
-    journal: &'a CommandJournal,
-    running: &'a ExecutionArgs,
-    overriding: Option<&'a PolicyOverrides>,
-    overwrite: &'a BTreeSet<Name>,
-    rescue: RecoveryFile,
-}
-
-type CommandApplyContext<'a> =
-    ExecutionContext<'a, CommandTransport, CommandClock, CommandRandom, CommandStore>;
-
-impl<'a> ApplyCommand<'a> {
-    fn new(
-        session: &'a CommandContext,
-        project: &'a LoadedStack,
-        connection: &'a StackConnection,
-        journal: &'a CommandJournal,
-        running: &'a ExecutionArgs,
-        overwrite: &'a BTreeSet<Name>,
-    ) -> Self {
-        if let Some(bound) = running.listing_bound {
-            connection.client.expect_lag(bound);
-        }
-        let rescue =
-            RecoveryFile::new(session.settings.state.as_deref(), journal.ledger().identity.lineage);
-        Self { session, project, connection, journal, running, overriding: None, overwrite, rescue }
-    }
-
-    /// Plans, shows the plan, asks for approval and runs it, under the open ledger.
-    async fn run_new_plan(&self, order: &ApplyRequest<'_>) -> Result<Exit, CliFailure> {
-        let Self { session, project, connection, journal, .. } = self;
-        self.resolve_open_intents().await?;
-        let mut options = session.options(order.scope, order.destroy);
-        options.overrides = order.overriding.policy_names();
-        options.with_leftovers = order.with_leftovers;
-        let pinned = read_pinned_names(&connection.lock_file)?;
-        let clock = connection.client.clock();
-        let start = clock.elapsed();
-        let ledger = journal.ledger().clone().for_plans();
-        let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
-        if order.yes.is_none()
-            && let asking = data_consent::confirm_data_loss(&session.ui, &plan, &options.overrides)
-            && let Some(agreed) = ledger_io::while_kept(journal, asking).await?
-        {
-            options.delete_data.extend(agreed);
-            let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-            (plan, world) = ledger_io::while_kept(journal, reading).await?;
-        }
-        let terms = (order.scope.locked, !ledger.entries.is_empty());
-        planning::check_lock(session, connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
-        let facts = planning::plan_details(&ledger, clock, start, &world);
-        let blocked = plan.is_blocked(&options.overrides);
-        session
-            .report_files(&self.running.reports.wanted)
-            .write_plan(&plan, ReportContext::from_stack(&project.stack))?;
-        if blocked || !(session.ui.json || session.ui.ndjson) {
-            planning::show_plan(session, &plan, &facts, Exit::Blocked);
-        }
-        planning::warn_of_contest(session, &plan, &ledger);
-        if blocked {
-            return Ok(Exit::Blocked);
-        }
-        check_fingerprint(order.expected.as_ref(), &plan)?;
-        if order.expected.is_some() && ledger.identity.key.is_none() {
-            session.ui.hint(NO_LEDGER_EXPECT_NOTICE);
-        }
-        let asking = ask_approval(session, project, &plan, order);
-        let pins = plan.bookkeeping.iter().any(|one| matches!(one, LedgerUpdate::PinRecipients(_)));
-        if (pins || !plan.changes.is_empty()) && !ledger_io::while_kept(journal, asking).await? {
-            let text = if order.destroy { "Nothing was deleted." } else { "Nothing was applied." };
-            if session.ui.json || session.ui.ndjson {
-                return Err(CliFailure::new(Exit::Failed, "canceled").help(text));
-            }
-            session.ui.write_message(text);
-            return Ok(Exit::Failed);
-        }
-        self.remember_origin().await?;
-        let exit = self.run_whole(&plan, world.known).await?;
-        pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
-        Ok(exit)
-    }
-
-    /// Computes the plan again and runs it if it equals the saved plan, under the open ledger. The computed plan is
-    /// what runs; the file is only compared with it, so a forged file can prevent an apply but not change it.
-    async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, CliFailure> {
-        let Self { session, project, connection, journal, .. } = self;
-        let stack = &project.stack;
-        let ledger = journal.ledger().clone().for_plans();
-        let recipients = planning::secret_recipients(stack);
-        let origin = PlanOrigin {
-            stack: &stack.name,
-            environment: &stack.environment.name,
-            config: &stack.digest,
-            ledger: &ledger,
-            recipients: &recipients,
-        };
-        // Before open intents are resolved: that commits records, and would make every saved plan outdated.
-        saved.check_origin(&origin).map_err(|stale| plan_again(&stale))?;
-        self.resolve_open_intents().await?;
-        let ledger = journal.ledger().clone().for_plans();
-        let mut options = saved.binding.to_options(saved.plan.base.destroy);
-        options.project = session.settings.project.clone().or(options.project);
-        options.overwrite_secrets.clone_from(self.overwrite);
-        let pinned = read_pinned_names(&connection.lock_file)?;
-        let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (mut plan, world) = ledger_io::while_kept(journal, reading).await?;
-        let facts = LiveCheckInputs {
-            registry: REGISTRY,
-            reads: &plan.base.reads,
-            ledger: &ledger,
-            snapshot: &world.snapshot,
-        };
-        let is_new = |block: &&Blocker| !saved.plan.blocks.contains(block);
-        if let Some(block) = plan.blocks.iter().find(is_new) {
-            return Err(CliFailure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
-                .help(block.help.clone()));
-        }
-        let checked =
-            saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
-        checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
-        // The ledger records the nonce of an applied plan, so that a saved plan is applied only once.
-        plan.base.nonce = saved.plan.base.nonce;
-        session
-            .report_files(&self.running.reports.wanted)
-            .write_plan(&plan, ReportContext::from_stack(stack))?;
-        let overrides = self.overriding.map(PolicyOverrides::policy_names).unwrap_or_default();
-        if plan.is_blocked(&overrides) {
-            return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
-                .help("stead show FILE shows its blockers."));
-        }
-        self.remember_origin().await?;
-        self.run_whole(&plan, world.known).await
-    }
-
-    /// Runs a plan after every secret that it needs is read, so that no secret can be missing halfway.
-    async fn run_whole(&self, plan: &Plan, known: AvailableSecrets) -> Result<Exit, CliFailure> {
-        if !plan.base.destroy {
-            deferred_secrets::check_sinks(self.project)?;
-        }
-        let random = self.connection.client.random();
-        if !plan.base.destroy {
-            kept_secrets::warn_unauthenticated(&self.session.settings, &self.journal.ledger());
-        }
-        let sinks = SecretSinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
-        let whole = deferred_secrets::complete_secrets(sinks, plan, known, random).await?;
-        match &whole {
-            Some(project) => ApplyCommand { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
-            None => self.run(plan).await,
-        }
-    }
-
-    /// Records the origin of the stack, if its ledger is on a shared backend and does not record it yet.
-    async fn remember_origin(&self) -> Result<(), CliFailure> {
-        let ledger = self.journal.ledger().clone();
-        let Some(here) = stack_origin::current_origin(self.project, &ledger)? else { return Ok(()) };
-        if let Some(origins) = here.after_apply(&ledger.origins, ledger.owns_nothing()) {
-            self.journal.commit(&[Record::Origins { origins }]).await?;
-        }
-        Ok(())
-    }
-
-    /// Resolves the intents that an earlier run left open, after the recovery file is replayed, which decides some.
-    async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
-        let Self { session, journal, .. } = self;
-        self.put_in_what_was_kept().await?;
-        ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &journal.ledger());
-        if journal.ledger().intents.is_empty() {
-            return Ok(());
-        }
-        let telling = self.session.progress_reporter(self.connection, None);
-        match self
-            .run_until_stopped(&telling, &RunOrigin::default(), async |context| {
-                Box::pin(run::resolve_open_intents(context)).await
-            })
-            .await?
-        {
-            SignalOutcome::Finished(result) => result.map_err(CliFailure::from),
-            SignalOutcome::Abandoned => Err(self.release_ledger().await),
-        }
-    }
-
-    /// Replays the recovery file: records that an earlier run could not write to the ledger.
-    async fn put_in_what_was_kept(&self) -> Result<(), CliFailure> {
-        let kept = self.rescue.saved_records()?;
-        let records = records_to_replay(&self.journal.ledger(), &kept);
-        if !records.is_empty() {
-            self.journal.commit(&records).await?;
-            self.session.ui.write_message("The records of the recovery file are in the ledger now.");
-        }
-        // After the commit: if a crash keeps the file, its records are skipped, because the ledger has them.
-        if !kept.is_empty() {
-            self.rescue.clear();
-        }
-        Ok(())
-    }
-
-    /// Writes records that the ledger did not take to the recovery file.
-    fn save_recovery_records(&self, records: &[Record]) {
-        let ledger = self.journal.ledger();
-        self.rescue
-            .save_records(records, |op| ledger.intents.get(&op).map(|intent| intent.address.clone()));
-    }
-
-    /// Releases the ledger's lock within the time limit after the second stop signal; returns the failure to report.
-    async fn release_ledger(&self) -> CliFailure {
-        let released = self.journal.abandon();
-        let time = self.connection.client.clock().sleep(ledger_io::RELEASE_TIMEOUT);
-        futures_util::future::select(std::pin::pin!(released), std::pin::pin!(time)).await;
-        let again = format!("Continue with: {}", self.session.command_line("apply"));
-        CliFailure::new(Exit::Interrupted, "stopped at once")
-            .help("Requests in progress are in the ledger: the next run determines their outcome.")
-            .help(again)
-    }
-
-    /// Runs a plan and reports the outcome; returns its exit code.
-    async fn run(&self, plan: &Plan) -> Result<Exit, CliFailure> {
-        let telling = self.session.progress_reporter(self.connection, Some(plan));
-        let mut origin =
-            git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
-        if let Some(overriding) = self.overriding {
-            // An override that no denial needed is not recorded.
-            origin.overridden = plan.denying_policies().into_iter().cloned().collect();
-            origin.reason = overriding.reason.clone().filter(|_| !origin.overridden.is_empty());
-        }
-        let ended = self
-            .run_until_stopped(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)
-            .await?;
-        let now = telling.finish();
-        let took = telling.elapsed_time();
-        let SignalOutcome::Finished(mut outcome) = ended else {
-            let failure = self.release_ledger().await;
-            let heard = telling.steps_so_far();
-            let outcome = heard.interrupted_outcome(plan);
-            self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), failure.exit.code()));
-            return Err(failure);
-        };
-        let exit = Exit::of_outcome(&outcome);
-        // Rotations end only after a complete apply: until then, an object may still use the old secret.
-        if exit == Exit::Done && !plan.base.destroy {
-            kept_secrets::finish_rotations(&self.session.ui, self.journal).await?;
-        }
-        self.remember_waterline();
-        if exit == Exit::Done {
-            // Adopting and forgetting have no steps: they are recorded in the ledger before the first step.
-            let without = plan.changes.iter().filter(|change| change.steps.is_empty());
-            outcome.done.extend(without.map(|change| change.address.clone()));
-        }
-        let heard = telling.steps_so_far();
-        self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
-        let ui = &self.session.ui;
-        if ui.ndjson || ui.json {
-            ui.write_result(&(apply_events::outcome_line(now, &outcome, exit.code()) + "\n"));
-        } else if !plan.changes.is_empty() || exit != Exit::Done {
-            let took = phrases::format_duration(took);
-            let destroys = plan.base.destroy;
-            let stead = self.session.command_line("");
-            let ending = OutcomeFooter { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
-            outcome
-                .questions
-                .iter_mut()
-                .for_each(|asked| *asked = self.session.settings.with_global_flags(asked));
-            ui.write_result(&apply_outcome::outcome_page(&outcome, ending, ui.style));
-            data_consent::report_data_loss(&self.session.ui, plan, &outcome);
-        }
-        Ok(exit)
-    }
-
-    /// Writes the reports again, with the outcome. An error is only printed, because the changes are already made.
-    fn rewrite_reports(&self, plan: &Plan, ran: &RunReport<'_>) {
-        let about = ReportContext {
-            told: ReviewSubject::Run(ran),
-            ..ReportContext::from_stack(&self.project.stack)
-        };
-        if let Err(failure) =
-            self.session.report_files(&self.running.reports.wanted).rewrite_plan(plan, about)
-        {
-            self.session
-                .ui
-                .write_message(&format!("warning: the reports contain the plan only: {}", failure.message));
-        }
-    }
-
-    fn remember_waterline(&self) {
-        match ledger_io::high_water_marks(self.project, &self.connection.place) {
-            Ok(marks) => ledger_io::advance_marks(&marks, self.journal),
-            Err(failure) => self
-                .session
-                .ui
-                .write_message(&format!("This machine cannot notice an older ledger: {}", failure.message)),
-        }
-    }
-
-    /// Runs a future; the first stop signal lets it finish the steps in progress, the second abandons it.
-    async fn run_until_stopped<T>(
-        &self,
-        telling: &ProgressReporter<'_, CommandClock>,
-        origin: &RunOrigin,
-        work: impl AsyncFnOnce(&CommandApplyContext<'_>) -> T,
-    ) -> Result<SignalOutcome<T>, CliFailure> {
-        let stop = Cell::new(false);
-        let resources = &self.project.stack.resources;
-        let secrets = |address: &Address, attribute: &str| {
-            Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
-        };
-        let sinks = SecretSinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
-        let deliver = secret_sinks::to_sinks(sinks, &self.rescue);
-        let delivers = secret_sinks::delivery_recorder(self.project, self.connection.client.random());
-        let rescued = secret_sinks::undelivered_secrets(self.project, &self.rescue);
-        let keyring = Keyring::new(&self.session.settings);
-        let kept = |address: &Address, id: &str| {
-            let in_ledger = || kept_secrets::of_object(&keyring, &self.journal.ledger(), address, id);
-            rescued(address, id).or_else(in_ledger)
-        };
-        // A secret that cannot be encrypted is delivered without a copy in the ledger.
-        let keep = |address: &Address, id: &str, secret: &Secret| {
-            kept_secrets::kept_secret_record(&self.journal.ledger(), address.as_str(), Some(id), secret)
-                .ok()
-                .flatten()
-        };
-        let waits = DelayEventQueue::from_client(&self.connection.client);
-        let told = || waits.take_events().iter().for_each(|wait| telling.report_event(wait));
-        let sources = SourceArchives::from_project(self.project);
-        let context = ExecutionContext {
-            client: &self.connection.client,
-            journal: self.journal,
-            who: &self.session.who,
-            origin,
-            strict: self.journal.is_strict() || self.running.strict || self.session.settings.strict,
-            secrets: &secrets,
-            sources: &sources,
-            deliver: &deliver,
-            delivers: &delivers,
-            wants_secret: &|address| secret_sinks::is_wanted(self.project, address),
-            kept: &kept,
-            keep: &keep,
-            rescue: &|records| self.save_recovery_records(records),
-            tell: &|event: ApplyEvent| {
-                told();
-                telling.report_event(&event);
-            },
-            stop: &stop,
-            parallel: self.running.parallel,
-            bounds: TimingBounds {
-                effect: self.running.effect_bound.unwrap_or(self.connection.bounds.effect),
-                listing: self.running.listing_bound.unwrap_or(self.connection.bounds.listing),
-                sending: self.connection.bounds.sending,
-            },
-        };
-        let tick = || {
-            told();
-            telling.tick();
-        };
-        let watched = signals::watch_stop_signals(work(&context), &stop, || telling.announce_stop(), tick);
-        watched.await.map_err(|error| anyhow::Error::from(error).into())
-    }
 }

@@ -5,8 +5,9 @@ use clap::Args;
 
 use crate::cli::args::plan::{ExecutionArgs, LeftoverArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_module_or_resource};
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::apply::request::ApplyRequest;
+use crate::cli::commands::apply::request::{ApplyRequest, UnitsApplyRequest};
 use crate::cli::commands::apply::{self};
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
@@ -22,7 +23,7 @@ pub struct DestroyArgs {
     /// Do not prompt; needs --confirm
     #[arg(long)]
     pub yes: bool,
-    /// Name of the stack, as confirmation
+    /// Name of the stack, as confirmation; with --all, that of the repository's root directory
     #[arg(long, value_name = "STACK")]
     pub confirm: Option<Name>,
     /// Parallelism, reports and time bounds of the run.
@@ -37,6 +38,9 @@ pub struct DestroyArgs {
     /// Whether objects derived from the stack's objects are deleted, too.
     #[command(flatten)]
     pub leftovers: LeftoverArgs,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
 }
 
 /// Deletes all resources that are not protected.
@@ -55,6 +59,18 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) ->
         // All deletions are intended: the limit protects from accidental ones.
         allow_deletes: true,
     };
+    if args.units.all {
+        let request = UnitsApplyRequest {
+            units: &args.units,
+            scope: &scope,
+            running: &args.running,
+            yes: args.yes.then_some(&AutoApproval::All),
+            expected: None,
+            destroy: true,
+            confirm: args.confirm.as_ref(),
+        };
+        return Box::pin(apply::apply_all(session, request)).await;
+    }
     let order = ApplyRequest {
         scope: &scope,
         running: &args.running,

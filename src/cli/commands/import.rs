@@ -144,7 +144,11 @@ impl ImportCommand<'_> {
         let project = project.map(|named| inventory::find_project(&world.snapshot, named)).transpose()?;
         let foreign =
             other_ledgers::objects_of_other_ledgers(&self.begun.project, &self.connection.place).await?;
-        let options = PlanningOptions { project: project.clone(), foreign, ..PlanningOptions::default() };
+        let options = PlanningOptions {
+            project: project.clone(),
+            foreign: foreign.into(),
+            ..PlanningOptions::default()
+        };
         let mut kept_out = inventory::in_use(&world.snapshot, |beginning| {
             self.connection.client.cloud().opens_with(beginning)
         });
@@ -229,7 +233,7 @@ impl ImportCommand<'_> {
                 .help("Change the claim in its owner, not the object: otherwise two writers would keep changing it."));
         }
         self.read_one(&mut world, &key).await?;
-        let options = PlanningOptions { foreign, ..self.session.read_only_options() };
+        let options = PlanningOptions { foreign: foreign.into(), ..self.session.read_only_options() };
         // Who names an object by its id knows what it is.
         let from =
             ImportSelection { only: Some((address, &key)), project: None, kept_out: &BTreeMap::new() };

@@ -1,6 +1,8 @@
 //! `stead plan`: shows all changes that an apply would make. In: the stack, its ledger and the live objects. Out: the
 //! plan, and the requested files. Sends only GET requests, takes no lock, and writes no file but the requested ones.
 
+mod all;
+
 use std::io::{BufWriter, stdout};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use jiff::SignedDuration;
 
 use crate::cli::args::plan::{LeftoverArgs, PlanScopeArgs};
 use crate::cli::args::report::PlanReportArgs;
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
@@ -40,7 +43,7 @@ use crate::report::terminal::{self, PlanContext};
 /// Command-line arguments of `stead plan`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json"
+    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json\n  stead plan --all -e prod"
 )]
 pub struct PlanArgs {
     /// Save the plan to this file, for a later apply
@@ -71,6 +74,9 @@ pub struct PlanArgs {
     /// Resources that the plan covers.
     #[command(flatten)]
     pub scope: PlanScopeArgs,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
 }
 
 /// Plans and shows the plan. Returns `Exit::Blocked` for a blocked plan, and `Exit::Changes` only with `--exit-code`.
@@ -79,6 +85,9 @@ pub struct PlanArgs {
 /// When the stack has errors, the service or the ledger cannot be read, a name is not pinned with `--locked`, or a
 /// file cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Result<Exit, CliFailure> {
+    if args.units.all {
+        return Box::pin(all::plan_all(session, args.into())).await;
+    }
     let project = session.open_or_report(&args.reports.wanted)?;
     let key = match &args.out {
         Some(_) => plan_file::signing_key(&session.settings, args.sign_key.as_deref())?,
@@ -137,6 +146,19 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
         session.next(&next_command(args), "");
     }
     Ok(exit)
+}
+
+impl<'a> From<&'a PlanArgs> for all::UnitsPlanRequest<'a> {
+    fn from(args: &'a PlanArgs) -> Self {
+        Self {
+            units: &args.units,
+            scope: &args.scope,
+            destroy: args.destroy,
+            exit_code: args.exit_code,
+            has_file: args.out.is_some(),
+            reports: &args.reports.wanted,
+        }
+    }
 }
 
 /// Returns the command that applies what a plan shows: with the plan's own flags, without which it would be another plan.

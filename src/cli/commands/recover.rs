@@ -3,6 +3,7 @@
 //! reads, and commits the ledger at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -170,8 +171,9 @@ pub(in crate::cli) async fn read_and_match(
 ) -> Result<(RebuiltLedger, RefreshResult), CliFailure> {
     let stack = &project.stack;
     let foreign = other_ledgers::objects_of_other_ledgers(project, &connection.place).await?;
+    let foreign = Arc::new(foreign);
     let options =
-        |adopt| PlanningOptions { adopt, foreign: foreign.clone(), ..session.read_only_options() };
+        |adopt| PlanningOptions { adopt, foreign: Arc::clone(&foreign), ..session.read_only_options() };
     let mut known = chosen.clone();
     loop {
         let (wanted, tables) = rebuild_ledger::rebuild_request(REGISTRY, stack, ledger, &options(known));

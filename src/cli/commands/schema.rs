@@ -15,6 +15,7 @@ use crate::kinds::REGISTRY;
 #[cfg(test)]
 use crate::report::{
     json::{self, derived_schema},
+    units::list,
     views::{cost, test_run},
 };
 
@@ -62,6 +63,12 @@ pub enum SchemaDocument {
     Validate,
     /// JSON output of `history`.
     History,
+    /// JSON output of `plan`, `apply` and `destroy` with `--all`.
+    Units,
+    /// JSON output of `validate --all`.
+    ValidateUnits,
+    /// JSON output of `stacks`.
+    Stacks,
     /// JSON output of `lock status`.
     Lock,
     /// JSON output of `recover`.
@@ -118,6 +125,9 @@ printed_documents! {
     Test, "test", "stead test", test_run::TestRunDocument<'_>;
     Validate, "validate", "stead validate", json::DiagnosticsDocument<'_>;
     History, "history", "stead history", json::HistoryDocument<'_>;
+    Units, "units", "stead plan --all", json::UnitsDocument<'_>;
+    ValidateUnits, "validate-units", "stead validate --all", json::CheckedUnitsDocument<'_>;
+    Stacks, "stacks", "stead stacks", list::StacksDocument<'_>;
     Lock, "lock", "stead lock status", json::LockDocument<'_>;
     Recover, "recover", "stead recover", json::RecoveryDocument<'_>;
     Secret, "secret", "stead secret get", SecretDocument<'_>;

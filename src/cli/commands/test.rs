@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::testing::{self, AssertionFailure};
 use crate::cli::files::file_watcher::{FileFingerprints, StopSignals};
 use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
@@ -15,7 +16,6 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::rewrite_files;
-use crate::cli::testing::{self, AssertionFailure};
 use crate::cloud::system_clock::SystemClock;
 use crate::config::input::discovery;
 use crate::config::test_file::{self, StackTest};

@@ -1,11 +1,14 @@
 //! `stead validate`: runs all checks that need no network, and applies safe fixes. Without `-e` it checks every
 //! environment, since each can use other blocks.
 
+mod all;
+
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::cli::args::report::ProblemReportArgs;
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files::{self, StackFiles};
 use crate::cli::process::exit_code::Exit;
@@ -25,11 +28,11 @@ use crate::report::text::phrases::count_noun;
 /// Command-line arguments of `stead validate`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead validate\n  stead validate --fix\n  stead validate --output json"
+    after_help = "Examples:\n  stead validate\n  stead validate --fix\n  stead validate --output json\n  stead validate --all"
 )]
 pub struct ValidateArgs {
     /// Apply every correction that is unambiguous; shows the change, and prompts
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all")]
     pub fix: bool,
     /// Do not prompt for confirmation
     #[arg(long, requires = "fix")]
@@ -44,6 +47,9 @@ pub struct ValidateArgs {
     /// Report files to write in addition to the output.
     #[command(flatten)]
     pub reports: ProblemReportArgs,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
 }
 
 /// Diagnostics of the other environments, by name.
@@ -58,6 +64,11 @@ const MAX_ROUNDS: usize = 100;
 /// When the stack cannot be read, `stead.lock` is missing with `--locked`, a report cannot be written, or errors
 /// remain with `--fix`.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -> Result<Exit, CliFailure> {
+    if args.units.all {
+        let request =
+            all::UnitsCheck { units: &args.units, locked: args.locked, reports: &args.reports.wanted };
+        return all::validate_all(session, &request);
+    }
     if args.fix {
         apply_fixes(session, args).await?;
     }

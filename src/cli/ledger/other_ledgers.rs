@@ -140,7 +140,7 @@ fn neighbours_in_local_cloud(project: &LoadedStack) -> Vec<(LedgerLocation, Name
         let is_other = stack_files::real_path(&stack.directory) != own;
         let same_cloud = stack_files::real_path(&embedded_cloud::data_directory(&stack.directory))
             == stack_files::real_path(&cloud);
-        let Some(header) = stack.header.filter(|_| is_other && same_cloud) else { continue };
+        let Some(header) = stack.header().filter(|_| is_other && same_cloud) else { continue };
         let place = stack.directory.join(".stead/local");
         let environments = stack_files::entry_names(&place, is_legal_segment).unwrap_or_default();
         let environments = environments.into_iter().map(Name::new);

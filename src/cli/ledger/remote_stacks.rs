@@ -23,6 +23,7 @@ use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::Attributes;
 
 /// Returns the stack with lookups and remote stack outputs replaced by their values; the same stack if it has none.
+/// `planned` has the outputs of its upstream stacks by name; `None` reads them from their ledgers.
 ///
 /// # Errors
 /// When another stack or its ledger cannot be read, or a value does not exist.
@@ -30,17 +31,24 @@ pub(in crate::cli) async fn resolve_remote_outputs<'p>(
     project: &'p LoadedStack,
     ledger: &Ledger,
     snapshot: &Snapshot,
+    planned: Option<&BTreeMap<Name, Attributes>>,
 ) -> Result<Cow<'p, Stack>, CliFailure> {
     let stack = &project.stack;
     if stack.data.is_empty() && stack.stacks.is_empty() {
         return Ok(Cow::Borrowed(stack));
     }
-    let mut outputs = BTreeMap::new();
-    for (name, other) in &stack.stacks {
-        if let Some(given) = read_remote_outputs(project, name, other).await? {
-            outputs.insert(name.clone(), given);
+    let outputs = match planned {
+        Some(planned) => planned.clone(),
+        None => {
+            let mut outputs = BTreeMap::new();
+            for (name, other) in &stack.stacks {
+                if let Some(given) = read_remote_outputs(project, name, other).await? {
+                    outputs.insert(name.clone(), given);
+                }
+            }
+            outputs
         }
-    }
+    };
     let owned = ledger.entries.iter().flat_map(|(address, entry)| {
         let objects = entry.current.iter().chain(&entry.deposed);
         objects.map(|owned| (owned.key(&entry.kind), address.clone()))

@@ -20,6 +20,7 @@ use crate::report::live::progress_table::ProgressTable;
 use crate::report::live::transition_log::TransitionLog;
 use crate::report::run_report::StepResults;
 use crate::report::text::phrases;
+use crate::workspace::unit::UnitName;
 
 /// Maximum number of rows in the progress table.
 const MAX_TABLE_ROWS: usize = 16;
@@ -59,6 +60,8 @@ pub(in crate::cli) struct ProgressReporter<'a, K> {
     form: RefCell<ProgressFormat>,
     /// Events of the steps, for the reports.
     steps: RefCell<StepResults>,
+    /// Whether it reports a stop signal; of many units, the command does it once.
+    announces_stop: bool,
 }
 
 enum ProgressFormat {
@@ -88,7 +91,32 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
                 )))
             }
         };
-        Self { ui, clock, start: clock.elapsed(), form: RefCell::new(form), steps: RefCell::default() }
+        Self {
+            ui,
+            clock,
+            start: clock.elapsed(),
+            form: RefCell::new(form),
+            steps: RefCell::default(),
+            announces_stop: true,
+        }
+    }
+
+    /// Returns the reporter of one of many units that are applied at the same time: it writes lines that name the unit, since
+    /// a table of each would overwrite the others.
+    pub(in crate::cli) fn for_unit(self, unit: Option<&UnitName>) -> Self {
+        let Some(unit) = unit else { return self };
+        let form = match self.form.into_inner() {
+            ProgressFormat::TransitionLog(lines) => {
+                ProgressFormat::TransitionLog(Box::new(lines.for_unit(unit.to_string())))
+            }
+            ProgressFormat::ProgressTable(board, _) => {
+                let lines = TransitionLog::new(board.step_count(), self.clock.now(), self.ui.message_style);
+                ProgressFormat::TransitionLog(Box::new(lines.for_unit(unit.to_string())))
+            }
+            // The result of the whole run is one document.
+            ProgressFormat::Ndjson | ProgressFormat::Silent => ProgressFormat::Silent,
+        };
+        Self { form: RefCell::new(form), announces_stop: false, ..self }
     }
 
     /// Reports an event, and records it for the reports.
@@ -142,6 +170,9 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
 
     /// Reports that the first stop signal arrived, also with `--quiet`.
     pub(in crate::cli) fn announce_stop(&self) {
+        if !self.announces_stop {
+            return;
+        }
         const TEXT: &str = "Stopping: running steps are finished and recorded, no new step starts. Press Ctrl-C again to stop at once.";
         match &mut *self.form.borrow_mut() {
             ProgressFormat::ProgressTable(board, live) => {

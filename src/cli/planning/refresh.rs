@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use futures_util::try_join;
 
@@ -23,6 +24,7 @@ use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
+use crate::model::values::value::Attributes;
 use crate::plan::artifact::binding;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
@@ -87,42 +89,102 @@ pub(in crate::cli) async fn with_inputs<T>(
     (options, pinned): (&PlanningOptions, Option<&Catalog>),
     decide: impl FnOnce(&PlanInputs<'_>) -> T,
 ) -> Result<(T, RefreshResult), CliFailure> {
+    let options = &Box::pin(prepare_options(connection, project, ledger, options, None)).await?;
+    let (wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, ledger, options);
+    let mut world = Box::pin(read_world(connection, &wanted, &tables, pinned)).await?;
+    let live = (&world.snapshot, &world.catalog);
+    let decided =
+        Box::pin(with_live_state(connection, project, ledger, (options, pinned), live, None, decide))
+            .await?;
+    (world.known, world.secrets) = (decided.known, decided.secrets);
+    Ok((decided.decided, world))
+}
+
+/// What a command that plans many units has read for all of them, so that no unit reads it again.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct SharedInputs<'a> {
+    /// Outputs of the stack's upstream units, by their names under `stacks`: planned ones, or those of a ledger.
+    pub(in crate::cli) outputs: &'a BTreeMap<Name, Attributes>,
+    /// Objects of all ledgers that were read, with their owners.
+    pub(in crate::cli) owners: &'a Arc<BTreeMap<ObjectKey, Name>>,
+}
+
+/// The result of a decision, with the secrets that were found for it.
+pub(in crate::cli) struct DecidedPlan<T> {
+    pub(in crate::cli) decided: T,
+    /// Available secrets that are not written in a file of the stack; empty for a destroy or a read-only command.
+    pub(in crate::cli) known: AvailableSecrets,
+    /// Digest of the secrets' values under the key of a saved plan; `None` unless the plan is saved
+    /// before the ledger exists.
+    pub(in crate::cli) secrets: Option<String>,
+}
+
+/// Checks the options of a plan, and adds the facts about this machine and the ledger's location to them. Sends no
+/// request to the service.
+///
+/// # Errors
+/// When the plan is limited to an address that does not exist, or another ledger or a program that it needs is missing.
+pub(in crate::cli) async fn prepare_options(
+    connection: &StackConnection,
+    project: &LoadedStack,
+    ledger: &Ledger,
+    options: &PlanningOptions,
+    shared: Option<SharedInputs<'_>>,
+) -> Result<PlanningOptions, CliFailure> {
     unknown_addresses::reject_unknown_scope(project, ledger, options)?;
-    let options = &Box::pin(with_surroundings(connection, project, ledger, options)).await?;
+    let options = Box::pin(with_surroundings(connection, project, ledger, options, shared)).await?;
     // Early: otherwise a missing sink program would be noticed only after its secret is generated.
     if !(options.destroy || options.only_looks || project.settings.untrusted) {
         deferred_secrets::check_sinks(project)?;
     }
-    let (wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, ledger, options);
-    let mut world = Box::pin(read_world(connection, &wanted, &tables, pinned)).await?;
-    let mut whole = None;
+    Ok(options)
+}
+
+/// Passes all inputs of a plan to a function, with live objects that were read before. `options` are those of
+/// `prepare_options`.
+///
+/// # Errors
+/// When a secret or another ledger that the plan needs cannot be read.
+pub(in crate::cli) async fn with_live_state<T>(
+    connection: &StackConnection,
+    project: &LoadedStack,
+    ledger: &Ledger,
+    (options, pinned): (&PlanningOptions, Option<&Catalog>),
+    (snapshot, catalog): (&Snapshot, &Catalog),
+    shared: Option<SharedInputs<'_>>,
+    decide: impl FnOnce(&PlanInputs<'_>) -> T,
+) -> Result<DecidedPlan<T>, CliFailure> {
+    let (mut whole, mut known) = (None, AvailableSecrets::default());
     if !(options.destroy || options.only_looks) {
-        world.known = deferred_secrets::collect_available_secrets(project, ledger, &world.snapshot)?;
+        known = deferred_secrets::collect_available_secrets(project, ledger, snapshot)?;
         if !project.stack.deferred_secrets.is_empty() {
-            whole = Some(Box::new(project.with_secrets(&world.known.secrets)?));
+            whole = Some(Box::new(project.with_secrets(&known.secrets)?));
         }
     }
     let (claimed, foreign) =
-        Box::pin(read_byproducts(connection, project, (ledger, options), &world.snapshot)).await?;
+        Box::pin(read_byproducts(connection, project, (ledger, options), snapshot, shared)).await?;
     let options = &PlanningOptions {
         claimed,
         foreign,
-        lost_secrets: world.known.lost.clone(),
-        locked_secrets: world.known.locked.clone(),
+        lost_secrets: known.lost.clone(),
+        locked_secrets: known.locked.clone(),
         allowed_recipients: project.settings.allowed_recipients.clone(),
         ..options.clone()
     };
     let project = whole.as_deref().unwrap_or(project);
-    let settled = Box::pin(remote_stacks::resolve_remote_outputs(project, ledger, &world.snapshot)).await;
+    let outputs = shared.map(|shared| shared.outputs);
+    let settled = Box::pin(remote_stacks::resolve_remote_outputs(project, ledger, snapshot, outputs)).await;
     // A destroy or a drift check does not need remote stack outputs.
     let stack = match settled {
         Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
         settled => settled?,
     };
-    let options =
-        &Box::pin(with_owners(connection, project, (&stack, ledger, &world.snapshot), options)).await;
+    let options = &match shared {
+        Some(_) => options.clone(),
+        None => Box::pin(with_owners(connection, project, (&stack, ledger, snapshot), options)).await,
+    };
     let key = options.image_key.as_ref().filter(|_| ledger.identity.key.is_none());
-    world.secrets = match key {
+    let secrets = match key {
         Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
         None => None,
     };
@@ -130,14 +192,14 @@ pub(in crate::cli) async fn with_inputs<T>(
         registry: REGISTRY,
         stack: &stack,
         ledger,
-        snapshot: &world.snapshot,
-        catalog: &world.catalog,
+        snapshot,
+        catalog,
         pinned,
         options,
         now: connection.client.clock().now(),
         nonce: connection.client.random().uuid(),
     });
-    Ok((decided, world))
+    Ok(DecidedPlan { decided, known, secrets })
 }
 
 /// Adds the owners of live objects that have the names of new ones: an object of another ledger must not be proposed
@@ -164,7 +226,7 @@ async fn with_owners(
     }
     let foreign =
         other_ledgers::objects_of_other_ledgers(project, &connection.place).await.unwrap_or_default();
-    PlanningOptions { foreign, ..options.clone() }
+    PlanningOptions { foreign: foreign.into(), ..options.clone() }
 }
 
 /// Returns the volume claims and the objects of other ledgers, which tell objects derived from the stack's objects
@@ -174,7 +236,8 @@ async fn read_byproducts(
     project: &LoadedStack,
     (ledger, options): (&Ledger, &PlanningOptions),
     snapshot: &Snapshot,
-) -> Result<(BTreeMap<ObjectKey, ObjectKey>, BTreeMap<ObjectKey, Name>), CliFailure> {
+    shared: Option<SharedInputs<'_>>,
+) -> Result<(BTreeMap<ObjectKey, ObjectKey>, Arc<BTreeMap<ObjectKey, Name>>), CliFailure> {
     if !options.destroy || ledger.entries.is_empty() {
         return Ok((BTreeMap::new(), options.foreign.clone()));
     }
@@ -194,10 +257,13 @@ async fn read_byproducts(
     if !others.any(|key| is_copy(key) || claimed.contains_key(key)) {
         return Ok((claimed, options.foreign.clone()));
     }
+    if let Some(shared) = shared {
+        return Ok((claimed, Arc::clone(shared.owners)));
+    }
     let foreign = match other_ledgers::objects_of_other_ledgers(project, &connection.place).await {
         // Without the flag, only a note depends on these ledgers.
-        Err(_) if !options.with_leftovers => options.foreign.clone(),
-        read => read?,
+        Err(_) if !options.with_leftovers => Arc::clone(&options.foreign),
+        read => read?.into(),
     };
     Ok((claimed, foreign))
 }
@@ -209,14 +275,15 @@ async fn with_surroundings(
     project: &LoadedStack,
     ledger: &Ledger,
     options: &PlanningOptions,
+    shared: Option<SharedInputs<'_>>,
 ) -> Result<PlanningOptions, CliFailure> {
     let adopts = !options.adopt.is_empty()
         || !options.taken_back.is_empty()
         || !project.stack.declarations.imports.is_empty();
-    let foreign = if adopts {
-        other_ledgers::objects_of_other_ledgers(project, &connection.place).await?
-    } else {
-        options.foreign.clone()
+    let foreign = match shared {
+        Some(shared) => Arc::clone(shared.owners),
+        None if adopts => other_ledgers::objects_of_other_ledgers(project, &connection.place).await?.into(),
+        None => Arc::clone(&options.foreign),
     };
     secret_sinks::check_named(project, &options.overwrite_secrets)?;
     let occupied_sinks = if options.destroy {

@@ -132,6 +132,12 @@ impl Exit {
         }
     }
 
+    /// Returns the exit code of a command over many units: the first of `order` that a unit has; success if none has one.
+    #[must_use]
+    pub fn first_of(order: &[Self], units: &[Self]) -> Self {
+        order.iter().copied().find(|exit| units.contains(exit)).unwrap_or(Self::Done)
+    }
+
     /// Returns the exit code for a command line that was not run: success for help and version.
     #[must_use]
     pub fn of_usage(error: &clap::Error) -> Self {

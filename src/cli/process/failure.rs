@@ -10,7 +10,7 @@ use crate::ledger::journal::error::{MacError, StoreError, WRITTEN_BY_NEWER};
 use crate::report::views::apply_outcome::{self, FailureContext};
 
 /// Error that ends a command.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::cli) struct CliFailure {
     /// Exit code of the process.
     pub(in crate::cli) exit: Exit,

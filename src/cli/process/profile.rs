@@ -10,6 +10,8 @@ use toml::{Table, Value};
 
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
+use crate::workspace::selection::UnitPattern;
+use crate::workspace::unit::Unit;
 
 /// Name of the profile that is used if none is named.
 pub const DEFAULT: &str = "default";
@@ -78,11 +80,20 @@ pub struct HelperProgramConfig {
 }
 
 /// All profiles of the user's settings file, by name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Profiles {
     /// Path of the file, for messages.
     place: String,
     all: BTreeMap<Name, Profile>,
+    /// The profiles of units, for commands with `--all`; the first rule that matches counts.
+    units: Vec<UnitProfile>,
+}
+
+/// A rule that gives units a profile.
+#[derive(Debug, Clone, PartialEq)]
+struct UnitProfile {
+    pattern: UnitPattern,
+    profile: Name,
 }
 
 /// Why the user's settings file is invalid.
@@ -109,6 +120,14 @@ pub enum ProfileError {
         within: String,
         /// Suggestion of a similar key, else the valid keys, as a clause.
         help: String,
+    },
+    /// A rule for units is wrong.
+    #[error("{place}: `units`: {reason}; write [[units]] with match = \"*/prod\" and profile = \"prod\"")]
+    UnitRule {
+        /// Path of the settings file.
+        place: String,
+        /// What is wrong with the rule, as a clause.
+        reason: String,
     },
     /// A value has the wrong type.
     #[error("{place}: profile `{profile}`: `{key}` is {wanted}")]
@@ -138,7 +157,7 @@ impl Profiles {
     /// Returns an empty set of profiles; `place` is the path of the missing file.
     #[must_use]
     pub fn none(place: impl Into<String>) -> Self {
-        Self { place: place.into(), all: BTreeMap::new() }
+        Self { place: place.into(), ..Self::default() }
     }
 
     /// Parses a settings file; `place` is its path, for messages.
@@ -153,8 +172,12 @@ impl Profiles {
         })?;
         let mut profiles = Self::none(place);
         for (key, value) in &table {
+            if key == "units" {
+                profiles.units = parse_unit_rules(place, value)?;
+                continue;
+            }
             let (true, Value::Table(all)) = (key == "profiles", value) else {
-                return Err(unknown_key(place, key, "", &["profiles"]));
+                return Err(unknown_key(place, key, "", &["profiles", "units"]));
             };
             for (name, value) in all {
                 let name = Name::new(name);
@@ -162,7 +185,18 @@ impl Profiles {
                 profiles.all.insert(name, profile);
             }
         }
+        let is_known = |rule: &&UnitProfile| profiles.choose(Some(&rule.profile)).is_ok();
+        if let Some(rule) = profiles.units.iter().find(|rule| !is_known(rule)) {
+            let reason = format!("there is no profile `{}`", rule.profile);
+            return Err(ProfileError::UnitRule { place: place.to_owned(), reason });
+        }
         Ok(profiles)
+    }
+
+    /// Returns the name of the profile that a rule gives a unit; `None` if no rule matches it.
+    #[must_use]
+    pub fn profile_of(&self, unit: &Unit) -> Option<&Name> {
+        self.units.iter().find(|rule| rule.pattern.matches(unit)).map(|rule| &rule.profile)
     }
 
     /// Returns the profile with a name; without one (`None`), the default profile, which is empty if the file has none.
@@ -185,6 +219,25 @@ impl Profiles {
             ProfileError::Missing { place: self.place.clone(), name: name.clone(), help }
         })
     }
+}
+
+/// Parses the rules that give units a profile.
+fn parse_unit_rules(place: &str, value: &Value) -> Result<Vec<UnitProfile>, ProfileError> {
+    let wrong = |reason: String| ProfileError::UnitRule { place: place.to_owned(), reason };
+    let rules = value.as_array().ok_or_else(|| wrong("it is no list of tables".to_owned()))?;
+    let parse = |rule: &Value| {
+        let table = rule.as_table().ok_or_else(|| wrong("a rule is a table".to_owned()))?;
+        if let Some(key) = table.keys().find(|key| *key != "match" && *key != "profile") {
+            return Err(wrong(format!("unknown key `{key}`")));
+        }
+        let text = |key: &str| {
+            let value = table.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+            value.ok_or_else(|| wrong(format!("a rule needs `{key}`, a string")))
+        };
+        let pattern = UnitPattern::parse(text("match")?).map_err(|error| wrong(error.to_string()))?;
+        Ok(UnitProfile { pattern, profile: Name::new(text("profile")?) })
+    };
+    rules.iter().map(parse).collect()
 }
 
 fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, ProfileError> {
@@ -266,6 +319,7 @@ fn unknown_key(place: &str, key: &str, within: &str, known: &[&str]) -> ProfileE
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::unit::UnitName;
 
     const FILE: &str = r#"
         [profiles.default]
@@ -290,6 +344,21 @@ mod tests {
     }
 
     #[test]
+    fn the_first_rule_that_matches_a_unit_gives_its_profile() {
+        let rules = "[[units]]\nmatch = '*/prod'\nprofile = 'work'\n[[units]]\nmatch = './teams/**'\nprofile = 'default'\n";
+        let profiles = Profiles::parse("s.toml", &format!("{FILE}{rules}")).unwrap();
+        let profile = |stack: &str, environment: &str, directory: &str| {
+            let name = UnitName { stack: stack.into(), environment: environment.into() };
+            let unit =
+                Unit { name, directory: directory.into(), has_environments: true, upstream: Vec::new() };
+            profiles.profile_of(&unit).map(ToString::to_string)
+        };
+        assert_eq!(profile("shop", "prod", "teams/shop").as_deref(), Some("work"));
+        assert_eq!(profile("shop", "dev", "teams/shop").as_deref(), Some("default"));
+        assert_eq!(profile("net", "dev", "net"), None);
+    }
+
+    #[test]
     fn secret_helper_programs_are_parsed() {
         let text = "[profiles.default.sinks]\nvault = ['put', '-']\n\
                     [profiles.default.sources]\nvault = { command = ['get'], env = ['VAULT_TOKEN'] }";
@@ -310,6 +379,11 @@ mod tests {
             ),
             ("[profiles.a]\napi_key = 'canary'", "unknown key `api_key` in profile `a`"),
             ("profile = 'a'", "unknown key `profile`; did you mean `profiles`?"),
+            ("units = 'a'", "`units`: it is no list of tables"),
+            ("[[units]]\nmatch = '*/prod'", "a rule needs `profile`, a string"),
+            ("[[units]]\nmatch = '{'\nprofile = 'default'", "is not a pattern"),
+            ("[[units]]\nmatch = '*/prod'\nprofile = 'prd'", "there is no profile `prd`"),
+            ("[[units]]\nmacth = '*'\nprofile = 'default'", "unknown key `macth`"),
             ("[profiles]\na = 1", "unknown key `a` outside of the profiles"),
             ("[profiles.a]\nkey_command = 'pass show x'", "`key_command` is a list of strings"),
             ("[profiles.a]\nkey_command = []", "`key_command` is a list of strings"),

@@ -2,6 +2,7 @@
 //! precedence. An empty variable counts as not set. Pure: variables and profiles are parameters.
 
 pub(in crate::cli) mod rows;
+pub(in crate::cli) mod unit_settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -51,3 +51,17 @@ pub(in crate::cli) async fn watch_stop_signals<T>(
         told();
     }
 }
+
+/// Waits for the first SIGINT or SIGTERM. It does not end what runs: that watches the signals itself.
+///
+/// # Errors
+/// When the signal handlers cannot be installed.
+pub(in crate::cli) async fn wait_for_stop() -> std::io::Result<()> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}

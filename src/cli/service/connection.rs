@@ -4,6 +4,7 @@
 //! to a service; it can start the built-in cloud.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -41,10 +42,13 @@ pub(in crate::cli) const LOCAL_BOUNDS: TimingBounds = TimingBounds {
     sending: Duration::from_mins(2),
 };
 
+/// The client type of all commands.
+pub(in crate::cli) type CommandClient = Client<CommandTransport, CommandClock, CommandRandom>;
+
 /// A connection to the service for one stack.
 pub(in crate::cli) struct StackConnection {
     /// Client for the service.
-    pub(in crate::cli) client: Client<CommandTransport, CommandClock, CommandRandom>,
+    pub(in crate::cli) client: Rc<CommandClient>,
     /// Location of the stack's ledger.
     pub(in crate::cli) place: LedgerLocation,
     /// Lock file with the pinned catalog names.
@@ -56,14 +60,14 @@ pub(in crate::cli) struct StackConnection {
     /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
     /// The built-in cloud, if this process runs it; dropping it ends the cloud.
-    _emulator: Option<EmulatorHandle>,
+    _emulator: Option<Rc<EmulatorHandle>>,
 }
 
 /// A connection to the service without a stack.
 pub(in crate::cli) struct ServiceConnection {
     /// Client for the service.
     // The fields are those of `StackConnection`, which takes them over.
-    pub(in crate::cli) client: Client<CommandTransport, CommandClock, CommandRandom>,
+    pub(in crate::cli) client: Rc<CommandClient>,
     /// Lock file with the pinned catalog names.
     pub(in crate::cli) lock_file: PathBuf,
     /// Cache file of the catalog tables that were read last; `None` if nothing is cached.
@@ -73,7 +77,7 @@ pub(in crate::cli) struct ServiceConnection {
     /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
     /// The built-in cloud, if this process runs it; dropping it ends the cloud.
-    emulator: Option<EmulatorHandle>,
+    emulator: Option<Rc<EmulatorHandle>>,
 }
 
 impl ServiceConnection {
@@ -118,12 +122,12 @@ impl ServiceConnection {
             )?;
             options.only_looks = looks;
             return Ok(Self {
-                client: build_client(&options, LOCAL_BOUNDS)?,
-                lock_file: directory.join(".stead/local/stead.lock"),
+                client: Rc::new(build_client(&options, LOCAL_BOUNDS)?),
+                lock_file: lock_file_path(settings, directory),
                 catalogs: catalog_cache::tables_path(settings),
                 speed,
                 bounds: LOCAL_BOUNDS,
-                emulator,
+                emulator: emulator.map(Rc::new),
             });
         }
         let CloudEndpoint::Remote(url) = &settings.cloud else {
@@ -148,13 +152,21 @@ impl ServiceConnection {
             client.goes_by(note.service_capabilities());
         }
         Ok(Self {
-            client,
-            lock_file: directory.join("stead.lock"),
+            client: Rc::new(client),
+            lock_file: lock_file_path(settings, directory),
             catalogs: catalog_cache::tables_path(settings),
             speed: 1.0,
             bounds: TimingBounds::default(),
             emulator: None,
         })
+    }
+}
+
+/// Returns the path of the lock file with the pinned catalog names: the built-in cloud has one of its own.
+pub(in crate::cli) fn lock_file_path(settings: &Settings, directory: &Path) -> PathBuf {
+    match settings.cloud {
+        CloudEndpoint::Local => directory.join(".stead/local/stead.lock"),
+        CloudEndpoint::Remote(_) | CloudEndpoint::Unset => directory.join("stead.lock"),
     }
 }
 
@@ -177,16 +189,34 @@ impl StackConnection {
             )
             .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
         }
-        let ServiceConnection { client, lock_file, catalogs, speed, bounds, emulator } =
-            ServiceConnection::open(settings, directory, false)?;
+        let service = ServiceConnection::open(settings, directory, false)?;
+        Ok(Self::with_service(&service, stack, place, service.lock_file.clone()))
+    }
+
+    /// Returns the connection of a stack to a service that other stacks use, too: `lock_file` is its own.
+    pub(in crate::cli) fn with_service(
+        service: &ServiceConnection,
+        stack: &Stack,
+        place: LedgerLocation,
+        lock_file: PathBuf,
+    ) -> Self {
+        let ServiceConnection { client, catalogs, speed, bounds, emulator, .. } = service;
         // The service may return secrets that an earlier run sent, so they must be known for redaction.
-        let settings = stack.resources.values().flat_map(|resource| resource.attributes.values());
-        for setting in settings.chain(stack.named.values()) {
+        let written = stack.resources.values().flat_map(|resource| resource.attributes.values());
+        for setting in written.chain(stack.named.values()) {
             setting.expression.each_value(&mut |value| {
                 value.each_secret(&mut |secret| client.learn_secret(secret));
             });
         }
-        Ok(Self { client, place, lock_file, catalogs, speed, bounds, _emulator: emulator })
+        Self {
+            client: Rc::clone(client),
+            place,
+            lock_file,
+            catalogs: catalogs.clone(),
+            speed: *speed,
+            bounds: *bounds,
+            _emulator: emulator.clone(),
+        }
     }
 }
 
@@ -226,12 +256,7 @@ fn http_options(
 }
 
 /// Shares the rate limiter with other commands of this user; a command that must not write has its own.
-fn share_limits(
-    client: &Client<CommandTransport, CommandClock, CommandRandom>,
-    settings: &Settings,
-    url: &str,
-    key: Option<&Secret>,
-) {
+fn share_limits(client: &CommandClient, settings: &Settings, url: &str, key: Option<&Secret>) {
     if settings.untrusted {
         return;
     }
@@ -243,10 +268,7 @@ fn share_limits(
     client.share_limits(keyed, open(None));
 }
 
-fn build_client(
-    options: &TransportOptions,
-    bounds: TimingBounds,
-) -> Result<Client<CommandTransport, CommandClock, CommandRandom>, CliFailure> {
+fn build_client(options: &TransportOptions, bounds: TimingBounds) -> Result<CommandClient, CliFailure> {
     let http =
         HttpsTransport::new(options).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
     let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use crate::cli::files::stack_files::{self, ConfinedFiles, SharedRoot, StackFiles, Trust};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::process::settings::Settings;
+use crate::cli::service::connection::lock_file_path;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::secret_values::SecretValues;
 use crate::cli::stack::sink_checks;
 use crate::config::input::request::{LoadRequest, SecretAccess};
-use crate::config::load::{self, LoadFailure, StackHeader};
+use crate::config::load::{self, DirectoryContents, LoadFailure, StackHeader};
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -232,12 +233,23 @@ pub(in crate::cli) fn read_header(
     settings: &Settings,
     directory: &Path,
 ) -> Result<Option<StackHeader>, CliFailure> {
+    match inspect_directory(settings, directory)? {
+        DirectoryContents::Stack(header) => Ok(Some(*header)),
+        DirectoryContents::NoStack | DirectoryContents::Invalid => Ok(None),
+    }
+}
+
+/// Returns what the stack files of a directory are.
+///
+/// # Errors
+/// When the files cannot be read.
+pub(in crate::cli) fn inspect_directory(
+    settings: &Settings,
+    directory: &Path,
+) -> Result<DirectoryContents, CliFailure> {
     let sources = stack_files::read_stack(directory)?.sources;
-    Ok(load::read_header(
-        REGISTRY,
-        &sources,
-        &confined_files(directory, Trust::Full, settings.allow_outside),
-    ))
+    let below = confined_files(directory, stack_trust(settings), settings.allow_outside);
+    Ok(load::inspect_directory(REGISTRY, &sources, &below))
 }
 
 /// Returns the access to files below a stack's directory; `outside` permits shared files outside of the repository.
@@ -254,12 +266,7 @@ fn evaluation_request(settings: &Settings) -> Result<LoadRequest, CliFailure> {
     let trust = stack_trust(settings);
     let var_files = settings.var_files.iter().map(|path| stack_files::read_var_file(path, trust));
     // Names pinned for the account; those of the built-in cloud are unknown before it runs.
-    let pinned = match settings.cloud {
-        CloudEndpoint::Local => read_pinned_names(&settings.dir.join(".stead/local/stead.lock"))?,
-        CloudEndpoint::Remote(_) | CloudEndpoint::Unset => {
-            read_pinned_names(&settings.dir.join("stead.lock"))?
-        }
-    };
+    let pinned = read_pinned_names(&lock_file_path(settings, &settings.dir))?;
     Ok(LoadRequest {
         environment: settings.env.clone(),
         vars: settings.vars.clone(),

@@ -9,7 +9,7 @@ use crate::cli::files::git_ignored::IgnoreFiles;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project;
 use crate::config::input::discovery::is_stack_file;
-use crate::config::load::StackHeader;
+use crate::config::load::{DirectoryContents, StackHeader};
 use crate::ledger::stores::file::dir_handle::DirHandle;
 
 /// Maximum depth of directories below the root; deeper ones are not searched.
@@ -18,8 +18,18 @@ const MAX_DIRECTORY_DEPTH: usize = 32;
 /// A directory with stack files.
 pub(in crate::cli) struct FoundStack {
     pub(in crate::cli) directory: PathBuf,
-    /// Header of the stack; `None` if it cannot be read or parsed.
-    pub(in crate::cli) header: Option<StackHeader>,
+    /// What the files are; `Invalid` also if they cannot be read.
+    pub(in crate::cli) contents: DirectoryContents,
+}
+
+impl FoundStack {
+    /// Returns the header of the stack; `None` if the files are none, or cannot be read or parsed.
+    pub(in crate::cli) fn header(&self) -> Option<&StackHeader> {
+        match &self.contents {
+            DirectoryContents::Stack(header) => Some(header),
+            DirectoryContents::NoStack | DirectoryContents::Invalid => None,
+        }
+    }
 }
 
 /// Returns the stacks below a repository's root, ordered by directory; empty if the root cannot be read.
@@ -32,8 +42,8 @@ pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<Found
     walk.found.sort();
     let read = |relative: PathBuf| {
         let directory = root.join(relative);
-        let header = project::read_header(settings, &directory).ok().flatten();
-        FoundStack { directory, header }
+        let contents = project::inspect_directory(settings, &directory);
+        FoundStack { directory, contents: contents.unwrap_or(DirectoryContents::Invalid) }
     };
     walk.found.into_iter().map(read).collect()
 }

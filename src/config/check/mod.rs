@@ -10,6 +10,7 @@ pub mod environments;
 pub(super) mod moves;
 pub(super) mod overrides;
 pub mod policies;
+pub mod remote_outputs;
 pub mod secret_sinks;
 pub(super) mod service_rules;
 pub(super) mod unused;

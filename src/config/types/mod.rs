@@ -4,6 +4,7 @@
 pub(super) mod conform;
 pub(super) mod cron;
 pub(super) mod mismatch;
+pub(super) mod reference_fit;
 pub(super) mod relative_path;
 pub(super) mod scalar;
 pub(super) mod text_format;

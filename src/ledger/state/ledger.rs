@@ -17,6 +17,7 @@ use super::run_history::{Incident, Run};
 use crate::ledger::age_file::{self, AgeFileError, SecretLocation, decrypt_value, encrypt_value};
 use crate::ledger::state::holder::LeaseHolder;
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Attributes;
 
@@ -144,6 +145,13 @@ impl Ledger {
             || !self.kept.is_empty()
             || !self.tombstones.is_empty()
             || self.history.iter().any(did_something)
+    }
+
+    /// Returns the keys of all objects that it owns, deposed ones included.
+    pub fn owned_keys(&self) -> impl Iterator<Item = ObjectKey> {
+        self.entries.values().flat_map(|entry| {
+            entry.current.iter().chain(&entry.deposed).map(|owned| owned.key(&entry.kind))
+        })
     }
 
     /// Returns whether it records neither an object nor a request that may have created one.

@@ -120,6 +120,9 @@ codes! {
     TARGET = "target",
         "A target of the plan does not exist.",
         "stead graph shows all resources.";
+    UNIT_CONFLICT = "unit_conflict",
+        "Two units of the repository plan what excludes each other: one name or network twice, one object adopted twice, or one deletes what the other uses.",
+        "Change one of the two; the message names both.";
     UNKNOWN = "unknown",
         "A value is known only after apply, but the plan needs it.",
         "Write a value that is known before the apply.";
@@ -129,6 +132,9 @@ codes! {
     UNREAD = "unread",
         "Not all live objects could be read.",
         "Try again; the message names the request.";
+    UPSTREAM = "upstream",
+        "A unit whose outputs this one reads has no plan that can be applied.",
+        "Correct that unit first: its own messages are in the same output.";
 }
 
 #[cfg(test)]

@@ -129,6 +129,45 @@ pub struct RefreshRequest {
     pub applied: BTreeMap<ObjectKey, Attributes>,
 }
 
+impl RefreshRequest {
+    /// Adds what another request names, so that one read serves both.
+    pub fn merge(&mut self, other: Self) {
+        let Self {
+            kinds,
+            projects,
+            owned,
+            adopted,
+            homeless,
+            details,
+            parents,
+            everywhere,
+            choices,
+            applied,
+        } = other;
+        self.kinds.extend(kinds);
+        self.projects = match (self.projects.take(), projects) {
+            (Some(mut known), Some(more)) => {
+                known.extend(more);
+                known.sort_unstable();
+                known.dedup();
+                Some(known)
+            }
+            // Without the ids of one request, every project is read.
+            _ => None,
+        };
+        self.owned.extend(owned);
+        self.owned.sort();
+        self.owned.dedup();
+        self.adopted.extend(adopted);
+        self.homeless.extend(homeless);
+        self.details.extend(details);
+        self.parents.extend(parents);
+        self.everywhere.extend(everywhere);
+        self.choices.extend(choices);
+        self.applied.extend(applied);
+    }
+}
+
 /// The number of requests that a read used, and the delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestCount {

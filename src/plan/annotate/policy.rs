@@ -12,7 +12,7 @@ use crate::model::cel::{CelProgram, CelValue, ExpressionScope, PathSegment, Refe
 use crate::model::diagnostic::blocker_code;
 use crate::model::schema::Type;
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::artifact::fingerprint::plan_fingerprint;
+use crate::plan::artifact::fingerprint::with_fingerprint;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;
 use crate::plan::diff::planned_values::planned_value;
@@ -93,18 +93,7 @@ pub(in crate::plan) fn evaluate_policies(
         ),
         source: ruling.source.clone(),
     }));
-    match plan_fingerprint(&plan) {
-        Ok(fingerprint) => plan.fingerprint = fingerprint,
-        // A plan without a fingerprint cannot be reviewed, so it must not be applied.
-        Err(error) => plan.blocks.push(Blocker {
-            code: blocker_code::FINGERPRINT.code.into(),
-            address: None,
-            text: format!("the plan has no fingerprint: {error}"),
-            help: "This is a defect of stead: please report it.".to_owned(),
-            source: None,
-        }),
-    }
-    plan
+    with_fingerprint(plan)
 }
 
 /// Evaluates a policy with the given root values (`self` or `plan`) and the policy's own bindings.

@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::json_digest;
-use crate::model::diagnostic::blocker_code::POLICY;
+use crate::model::diagnostic::blocker_code::{self, POLICY};
 use crate::model::expression::Expression;
 use crate::model::values::value::Value;
+use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
@@ -40,6 +41,37 @@ type FingerprintChange<'p> = (
     Vec<(&'p Name, &'p Value, &'p Value, bool, bool)>,
     &'p [usize],
 );
+
+/// Returns a plan with its fingerprint. One without a fingerprint cannot be reviewed, so it gets a blocker.
+pub(in crate::plan) fn with_fingerprint(mut plan: Plan) -> Plan {
+    match plan_fingerprint(&plan) {
+        Ok(fingerprint) => plan.fingerprint = fingerprint,
+        Err(error) => {
+            plan.fingerprint.clear();
+            plan.blocks.push(Blocker {
+                code: blocker_code::FINGERPRINT.code.into(),
+                address: None,
+                text: format!("the plan has no fingerprint: {error}"),
+                help: "This is a defect of stead: please report it.".to_owned(),
+                source: None,
+            });
+        }
+    }
+    plan
+}
+
+/// Returns a plan with more blockers, which its fingerprint covers: those that only the plans of other units show.
+#[must_use]
+pub fn with_blockers(mut plan: Plan, more: impl IntoIterator<Item = Blocker>) -> Plan {
+    let before = plan.blocks.len();
+    plan.blocks.extend(more);
+    if plan.blocks.len() == before {
+        return plan;
+    }
+    plan.blocks.sort_by(|a, b| (&a.code, &a.address, &a.text).cmp(&(&b.code, &b.address, &b.text)));
+    plan.blocks.dedup();
+    with_fingerprint(plan)
+}
 
 /// Returns the fingerprint: 64 hexadecimal digits.
 ///

@@ -4,7 +4,7 @@
 pub mod binding;
 pub(super) mod consistency;
 pub mod drift_history;
-pub(super) mod fingerprint;
+pub mod fingerprint;
 pub mod recheck;
 pub mod saved_plan;
 pub mod signature;

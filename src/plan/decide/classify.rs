@@ -19,7 +19,7 @@ use crate::model::schema::Revival;
 use crate::plan::blockers::Blockers;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::AttributeDiffer;
-use crate::plan::diff::planned_values::PlannedValues;
+use crate::plan::diff::planned_values::{KnownDecisions, PlannedValues};
 use crate::plan::diff::{confirmation, desired};
 use crate::plan::join::joined_state::{JoinedState, ResourceState, ambiguous_addresses};
 use crate::plan::join::live_state::LiveState;
@@ -147,7 +147,8 @@ impl<'a> Classifier<'_, 'a> {
         if !self.scope.contains(n) {
             return Decision::without_differences(DecisionKind::Frozen, Cause::Config);
         }
-        let outlook = PlannedValues { joined: self.joined, decisions: &self.decisions };
+        let outlook =
+            PlannedValues { joined: self.joined, decisions: KnownDecisions::SoFar(&self.decisions) };
         let wants = desired::desired_attributes(self.joined, subject, resource, &outlook, blocks);
         let mut decision = if self.is_frozen(n, subject, blocks) {
             Decision::without_differences(DecisionKind::Frozen, Cause::Config)
@@ -281,7 +282,7 @@ impl<'a> Classifier<'_, 'a> {
         self.projects.wrong_project_reason(
             self.joined,
             subject,
-            &PlannedValues { joined: self.joined, decisions: &self.decisions },
+            &PlannedValues { joined: self.joined, decisions: KnownDecisions::SoFar(&self.decisions) },
         )
     }
 

@@ -13,19 +13,36 @@ use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::compare::is_unset;
 
-/// The scope of expressions while the decisions are made, dependencies first.
+/// The scope of expressions while the decisions are made, dependencies first, and after it.
 pub(in crate::plan) struct PlannedValues<'s, 'a> {
     /// The present state of all resources.
     pub joined: &'s JoinedState<'a>,
-    /// The decisions so far, by resource number; `None` for a resource that is not decided yet,
-    /// whose values are unknown.
-    pub decisions: &'s [Option<Decision<'a>>],
+    /// The decisions so far.
+    pub decisions: KnownDecisions<'s, 'a>,
+}
+
+/// Decisions by resource number.
+#[derive(Clone, Copy)]
+pub(in crate::plan) enum KnownDecisions<'s, 'a> {
+    /// Those that are made already; the values of a resource that is not decided yet (`None`) are unknown.
+    SoFar(&'s [Option<Decision<'a>>]),
+    /// Those of all resources.
+    All(&'s [Decision<'a>]),
+}
+
+impl<'s, 'a> KnownDecisions<'s, 'a> {
+    fn of(self, number: usize) -> Option<&'s Decision<'a>> {
+        match self {
+            Self::SoFar(decisions) => decisions[number].as_ref(),
+            Self::All(decisions) => Some(&decisions[number]),
+        }
+    }
 }
 
 impl<'a> PlannedValues<'_, 'a> {
     fn find_subject(&self, address: &Address) -> Option<(&ResourceState<'a>, &Decision<'a>)> {
         let n = *self.joined.index.get(address)?;
-        Some((&self.joined.subjects[n], self.decisions[n].as_ref()?))
+        Some((&self.joined.subjects[n], self.decisions.of(n)?))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
 use crate::plan::diff::attributes::returned_value;
 use crate::plan::diff::confirmation;
 use crate::plan::diff::desired::desired_attributes;
-use crate::plan::diff::planned_values::{PlannedValues, is_settled};
+use crate::plan::diff::planned_values::{KnownDecisions, PlannedValues, is_settled};
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::join::joined_state::{JoinedState, ResourceState, owned_from_object};
 use crate::plan::join::live_state::is_leaving;
@@ -172,7 +172,7 @@ fn evaluate_blocks<'a>(joined: &JoinedState<'a>, blocks: &mut Blockers<'_, 'a>) 
         let Some(resource) = subject.resource else { continue };
         let act = if subject.object().is_some() { DecisionKind::Keep } else { DecisionKind::Create };
         let mut decision = Decision::without_differences(act, Cause::Config);
-        let outlook = PlannedValues { joined, decisions: &decisions };
+        let outlook = PlannedValues { joined, decisions: KnownDecisions::SoFar(&decisions) };
         decision.wants = desired_attributes(joined, subject, resource, &outlook, blocks);
         decision.project = projects.project_of(joined, subject, &outlook);
         decisions[n] = Some(decision);

@@ -4,6 +4,7 @@
 pub(super) mod calls;
 pub(super) mod dependency_cycle;
 pub(super) mod durations;
+pub(super) mod hold;
 pub(super) mod ledger_metadata;
 pub(super) mod ledger_updates;
 mod nodes;

@@ -1,5 +1,7 @@
 //! Declarations in a plan: moves, imports and removals, their ends, and what looks like a rename.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::world::{World, is_empty};
@@ -209,7 +211,7 @@ fn an_object_of_another_ledger_is_not_adopted() {
     world.stranger("vm", "x1", json!({"name": "web", "template": "t-22", "plan": 2, "status": "active"}));
     world.import("vm.web", "x1");
     let key = world.live.keys().next().unwrap().clone();
-    world.options.foreign.insert(key, "vm.www of shop/staging".into());
+    world.options.foreign = Arc::new([(key, "vm.www of shop/staging".into())].into());
     assert_eq!(world.plan().blocks[0].text, "x1 belongs to vm.www of shop/staging already.");
 }
 

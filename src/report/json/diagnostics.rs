@@ -6,6 +6,7 @@ use crate::model::diagnostic::{Diagnostic, Label, Severity};
 use crate::model::source::{Sources, Span};
 use crate::report::diagnostics::sort_by_location;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
+use crate::report::units::list::CheckedUnitRow;
 
 /// The document of `stead validate --output json`.
 #[derive(Serialize)]
@@ -13,6 +14,17 @@ use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 pub struct DiagnosticsDocument<'a> {
     schema_version: SchemaVersion,
     /// All problems, in the order of their locations.
+    diagnostics: Vec<DiagnosticEntry<'a>>,
+}
+
+/// The document of `stead validate --all --output json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CheckedUnitsDocument<'a> {
+    schema_version: SchemaVersion,
+    /// The units, each after those whose outputs it reads.
+    units: &'a [CheckedUnitRow],
+    /// All problems, in the order of their locations; a problem of several environments once.
     diagnostics: Vec<DiagnosticEntry<'a>>,
 }
 
@@ -95,6 +107,20 @@ fn source_range(sources: &Sources, span: Span) -> Option<SpanEntry> {
 pub fn diagnostics_document(diagnostics: &[Diagnostic], sources: &Sources) -> String {
     to_pretty(&DiagnosticsDocument {
         schema_version: SCHEMA_VERSION,
+        diagnostics: diagnostic_entries(diagnostics, sources),
+    })
+}
+
+/// Returns the document of a check of many units.
+#[must_use]
+pub fn checked_units_document(
+    units: &[CheckedUnitRow],
+    diagnostics: &[Diagnostic],
+    sources: &Sources,
+) -> String {
+    to_pretty(&CheckedUnitsDocument {
+        schema_version: SCHEMA_VERSION,
+        units,
         diagnostics: diagnostic_entries(diagnostics, sources),
     })
 }

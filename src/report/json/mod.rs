@@ -17,6 +17,7 @@ mod ledger_check;
 mod list;
 pub mod plan;
 mod recovery;
+mod units;
 
 pub use self::ambiguous_intents::{AmbiguousIntentEntry, questions_document};
 pub use self::fmt::formatted_document;
@@ -34,7 +35,9 @@ pub use crate::report::json_value::JsonValue;
 pub use crate::report::json_writer::{
     SCHEMA_VERSION, SchemaVersion, fold_lines, result_document, to_compact, to_pretty,
 };
-pub use diagnostics::{DiagnosticsDocument, diagnostics_document};
+pub use diagnostics::{
+    CheckedUnitsDocument, DiagnosticsDocument, checked_units_document, diagnostics_document,
+};
 pub use doctor::{contract_document, doctor_document};
 pub use edits::edits_document;
 pub use failure::CommandFailure;
@@ -43,3 +46,4 @@ pub use history::{HistoryDocument, LockDocument, history_document, lock_document
 pub(crate) use list::LsDocument;
 pub use list::{DriftDocument, drift_document, list_document, object_document};
 pub use recovery::{RecoveryDocument, recovery_document};
+pub use units::{UnitsDocument, units_document};

@@ -63,6 +63,12 @@ pub struct ProgressTable {
 }
 
 impl ProgressTable {
+    /// Returns the number of steps of the plan.
+    #[must_use]
+    pub fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+
     /// Returns the display state for a plan that is about to run.
     #[must_use]
     pub fn new(plan: &Plan) -> Self {

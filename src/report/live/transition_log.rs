@@ -25,6 +25,8 @@ const MAX_LISTED_STEPS: usize = 4;
 #[derive(Debug)]
 pub struct TransitionLog {
     style: TextStyle,
+    /// Name of the unit, for an apply of many; `None` for that of one stack.
+    unit: Option<String>,
     total: usize,
     done: usize,
     running: BTreeMap<usize, RunningResource>,
@@ -43,7 +45,27 @@ impl TransitionLog {
     /// Returns the log for an apply of `total` steps that starts now.
     #[must_use]
     pub fn new(total: usize, now: Timestamp, style: TextStyle) -> Self {
-        Self { style, total, done: 0, running: BTreeMap::new(), last_line: now, last_retry: None }
+        Self {
+            style,
+            unit: None,
+            total,
+            done: 0,
+            running: BTreeMap::new(),
+            last_line: now,
+            last_retry: None,
+        }
+    }
+
+    /// Returns the log with the name of a unit in each line.
+    #[must_use]
+    pub fn for_unit(self, unit: String) -> Self {
+        Self { unit: Some(unit), ..self }
+    }
+
+    /// Begins a line with the time, and the name of the unit.
+    fn begin_line(&self, now: Timestamp) -> TextLine {
+        let line = time_stamp(now);
+        self.unit.iter().fold(line, |line, unit| line.push_text(unit).push_text(" "))
     }
 
     /// Handles an event; returns its escaped line, or `None` if the event is not logged: progress without news, and
@@ -69,12 +91,13 @@ impl TransitionLog {
             self.total,
             phrases::join_words(named.iter(), MAX_LISTED_STEPS)
         );
-        Some(time_stamp(now).push_styled(TextRole::Faint, text).to_unwrapped(self.style))
+        Some(self.begin_line(now).push_styled(TextRole::Faint, text).to_unwrapped(self.style))
     }
 
     fn event_text(&mut self, now: Timestamp, event: &ApplyEvent) -> Option<TextLine> {
+        let begin = self.begin_line(now);
         let of = |address: &Address| {
-            time_stamp(now).push_styled(TextRole::Strong, address.as_str()).push_text("  ")
+            begin.clone().push_styled(TextRole::Strong, address.as_str()).push_text("  ")
         };
         if !matches!(event, ApplyEvent::Retrying { .. }) {
             self.last_retry = None;
@@ -102,7 +125,7 @@ impl TransitionLog {
                     return None;
                 }
                 self.last_retry = Some(now);
-                Some(time_stamp(now).push_styled(TextRole::Faint, text))
+                Some(begin.push_styled(TextRole::Faint, text))
             }
             ApplyEvent::Succeeded { step, address, done, id, took } => {
                 self.running.remove(step);

@@ -11,10 +11,12 @@ mod prometheus;
 mod sarif;
 mod svg;
 mod tfjson;
+mod units;
 
 use std::fmt;
 
 pub use self::markdown::{comment_marker, fingerprint_of, marker_of};
+pub use self::units::UnitsReport;
 use super::finding::{ReviewDiagnostics, plan_findings};
 use super::view::PlanReview;
 use crate::report::json::{self, PlanDocumentOptions};
@@ -33,6 +35,8 @@ pub struct ReviewFormat {
     plan: fn(&PlanReview<'_>) -> String,
     /// `None` if the format does not support the problems of a configuration.
     problems: Option<fn(&ReviewDiagnostics<'_>) -> String>,
+    /// The report of many units; `None` if the format shows one plan, so that each unit has a file of its own.
+    units: Option<fn(&UnitsReport<'_>) -> String>,
 }
 
 impl ReviewFormat {
@@ -44,6 +48,7 @@ impl ReviewFormat {
         has_outcome: true,
         plan: markdown::markdown_report,
         problems: None,
+        units: Some(units::units_markdown),
     };
 
     /// All formats, in the order in which messages list them.
@@ -56,6 +61,7 @@ impl ReviewFormat {
             has_outcome: true,
             plan: html::html_report,
             problems: None,
+            units: None,
         },
         Self {
             name: "json",
@@ -64,6 +70,7 @@ impl ReviewFormat {
             has_outcome: true,
             plan: plan_json,
             problems: Some(|of| json::diagnostics_document(of.diagnostics, of.sources)),
+            units: Some(units::units_json),
         },
         Self {
             name: "tfjson",
@@ -72,6 +79,7 @@ impl ReviewFormat {
             has_outcome: false,
             plan: tfjson::tfjson_plan,
             problems: None,
+            units: None,
         },
         Self {
             name: "sarif",
@@ -80,6 +88,7 @@ impl ReviewFormat {
             has_outcome: true,
             plan: plan_sarif,
             problems: Some(|of| sarif::sarif_log(&of.findings(), &[])),
+            units: Some(units::units_sarif),
         },
         Self {
             name: "junit",
@@ -88,6 +97,7 @@ impl ReviewFormat {
             has_outcome: true,
             plan: junit::plan_junit,
             problems: Some(junit::problems_junit),
+            units: Some(units::units_junit),
         },
         Self {
             name: "gitlab",
@@ -96,6 +106,7 @@ impl ReviewFormat {
             has_outcome: false,
             plan: |of| gitlab::gitlab_report(of.plan),
             problems: None,
+            units: Some(units::units_gitlab),
         },
         Self {
             name: "codequality",
@@ -104,6 +115,7 @@ impl ReviewFormat {
             has_outcome: true,
             plan: |of| codequality::code_quality_json(&plan_findings(of)),
             problems: Some(|of| codequality::code_quality_json(&of.findings())),
+            units: Some(units::units_code_quality),
         },
         Self {
             name: "prom",
@@ -112,6 +124,7 @@ impl ReviewFormat {
             has_outcome: true,
             plan: prometheus::plan_metrics,
             problems: None,
+            units: Some(units::units_metrics),
         },
         Self {
             name: "svg",
@@ -120,6 +133,7 @@ impl ReviewFormat {
             has_outcome: false,
             plan: svg::plan_picture,
             problems: None,
+            units: None,
         },
         Self {
             name: "mermaid",
@@ -128,6 +142,7 @@ impl ReviewFormat {
             has_outcome: false,
             plan: |of| mermaid::plan_flowchart(of.plan),
             problems: None,
+            units: None,
         },
     ];
 
@@ -164,6 +179,12 @@ impl ReviewFormat {
     #[must_use]
     pub fn render_plan(self, of: &PlanReview<'_>) -> String {
         (self.plan)(of)
+    }
+
+    /// Returns the report of many units; `None` if the format shows one plan only.
+    #[must_use]
+    pub fn render_units(self, of: &UnitsReport<'_>) -> Option<String> {
+        self.units.map(|render| render(of))
     }
 
     /// Returns the report of a configuration's problems; `None` if the format does not support them.

@@ -4,7 +4,9 @@ mod attribute;
 mod change;
 mod plan;
 mod summary;
+mod units;
 mod verbose_steps;
 
 pub use self::verbose_steps::plan_steps_page;
 pub use plan::{PlanContext, plan_page};
+pub use units::{units_page, units_run_page};

@@ -96,6 +96,11 @@ pub fn join_words<T: AsRef<str>>(items: impl ExactSizeIterator<Item = T>, most: 
 /// Returns the text for an unknown value, such as `(known once vpc.main exists)`; it names at most three addresses.
 #[must_use]
 pub fn waits_for(addresses: &[Address]) -> String {
+    if let [stack] = addresses
+        && stack.root() == "stacks"
+    {
+        return format!("(known once {stack} is applied)");
+    }
     let verb = if addresses.len() == 1 { "exists" } else { "exist" };
     format!("(known once {} {verb})", join_words(addresses.iter().map(Address::as_str), 3))
 }

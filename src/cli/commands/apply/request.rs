@@ -6,17 +6,18 @@ use clap::Args;
 
 use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_approval};
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::model::address::Name;
 
 /// Command-line arguments of `stead apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct ApplyArgs {
     /// A saved plan; it is applied unchanged or not at all
-    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes"])]
+    #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes", "all"])]
     pub file: Option<PathBuf>,
     /// Apply the saved plan only if one of these Ed25519 public keys in PEM form signed it [env: STEAD_PLAN_VERIFY_KEY]
     #[arg(long, value_name = "FILE", requires = "file")]
@@ -39,6 +40,42 @@ pub struct ApplyArgs {
     /// Resources that the plan covers.
     #[command(flatten)]
     pub scope: PlanScopeArgs,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
+}
+
+/// Parameters of an apply or a destroy of many units.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct UnitsApplyRequest<'a> {
+    /// Which units are selected.
+    pub(in crate::cli) units: &'a UnitArgs,
+    /// Options of the plans.
+    pub(in crate::cli) scope: &'a PlanScopeArgs,
+    /// Parallelism, reports and time bounds of the run.
+    pub(in crate::cli) running: &'a ExecutionArgs,
+    /// Approval given on the command line; `None` prompts for it.
+    pub(in crate::cli) yes: Option<&'a AutoApproval>,
+    /// Fingerprint that the plans must have together; `None` accepts any.
+    pub(in crate::cli) expected: Option<&'a Name>,
+    /// Whether to delete all resources that are not protected.
+    pub(in crate::cli) destroy: bool,
+    /// Name that the root directory must have (`--confirm`); `None` if the command line states none.
+    pub(in crate::cli) confirm: Option<&'a Name>,
+}
+
+impl<'a> From<&'a ApplyArgs> for UnitsApplyRequest<'a> {
+    fn from(args: &'a ApplyArgs) -> Self {
+        Self {
+            units: &args.units,
+            scope: &args.scope,
+            running: &args.running,
+            yes: args.yes.as_ref(),
+            expected: args.expect.as_ref(),
+            destroy: false,
+            confirm: None,
+        }
+    }
 }
 
 /// Parameters of an apply, from the command line of `apply`, `destroy` or `secret rotate`.

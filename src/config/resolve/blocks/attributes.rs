@@ -19,6 +19,7 @@ use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm
 use crate::config::syntax::quoting;
 use crate::config::types::conform::conform_to_type;
 use crate::config::types::mismatch::TypeMismatch;
+use crate::config::types::reference_fit::{is_fitting_type, referenced_type};
 use crate::config::types::scalar::{self, type_name};
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
@@ -311,27 +312,9 @@ fn check_reference_type<'d>(
         Type::List(of) | Type::Set { of, .. } if reference.attribute.is_none() => (**of, true),
         ty => (*ty, false),
     };
-    let found = match reference.attribute.as_deref() {
-        None | Some("id") => Type::Reference(kind.name),
-        Some(name) => kind.attribute(name)?.ty,
-    };
+    let found = referenced_type(kind, reference.attribute.as_deref())?;
     let whole = reference.attribute.is_none();
-    let fits = match (&of, &found) {
-        (Type::Reference(wanted), Type::Reference(found)) => wanted == found,
-        (Type::Catalog(table), Type::Reference(found)) if whole => {
-            evaluator.context.registry.catalog(table).is_some_and(|table| table.of_kind == Some(found))
-        }
-        (Type::Boolean, found) => matches!(found, Type::Boolean),
-        (Type::Integer { .. }, found) => matches!(found, Type::Integer { .. }),
-        (Type::Decimal, found) => matches!(found, Type::Integer { .. } | Type::Decimal),
-        (Type::List(_) | Type::Set { .. }, found) => {
-            !inside && matches!(found, Type::List(_) | Type::Set { .. })
-        }
-        (Type::Map(_) | Type::Record(_), found) => matches!(found, Type::Map(_) | Type::Record(_)),
-        (_, Type::Reference(_)) => !whole,
-        (_, Type::List(_) | Type::Set { .. } | Type::Map(_) | Type::Record(_)) => false,
-        _ => true,
-    };
+    let fits = is_fitting_type(&evaluator.context.registry, &of, &found, (whole, inside));
     if fits {
         return Some(());
     }

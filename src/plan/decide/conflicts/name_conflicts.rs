@@ -44,6 +44,9 @@ pub(in crate::plan) fn block_name_conflicts(
     decisions: &[Decision<'_>],
     blocks: &mut Blockers<'_, '_>,
 ) {
+    if !decisions.iter().any(|decision| decision.act == DecisionKind::Create) {
+        return;
+    }
     let mut there: HashMap<UniqueNameKey<'_>, &Object> = HashMap::new();
     for object in &joined.unowned {
         let Some(kind) = joined.inputs.registry.kind(&object.kind) else { continue };
@@ -188,6 +191,9 @@ fn block_repeated_values(
     blocks: &mut Blockers<'_, '_>,
 ) {
     let at = |home: Option<NameScope>| if overall { Some(NameScope::Account) } else { home };
+    if changed_subjects(joined, decisions, kind, attributes).next().is_none() {
+        return;
+    }
     let mut there: HashMap<UniqueNameKey<'_>, &Object> = HashMap::new();
     for object in joined.unowned.iter().filter(|object| object.kind == kind.name) {
         let values = attributes.iter().map(|name| object.attributes.get(*name));
@@ -255,6 +261,13 @@ fn objects_to_remove<'s, 'a>(
     going
 }
 
+/// Returns the live objects that neither this stack nor another unit of the same run owns.
+fn strangers<'s, 'a>(joined: &'s JoinedState<'a>) -> impl Iterator<Item = &'a Object> + 's {
+    let elsewhere = &joined.inputs.options.planned_elsewhere;
+    let all = joined.unowned.iter().copied();
+    all.filter(|object| elsewhere.is_empty() || !elsewhere.contains(&object.key()))
+}
+
 /// Blocks the deletion of objects that objects outside this stack refer to.
 fn block_used_objects(
     joined: &JoinedState<'_>,
@@ -265,7 +278,10 @@ fn block_used_objects(
     blocks: &mut Blockers<'_, '_>,
 ) {
     let going = objects_to_remove(joined, decisions, kind);
-    for object in joined.unowned.iter().filter(|_| !going.is_empty()) {
+    if going.is_empty() {
+        return;
+    }
+    for object in strangers(joined) {
         let names = by.iter().filter(|(kind, _)| object.kind == *kind);
         let ids = names.filter_map(|(_, attribute)| object.attributes.get(*attribute)?.as_text());
         let leaves = joined.inputs.registry.kind(&object.kind).is_some_and(|kind| is_leaving(kind, object));
@@ -284,8 +300,11 @@ fn block_nonempty_projects(
     blocks: &mut Blockers<'_, '_>,
 ) {
     let going = objects_to_remove(joined, decisions, kind);
+    if going.is_empty() {
+        return;
+    }
     let mut inside: BTreeMap<&str, Vec<&Object>> = BTreeMap::new();
-    for object in joined.unowned.iter().filter(|object| object.kind != kind.name) {
+    for object in strangers(joined).filter(|object| object.kind != kind.name) {
         if let Some(id) = object.project.as_deref().filter(|id| going.contains_key(id)) {
             inside.entry(id).or_default().push(object);
         }
@@ -323,6 +342,9 @@ fn block_network_overlaps(
     attribute: &str,
     blocks: &mut Blockers<'_, '_>,
 ) {
+    if changed_subjects(joined, decisions, kind, &[attribute]).next().is_none() {
+        return;
+    }
     // Two networks nest or are disjoint. With nested ones removed and the rest sorted by start, a new network can
     // overlap only its neighbors.
     let foreign = joined.unowned.iter().filter(|object| object.kind == kind.name);

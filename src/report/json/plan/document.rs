@@ -111,7 +111,12 @@ pub struct PlanDocument<'a> {
 }
 
 impl<'a> PlanDocument<'a> {
-    fn new(plan: &'a Plan, registry: Registry, options: PlanDocumentOptions<'a>) -> Self {
+    /// Returns the document of a plan.
+    pub(in crate::report::json) fn new(
+        plan: &'a Plan,
+        registry: Registry,
+        options: PlanDocumentOptions<'a>,
+    ) -> Self {
         Self {
             head: PlanHeader::from_plan(plan),
             summary: PlanSummary::count_changes(plan),

@@ -12,9 +12,21 @@ use crate::report::views::drift;
 /// Returns the report of a plan: blockers, drift and policies are the tests. A policy fails if it denies the plan and
 /// the denial is not overridden. Unmanaged objects and resolved findings are passed tests.
 pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
-    if let Some(ran) = of.run_report() {
-        return apply_junit(of, ran);
+    match of.run_report() {
+        Some(ran) => apply_junit(of, ran),
+        None => junit_xml::junit_document(&[plan_suite(of)]),
     }
+}
+
+/// Returns the suite of a unit that has no plan.
+pub(super) fn failed_suite(unit: &str, why: &str) -> JunitSuite {
+    let failures = vec![(why.to_owned(), String::new())];
+    let case = JunitCase { failures, ..JunitCase::new_passed("plan") };
+    JunitSuite { name: format!("stead {unit}"), cases: vec![case] }
+}
+
+/// Returns the suite of a plan or a drift check.
+pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
     let fails = |finding: &&ReviewFinding| {
         finding.level == FindingLevel::Error || !finding.rule.starts_with("policy/")
     };
@@ -27,7 +39,7 @@ pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
         let resolved = found.memory.resolved.iter().map(|gone| format!("resolved {}", gone.name));
         cases.extend(unmanaged.chain(resolved).map(|name| JunitCase::new_passed(&name)));
     }
-    build_suite(&format!("stead {}", of.title()), cases, "nothing to decide")
+    suite_of(&format!("stead {}", of.title()), cases, "nothing to decide")
 }
 
 /// Returns the report of an apply: each resource and each ambiguous intent is a test. Failures outside the plan's
@@ -79,11 +91,15 @@ pub(super) fn problems_junit(of: &ReviewDiagnostics<'_>) -> String {
 
 /// Returns a report with one suite. Without findings it contains one passed test with the name `otherwise`: a report
 /// without tests would look as if stead did not run.
-fn build_suite(name: &str, mut cases: Vec<JunitCase>, otherwise: &str) -> String {
+fn build_suite(name: &str, cases: Vec<JunitCase>, otherwise: &str) -> String {
+    junit_xml::junit_document(&[suite_of(name, cases, otherwise)])
+}
+
+fn suite_of(name: &str, mut cases: Vec<JunitCase>, otherwise: &str) -> JunitSuite {
     if cases.is_empty() {
         cases.push(JunitCase::new_passed(otherwise));
     }
-    junit_xml::junit_document(&[JunitSuite { name: name.to_owned(), cases }])
+    JunitSuite { name: name.to_owned(), cases }
 }
 
 fn finding_case(finding: &ReviewFinding) -> JunitCase {

@@ -75,6 +75,16 @@ impl MarkdownPage {
     }
 }
 
+/// Returns text of a message, escaped for a line of Markdown.
+pub(super) fn escape_text(text: &str) -> String {
+    escape_prose(text)
+}
+
+/// Returns text as inline code, escaped.
+pub(super) fn code(text: &str) -> String {
+    inline_code(text)
+}
+
 /// Returns a title such as `shop/prod` in the form for a comment's hidden first line (`<!-- stead:shop/prod -->`):
 /// characters that could end the HTML comment become `_`, so two titles can have the same marker.
 #[must_use]

@@ -1,0 +1,461 @@
+//! `stead apply --all` and `stead destroy --all`: plans the selected units together, gets one approval, and applies each unit
+//! when the units that it waits for have made their changes. A unit is planned again then, and runs only if its plan fits
+//! the reviewed one. Deletions of what other units still use come last.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use super::request::UnitsApplyRequest;
+use super::unit_apply::{ApplyCommand, ReviewedUnit};
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::signals;
+use crate::cli::workspace::accounts::OpenAccounts;
+use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
+use crate::cli::workspace::planning;
+use crate::cli::workspace::problems;
+use crate::cli::workspace::review::{self, UnitOutcome};
+use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::config::stack::model::ConfirmationMode;
+use crate::model::address::Name;
+use crate::model::live::snapshot::ObjectKey;
+use crate::plan::inputs::PlanningOptions;
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::{Operation, Step};
+use crate::report::text::phrases;
+use crate::report::units::review::UnitStatus;
+use crate::workspace::combined::has_work;
+use crate::workspace::fit::UnitPhase;
+use crate::workspace::schedule::UnitSchedule;
+
+/// How many units are applied at the same time; each runs several steps, and all share the service's rate limit.
+const MAX_RUNNING_UNITS: usize = 8;
+
+/// Codes of an apply in which nothing was applied, the first one that a unit has counts.
+const APPLY_EXITS: &[Exit] = &[
+    Exit::Interrupted,
+    Exit::Failed,
+    Exit::Refused,
+    Exit::OutOfDate,
+    Exit::Blocked,
+    Exit::Locked,
+    Exit::Partly,
+];
+
+/// The result of a phase of a unit.
+type PhaseResult = (usize, UnitPhase, Result<Exit, CliFailure>);
+
+/// Plans and applies the selected units, or destroys them.
+///
+/// # Errors
+/// When the selection, a flag or the approval is not accepted, or the plans are not those that were approved.
+pub(in crate::cli) async fn apply_all(
+    session: &CommandContext,
+    request: UnitsApplyRequest<'_>,
+) -> Result<Exit, CliFailure> {
+    review::reject_single_stack_flags(request.scope)?;
+    let selection = SelectionRequest {
+        patterns: &request.units.patterns,
+        with_dependents: request.units.with_dependents,
+        changed: None,
+    };
+    let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
+    check_approval_flags(session, &request, &workspace)?;
+    let options = PlanningOptions {
+        destroy: request.destroy,
+        allow_deletes: request.destroy || request.scope.allow_deletes,
+        ..PlanningOptions::default()
+    };
+    let planned = Box::pin(planning::plan_units(&workspace, &|_| options.clone())).await?;
+    let outcomes = review::unit_reviews(&workspace, &planned, false);
+    {
+        let shown = review::units_review(&workspace, &planned, &outcomes, request.destroy);
+        let reports = session.report_files(&request.running.reports.wanted);
+        reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
+        if !(session.ui.json || session.ui.ndjson) {
+            review::show_units(session.ui, &workspace, &planned, &shown);
+        }
+    }
+    review::print_left_out(session.ui, &workspace);
+    if let Some(expected) = request.expected.filter(|expected| **expected != planned.fingerprint) {
+        let found = &planned.fingerprint;
+        let what = format!("the plans together have the fingerprint {found}, not {expected}");
+        return Err(CliFailure::new(Exit::OutOfDate, what)
+            .help("Nothing was sent. Review these plans: stead plan --all."));
+    }
+    let run = UnitsRun::new(&workspace, &planned, request.destroy);
+    if run.units.is_empty() {
+        return Ok(finish(session, &workspace, &planned, outcomes, &BTreeMap::new(), request.destroy));
+    }
+    if !ask_approval(session, &request, &workspace, &run).await? {
+        session.ui.write_message(if request.destroy {
+            "Nothing was deleted."
+        } else {
+            "Nothing was applied."
+        });
+        return Ok(Exit::Failed);
+    }
+    let results = run.execute(session, &request).await?;
+    Ok(finish(session, &workspace, &planned, outcomes, &results, request.destroy))
+}
+
+/// Checks that the run can be approved, before anything is read: several environments need an approved plan, or a prompt
+/// that names them.
+fn check_approval_flags(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+) -> Result<(), CliFailure> {
+    let flags = request.units.format_flags();
+    let root = workspace.root_name();
+    if let Some(named) = request.confirm.filter(|named| named.as_str() != root) {
+        return Err(CliFailure::new(
+            Exit::Usage,
+            format!("--confirm has {named}; the repository's root is {root}"),
+        )
+        .help("Check -C: nothing was deleted."));
+    }
+    if request.destroy && request.yes.is_some() && request.confirm.is_none() {
+        return Err(CliFailure::new(
+            Exit::Usage,
+            "--yes alone destroys nothing: the name of the repository's root must be confirmed, too",
+        )
+        .help(format!(
+            "Confirm with: {}",
+            session.command_line(&format!("destroy{flags} --yes --confirm {root}"))
+        )));
+    }
+    let environments = selected_environments(workspace);
+    let is_approved = request.expected.is_some() || (request.destroy && request.confirm.is_some());
+    if is_approved || session.ui.interactive && request.yes.is_none() {
+        return Ok(());
+    }
+    if request.yes.is_some() && environments.len() < 2 {
+        return Ok(());
+    }
+    let what = match request.yes {
+        Some(_) => format!(
+            "--yes approves one environment, and these units are in several: {}",
+            environments.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+        ),
+        None => "confirmation is required, but this is not a terminal".to_owned(),
+    };
+    Err(CliFailure::new(Exit::Usage, what)
+        .help("Review the plans, and apply them by their fingerprint: stead plan --all, then stead apply --all --expect FINGERPRINT.")
+        .help("Or name one environment: -e ENVIRONMENT --yes."))
+}
+
+fn selected_environments(workspace: &Workspace) -> BTreeSet<&Name> {
+    workspace.selected_units().map(|(_, one)| &one.unit.name.environment).collect()
+}
+
+/// Asks for approval on the terminal, naming the environments; a flag answers it. Returns false if the user declines.
+async fn ask_approval(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+    run: &UnitsRun<'_>,
+) -> Result<bool, CliFailure> {
+    if request.yes.is_some() || request.expected.is_some() {
+        return Ok(true);
+    }
+    let environments: BTreeSet<&str> =
+        run.units.iter().map(|number| workspace.units[*number].unit.name.environment.as_str()).collect();
+    let environments: Vec<&str> = environments.into_iter().collect();
+    let units = phrases::count_noun(run.units.len(), "unit");
+    if request.destroy {
+        let objects: usize = run.units.iter().map(|number| deletions(run.plan(*number)).count()).sum();
+        let objects = phrases::count_noun(objects, "object");
+        session
+            .ui
+            .write_message(&format!("This deletes {objects} of {units} in {}.", environments.join(", ")));
+        return session.ui.ask_approval("Destroy all of this?", Some(&workspace.root_name())).await;
+    }
+    let must_type = run.units.iter().filter_map(|number| {
+        let project = workspace.units[*number].loaded.as_ref().ok()?;
+        let environment = &project.stack.environment;
+        (environment.confirm == ConfirmationMode::TypeName).then_some(environment.name.as_str())
+    });
+    let must_type: BTreeSet<&str> = must_type.collect();
+    let typed = must_type.into_iter().collect::<Vec<_>>().join(" ");
+    let question = format!("Apply these plans to {units} in {}?", environments.join(", "));
+    if !typed.is_empty() {
+        session.ui.write_message(&question);
+    }
+    session.ui.ask_approval(&question, (!typed.is_empty()).then_some(typed.as_str())).await
+}
+
+/// Returns the deletions of a plan.
+fn deletions(plan: &Plan) -> impl Iterator<Item = &Step> {
+    plan.steps.iter().filter(|step| matches!(step.operation, Operation::Delete { .. }))
+}
+
+/// An apply of the units that have something to do.
+struct UnitsRun<'a> {
+    workspace: &'a Workspace,
+    planned: &'a WorkspacePlan,
+    /// Units that are applied.
+    units: BTreeSet<usize>,
+    /// Units whose deletions wait for those that use the objects.
+    holding: BTreeSet<usize>,
+    /// Pairs of a unit and one whose live objects use an object that the first deletes.
+    users: BTreeSet<(usize, usize)>,
+    /// Objects that the units own.
+    owned: Arc<BTreeSet<ObjectKey>>,
+    destroy: bool,
+}
+
+impl<'a> UnitsRun<'a> {
+    fn new(workspace: &'a Workspace, planned: &'a WorkspacePlan, destroy: bool) -> Self {
+        let is_open = |unit: &PlannedUnit| !unit.plan.is_blocked(&BTreeSet::new());
+        let has_readers = |number: usize| !workspace.graph.readers[number].is_empty();
+        let units: BTreeSet<usize> = planned
+            .planned()
+            .filter(|(number, unit)| {
+                let records = !destroy && has_readers(*number) && unit.changes_outputs();
+                is_open(unit) && (has_work(&unit.plan) || records)
+            })
+            .map(|(number, _)| number)
+            .collect();
+        let users: BTreeSet<(usize, usize)> = planned
+            .users
+            .iter()
+            .filter(|(unit, user)| unit != user && units.contains(user))
+            .copied()
+            .collect();
+        let deletes = |number: &usize| {
+            planned
+                .units
+                .get(number)
+                .and_then(|unit| unit.as_ref().ok())
+                .is_some_and(|unit| deletions(&unit.plan).next().is_some())
+        };
+        let waits = |number: &usize| {
+            workspace
+                .graph
+                .with_readers(&[*number].into())
+                .iter()
+                .any(|reader| reader != number && units.contains(reader))
+                || users.iter().any(|(unit, _)| unit == number)
+        };
+        let holding = if destroy {
+            BTreeSet::new()
+        } else {
+            units.iter().copied().filter(|number| deletes(number) && waits(number)).collect()
+        };
+        let owned = planned.planned().flat_map(|(_, unit)| unit.ledger.owned_keys()).collect();
+        Self { workspace, planned, units, holding, users, owned: Arc::new(owned), destroy }
+    }
+
+    /// Returns the reviewed plan of a unit.
+    fn plan(&self, number: usize) -> &'a Plan {
+        let unit = self.planned.units.get(&number).and_then(|unit| unit.as_ref().ok());
+        &unit.expect("a unit of the run was planned").plan
+    }
+
+    /// Applies the units; returns the result of each unit that was started or skipped.
+    async fn execute(
+        &self,
+        session: &CommandContext,
+        request: &UnitsApplyRequest<'_>,
+    ) -> Result<BTreeMap<usize, Result<Exit, CliFailure>>, CliFailure> {
+        let graph = &self.workspace.graph;
+        let mut schedule = if self.destroy {
+            UnitSchedule::of_destroy(graph, &self.units, &self.users)
+        } else {
+            UnitSchedule::of_apply(graph, &self.units, self.holding.clone(), &self.users)
+        };
+        let mut accounts = OpenAccounts::default();
+        let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = PhaseResult> + '_>>> =
+            FuturesUnordered::new();
+        let mut results: BTreeMap<usize, Result<Exit, CliFailure>> = BTreeMap::new();
+        let mut stop = Box::pin(signals::wait_for_stop());
+        let mut is_stopped = false;
+        loop {
+            for (number, phase) in schedule.start_ready(MAX_RUNNING_UNITS) {
+                running.push(self.start_unit(session, request, &mut accounts, (number, phase)));
+            }
+            if running.is_empty() {
+                break;
+            }
+            let ended = if is_stopped {
+                running.next().await
+            } else {
+                match select(pin!(running.next()), &mut stop).await {
+                    Either::Left((ended, _)) => ended,
+                    Either::Right((signal, _)) => {
+                        signal.map_err(anyhow::Error::from)?;
+                        is_stopped = true;
+                        schedule.stop();
+                        session.ui.write_message("Stopping: units that run finish their running steps, and no more units are started. Press Ctrl-C again to stop at once.");
+                        continue;
+                    }
+                }
+            };
+            let Some((number, phase, result)) = ended else { break };
+            self.report_end(session, number, phase, &result);
+            let succeeded = matches!(result, Ok(Exit::Done));
+            for skipped in schedule.finish(number, phase, succeeded) {
+                let name = &self.workspace.units[number].unit.name;
+                let failure = CliFailure::new(Exit::Failed, format!("skipped: {name} was not applied"));
+                results.insert(skipped, Err(failure));
+            }
+            record_result(&mut results, number, phase, result);
+        }
+        let (waiting, holding) = schedule.unfinished();
+        for number in waiting.into_iter().filter(|number| self.units.contains(number)) {
+            let failure = CliFailure::new(Exit::Interrupted, "not started");
+            results.entry(number).or_insert(Err(failure));
+        }
+        for number in holding {
+            let failure = CliFailure::new(
+                Exit::Partly,
+                "its deletions wait for units that still use the objects and were not applied",
+            );
+            results.insert(number, Err(failure));
+        }
+        Ok(results)
+    }
+
+    /// Returns the work of one phase of a unit.
+    fn start_unit<'s>(
+        &'s self,
+        session: &'s CommandContext,
+        request: &'s UnitsApplyRequest<'_>,
+        accounts: &mut OpenAccounts,
+        (number, phase): (usize, UnitPhase),
+    ) -> Pin<Box<dyn Future<Output = PhaseResult> + 's>> {
+        let one = &self.workspace.units[number];
+        let connected = one.loaded.as_ref().map_err(CliFailure::clone).and_then(|project| {
+            accounts.connect(one, project).map(|(_, connection)| (project, connection))
+        });
+        Box::pin(async move {
+            let (project, connection) = match connected {
+                Ok(connected) => connected,
+                Err(failure) => return (number, phase, Err(failure)),
+            };
+            let context = session.for_unit(&one.settings);
+            let overwrite = BTreeSet::new();
+            let reviewed = ReviewedUnit {
+                plan: self.plan(number),
+                phase,
+                holds_deletions: self.holding.contains(&number),
+                planned_elsewhere: Arc::clone(&self.owned),
+            };
+            let applied = async {
+                let expected = if request.running.accept_older_ledger {
+                    ExpectedLedger::Any
+                } else {
+                    ExpectedLedger::NewestForApply
+                };
+                let journal = ledger_io::open_journal(project, &connection, &context.who, expected).await?;
+                let command = ApplyCommand::new(
+                    &context,
+                    project,
+                    &connection,
+                    &journal,
+                    request.running,
+                    &overwrite,
+                );
+                let done = command.of_unit(&one.unit.name).run_reviewed(&reviewed).await;
+                ledger_io::close_after(journal, done).await
+            };
+            (number, phase, Box::pin(applied).await)
+        })
+    }
+
+    /// Prints how a phase of a unit ended.
+    fn report_end(
+        &self,
+        session: &CommandContext,
+        number: usize,
+        phase: UnitPhase,
+        result: &Result<Exit, CliFailure>,
+    ) {
+        if session.ui.json || session.ui.ndjson {
+            return;
+        }
+        let name = self.workspace.units[number].unit.name.to_string();
+        match result {
+            Ok(Exit::Done) => {
+                let what = match phase {
+                    UnitPhase::Changes if self.destroy => "destroyed",
+                    UnitPhase::Changes if self.holding.contains(&number) => {
+                        "applied; its deletions wait for the units that use the objects"
+                    }
+                    UnitPhase::Changes => "applied",
+                    UnitPhase::Deletions => "deleted what waited",
+                };
+                session.ui.hint(&format!("{name} {what}"));
+            }
+            Ok(exit) => session.ui.write_message(&format!("{name}: {}", exit.meaning())),
+            Err(failure) => problems::print_failure(session.ui, &name, failure),
+        }
+    }
+}
+
+/// Records the result of a phase. A unit whose changes are made and whose deletions failed is partly applied.
+fn record_result(
+    results: &mut BTreeMap<usize, Result<Exit, CliFailure>>,
+    number: usize,
+    phase: UnitPhase,
+    result: Result<Exit, CliFailure>,
+) {
+    let result = match (phase, result) {
+        (UnitPhase::Deletions, Err(failure)) => Err(CliFailure { exit: Exit::Partly, ..failure }),
+        (UnitPhase::Deletions, Ok(exit)) if exit != Exit::Done => Ok(Exit::Partly),
+        (_, result) => result,
+    };
+    results.insert(number, result);
+}
+
+/// Prints the result of the run, and returns its exit code.
+fn finish(
+    session: &CommandContext,
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    mut outcomes: Vec<UnitOutcome>,
+    results: &BTreeMap<usize, Result<Exit, CliFailure>>,
+    destroy: bool,
+) -> Exit {
+    let mut has_applied = false;
+    for outcome in &mut outcomes {
+        let Some(result) = results.get(&outcome.number) else { continue };
+        let exit = match result {
+            Ok(exit) => *exit,
+            Err(failure) => failure.exit,
+        };
+        outcome.exit = exit;
+        outcome.failure = result.as_ref().err().cloned();
+        outcome.status = match (exit, result) {
+            (Exit::Done, _) => UnitStatus::Applied,
+            (Exit::Partly, _) => UnitStatus::Partly,
+            (Exit::Blocked, _) => UnitStatus::Blocked,
+            (Exit::OutOfDate, _) => UnitStatus::OutOfDate,
+            (Exit::Locked, _) => UnitStatus::Locked,
+            (Exit::Interrupted, Err(_)) => UnitStatus::Skipped,
+            (_, Err(failure)) if failure.message.starts_with("skipped: ") => UnitStatus::Skipped,
+            _ => UnitStatus::Failed,
+        };
+        let is_work = planned
+            .units
+            .get(&outcome.number)
+            .and_then(|unit| unit.as_ref().ok())
+            .is_some_and(|unit| has_work(&unit.plan));
+        if exit == Exit::Done && !is_work {
+            outcome.status = UnitStatus::Unchanged;
+        }
+        has_applied |= matches!(exit, Exit::Done | Exit::Partly) && is_work;
+    }
+    let shown = review::units_review(workspace, planned, &outcomes, destroy);
+    review::show_run(session.ui, &shown);
+    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    let exit = Exit::first_of(APPLY_EXITS, &exits);
+    if has_applied && exit != Exit::Done { Exit::Partly } else { exit }
+}

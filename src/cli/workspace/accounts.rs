@@ -1,0 +1,88 @@
+//! The services that the units of a repository use: one client for all units with the same address and key, so that each
+//! account is read once. In: loaded units. Out: a connection for each unit, and the number of its account.
+
+use std::path::PathBuf;
+
+use super::loaded_unit::WorkspaceUnit;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::service::connection::{ServiceConnection, StackConnection, lock_file_path};
+use crate::cli::service::embedded_cloud;
+use crate::cli::stack::project::LoadedStack;
+use crate::model::values::secret::Secret;
+
+/// What decides which account a unit uses. Two units with equal values use the same client.
+#[derive(PartialEq)]
+struct AccountSettings {
+    cloud: CloudEndpoint,
+    /// Directory of the built-in cloud's data; `None` for a service.
+    data: Option<PathBuf>,
+    api_key: Option<Secret>,
+    readonly_key: Option<Secret>,
+    key_command: Option<Vec<String>>,
+    ca_file: Option<PathBuf>,
+    untrusted: bool,
+}
+
+impl AccountSettings {
+    fn new(settings: &Settings) -> Self {
+        let is_local = settings.cloud == CloudEndpoint::Local;
+        Self {
+            cloud: settings.cloud.clone(),
+            data: is_local.then(|| embedded_cloud::data_directory(&settings.dir)),
+            api_key: settings.api_key.clone(),
+            readonly_key: settings.readonly_key.clone(),
+            key_command: settings.key_command.clone(),
+            ca_file: settings.ca_file.clone(),
+            untrusted: settings.untrusted,
+        }
+    }
+}
+
+/// The services that are open, one for each account.
+#[derive(Default)]
+pub(in crate::cli) struct OpenAccounts {
+    all: Vec<(AccountSettings, ServiceConnection)>,
+}
+
+impl OpenAccounts {
+    /// Connects a unit: with the client of the units that use the same account, or a new one. Sends no request. Also
+    /// returns the number of the account.
+    ///
+    /// # Errors
+    /// When no address or key is configured, the built-in cloud cannot start, or it would have to for an untrusted stack.
+    pub(in crate::cli) fn connect(
+        &mut self,
+        one: &WorkspaceUnit,
+        project: &LoadedStack,
+    ) -> Result<(usize, StackConnection), CliFailure> {
+        let settings = &one.settings;
+        let place = ledger_settings::ledger_location(settings, &project.stack, &project.directory)?;
+        if settings.cloud == CloudEndpoint::Local && settings.untrusted {
+            return Err(CliFailure::new(
+                Exit::Usage,
+                "the built-in cloud writes its data, and --untrusted writes nothing",
+            )
+            .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
+        }
+        let wanted = AccountSettings::new(settings);
+        let number = match self.all.iter().position(|(known, _)| *known == wanted) {
+            Some(number) => number,
+            None => {
+                let service = ServiceConnection::open(settings, &project.directory, false)?;
+                self.all.push((wanted, service));
+                self.all.len() - 1
+            }
+        };
+        let service = &self.all[number].1;
+        let lock_file = lock_file_path(settings, &project.directory);
+        Ok((number, StackConnection::with_service(service, &project.stack, place, lock_file)))
+    }
+
+    /// Returns the number of accounts.
+    pub(in crate::cli) fn count(&self) -> usize {
+        self.all.len()
+    }
+}

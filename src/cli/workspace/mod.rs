@@ -1,0 +1,13 @@
+//! The units of a repository for the commands: finds and loads them, reads each account once, and plans them together.
+//! In: the settings of a command and the selection of units. Out: loaded units in order, and plans. One unit's failure
+//! never hides that of another: each has its own result.
+
+pub(super) mod accounts;
+pub(super) mod edges;
+pub(super) mod loaded_unit;
+pub(super) mod outputs;
+pub(super) mod planned_units;
+pub(super) mod planning;
+pub(super) mod problems;
+pub(super) mod review;
+pub(super) mod units;

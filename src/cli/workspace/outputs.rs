@@ -1,0 +1,111 @@
+//! What flows between units: the outputs of upstream units for a reader, and the objects of others that a unit's blocks
+//! name. Pure.
+
+use std::collections::BTreeMap;
+
+use super::planned_units::{OtherLedgers, UnitResults};
+use super::units::Workspace;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::ObjectKey;
+use crate::model::schema::Type;
+use crate::model::values::value::{Attributes, Value};
+use crate::plan::inputs::PlanInputs;
+
+/// Returns the outputs of a unit's upstream units by their names under `stacks`: the planned ones of a selected unit, else
+/// those of its ledger. A unit that was never applied is absent.
+///
+/// # Errors
+/// When an upstream unit has no plan.
+pub(super) fn upstream_outputs(
+    workspace: &Workspace,
+    number: usize,
+    units: &UnitResults,
+    others: &OtherLedgers,
+) -> Result<BTreeMap<Name, Attributes>, CliFailure> {
+    let one = &workspace.units[number];
+    let mut outputs = BTreeMap::new();
+    for edge in &one.unit.upstream {
+        let above = workspace.graph.upstream[number]
+            .iter()
+            .find(|above| workspace.units[**above].unit.name == edge.unit);
+        let Some(above) = above else { continue };
+        match units.get(above) {
+            Some(Ok(planned)) => {
+                let waiting = Address::new("stacks", &edge.alias);
+                let values = planned.outputs.iter();
+                let values = values.map(|(name, value)| (name.clone(), known_after(value, &waiting)));
+                outputs.insert(edge.alias.clone(), values.collect());
+            }
+            Some(Err(_)) => {
+                return Err(CliFailure::new(
+                    Exit::Blocked,
+                    format!("{}, whose outputs it reads, has no plan", edge.unit),
+                )
+                .help("Correct that unit first."));
+            }
+            None if one.settings.untrusted => {
+                let reads =
+                    one.loaded.as_ref().ok().and_then(|project| project.stack.stacks.get(&edge.alias));
+                let unknown = || Value::Unknown(vec![Address::new("stacks", &edge.alias)]);
+                let values = reads.into_iter().flat_map(|other| other.reads.keys());
+                outputs.insert(edge.alias.clone(), values.map(|name| (name.clone(), unknown())).collect());
+            }
+            None => {
+                let ledger = others.get(above).and_then(Option::as_ref);
+                if let Some(given) = ledger.and_then(|ledger| ledger.outputs.clone()) {
+                    outputs.insert(edge.alias.clone(), given);
+                }
+            }
+        }
+    }
+    Ok(outputs)
+}
+
+/// Returns a value in which everything unknown waits for another stack, not for resources of it that the reader does not
+/// have.
+fn known_after(value: &Value, stack: &Address) -> Value {
+    match value {
+        Value::Unknown(_) => Value::Unknown(vec![stack.clone()]),
+        Value::List(items) => Value::List(items.iter().map(|item| known_after(item, stack)).collect()),
+        Value::Map(map) => {
+            Value::Map(map.iter().map(|(name, part)| (name.clone(), known_after(part, stack))).collect())
+        }
+        known => known.clone(),
+    }
+}
+
+/// Returns the objects that the blocks of a stack name by id, or find by `data`, and that its ledger does not own; each with
+/// the address of a block.
+pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> BTreeMap<ObjectKey, Address> {
+    let mut used = BTreeMap::new();
+    if inputs.options.destroy {
+        return used;
+    }
+    for resource in inputs.stack.resources.values() {
+        for (name, setting) in &resource.attributes {
+            let Some(attribute) = resource.kind.attribute(name) else { continue };
+            let Some(kind) = referenced_kind(&attribute.ty) else { continue };
+            let values = setting.expression.known_value().into_iter().flat_map(|value| match value {
+                Value::List(items) => items.iter().collect::<Vec<_>>(),
+                value => vec![value],
+            });
+            for id in values.filter_map(Value::as_text) {
+                let key = ObjectKey { kind: kind.into(), parent: None, id: id.into() };
+                used.entry(key).or_insert_with(|| resource.address.clone());
+            }
+        }
+    }
+    let owned = inputs.ledger.owned_keys();
+    owned.for_each(|key| drop(used.remove(&key)));
+    used
+}
+
+fn referenced_kind(ty: &Type) -> Option<&'static str> {
+    match ty {
+        Type::Reference(kind) => Some(kind),
+        Type::List(of) | Type::Set { of, .. } => referenced_kind(of),
+        _ => None,
+    }
+}

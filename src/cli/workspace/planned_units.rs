@@ -1,0 +1,66 @@
+//! The plans of the selected units, as the commands show and apply them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::cli::ledger::high_water_mark::RollbackDetected;
+use crate::cli::process::failure::CliFailure;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::ObjectKey;
+use crate::model::values::value::{Attributes, Value};
+use crate::plan::model::change::Plan;
+use crate::workspace::unit::UnitName;
+
+/// Plan or failure by the number of the unit.
+pub(in crate::cli) type UnitResults = BTreeMap<usize, Result<PlannedUnit, CliFailure>>;
+
+/// Ledgers of the units that are not selected, as far as they were read; `None` for a unit that was never applied.
+pub(super) type OtherLedgers = BTreeMap<usize, Option<Ledger>>;
+
+/// A unit that was planned.
+pub(in crate::cli) struct PlannedUnit {
+    pub(in crate::cli) plan: Plan,
+    /// Outputs as they are after the apply.
+    pub(in crate::cli) outputs: Attributes,
+    /// Ledger that the plan was made with.
+    pub(in crate::cli) ledger: Ledger,
+    /// Problem of a ledger that is older than the last one seen on this machine; `None` without one.
+    pub(in crate::cli) rollback: Option<RollbackDetected>,
+    /// Number of the account that the unit uses.
+    pub(in crate::cli) account: usize,
+    /// Objects of others that its blocks name by id or find by `data`.
+    pub(super) uses: BTreeMap<ObjectKey, Address>,
+    /// Outputs that it reads, by the unit that has them.
+    pub(super) reads: BTreeMap<UnitName, BTreeSet<Name>>,
+}
+
+/// The plans of the selected units.
+pub(in crate::cli) struct WorkspacePlan {
+    /// Plan or failure by the number of the unit, for each selected unit.
+    pub(in crate::cli) units: UnitResults,
+    /// Fingerprint of all plans together: 64 hexadecimal digits.
+    pub(in crate::cli) fingerprint: String,
+    /// Pairs of a unit and one whose live objects use an object that the first deletes.
+    pub(in crate::cli) users: BTreeSet<(usize, usize)>,
+}
+
+impl PlannedUnit {
+    /// Returns whether an apply would record other outputs than the ledger has. A secret is not compared: its readers get
+    /// none.
+    pub(in crate::cli) fn changes_outputs(&self) -> bool {
+        let recorded = self.ledger.outputs.as_ref();
+        let is_recorded = |(name, value): (&Name, &Value)| {
+            let known = recorded.and_then(|recorded| recorded.get(name));
+            !value.is_unknown() && known.is_some_and(|known| value.is_secret() || known == value)
+        };
+        !self.outputs.iter().all(is_recorded)
+            || recorded.is_some_and(|recorded| recorded.len() != self.outputs.len())
+    }
+}
+
+impl WorkspacePlan {
+    /// Returns the units that were planned, by number.
+    pub(in crate::cli) fn planned(&self) -> impl Iterator<Item = (usize, &PlannedUnit)> {
+        self.units.iter().filter_map(|(number, result)| Some((*number, result.as_ref().ok()?)))
+    }
+}

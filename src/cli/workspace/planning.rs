@@ -1,0 +1,364 @@
+//! Plans the selected units together. In: loaded units, and the options of the command. Out: a plan or a failure for each,
+//! and one fingerprint. Each account is read once; a unit is planned with the planned outputs of its upstream units, and
+//! checked against the plans of all others. Sends only reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::accounts::OpenAccounts;
+use super::loaded_unit::WorkspaceUnit;
+use super::outputs::{upstream_outputs, used_objects};
+use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, WorkspacePlan};
+use super::units::Workspace;
+use crate::cli::ledger::high_water_mark::RollbackDetected;
+use crate::cli::ledger::ledger_io;
+use crate::cli::planning::refresh::{self, SharedInputs};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::lock_file::read_pinned_names;
+use crate::cli::stack::project::LoadedStack;
+use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::diagnostic::blocker_code::UPSTREAM;
+use crate::model::live::catalog::Catalog;
+use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
+use crate::plan::artifact::fingerprint::with_blockers;
+use crate::plan::inputs::PlanningOptions;
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::Plan;
+use crate::plan::pipeline;
+use crate::workspace::combined;
+use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
+use crate::workspace::unit::UnitName;
+
+/// What was read for a unit before any plan is made.
+struct UnitState<'w> {
+    one: &'w WorkspaceUnit,
+    project: &'w LoadedStack,
+    connection: StackConnection,
+    account: usize,
+    ledger: Ledger,
+    rollback: Option<RollbackDetected>,
+    pinned: Option<Catalog>,
+    options: PlanningOptions,
+}
+
+/// The live state of one account.
+struct AccountState {
+    snapshot: Snapshot,
+    catalog: Catalog,
+}
+
+/// Plans the selected units.
+///
+/// # Errors
+/// When the fingerprint cannot be computed. A unit's own failure is its result.
+pub(in crate::cli) async fn plan_units(
+    workspace: &Workspace,
+    base: &dyn Fn(&WorkspaceUnit) -> PlanningOptions,
+) -> Result<WorkspacePlan, CliFailure> {
+    let mut units = UnitResults::new();
+    let mut accounts = OpenAccounts::default();
+    let mut states: BTreeMap<usize, UnitState<'_>> = BTreeMap::new();
+    for (number, one) in workspace.selected_units() {
+        match read_unit(one, &mut accounts, base(one)).await {
+            Ok(state) => drop(states.insert(number, state)),
+            Err(failure) => drop(units.insert(number, Err(failure))),
+        }
+    }
+    let others = read_other_ledgers(workspace, &mut units, &mut states).await;
+    let owners = Arc::new(object_owners(workspace, &states, &others));
+    let planned_elsewhere: BTreeSet<ObjectKey> =
+        states.values().flat_map(|state| state.ledger.owned_keys()).collect();
+    let planned_elsewhere = Arc::new(planned_elsewhere);
+    let no_outputs = BTreeMap::new();
+    let mut failed = BTreeMap::new();
+    for (number, state) in &mut states {
+        state.options.planned_elsewhere = Arc::clone(&planned_elsewhere);
+        let shared = SharedInputs { outputs: &no_outputs, owners: &owners };
+        let (project, ledger) = (state.project, &state.ledger);
+        let prepared = Box::pin(refresh::prepare_options(
+            &state.connection,
+            project,
+            ledger,
+            &state.options,
+            Some(shared),
+        ));
+        match prepared.await {
+            Ok(options) => state.options = options,
+            Err(failure) => drop(failed.insert(*number, failure)),
+        }
+    }
+    fail_units(failed, &mut units, &mut states);
+    let live = read_accounts(accounts.count(), &mut units, &mut states).await;
+    for number in workspace.graph.order.iter().filter(|number| states.contains_key(number)) {
+        let planned =
+            plan_unit(workspace, &states[number], (*number, &units, &others), &live, &owners).await;
+        units.insert(*number, planned);
+    }
+    let users = add_conflicts(workspace, &live, &mut units);
+    block_readers(workspace, &mut units);
+    let destroy = states.values().any(|state| state.options.destroy);
+    let plans = units.iter().filter_map(|(number, result)| {
+        Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
+    });
+    let fingerprint = combined::combined_fingerprint(plans, destroy).map_err(anyhow::Error::from)?;
+    Ok(WorkspacePlan { units, fingerprint, users })
+}
+
+/// Connects a unit and reads its ledger.
+async fn read_unit<'w>(
+    one: &'w WorkspaceUnit,
+    accounts: &mut OpenAccounts,
+    options: PlanningOptions,
+) -> Result<UnitState<'w>, CliFailure> {
+    let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
+    let (account, connection) = accounts.connect(one, project)?;
+    let (ledger, rollback) = ledger_io::read_for_plan(project, &connection).await?;
+    let pinned = read_pinned_names(&connection.lock_file)?;
+    let options = PlanningOptions { project: one.settings.project.clone(), ..options };
+    Ok(UnitState { one, project, connection, account, ledger, rollback, pinned, options })
+}
+
+/// Moves units from those to plan to those that failed.
+fn fail_units(
+    failed: BTreeMap<usize, CliFailure>,
+    units: &mut UnitResults,
+    states: &mut BTreeMap<usize, UnitState<'_>>,
+) {
+    for (number, failure) in failed {
+        states.remove(&number);
+        units.insert(number, Err(failure));
+    }
+}
+
+/// Reads the ledgers of the units that are not selected: what they own must not be adopted, and their outputs may be read.
+/// For an untrusted repository no other ledger is read. One that cannot be read fails only the units that read its outputs.
+async fn read_other_ledgers(
+    workspace: &Workspace,
+    units: &mut UnitResults,
+    states: &mut BTreeMap<usize, UnitState<'_>>,
+) -> OtherLedgers {
+    let mut others = OtherLedgers::new();
+    let mut failed = BTreeMap::new();
+    for (number, one) in workspace.units.iter().enumerate() {
+        let is_selected = workspace.selected.units.contains(&number);
+        let (false, false, Ok(project)) = (is_selected, one.settings.untrusted, &one.loaded) else {
+            continue;
+        };
+        match read_unlocked(one, project).await {
+            Ok(ledger) => drop(others.insert(number, ledger)),
+            Err(failure) => {
+                let readers = workspace.graph.readers[number].iter();
+                for reader in readers.filter(|reader| states.contains_key(reader)) {
+                    let message = format!("{}: {}", one.unit.name, failure.message);
+                    failed.insert(*reader, CliFailure { message, ..failure.clone() });
+                }
+            }
+        }
+    }
+    fail_units(failed, units, states);
+    others
+}
+
+async fn read_unlocked(one: &WorkspaceUnit, project: &LoadedStack) -> Result<Option<Ledger>, CliFailure> {
+    let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
+    Ok(ledger_io::inspect_ledger(project, &place).await?.found)
+}
+
+/// Returns the owner of each object of the ledgers that were read, as `ADDRESS of STACK/ENVIRONMENT`.
+fn object_owners(
+    workspace: &Workspace,
+    states: &BTreeMap<usize, UnitState<'_>>,
+    others: &OtherLedgers,
+) -> BTreeMap<ObjectKey, Name> {
+    let selected = states.iter().map(|(number, state)| (*number, &state.ledger));
+    let others = others.iter().filter_map(|(number, ledger)| Some((*number, ledger.as_ref()?)));
+    let mut owners = BTreeMap::new();
+    for (number, ledger) in selected.chain(others) {
+        let name = &workspace.units[number].unit.name;
+        for (address, entry) in &ledger.entries {
+            let whose = Name::new(format!("{address} of {name}"));
+            let objects = entry.current.iter().chain(&entry.deposed);
+            owners.extend(objects.map(|owned| (owned.key(&entry.kind), whose.clone())));
+        }
+    }
+    owners
+}
+
+/// Reads each account once, all accounts at the same time: the lists and objects that any of its units needs.
+async fn read_accounts(
+    count: usize,
+    units: &mut UnitResults,
+    states: &mut BTreeMap<usize, UnitState<'_>>,
+) -> BTreeMap<usize, AccountState> {
+    let read = (0..count).map(|account| {
+        let mut of_account = states.values().filter(move |state| state.account == account);
+        async move {
+            let first = of_account.next()?;
+            let request = |state: &UnitState<'_>| {
+                pipeline::refresh_request(REGISTRY, &state.project.stack, &state.ledger, &state.options)
+            };
+            let (mut wanted, mut tables): (RefreshRequest, BTreeSet<&str>) = request(first);
+            for state in of_account {
+                let (more, used) = request(state);
+                wanted.merge(more);
+                tables.extend(used);
+            }
+            Some((account, Box::pin(refresh::read_world(&first.connection, &wanted, &tables, None)).await))
+        }
+    });
+    let (mut live, mut failed) = (BTreeMap::new(), BTreeMap::new());
+    for (account, result) in join_all(read).await.into_iter().flatten() {
+        match result {
+            Ok(world) => {
+                live.insert(account, AccountState { snapshot: world.snapshot, catalog: world.catalog });
+            }
+            Err(failure) => {
+                let of_account = states.iter().filter(|(_, state)| state.account == account);
+                failed.extend(of_account.map(|(number, _)| (*number, failure.clone())));
+            }
+        }
+    }
+    fail_units(failed, units, states);
+    live
+}
+
+/// Plans one unit, whose upstream units were planned before.
+async fn plan_unit(
+    workspace: &Workspace,
+    state: &UnitState<'_>,
+    (number, units, others): (usize, &UnitResults, &OtherLedgers),
+    live: &BTreeMap<usize, AccountState>,
+    owners: &Arc<BTreeMap<ObjectKey, Name>>,
+) -> Result<PlannedUnit, CliFailure> {
+    let outputs = match upstream_outputs(workspace, number, units, others) {
+        Ok(outputs) => outputs,
+        // A destroy needs no outputs.
+        Err(_) if state.options.destroy => BTreeMap::new(),
+        Err(failure) => return Err(failure),
+    };
+    let Some(AccountState { snapshot, catalog }) = live.get(&state.account) else {
+        return Err(CliFailure::new(Exit::Failed, "its account was not read"));
+    };
+    let mut own_catalog = None;
+    let catalog = match &state.pinned {
+        Some(pinned) => {
+            let catalog = own_catalog.insert(catalog.clone());
+            catalog.pin_ids(pinned);
+            catalog
+        }
+        None => catalog,
+    };
+    let shared = SharedInputs { outputs: &outputs, owners };
+    let decided = Box::pin(refresh::with_live_state(
+        &state.connection,
+        state.project,
+        &state.ledger,
+        (&state.options, state.pinned.as_ref()),
+        (snapshot, catalog),
+        Some(shared),
+        |inputs| (pipeline::make_plan_with_outputs(inputs), used_objects(inputs)),
+    ))
+    .await?;
+    let (planned, uses) = decided.decided;
+    Ok(PlannedUnit {
+        plan: planned.plan,
+        outputs: planned.outputs,
+        ledger: state.ledger.clone(),
+        rollback: state.rollback.clone(),
+        account: state.account,
+        uses,
+        reads: read_outputs(state.one, state.project),
+    })
+}
+
+/// Returns the outputs that a unit reads, by the unit that has them.
+fn read_outputs(one: &WorkspaceUnit, project: &LoadedStack) -> BTreeMap<UnitName, BTreeSet<Name>> {
+    let mut reads: BTreeMap<UnitName, BTreeSet<Name>> = BTreeMap::new();
+    for edge in &one.unit.upstream {
+        let Some(other) = project.stack.stacks.get(&edge.alias) else { continue };
+        reads.entry(edge.unit.clone()).or_default().extend(other.reads.keys().cloned());
+    }
+    reads
+}
+
+/// Adds the conflicts between the plans of each account as blockers of both units. Returns the pairs of a unit and one
+/// whose live objects use an object that the first deletes.
+fn add_conflicts(
+    workspace: &Workspace,
+    live: &BTreeMap<usize, AccountState>,
+    units: &mut UnitResults,
+) -> BTreeSet<(usize, usize)> {
+    let mut users = BTreeSet::new();
+    let mut found: Vec<(usize, Vec<Blocker>)> = Vec::new();
+    for (account, state) in live {
+        let of_account: Vec<(usize, &PlannedUnit)> = units
+            .iter()
+            .filter_map(|(number, result)| Some((*number, result.as_ref().ok()?)))
+            .filter(|(_, planned)| planned.account == *account)
+            .collect();
+        let claims: Vec<UnitClaims<'_>> = of_account
+            .iter()
+            .map(|(number, planned)| UnitClaims {
+                name: &workspace.units[*number].unit.name,
+                plan: &planned.plan,
+                ledger: &planned.ledger,
+                uses: &planned.uses,
+                reads: &planned.reads,
+            })
+            .collect();
+        let blockers = find_conflicts(REGISTRY, &state.snapshot, &claims);
+        let pairs = users_of_removed(REGISTRY, &state.snapshot, &claims);
+        users.extend(pairs.into_iter().map(|(unit, user)| (of_account[unit].0, of_account[user].0)));
+        found.extend(blockers.into_iter().map(|(position, blockers)| (of_account[position].0, blockers)));
+    }
+    for (number, blockers) in found {
+        if let Some(Ok(planned)) = units.get_mut(&number) {
+            replace_plan(planned, |plan| with_blockers(plan, blockers));
+        }
+    }
+    users
+}
+
+/// Blocks the units that read outputs of a unit that cannot be applied, transitively.
+fn block_readers(workspace: &Workspace, units: &mut UnitResults) {
+    for number in &workspace.graph.order {
+        let Some(Ok(planned)) = units.get(number) else { continue };
+        if planned.plan.base.destroy {
+            continue;
+        }
+        let stops = |above: &&usize| match units.get(above) {
+            Some(Ok(planned)) => planned.plan.is_blocked(&BTreeSet::new()),
+            Some(Err(_)) => true,
+            None => false,
+        };
+        let blocked: Vec<Blocker> = workspace.graph.upstream[*number]
+            .iter()
+            .filter(stops)
+            .map(|above| Blocker {
+                code: UPSTREAM.code.into(),
+                address: None,
+                text: format!(
+                    "{}, whose outputs it reads, cannot be applied.",
+                    workspace.units[*above].unit.name
+                ),
+                help: "Correct that unit first.".to_owned(),
+                source: None,
+            })
+            .collect();
+        if let Some(Ok(planned)) = units.get_mut(number) {
+            replace_plan(planned, |plan| with_blockers(plan, blocked));
+        }
+    }
+}
+
+fn replace_plan(planned: &mut PlannedUnit, change: impl FnOnce(Plan) -> Plan) {
+    // A plan has no empty value to leave behind, so it is copied; only units with blockers pay for it.
+    planned.plan = change(planned.plan.clone());
+}

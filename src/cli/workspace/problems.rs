@@ -1,0 +1,106 @@
+//! Reports the problems of units: each once for a stack, with the environments that have it.
+
+use std::collections::BTreeMap;
+
+use super::loaded_unit::WorkspaceUnit;
+use super::units::Workspace;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::output::Ui;
+use crate::config::check::environments;
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::model::source::Sources;
+use crate::report::diagnostics;
+use crate::report::text::escape;
+
+/// The problems of one stack in its selected environments.
+pub(in crate::cli) struct StackProblems<'w> {
+    /// The problems, each once.
+    pub(in crate::cli) diagnostics: Vec<Diagnostic>,
+    /// The files of the stack.
+    pub(in crate::cli) sources: &'w Sources,
+}
+
+/// Returns the problems and the files of a unit; `None` if it has none because its files could not be read.
+pub(in crate::cli) fn unit_diagnostics(loaded: &WorkspaceUnit) -> Option<(&[Diagnostic], &Sources)> {
+    match &loaded.loaded {
+        Ok(project) => Some((&project.warnings, &project.stack.sources)),
+        Err(failure) => {
+            failure.rejected.as_ref().map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources))
+        }
+    }
+}
+
+/// Returns the problems of the selected units by stack, in the order of the directories.
+pub(in crate::cli) fn stack_problems(workspace: &Workspace) -> Vec<StackProblems<'_>> {
+    let mut stacks: BTreeMap<&Name, Vec<&WorkspaceUnit>> = BTreeMap::new();
+    for (_, one) in workspace.selected_units() {
+        stacks.entry(&one.unit.directory).or_default().push(one);
+    }
+    let merged = stacks.into_values().filter_map(|units| {
+        let mut found = units.iter().filter_map(|one| {
+            let (diagnostics, sources) = unit_diagnostics(one)?;
+            Some((one.unit.name.environment.clone(), diagnostics.to_vec(), sources))
+        });
+        let (first, own, sources) = found.next()?;
+        let others: Vec<_> = found.map(|(name, diagnostics, _)| (name, diagnostics)).collect();
+        let diagnostics = environments::merge_problems(&first, own, &others);
+        Some(StackProblems { diagnostics, sources })
+    });
+    merged.collect()
+}
+
+/// Returns all problems of the selected units, and of the directories that cannot be read, with one set of files: each file
+/// once for a stack.
+pub(in crate::cli) fn all_problems(workspace: &Workspace) -> (Vec<Diagnostic>, Sources) {
+    let (mut all, mut files) = (Vec::new(), Sources::default());
+    let mut add = |diagnostics: &[Diagnostic], sources: &Sources| {
+        let first = files.append(sources);
+        all.extend(diagnostics.iter().cloned().map(|problem| problem.in_appended(first)));
+    };
+    for problems in stack_problems(workspace) {
+        add(&problems.diagnostics, problems.sources);
+    }
+    for rejected in workspace.unreadable.iter().filter_map(|one| one.failure.rejected.as_deref()) {
+        add(&rejected.diagnostics, &rejected.sources);
+    }
+    (all, files)
+}
+
+/// Prints the problems of the selected units, the directories that cannot be read, and failures without a location.
+/// Returns whether any is an error.
+pub(in crate::cli) fn report_problems(ui: Ui, workspace: &Workspace) -> bool {
+    let mut failed = false;
+    for problems in stack_problems(workspace).iter().filter(|problems| !problems.diagnostics.is_empty()) {
+        failed |= problems.diagnostics.iter().any(|problem| problem.severity == Severity::Error);
+        print_diagnostics(ui, &problems.diagnostics, problems.sources);
+    }
+    let plain = workspace.selected_units().filter_map(|(_, one)| {
+        let failure = one.loaded.as_ref().err().filter(|failure| failure.rejected.is_none())?;
+        Some((one.unit.name.to_string(), failure))
+    });
+    let unreadable = workspace.unreadable.iter().map(|one| (one.directory.to_string(), &one.failure));
+    for (whose, failure) in plain.chain(unreadable) {
+        failed = true;
+        print_failure(ui, &whose, failure);
+    }
+    failed
+}
+
+/// Prints the failure of a unit or a directory, which the message names.
+pub(in crate::cli) fn print_failure(ui: Ui, whose: &str, failure: &CliFailure) {
+    if let Some(rejected) = &failure.rejected {
+        print_diagnostics(ui, &rejected.diagnostics, &rejected.sources);
+        return;
+    }
+    Ui::write_error(&format!("error: {whose}: {}", escape::escape_line(&failure.message)));
+    for help in failure.help.iter().filter(|help| !help.is_empty()) {
+        Ui::write_error(&format!("  {}", escape::escape_line(help)));
+    }
+}
+
+/// Prints problems with the snippets of their files.
+pub(in crate::cli) fn print_diagnostics(ui: Ui, found: &[Diagnostic], sources: &Sources) {
+    let page = diagnostics::diagnostics_page(found, sources, ui.message_style);
+    Ui::write_error(page.trim_end());
+}

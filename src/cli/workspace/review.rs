@@ -1,0 +1,194 @@
+//! Shows the plans of many units: on the terminal, as JSON, and as the next command.
+
+use super::planned_units::{PlannedUnit, WorkspacePlan};
+use super::problems;
+use super::units::Workspace;
+use crate::cli::args::plan::PlanScopeArgs;
+use crate::cli::args::workspace::UnitArgs;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::output::Ui;
+use crate::kinds::REGISTRY;
+use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::report::json::{self, PlanDocumentOptions};
+use crate::report::terminal::{self, PlanContext};
+use crate::report::text::phrases::count_noun;
+use crate::report::units::review::{UnitFailure, UnitReview, UnitStatus, UnitsReview};
+use crate::workspace::unit::UnitName;
+
+/// Status and exit code of a unit in a review.
+pub(in crate::cli) struct UnitOutcome {
+    /// Number of the unit.
+    pub(in crate::cli) number: usize,
+    pub(in crate::cli) status: UnitStatus,
+    pub(in crate::cli) exit: Exit,
+    /// Names of the units whose outputs it reads.
+    pub(in crate::cli) upstream: Vec<UnitName>,
+    /// Why it has no result, or did not begin; `None` if its plan is its result.
+    pub(in crate::cli) failure: Option<CliFailure>,
+}
+
+/// A command over many units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum UnitsCommand {
+    Apply,
+    Destroy,
+}
+
+/// Refuses flags that name addresses, which mean nothing for many stacks.
+///
+/// # Errors
+/// When one is set.
+pub(in crate::cli) fn reject_single_stack_flags(scope: &PlanScopeArgs) -> Result<(), CliFailure> {
+    let named = PlanScopeArgs {
+        locked: scope.locked,
+        allow_deletes: scope.allow_deletes,
+        ..PlanScopeArgs::default()
+    };
+    if *scope == named {
+        return Ok(());
+    }
+    let flags = scope.format_flags();
+    let flag = flags.iter().find(|flag| !["--locked", "--allow-deletes"].contains(&flag.as_str()));
+    let flag = flag.map(|flag| flag.split(' ').next().unwrap_or_default()).unwrap_or_default();
+    Err(CliFailure::new(
+        Exit::Usage,
+        format!("{flag} names an address of one stack, and --all covers many"),
+    )
+    .help("Use it for that stack alone: stead -C DIRECTORY -e ENVIRONMENT."))
+}
+
+/// Returns status and exit code of each selected unit; `exit_code` is the flag `--exit-code`.
+pub(in crate::cli) fn unit_reviews(
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    exit_code: bool,
+) -> Vec<UnitOutcome> {
+    let outcome = |(number, result): (&usize, &Result<_, CliFailure>)| {
+        let (status, exit, failure) = match result {
+            Ok(PlannedUnit { plan, .. }) => {
+                (UnitStatus::of_plan(plan), Exit::of_plan(plan, exit_code), None)
+            }
+            Err(failure) if failure.exit == Exit::Blocked => {
+                (UnitStatus::Blocked, failure.exit, Some(failure.clone()))
+            }
+            Err(failure) => (UnitStatus::Failed, failure.exit, Some(failure.clone())),
+        };
+        UnitOutcome { number: *number, status, exit, upstream: upstream_names(workspace, *number), failure }
+    };
+    planned.units.iter().map(outcome).collect()
+}
+
+/// Returns the names of the units whose outputs a unit reads, sorted.
+pub(in crate::cli) fn upstream_names(workspace: &Workspace, number: usize) -> Vec<UnitName> {
+    let upstream = workspace.graph.upstream[number].iter();
+    let mut names: Vec<UnitName> =
+        upstream.map(|above| workspace.units[*above].unit.name.clone()).collect();
+    names.sort();
+    names
+}
+
+/// Returns the review of the units.
+pub(in crate::cli) fn units_review<'r>(
+    workspace: &'r Workspace,
+    planned: &'r WorkspacePlan,
+    outcomes: &'r [UnitOutcome],
+    destroy: bool,
+) -> UnitsReview<'r> {
+    let review = |outcome: &'r UnitOutcome| {
+        let unit = &workspace.units[outcome.number].unit;
+        UnitReview {
+            name: &unit.name,
+            directory: Some(&unit.directory),
+            status: outcome.status,
+            exit: outcome.exit.code(),
+            plan: planned.units.get(&outcome.number).and_then(|result| Some(&result.as_ref().ok()?.plan)),
+            failure: outcome.failure.as_ref().map(|failure| UnitFailure {
+                message: &failure.message,
+                help: &failure.help,
+                problems: failure
+                    .rejected
+                    .as_deref()
+                    .map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources)),
+            }),
+            upstream: &outcome.upstream,
+        }
+    };
+    UnitsReview::new(outcomes.iter().map(review).collect(), &planned.fingerprint, destroy)
+}
+
+/// Prints a review in the requested format. Problems of the configuration and warnings about ledgers go to standard
+/// error.
+pub(in crate::cli) fn show_units(
+    ui: Ui,
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    review: &UnitsReview<'_>,
+) {
+    for (number, unit) in planned.planned() {
+        if let Some(rollback) = &unit.rollback {
+            let name = &workspace.units[number].unit.name;
+            ui.write_message(&format!("warning: {name}: {}: {}", rollback.what, rollback.means));
+        }
+    }
+    if ui.json || ui.ndjson {
+        let options = PlanDocumentOptions { details: ui.verbose, ran: None };
+        ui.write_result(&json::units_document(review, REGISTRY, options));
+        return;
+    }
+    for problems in problems::stack_problems(workspace) {
+        let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
+        if problems.diagnostics.iter().any(is_error) {
+            problems::print_diagnostics(ui, &problems.diagnostics, problems.sources);
+        }
+    }
+    for one in &workspace.unreadable {
+        problems::print_failure(ui, &one.directory, &one.failure);
+    }
+    ui.write_result(&terminal::units_page(review, &|_| PlanContext::default(), ui.verbose, ui.style));
+}
+
+/// Prints the result of an apply of many units: the document, or the sums, since each unit was reported when it ended.
+pub(in crate::cli) fn show_run(ui: Ui, review: &UnitsReview<'_>) {
+    if ui.json || ui.ndjson {
+        let options = PlanDocumentOptions { details: ui.verbose, ran: None };
+        let document = json::units_document(review, REGISTRY, options);
+        let folded = if ui.ndjson { json::fold_lines(&document) } else { document.into() };
+        ui.write_result(&folded);
+        return;
+    }
+    ui.write_result(&terminal::units_run_page(review, ui.style));
+}
+
+/// Says how many stacks a selection of an environment leaves out.
+pub(in crate::cli) fn print_left_out(ui: Ui, workspace: &Workspace) {
+    let count = workspace.selected.without_environments;
+    if count > 0 {
+        ui.hint(&format!("{} without environments left out by -e", count_noun(count, "stack")));
+    }
+}
+
+/// Returns whether a unit of a review has something to do.
+pub(in crate::cli) fn has_changes(review: &UnitsReview<'_>) -> bool {
+    review.with_status(UnitStatus::Changed).next().is_some()
+}
+
+/// Returns the command that applies exactly what a review shows.
+pub(in crate::cli) fn next_command(
+    command: UnitsCommand,
+    units: &UnitArgs,
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+) -> String {
+    match command {
+        UnitsCommand::Apply => apply_command(units, planned),
+        UnitsCommand::Destroy => {
+            format!("destroy{} --confirm {}", units.format_flags(), workspace.root_name())
+        }
+    }
+}
+
+/// Returns the command that applies the plans if they are the same then.
+pub(in crate::cli) fn apply_command(units: &UnitArgs, planned: &WorkspacePlan) -> String {
+    format!("apply{} --expect {}", units.format_flags(), planned.fingerprint)
+}

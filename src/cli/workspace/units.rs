@@ -1,0 +1,264 @@
+//! `Workspace`: all units of a repository, loaded. In: the root, found from `-C`, and the selection. Out: the units by
+//! wave and name, each with its resolved stack or the reason why it has none. Sends no request.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::path::{Component, Path, PathBuf};
+
+use super::edges;
+use super::loaded_unit::WorkspaceUnit;
+use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::Settings;
+use crate::cli::process::settings::unit_settings::UnitSettings;
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::repository_walk::{self, FoundStack};
+use crate::config::load::{DirectoryContents, LoadFailure, StackHeader};
+use crate::model::address::Name;
+use crate::model::diagnostic::{Diagnostic, Severity, nearest_name};
+use crate::workspace::graph::UnitGraph;
+use crate::workspace::selection::{self, SelectedUnits, SelectionError, UnitPattern, UnitSelection};
+use crate::workspace::unit::{Unit, UnitName};
+
+/// Directory with stack files that cannot be read, with the reason.
+pub(in crate::cli) struct UnreadableStack {
+    /// Directory relative to the root.
+    pub(in crate::cli) directory: Name,
+    pub(in crate::cli) failure: CliFailure,
+}
+
+/// All units of a repository.
+pub(in crate::cli) struct Workspace {
+    /// Root of the repository, relative to the working directory where that is shorter.
+    pub(in crate::cli) root: PathBuf,
+    /// All units, by wave and name; also those that are not selected.
+    pub(in crate::cli) units: Vec<WorkspaceUnit>,
+    /// Dependencies between the units, which have the same numbers as in `units`.
+    pub(in crate::cli) graph: UnitGraph,
+    /// The selected units.
+    pub(in crate::cli) selected: SelectedUnits,
+    /// Directories whose stack is not known, so that no unit stands for them; empty if all were read.
+    pub(in crate::cli) unreadable: Vec<UnreadableStack>,
+}
+
+/// What the command line says about the selection of units.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::cli) struct SelectionRequest<'a> {
+    /// Patterns, of which one must match; empty for all units.
+    pub(in crate::cli) patterns: &'a [UnitPattern],
+    /// Directories of the stacks that a change touched; `None` if that does not limit the selection.
+    pub(in crate::cli) changed: Option<&'a BTreeSet<Name>>,
+    /// Whether readers of the selected units are added.
+    pub(in crate::cli) with_dependents: bool,
+}
+
+impl Workspace {
+    /// Finds and loads all units of the repository that contains the directory of `-C`.
+    ///
+    /// # Errors
+    /// When there is no stack, the selection names something that does not exist, or a `--var` reaches no unit. The
+    /// problems of single stacks are in their results.
+    pub(in crate::cli) fn open(
+        settings: &Settings,
+        sources: &UnitSettings,
+        request: &SelectionRequest<'_>,
+    ) -> Result<Self, CliFailure> {
+        let root = repository_root(&settings.dir);
+        let found = repository_walk::find_stacks(settings, &root);
+        if found.is_empty() {
+            return Err(CliFailure::new(
+                Exit::Failed,
+                format!("there is no stack below {}", stack_files::display_path(&root)),
+            )
+            .help("Create one with: stead init"));
+        }
+        let mut unreadable = Vec::new();
+        let mut loaded = Vec::new();
+        let mut headers: BTreeMap<Name, StackHeader> = BTreeMap::new();
+        for FoundStack { directory, contents } in found {
+            let relative = relative_name(&root, &directory);
+            match contents {
+                DirectoryContents::NoStack => {}
+                DirectoryContents::Stack(header) => {
+                    loaded.extend(load_units(settings, sources, &root, &relative, &header)?);
+                    headers.insert(relative, *header);
+                }
+                DirectoryContents::Invalid => {
+                    let settings = Settings { dir: directory, env: None, ..settings.clone() };
+                    let failure = LoadedStack::open(&settings).err().unwrap_or_else(|| {
+                        CliFailure::new(Exit::Failed, format!("the stack in {relative} cannot be read"))
+                    });
+                    unreadable.push(UnreadableStack { directory: relative, failure });
+                }
+            }
+        }
+        reject_unused_variables(sources, &loaded, &headers)?;
+        let problems = edges::connect_units(&mut loaded, &headers);
+        for (number, problems) in problems {
+            add_problems(&mut loaded[number], problems);
+        }
+        let units: Vec<Unit> = loaded.iter().map(|one| one.unit.clone()).collect();
+        let waves = UnitGraph::new(&units).waves;
+        let mut by_wave: Vec<(usize, WorkspaceUnit)> = waves.into_iter().zip(loaded).collect();
+        by_wave.sort_by(|(wave, one), (other, another)| {
+            (wave, &one.unit.name, &one.unit.directory).cmp(&(
+                other,
+                &another.unit.name,
+                &another.unit.directory,
+            ))
+        });
+        let units: Vec<WorkspaceUnit> = by_wave.into_iter().map(|(_, unit)| unit).collect();
+        let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
+        let graph = UnitGraph::new(&listed);
+        let selection = UnitSelection {
+            environment: settings.env.as_ref(),
+            patterns: request.patterns,
+            changed: request.changed,
+            with_dependents: request.with_dependents,
+        };
+        let selected = selection::select(&listed, &graph, &selection)
+            .map_err(|error| selection_failure(&error, &listed))?;
+        Ok(Self { root, units, graph, selected, unreadable })
+    }
+
+    /// Returns the first file of a unit's stack, for findings without a location; empty if the stack has problems.
+    pub(in crate::cli) fn first_file(&self, name: &UnitName) -> String {
+        let one = self.units.iter().find(|one| one.unit.name == *name);
+        let stack = one.and_then(|one| one.loaded.as_ref().ok()).map(|project| &project.stack);
+        let first = stack.and_then(|stack| stack.sources.iter().next());
+        first.map(|(_, source)| source.path.clone()).unwrap_or_default()
+    }
+
+    /// Returns the name of the root directory, which the confirmation of a destroy repeats.
+    pub(in crate::cli) fn root_name(&self) -> String {
+        let full = stack_files::real_path(&self.root).unwrap_or_else(|| self.root.clone());
+        full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Returns the selected units with their numbers, each after its upstream units.
+    pub(in crate::cli) fn selected_units(&self) -> impl Iterator<Item = (usize, &WorkspaceUnit)> {
+        let ordered = self.graph.order.iter().filter(|number| self.selected.units.contains(number));
+        ordered.map(|number| (*number, &self.units[*number]))
+    }
+}
+
+/// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of
+/// it, or it inside of the working directory, so that messages name short paths.
+fn repository_root(directory: &Path) -> PathBuf {
+    let root = SharedRoot::find_root(directory, false).root;
+    let Some(here) = env::current_dir().ok().and_then(|here| stack_files::real_path(&here)) else {
+        return root;
+    };
+    let full = stack_files::real_path(&root).unwrap_or_else(|| root.clone());
+    if let Ok(below) = full.strip_prefix(&here) {
+        return if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.to_owned() };
+    }
+    match here.strip_prefix(&full) {
+        Ok(way) => way.components().map(|_| Component::ParentDir).collect(),
+        Err(_) => full,
+    }
+}
+
+/// Returns a directory relative to the root, with `/` between its parts; `.` for the root itself.
+fn relative_name(root: &Path, directory: &Path) -> Name {
+    let relative = directory.strip_prefix(root).unwrap_or(directory);
+    let parts = relative.components().filter(|part| *part != Component::CurDir);
+    let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    if parts.is_empty() { Name::new_static(".") } else { Name::new(parts.join("/")) }
+}
+
+/// Loads a stack in each of its environments; their dependencies are not known yet.
+fn load_units(
+    command: &Settings,
+    sources: &UnitSettings,
+    root: &Path,
+    directory: &Name,
+    header: &StackHeader,
+) -> Result<Vec<WorkspaceUnit>, CliFailure> {
+    let has_environments = !header.environments.is_empty();
+    let default = [Name::new_static("default")];
+    let environments: Vec<&Name> =
+        if has_environments { header.environments.iter().collect() } else { default.iter().collect() };
+    let mut units = Vec::with_capacity(environments.len());
+    for environment in environments {
+        let unit = Unit {
+            name: UnitName { stack: header.name.clone(), environment: environment.clone() },
+            directory: directory.clone(),
+            has_environments,
+            upstream: Vec::new(),
+        };
+        let declares = |name: &str| header.variables.contains(name);
+        let settings = sources
+            .merge_for_unit(command, root, &unit, declares)
+            .map_err(|error| CliFailure::new(Exit::Usage, format!("{}: {error}", unit.name)))?;
+        let loaded = LoadedStack::open(&settings);
+        units.push(WorkspaceUnit { unit, settings, loaded });
+    }
+    Ok(units)
+}
+
+fn reject_unused_variables(
+    sources: &UnitSettings,
+    units: &[WorkspaceUnit],
+    headers: &BTreeMap<Name, StackHeader>,
+) -> Result<(), CliFailure> {
+    let declares = |unit: &Unit, name: &str| {
+        headers.get(&unit.directory).is_some_and(|header| header.variables.contains(name))
+    };
+    let unused = sources.unused_variables(units.iter().map(|one| &one.unit), declares);
+    let Some(first) = unused.first() else { return Ok(()) };
+    let known = headers.values().flat_map(|header| &header.variables).map(Name::as_str);
+    let failure = CliFailure::new(Exit::Usage, format!("--var {first}: no stack declares it"));
+    Err(match nearest_name(first, known) {
+        Some(near) => failure.help(format!("Did you mean `{near}`?")),
+        None => failure.help("Write --var NAME=VALUE for all stacks that declare it, or --var STACK/ENVIRONMENT:NAME=VALUE for one."),
+    })
+}
+
+/// Adds problems that only the other units show to the result of a unit: an error among them makes it a failure.
+fn add_problems(unit: &mut WorkspaceUnit, problems: Vec<Diagnostic>) {
+    match &mut unit.loaded {
+        Ok(project) if problems.iter().any(|problem| problem.severity == Severity::Error) => {
+            let diagnostics = project.warnings.drain(..).chain(problems).collect();
+            let sources = std::mem::take(&mut project.stack.sources);
+            unit.loaded = Err(Box::new(LoadFailure { sources, diagnostics }).into());
+        }
+        Ok(project) => project.warnings.extend(problems),
+        // The unit's own problems come first: those between units can follow from them.
+        Err(_) => {}
+    }
+}
+
+fn selection_failure(error: &SelectionError, units: &[Unit]) -> CliFailure {
+    let failure = CliFailure::new(Exit::Usage, error.to_string());
+    match error {
+        SelectionError::NoMatch { pattern } => {
+            let names: BTreeSet<String> = units
+                .iter()
+                .flat_map(|unit| {
+                    [unit.name.to_string(), unit.name.stack.to_string(), format!("./{}", unit.directory)]
+                })
+                .collect();
+            match nearest_name(pattern, names.iter().map(String::as_str)) {
+                Some(near) => failure.help(format!("Did you mean `{near}`?")),
+                None => failure.help("List the units with: stead stacks"),
+            }
+        }
+        SelectionError::NoEnvironment { environment } => {
+            let names: BTreeSet<&str> = units
+                .iter()
+                .filter(|unit| unit.has_environments)
+                .map(|unit| unit.name.environment.as_str())
+                .collect();
+            match nearest_name(environment, names.iter().copied()) {
+                Some(near) => failure.help(format!("Did you mean `{near}`?")),
+                None if names.is_empty() => failure.help("No stack declares environments: leave -e out."),
+                None => {
+                    let names: Vec<&str> = names.into_iter().collect();
+                    failure.help(format!("The environments are: {}", names.join(", ")))
+                }
+            }
+        }
+    }
+}

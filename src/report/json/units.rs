@@ -1,0 +1,169 @@
+//! The JSON document of a command over many units: the plan or the failure of each, and their sums.
+
+use serde::Serialize;
+
+use super::diagnostics::{self, DiagnosticEntry};
+use super::plan::change_entry::PlanDocumentOptions;
+use super::plan::document::PlanDocument;
+use crate::model::address::Name;
+use crate::model::schema::Registry;
+use crate::plan::model::change::Action;
+use crate::report::json_value::JsonDecimal;
+use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
+use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
+
+/// The document of `plan`, `apply` and `destroy` with `--all --output json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct UnitsDocument<'a> {
+    schema_version: SchemaVersion,
+    /// Fingerprint of all plans together, for `apply --all --expect`.
+    fingerprint: &'a str,
+    summary: UnitsSummary,
+    cost: UnitsCostEntry,
+    /// The units, worst first.
+    units: Vec<UnitEntry<'a>>,
+}
+
+/// What the units have together.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UnitsSummary {
+    /// Number of units.
+    units: usize,
+    /// Number of units whose plan has changes.
+    changed: usize,
+    /// Number of units whose changes were applied.
+    applied: usize,
+    /// Number of units whose plan has blockers.
+    blocked: usize,
+    /// Number of units that have no result, or whose apply failed in whole or in part.
+    failed: usize,
+    /// Number of units that were not started, are locked, or no longer fit the reviewed plan.
+    skipped: usize,
+    /// Number of units without changes.
+    unchanged: usize,
+    /// Number of new objects.
+    create: usize,
+    /// Number of objects that change in place.
+    update: usize,
+    /// Number of objects that are deleted and created again.
+    replace: usize,
+    /// Number of objects that are deleted.
+    delete: usize,
+    /// Number of live objects that are taken into a ledger.
+    adopt: usize,
+    /// Number of resources that get a new address.
+    r#move: usize,
+    /// Number of objects that are removed from a ledger and stay live.
+    forget: usize,
+}
+
+/// Monthly cost of all units, in USD.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UnitsCostEntry {
+    /// Before the apply.
+    monthly_before: JsonDecimal,
+    /// After the apply.
+    monthly_after: JsonDecimal,
+    /// Difference of the two.
+    delta: JsonDecimal,
+    /// Number of billed objects without a known price.
+    unpriced: usize,
+}
+
+/// A unit.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UnitEntry<'a> {
+    /// Name of the stack.
+    stack: &'a Name,
+    /// Name of the environment; `default` for a stack that declares none.
+    environment: &'a Name,
+    /// Directory relative to the root of the repository; null if the stack or the environment is gone.
+    directory: Option<&'a Name>,
+    /// How the unit fares.
+    status: UnitStatus,
+    /// Exit code that the command would have for this unit alone.
+    exit: u8,
+    /// The plan; null if the unit has none.
+    plan: Option<PlanDocument<'a>>,
+    /// Why the unit has no result; null if it has one.
+    error: Option<UnitErrorEntry<'a>>,
+}
+
+/// Why a unit has no result.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct UnitErrorEntry<'a> {
+    /// What happened and why.
+    message: &'a str,
+    /// Remedies, one per entry.
+    help: Vec<&'a str>,
+    /// Problems of the configuration; empty if they are not the reason.
+    diagnostics: Vec<DiagnosticEntry<'a>>,
+}
+
+/// Returns the JSON document of a review of many units.
+#[must_use]
+pub fn units_document(
+    review: &UnitsReview<'_>,
+    registry: Registry,
+    options: PlanDocumentOptions<'_>,
+) -> String {
+    let number = |statuses: &[UnitStatus]| {
+        review.units().iter().filter(|unit| statuses.contains(&unit.status)).count()
+    };
+    let cost = review.cost();
+    to_pretty(&UnitsDocument {
+        schema_version: SCHEMA_VERSION,
+        fingerprint: review.fingerprint,
+        summary: UnitsSummary {
+            units: review.units().len(),
+            changed: number(&[UnitStatus::Changed]),
+            applied: number(&[UnitStatus::Applied]),
+            blocked: number(&[UnitStatus::Blocked]),
+            failed: number(&[UnitStatus::Failed, UnitStatus::Partly]),
+            skipped: number(&[UnitStatus::Skipped, UnitStatus::Locked, UnitStatus::OutOfDate]),
+            unchanged: number(&[UnitStatus::Unchanged]),
+            create: review.count(Action::Create),
+            update: review.count(Action::Update),
+            replace: review.count(Action::Replace),
+            delete: review.count(Action::Delete),
+            adopt: review.count(Action::Adopt),
+            r#move: review.count(Action::Move),
+            forget: review.count(Action::Forget),
+        },
+        cost: UnitsCostEntry {
+            monthly_before: JsonDecimal(cost.before),
+            monthly_after: JsonDecimal(cost.after),
+            delta: JsonDecimal(cost.after - cost.before),
+            unpriced: cost.unpriced,
+        },
+        units: review.units().iter().map(|unit| unit_entry(unit, registry, options)).collect(),
+    })
+}
+
+fn unit_entry<'a>(
+    unit: &UnitReview<'a>,
+    registry: Registry,
+    options: PlanDocumentOptions<'a>,
+) -> UnitEntry<'a> {
+    UnitEntry {
+        stack: &unit.name.stack,
+        environment: &unit.name.environment,
+        directory: unit.directory,
+        status: unit.status,
+        exit: unit.exit,
+        plan: unit.plan.map(|plan| PlanDocument::new(plan, registry, options)),
+        error: unit.failure.map(|failure| UnitErrorEntry {
+            message: failure.message,
+            help: failure.help.iter().map(String::as_str).filter(|text| !text.is_empty()).collect(),
+            diagnostics: failure
+                .problems
+                .map(|(found, sources)| diagnostics::diagnostic_entries(found, sources))
+                .unwrap_or_default(),
+        }),
+    }
+}

@@ -1,0 +1,224 @@
+//! Reports of many units in one file: one comment, one log of findings, one document of metrics. Each unit's own parts are
+//! those of its plan's report; its name is added wherever two units could be confused.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::markdown::comment_marker;
+use super::{codequality, gitlab, junit, markdown, prometheus, sarif};
+use crate::model::schema::Registry;
+use crate::plan::model::change::Action;
+use crate::report::json::{self, PlanDocumentOptions};
+use crate::report::review::finding::{ReviewFinding, plan_findings};
+use crate::report::review::view::PlanReview;
+use crate::report::text::counts::ActionCounts;
+use crate::report::text::{escape, junit_xml, phrases};
+use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
+
+/// Size limit of the comment in bytes, as of that of one plan.
+const MAX_COMMENT_BYTES: usize = 65_000;
+
+/// Limit on the rows of the table of units; the others are counted.
+const MAX_UNIT_ROWS: usize = 200;
+
+/// What the reports of many units are made from.
+pub struct UnitsReport<'a> {
+    /// The units, with their sums.
+    pub review: &'a UnitsReview<'a>,
+    /// The review of each unit's plan, by the position of the unit in `review`.
+    pub plans: BTreeMap<usize, PlanReview<'a>>,
+    /// Schemas of all kinds.
+    pub registry: Registry,
+    /// Command that applies exactly these plans; `None` if there is none.
+    pub command: Option<&'a str>,
+}
+
+impl UnitsReport<'_> {
+    /// Returns the findings of all plans, each with the name of its unit.
+    fn findings(&self) -> Vec<ReviewFinding> {
+        let of_unit = |plan: &PlanReview<'_>| {
+            let unit = plan.title();
+            let named = move |finding: ReviewFinding| ReviewFinding {
+                text: format!("{unit}: {}", finding.text),
+                subject: format!("{unit} {}", finding.subject).trim_end().to_owned(),
+                ..finding
+            };
+            plan_findings(plan).into_iter().map(named).collect::<Vec<_>>()
+        };
+        self.plans.values().flat_map(of_unit).collect()
+    }
+}
+
+/// Returns the document of many units, with source locations.
+pub(super) fn units_json(of: &UnitsReport<'_>) -> String {
+    json::units_document(of.review, of.registry, PlanDocumentOptions { details: true, ran: None })
+}
+
+/// Returns one SARIF log with one run: GitHub accepts 20 runs of one upload.
+pub(super) fn units_sarif(of: &UnitsReport<'_>) -> String {
+    sarif::sarif_log(&of.findings(), &[])
+}
+
+/// Returns the findings of all units as GitLab's code quality report.
+pub(super) fn units_code_quality(of: &UnitsReport<'_>) -> String {
+    codequality::code_quality_json(&of.findings())
+}
+
+/// Returns a suite for each unit; one without a plan is a failed test.
+pub(super) fn units_junit(of: &UnitsReport<'_>) -> String {
+    let suite = |(position, unit): (usize, &UnitReview<'_>)| match of.plans.get(&position) {
+        Some(plan) => junit::plan_suite(plan),
+        None => junit::failed_suite(&unit.name.to_string(), unit.failure.map_or("", |why| why.message)),
+    };
+    let suites: Vec<_> = of.review.units().iter().enumerate().map(suite).collect();
+    junit_xml::junit_document(&suites)
+}
+
+/// Returns the sums of all units as GitLab shows them.
+pub(super) fn units_gitlab(of: &UnitsReport<'_>) -> String {
+    gitlab::gitlab_counts(of.review.plans())
+}
+
+/// Returns the metrics of all units: each family once, with the samples of all units.
+pub(super) fn units_metrics(of: &UnitsReport<'_>) -> String {
+    let mut families: Vec<(String, Vec<String>, Vec<String>)> = Vec::new();
+    for plan in of.plans.values() {
+        let text = prometheus::plan_metrics(plan);
+        for line in text.lines() {
+            let name = match line.strip_prefix("# ") {
+                Some(rest) => rest.split(' ').nth(1).unwrap_or_default(),
+                None => line.split(['{', ' ']).next().unwrap_or_default(),
+            };
+            let known = families.iter().position(|(family, ..)| family == name);
+            let position = known.unwrap_or_else(|| {
+                families.push((name.to_owned(), Vec::new(), Vec::new()));
+                families.len() - 1
+            });
+            let (_, head, samples) = &mut families[position];
+            if !line.starts_with('#') {
+                samples.push(line.to_owned());
+            } else if !head.iter().any(|known| known == line) {
+                head.push(line.to_owned());
+            }
+        }
+    }
+    let lines = families.iter().flat_map(|(_, head, samples)| head.iter().chain(samples));
+    lines.fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// Returns the comment for many units: the sums, a table with a row for each unit, and the plans of the units, worst first,
+/// as many as fit. What does not fit is counted.
+pub(super) fn units_markdown(of: &UnitsReport<'_>) -> String {
+    let foot = footer(of);
+    let mut text = head(of);
+    add_unit_table(&mut text, of);
+    let room = MAX_COMMENT_BYTES.saturating_sub(foot.len() + 200);
+    let mut left_out = 0;
+    for (position, unit) in of.review.units().iter().enumerate() {
+        let Some(plan) = of.plans.get(&position).filter(|_| unit.status != UnitStatus::Unchanged) else {
+            continue;
+        };
+        let piece = unit_section(unit, plan);
+        if left_out == 0 && text.len() + piece.len() <= room {
+            text.push_str(&piece);
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        let units = phrases::count_noun(left_out, "unit");
+        let _ = writeln!(text, "{units} did not fit here; the reports `html` and `json` have them.\n");
+    }
+    text + &foot
+}
+
+fn sign(status: UnitStatus) -> &'static str {
+    match status {
+        UnitStatus::Failed | UnitStatus::Partly | UnitStatus::Blocked | UnitStatus::OutOfDate => "⛔",
+        UnitStatus::Locked | UnitStatus::Skipped => "❗",
+        UnitStatus::Changed => "🔷",
+        UnitStatus::Applied | UnitStatus::Unchanged => "✅",
+    }
+}
+
+fn head(of: &UnitsReport<'_>) -> String {
+    let review = of.review;
+    let mut facts: Vec<String> = review
+        .status_counts()
+        .into_iter()
+        .map(|(status, count)| format!("{count} {}", status.as_text()))
+        .collect();
+    let actions = [Action::Replace, Action::Delete, Action::Update, Action::Create];
+    facts.extend(
+        actions.map(|action| format!("{} {}", review.count(action), phrases::action_keyword(action))),
+    );
+    let cost = review.cost();
+    facts.push(format!("{}/mo", phrases::money_change(cost.after - cost.before)));
+    if review.destroy {
+        facts.insert(0, "destroys everything unprotected".to_owned());
+    }
+    let worst = review.units().first().map_or(UnitStatus::Unchanged, |unit| unit.status);
+    format!(
+        "<!-- stead:{} -->\n### {} stead · {} · {}\n\n",
+        comment_marker("all"),
+        sign(worst),
+        phrases::count_noun(review.units().len(), "unit"),
+        facts.join(" · ")
+    )
+}
+
+fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
+    let shown: Vec<&UnitReview<'_>> =
+        of.review.units().iter().filter(|unit| unit.status != UnitStatus::Unchanged).collect();
+    if shown.is_empty() {
+        return;
+    }
+    text.push_str("| | unit | create | update | replace | delete | $/mo | |\n|---|---|---:|---:|---:|---:|---:|---|\n");
+    for unit in shown.iter().take(MAX_UNIT_ROWS) {
+        let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
+        let price =
+            unit.plan.map(|plan| phrases::money_change(plan.cost.monthly_after - plan.cost.monthly_before));
+        let why = unit.failure.map(|why| markdown::escape_text(why.message)).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} | {} {why} |",
+            sign(unit.status),
+            markdown::code(&unit.name.to_string()),
+            counts.get(Action::Create),
+            counts.get(Action::Update),
+            counts.get(Action::Replace),
+            counts.get(Action::Delete),
+            price.unwrap_or_default(),
+            unit.status.as_text(),
+        );
+    }
+    if shown.len() > MAX_UNIT_ROWS {
+        let _ = writeln!(text, "| … | **{} more** | | | | | | |", shown.len() - MAX_UNIT_ROWS);
+    }
+    text.push('\n');
+}
+
+/// Returns the report of a unit's plan, folded, without its own marker and last line.
+fn unit_section(unit: &UnitReview<'_>, plan: &PlanReview<'_>) -> String {
+    let report = markdown::markdown_report(plan);
+    let body = report.split_once("\n\n").map_or("", |(_, body)| body);
+    let body = body.trim_end().rsplit_once("<sub>").map_or(body, |(body, _)| body);
+    let name = escape::escape_line(&unit.name.to_string()).into_owned();
+    let open = if unit.status == UnitStatus::Blocked { " open" } else { "" };
+    format!(
+        "<details{open}><summary>{} {}: {}</summary>\n\n{}\n\n</details>\n\n",
+        sign(unit.status),
+        markdown::escape_text(&name),
+        unit.status.as_text(),
+        body.trim_end()
+    )
+}
+
+/// Returns the last line: the fingerprint of all plans together, and the command that applies them.
+fn footer(of: &UnitsReport<'_>) -> String {
+    let command = of
+        .command
+        .map(|command| format!(" · after merge: {}", markdown::code(command)))
+        .unwrap_or_default();
+    format!("<sub>`{}`{command}</sub>\n", of.review.fingerprint)
+}

@@ -1,0 +1,180 @@
+//! The review of many units: each with its plan or failure, and what they cost and change together. Every format shows
+//! the units of one review in the same order, worst first.
+
+use std::cmp::Reverse;
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use crate::model::address::Name;
+use crate::model::diagnostic::Diagnostic;
+use crate::model::source::Sources;
+use crate::plan::model::change::{Action, Plan};
+use crate::report::text::counts::ActionCounts;
+use crate::workspace::combined::has_work;
+use crate::workspace::unit::UnitName;
+
+/// How a unit fares, worst first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum UnitStatus {
+    /// It has no plan, or its apply failed.
+    Failed,
+    /// Some of its changes were applied.
+    Partly,
+    /// Its plan has blockers.
+    Blocked,
+    /// Its plan no longer fits the reviewed one, and nothing was sent.
+    OutOfDate,
+    /// Another process writes its ledger.
+    Locked,
+    /// It was not started, because of another unit or a stop signal.
+    Skipped,
+    /// Its plan has changes.
+    Changed,
+    /// Its changes were applied.
+    Applied,
+    /// Its plan has no changes.
+    Unchanged,
+}
+
+impl UnitStatus {
+    /// Returns the status of a unit's plan.
+    #[must_use]
+    pub fn of_plan(plan: &Plan) -> Self {
+        if !plan.blocks.is_empty() {
+            Self::Blocked
+        } else if has_work(plan) {
+            Self::Changed
+        } else {
+            Self::Unchanged
+        }
+    }
+
+    /// Returns the status as a few words.
+    #[must_use]
+    pub const fn as_text(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Partly => "partly applied",
+            Self::Blocked => "blocked",
+            Self::OutOfDate => "out of date",
+            Self::Locked => "locked",
+            Self::Skipped => "skipped",
+            Self::Changed => "with changes",
+            Self::Applied => "applied",
+            Self::Unchanged => "without changes",
+        }
+    }
+}
+
+/// Why a unit has no result.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitFailure<'a> {
+    /// What happened and why.
+    pub message: &'a str,
+    /// Remedies, one per entry.
+    pub help: &'a [String],
+    /// The problems of the configuration with its files, if they are the reason.
+    pub problems: Option<(&'a [Diagnostic], &'a Sources)>,
+}
+
+/// A unit of a review.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitReview<'a> {
+    /// Its name.
+    pub name: &'a UnitName,
+    /// Directory relative to the root; `None` for a unit whose stack or environment is gone.
+    pub directory: Option<&'a Name>,
+    /// How it fares.
+    pub status: UnitStatus,
+    /// Its own exit code.
+    pub exit: u8,
+    /// Its plan; `None` if it has none.
+    pub plan: Option<&'a Plan>,
+    /// Why it has no result; `None` if it has one.
+    pub failure: Option<UnitFailure<'a>>,
+    /// Units whose outputs it reads.
+    pub upstream: &'a [UnitName],
+}
+
+/// Monthly cost of many units.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct UnitsCost {
+    /// Before the apply, in USD.
+    pub before: Decimal,
+    /// After the apply, in USD.
+    pub after: Decimal,
+    /// Number of billed objects without a known price.
+    pub unpriced: usize,
+}
+
+/// A review of many units.
+#[derive(Debug, Clone)]
+pub struct UnitsReview<'a> {
+    /// The units, worst first.
+    units: Vec<UnitReview<'a>>,
+    /// Fingerprint of all plans together, for `apply --all --expect`.
+    pub fingerprint: &'a str,
+    /// Whether everything is deleted.
+    pub destroy: bool,
+}
+
+impl<'a> UnitsReview<'a> {
+    /// Returns a review, with the units sorted worst first.
+    #[must_use]
+    pub fn new(mut units: Vec<UnitReview<'a>>, fingerprint: &'a str, destroy: bool) -> Self {
+        let danger = |unit: &UnitReview<'_>| {
+            let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
+            counts.get(Action::Replace) + counts.get(Action::Delete)
+        };
+        units.sort_by_key(|unit| (unit.status, Reverse(danger(unit)), unit.name.clone()));
+        Self { units, fingerprint, destroy }
+    }
+
+    /// Returns the units, worst first.
+    #[must_use]
+    pub fn units(&self) -> &[UnitReview<'a>] {
+        &self.units
+    }
+
+    /// Returns the units that have a status.
+    pub fn with_status(&self, status: UnitStatus) -> impl Iterator<Item = &UnitReview<'a>> {
+        self.units.iter().filter(move |unit| unit.status == status)
+    }
+
+    /// Returns how many units have each status that occurs, worst first.
+    #[must_use]
+    pub fn status_counts(&self) -> Vec<(UnitStatus, usize)> {
+        let mut counts: Vec<(UnitStatus, usize)> = Vec::new();
+        for unit in &self.units {
+            match counts.last_mut() {
+                Some((status, count)) if *status == unit.status => *count += 1,
+                _ => counts.push((unit.status, 1)),
+            }
+        }
+        counts
+    }
+
+    /// Returns the plans of the units.
+    pub fn plans(&self) -> impl Iterator<Item = &'a Plan> + '_ {
+        self.units.iter().filter_map(|unit| unit.plan)
+    }
+
+    /// Returns how many changes of an action the units have together.
+    #[must_use]
+    pub fn count(&self, action: Action) -> usize {
+        self.plans().map(|plan| ActionCounts::from_plan(plan).get(action)).sum()
+    }
+
+    /// Returns the cost of all units together.
+    #[must_use]
+    pub fn cost(&self) -> UnitsCost {
+        self.plans().fold(UnitsCost::default(), |sum, plan| UnitsCost {
+            before: sum.before + plan.cost.monthly_before,
+            after: sum.after + plan.cost.monthly_after,
+            unpriced: sum.unpriced + plan.cost.unpriced,
+        })
+    }
+}

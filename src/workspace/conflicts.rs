@@ -1,0 +1,430 @@
+//! Conflicts between the plans of units: what the service would refuse, or what would break another unit, although each
+//! plan alone is right. In: the plans of one account with their ledgers, and the snapshot. Out: blockers by unit, in both
+//! units of a conflict, so that nothing is sent.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use ipnet::Ipv4Net;
+
+use super::unit::UnitName;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;
+use crate::model::live::snapshot::{Object, ObjectKey, Snapshot};
+use crate::model::schema::meaning::to_comparable;
+use crate::model::schema::{Kind, KindScope, Registry, RuleCheck};
+use crate::model::values::value::Value;
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::step::{LedgerUpdate, Operation, Step, TargetProject};
+
+/// What a unit plans, and what it needs of the objects of others.
+#[derive(Clone, Copy)]
+pub struct UnitClaims<'a> {
+    /// Name of the unit.
+    pub name: &'a UnitName,
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// Its ledger when the plan was made.
+    pub ledger: &'a Ledger,
+    /// Objects of others that its blocks name by id or find by `data`, each with the address of a block.
+    pub uses: &'a BTreeMap<ObjectKey, Address>,
+    /// Outputs that it reads, by the unit that has them.
+    pub reads: &'a BTreeMap<UnitName, BTreeSet<Name>>,
+}
+
+/// Blockers by the position of the unit in the list.
+pub type UnitBlockers = BTreeMap<usize, Vec<Blocker>>;
+
+/// Returns the conflicts between the units of one account. `snapshot` is the one that all of them were planned with.
+#[must_use]
+pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClaims<'_>]) -> UnitBlockers {
+    let mut blockers = UnitBlockers::new();
+    block_repeated_values(registry, snapshot, units, &mut blockers);
+    block_overlaps(registry, units, &mut blockers);
+    block_repeated_adoptions(units, &mut blockers);
+    block_removals_in_use(registry, snapshot, units, &mut blockers);
+    blockers
+}
+
+/// Returns the pairs of a unit and one whose live objects use an object that the first deletes: the deletion has to wait for
+/// the second, which by its plan lets go of the object.
+#[must_use]
+pub fn users_of_removed(
+    registry: Registry,
+    snapshot: &Snapshot,
+    units: &[UnitClaims<'_>],
+) -> BTreeSet<(usize, usize)> {
+    let removed: Vec<Removal<'_>> =
+        units.iter().enumerate().flat_map(|(number, unit)| removals(number, unit)).collect();
+    if removed.is_empty() {
+        return BTreeSet::new();
+    }
+    let holders = live_holders(registry, snapshot, &owners(units));
+    let mut pairs = BTreeSet::new();
+    for removal in &removed {
+        let users = holders.get(&removal.key).into_iter().flatten();
+        pairs.extend(
+            users.map(|(user, ..)| (removal.claimant.0, *user)).filter(|(unit, user)| unit != user),
+        );
+    }
+    pairs
+}
+
+/// A resource of a unit, by the unit's position.
+type Claimant<'a> = (usize, &'a Address);
+
+/// Adds a blocker to both sides of a conflict; `what` describes it from the side of the first.
+fn add_pair(
+    units: &[UnitClaims<'_>],
+    (one, address): Claimant<'_>,
+    (other, with): Claimant<'_>,
+    what: &str,
+    blockers: &mut UnitBlockers,
+) {
+    for ((unit, own), (else_unit, else_own)) in
+        [((one, address), (other, with)), ((other, with), (one, address))]
+    {
+        let text = format!("{own} and {else_own} of {} {what}.", units[else_unit].name);
+        let help = format!("Change one of the two: {} or {}.", units[unit].name, units[else_unit].name);
+        let source = units[unit].plan.changes.iter().find(|change| change.address == *own);
+        let source = source.and_then(|change| change.source.clone());
+        blockers.entry(unit).or_default().push(Blocker {
+            code: UNIT_CONFLICT.code.into(),
+            address: Some(own.clone()),
+            text,
+            help,
+            source,
+        });
+    }
+}
+
+/// Returns the value of an attribute that a step sets; `None` if it does not set it, or the value is not known.
+fn planned_attribute<'a>(step: &'a Step, name: &str) -> Option<&'a Value> {
+    match &step.operation {
+        Operation::Create { desired, remember, .. } if !remember.let_go => {
+            desired.get(name).and_then(|expression| expression.known_value())
+        }
+        Operation::Update { calls, .. } => {
+            let changed = calls.iter().find_map(|call| call.attributes.get(name));
+            changed.and_then(|(_, after)| after.known_value())
+        }
+        _ => None,
+    }
+}
+
+/// Returns where the values of a step's object must be unique: the account, a project or a parent. `None` where that does
+/// not exist yet: nothing of another unit can be in it.
+fn home(step: &Step, kind: &Kind, ledger: &Ledger, snapshot: &Snapshot) -> Option<Name> {
+    let id_of = |address: &Address| {
+        let entry = ledger.entries.get(address)?;
+        entry.current.as_ref().map(|owned| owned.id.clone())
+    };
+    match (&step.operation, kind.scope) {
+        (_, KindScope::Account) => Some(Name::default()),
+        (Operation::Create { parent, .. }, KindScope::Child { .. }) => id_of(parent.as_ref()?),
+        (Operation::Create { project, .. }, KindScope::Project) => match project {
+            TargetProject::Id(project) => Some(project.clone()),
+            TargetProject::Resource(address) => id_of(address),
+            TargetProject::None => None,
+        },
+        (Operation::Update { object, .. }, KindScope::Project) => {
+            snapshot.objects.get(object.as_ref()?)?.project.clone()
+        }
+        (Operation::Update { object, .. }, KindScope::Child { .. }) => object.as_ref()?.parent.clone(),
+        (Operation::Delete { .. }, _) => None,
+    }
+}
+
+/// Returns the sets of attributes of a kind whose values must be unique, and whether that is over all projects.
+fn unique_sets(kind: &'static Kind) -> Vec<(Vec<&'static str>, bool)> {
+    let mut sets = vec![(vec![kind.known_by], false)];
+    for rule in kind.rules {
+        match rule.check {
+            RuleCheck::Unique { attributes } => sets.push((attributes.to_vec(), false)),
+            RuleCheck::UniqueOverall { attributes } => sets.push((attributes.to_vec(), true)),
+            _ => {}
+        }
+    }
+    sets.sort();
+    sets.dedup();
+    sets
+}
+
+fn block_repeated_values(
+    registry: Registry,
+    snapshot: &Snapshot,
+    units: &[UnitClaims<'_>],
+    blockers: &mut UnitBlockers,
+) {
+    type ValueKey<'k> = (&'k str, Vec<&'static str>, Name, String);
+    let mut claimed: HashMap<ValueKey<'_>, Claimant<'_>> = HashMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        for step in &unit.plan.steps {
+            let Some(kind) = registry.kind(&step.kind) else { continue };
+            for (attributes, overall) in unique_sets(kind) {
+                let scope =
+                    if overall { Some(Name::default()) } else { home(step, kind, unit.ledger, snapshot) };
+                let Some((scope, values)) = scope.zip(unique_values(step, kind, &attributes, snapshot))
+                else {
+                    continue;
+                };
+                let what = format!("would have the same {}", attributes.join(" and "));
+                let key = (kind.name, attributes, scope, values);
+                match claimed.get(&key) {
+                    Some(other) if other.0 != number => {
+                        add_pair(units, (number, &step.address), *other, &what, blockers);
+                    }
+                    Some(_) => {}
+                    None => drop(claimed.insert(key, (number, &step.address))),
+                }
+            }
+        }
+    }
+}
+
+/// Returns the values of a set of attributes after a step, each followed by a NUL; `None` if the step sets none of them, or
+/// one is unknown or not set.
+fn unique_values(
+    step: &Step,
+    kind: &'static Kind,
+    attributes: &[&'static str],
+    snapshot: &Snapshot,
+) -> Option<String> {
+    let live = match &step.operation {
+        Operation::Update { object: Some(key), .. } => snapshot.objects.get(key),
+        _ => None,
+    };
+    if !attributes.iter().any(|name| planned_attribute(step, name).is_some()) {
+        return None;
+    }
+    let mut values = String::new();
+    for name in attributes {
+        let attribute = kind.attribute(name)?;
+        let value = planned_attribute(step, name)
+            .or_else(|| live.and_then(|object| object.attributes.get(*name)))?;
+        if value.is_unknown() || value.is_secret() || *value == Value::Null {
+            return None;
+        }
+        values.push_str(&to_comparable(&attribute.ty, value).to_string());
+        values.push('\0');
+    }
+    Some(values)
+}
+
+fn block_overlaps(registry: Registry, units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
+    for kind in registry.kinds {
+        for rule in kind.rules {
+            let RuleCheck::NoOverlap { attribute } = rule.check else { continue };
+            let mut networks: Vec<(Ipv4Net, Claimant<'_>)> = Vec::new();
+            for (number, unit) in units.iter().enumerate() {
+                let steps = unit.plan.steps.iter().filter(|step| step.kind == kind.name);
+                networks.extend(steps.filter_map(|step| {
+                    let network = planned_attribute(step, attribute)?.as_text()?.parse().ok()?;
+                    Some((network, (number, &step.address)))
+                }));
+            }
+            // Two networks nest or are disjoint: one that is inside of another comes after it, with nothing but other
+            // networks inside of it between them.
+            networks
+                .sort_by_key(|(network, claimant)| (network.network(), network.prefix_len(), *claimant));
+            let mut around: Vec<(Ipv4Net, Claimant<'_>)> = Vec::new();
+            for (network, claimant) in networks {
+                around.retain(|(outer, _)| outer.contains(&network));
+                if let Some((outer, other)) = around.iter().find(|(_, other)| other.0 != claimant.0) {
+                    let what = format!("would overlap: {network} and {outer}");
+                    add_pair(units, claimant, *other, &what, blockers);
+                }
+                around.push((network, claimant));
+            }
+        }
+    }
+}
+
+fn block_repeated_adoptions(units: &[UnitClaims<'_>], blockers: &mut UnitBlockers) {
+    let mut adopted: BTreeMap<ObjectKey, Claimant<'_>> = BTreeMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        for update in &unit.plan.bookkeeping {
+            let LedgerUpdate::Remember(address, entry) = update else { continue };
+            let Some(owned) = &entry.current else { continue };
+            let known = unit.ledger.entries.get(address).and_then(|entry| entry.current.as_ref());
+            if known.is_some_and(|known| known.id == owned.id) {
+                continue;
+            }
+            match adopted.get(&owned.key(&entry.kind)) {
+                Some(other) if other.0 != number => {
+                    let what = format!("would adopt one object, {}", owned.id);
+                    add_pair(units, (number, address), *other, &what, blockers);
+                }
+                Some(_) => {}
+                None => drop(adopted.insert(owned.key(&entry.kind), (number, address))),
+            }
+        }
+    }
+}
+
+/// What a unit deletes: the object, and whether its replacement must wait for the deletion.
+struct Removal<'a> {
+    claimant: Claimant<'a>,
+    key: ObjectKey,
+    is_delete_first: bool,
+}
+
+fn removals<'a>(number: usize, unit: &UnitClaims<'a>) -> Vec<Removal<'a>> {
+    let delete_first = |address: &Address| {
+        let change = unit.plan.changes.iter().find(|change| change.address == *address);
+        change.is_some_and(|change| change.action == Action::Replace && change.create_first == Some(false))
+    };
+    let removal = |step: &'a Step| match &step.operation {
+        Operation::Delete { object, deposed } => Some(Removal {
+            claimant: (number, &step.address),
+            key: object.key(&step.kind),
+            is_delete_first: !deposed && delete_first(&step.address),
+        }),
+        _ => None,
+    };
+    unit.plan.steps.iter().filter_map(removal).collect()
+}
+
+/// Blocks the deletion of an object that another unit uses after its plan, and a replacement that deletes first an object
+/// that another unit uses until its own plan is applied.
+fn block_removals_in_use(
+    registry: Registry,
+    snapshot: &Snapshot,
+    units: &[UnitClaims<'_>],
+    blockers: &mut UnitBlockers,
+) {
+    let all: Vec<Removal<'_>> =
+        units.iter().enumerate().flat_map(|(number, unit)| removals(number, unit)).collect();
+    if all.is_empty() {
+        return;
+    }
+    let owners = owners(units);
+    let holders = live_holders(registry, snapshot, &owners);
+    for removal in &all {
+        let (number, address) = removal.claimant;
+        for (other, unit) in units.iter().enumerate().filter(|(other, _)| *other != number) {
+            if let Some(user) = unit.uses.get(&removal.key) {
+                let what = "exclude each other: the first would be deleted, and the second uses it";
+                add_pair(units, removal.claimant, (other, user), what, blockers);
+            }
+        }
+        for (other, holder, attribute, key) in holders.get(&removal.key).into_iter().flatten() {
+            if *other == number {
+                continue;
+            }
+            if removal.is_delete_first {
+                let what = "exclude each other: the first must be deleted before it is created again, and the second still uses it";
+                add_pair(units, removal.claimant, (*other, holder), what, blockers);
+            } else if !lets_go(&units[*other], key, *attribute) {
+                let what =
+                    "exclude each other: the first would be deleted, and the second would still use it";
+                add_pair(units, removal.claimant, (*other, holder), what, blockers);
+            }
+        }
+        if removal.is_delete_first {
+            block_read_outputs(units, (number, address), blockers);
+        }
+    }
+}
+
+/// Blocks a replacement that deletes first an object that an output shows which an applied unit reads.
+fn block_read_outputs(
+    units: &[UnitClaims<'_>],
+    (number, address): Claimant<'_>,
+    blockers: &mut UnitBlockers,
+) {
+    let unit = &units[number];
+    for reader in units {
+        let outputs = reader.reads.get(unit.name).filter(|_| !reader.ledger.entries.is_empty());
+        let shows = |output: &&Name| {
+            unit.plan.outputs.get(*output).is_some_and(|value| value.addresses().contains(address))
+        };
+        let Some(output) = outputs.and_then(|outputs| outputs.iter().find(shows)) else { continue };
+        blockers.entry(number).or_default().push(Blocker {
+            code: UNIT_CONFLICT.code.into(),
+            address: Some(address.clone()),
+            text: format!(
+                "{address} must be deleted before it is created again, and {} still uses it: it reads the output `{output}`.",
+                reader.name
+            ),
+            help: "Set `lifecycle: { replace: create_first }` where the service allows it, or remove what reads the output first.".to_owned(),
+            source: None,
+        });
+    }
+}
+
+/// Returns the unit and the address of each owned object.
+fn owners<'a>(units: &[UnitClaims<'a>]) -> HashMap<ObjectKey, Claimant<'a>> {
+    let mut owners = HashMap::new();
+    for (number, unit) in units.iter().enumerate() {
+        for (address, entry) in &unit.ledger.entries {
+            let objects = entry.current.iter().chain(&entry.deposed);
+            owners.extend(objects.map(|owned| (owned.key(&entry.kind), (number, address))));
+        }
+    }
+    owners
+}
+
+/// A live object that uses another: the unit that owns it, its address, the attribute (`None`: it is inside of the other,
+/// a project), and its key.
+type Holder<'a> = (usize, &'a Address, Option<&'static str>, &'a ObjectKey);
+
+/// Returns the owned live objects that hold others, by the held object, where a rule of the service forbids its deletion.
+fn live_holders<'a>(
+    registry: Registry,
+    snapshot: &'a Snapshot,
+    owners: &HashMap<ObjectKey, Claimant<'a>>,
+) -> HashMap<ObjectKey, Vec<Holder<'a>>> {
+    let mut holders: HashMap<ObjectKey, Vec<Holder<'a>>> = HashMap::new();
+    for kind in registry.kinds {
+        for rule in kind.rules {
+            match rule.check {
+                RuleCheck::NotUsed { by } => {
+                    for (user, attribute) in by {
+                        for (key, object) in objects_of_kind(snapshot, user) {
+                            let Some((number, address)) = owners.get(key) else { continue };
+                            let Some(id) = object.attributes.get(*attribute).and_then(Value::as_text)
+                            else {
+                                continue;
+                            };
+                            let held =
+                                ObjectKey { kind: kind.name.into(), parent: None, id: Name::new(id) };
+                            holders.entry(held).or_default().push((*number, address, Some(attribute), key));
+                        }
+                    }
+                }
+                RuleCheck::NotFilled => {
+                    for (key, object) in &snapshot.objects {
+                        let Some((number, address)) = owners.get(key) else { continue };
+                        let Some(project) = &object.project else { continue };
+                        let held = ObjectKey { kind: kind.name.into(), parent: None, id: project.clone() };
+                        holders.entry(held).or_default().push((*number, address, None, key));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    holders
+}
+
+fn objects_of_kind<'a>(
+    snapshot: &'a Snapshot,
+    kind: &str,
+) -> impl Iterator<Item = (&'a ObjectKey, &'a Object)> {
+    let first = ObjectKey { kind: kind.into(), parent: None, id: Name::default() };
+    let kind = Name::new(kind);
+    snapshot.objects.range(first..).take_while(move |(key, _)| key.kind == kind)
+}
+
+/// Returns whether a unit's plan deletes an object, or changes its attribute.
+fn lets_go(unit: &UnitClaims<'_>, key: &ObjectKey, attribute: Option<&'static str>) -> bool {
+    unit.plan.steps.iter().any(|step| match &step.operation {
+        Operation::Delete { object, .. } => object.key(&step.kind) == *key,
+        Operation::Update { object: Some(changed), calls, .. } if changed == key => {
+            attribute.is_some_and(|name| calls.iter().any(|call| call.attributes.contains_key(name)))
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,233 @@
+//! Selection of units: by environment, by name or directory, and by what a change touched. In: all units, and the
+//! parts of the selection. Out: the numbers of the selected units. The parts intersect; readers are added at the end.
+
+use std::collections::BTreeSet;
+
+use globset::{GlobBuilder, GlobMatcher};
+use thiserror::Error;
+
+use super::graph::UnitGraph;
+use super::unit::Unit;
+use crate::model::address::Name;
+
+/// A pattern for units: of their names (`shop/*`, `*/prod`; without a `/` of the stack's name), or of their
+/// directories if it begins with `./` (`./teams/**`).
+#[derive(Debug, Clone)]
+pub struct UnitPattern {
+    /// The pattern as it was written.
+    text: String,
+    subject: PatternSubject,
+    matcher: GlobMatcher,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PatternSubject {
+    Directory,
+    Stack,
+    UnitName,
+}
+
+/// Why a text is not a pattern.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("`{text}` is not a pattern: {reason}")]
+pub struct PatternError {
+    /// The text as it was written.
+    text: String,
+    /// What is wrong with it, as a clause.
+    reason: String,
+}
+
+impl UnitPattern {
+    /// Parses a pattern: `*` and `?` match within a part of a name or path, `**` any number of directories.
+    ///
+    /// # Errors
+    /// When it is empty, or a bracket or brace in it is not closed.
+    pub fn parse(text: &str) -> Result<Self, PatternError> {
+        let (subject, pattern) = match text.strip_prefix("./") {
+            Some("") => (PatternSubject::Directory, "."),
+            Some(path) => (PatternSubject::Directory, path.trim_end_matches('/')),
+            None if text.contains('/') => (PatternSubject::UnitName, text),
+            None => (PatternSubject::Stack, text),
+        };
+        let wrong = |reason: String| PatternError { text: text.to_owned(), reason };
+        if pattern.is_empty() {
+            return Err(wrong("it is empty".to_owned()));
+        }
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        let matcher = glob.map_err(|error| wrong(error.kind().to_string()))?.compile_matcher();
+        Ok(Self { text: text.to_owned(), subject, matcher })
+    }
+
+    /// Returns the pattern as it was written.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether the pattern selects a unit.
+    #[must_use]
+    pub fn matches(&self, unit: &Unit) -> bool {
+        match self.subject {
+            PatternSubject::Directory => self.matcher.is_match(unit.directory.as_str()),
+            PatternSubject::Stack => self.matcher.is_match(unit.name.stack.as_str()),
+            PatternSubject::UnitName => self.matcher.is_match(unit.name.to_string()),
+        }
+    }
+}
+
+/// Two patterns are the same if their texts are: the compiled form has no comparison.
+impl PartialEq for UnitPattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+/// The parts of a selection.
+#[derive(Debug, Clone, Default)]
+pub struct UnitSelection<'a> {
+    /// The only environment to select; `None` selects all.
+    pub environment: Option<&'a Name>,
+    /// Patterns, of which one must match; empty selects all.
+    pub patterns: &'a [UnitPattern],
+    /// Directories of the stacks that a change touched; `None` if that does not limit the selection.
+    pub changed: Option<&'a BTreeSet<Name>>,
+    /// Whether the readers of the selected units are added, transitively.
+    pub with_dependents: bool,
+}
+
+/// The selected units.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SelectedUnits {
+    /// Numbers of the selected units, ascending.
+    pub units: BTreeSet<usize>,
+    /// Number of units that only the selection of an environment leaves out, because their stack declares none.
+    pub without_environments: usize,
+}
+
+/// Why a selection is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SelectionError {
+    /// A pattern selects no unit of the repository.
+    #[error("`{pattern}` matches no unit")]
+    NoMatch {
+        /// The pattern as it was written.
+        pattern: String,
+    },
+    /// No stack declares the environment.
+    #[error("no stack has the environment `{environment}`")]
+    NoEnvironment {
+        /// The environment as it was named.
+        environment: Name,
+    },
+}
+
+/// Selects units.
+///
+/// # Errors
+/// When a pattern matches no unit, or no stack declares the environment: a misspelled name must not select nothing.
+pub fn select(
+    units: &[Unit],
+    graph: &UnitGraph,
+    selection: &UnitSelection<'_>,
+) -> Result<SelectedUnits, SelectionError> {
+    for pattern in selection.patterns {
+        if !units.iter().any(|unit| pattern.matches(unit)) {
+            return Err(SelectionError::NoMatch { pattern: pattern.text().to_owned() });
+        }
+    }
+    if let Some(environment) = selection.environment {
+        let has = |unit: &Unit| unit.has_environments && unit.name.environment == *environment;
+        if !units.is_empty() && !units.iter().any(has) {
+            return Err(SelectionError::NoEnvironment { environment: environment.clone() });
+        }
+    }
+    let by_pattern =
+        |unit: &Unit| selection.patterns.is_empty() || selection.patterns.iter().any(|p| p.matches(unit));
+    let by_change = |unit: &Unit| selection.changed.is_none_or(|changed| changed.contains(&unit.directory));
+    let mut selected = SelectedUnits::default();
+    for (number, unit) in units.iter().enumerate().filter(|(_, unit)| by_pattern(unit) && by_change(unit)) {
+        match selection.environment {
+            Some(_) if !unit.has_environments => selected.without_environments += 1,
+            Some(environment) if unit.name.environment != *environment => {}
+            _ => drop(selected.units.insert(number)),
+        }
+    }
+    if selection.with_dependents {
+        selected.units = graph.with_readers(&selected.units);
+    }
+    Ok(selected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::unit::UnitName;
+
+    fn unit(stack: &str, environment: &str, directory: &str) -> Unit {
+        Unit {
+            name: UnitName { stack: stack.into(), environment: environment.into() },
+            directory: directory.into(),
+            has_environments: environment != "default",
+            upstream: Vec::new(),
+        }
+    }
+
+    fn units() -> Vec<Unit> {
+        vec![
+            unit("shop", "prod", "teams/shop"),
+            unit("shop", "dev", "teams/shop"),
+            unit("net", "prod", "net"),
+            unit("tool", "default", "."),
+        ]
+    }
+
+    fn selected(patterns: &[&str], environment: Option<&str>) -> Result<Vec<String>, SelectionError> {
+        let (units, environment) = (units(), environment.map(Name::new));
+        let patterns: Vec<_> = patterns.iter().map(|text| UnitPattern::parse(text).unwrap()).collect();
+        let selection = UnitSelection {
+            environment: environment.as_ref(),
+            patterns: &patterns,
+            ..UnitSelection::default()
+        };
+        let found = select(&units, &UnitGraph::new(&units), &selection)?;
+        Ok(found.units.iter().map(|number| units[*number].name.to_string()).collect())
+    }
+
+    #[test]
+    fn patterns_match_names_stacks_and_directories() {
+        let all = ["shop/prod", "shop/dev", "net/prod", "tool/default"];
+        for (patterns, wanted) in [
+            (&[][..], &all[..]),
+            (&["shop/*"][..], &["shop/prod", "shop/dev"][..]),
+            (&["*/prod"][..], &["shop/prod", "net/prod"][..]),
+            (&["net"][..], &["net/prod"][..]),
+            (&["net", "tool"][..], &["net/prod", "tool/default"][..]),
+            (&["./teams/**"][..], &["shop/prod", "shop/dev"][..]),
+            (&["./"][..], &["tool/default"][..]),
+            (&["{net,tool}/*"][..], &["net/prod", "tool/default"][..]),
+        ] {
+            assert_eq!(selected(patterns, None).unwrap(), wanted, "{patterns:?}");
+        }
+    }
+
+    #[test]
+    fn an_environment_leaves_out_stacks_without_environments_and_counts_them() {
+        assert_eq!(selected(&[], Some("prod")).unwrap(), ["shop/prod", "net/prod"]);
+        assert_eq!(selected(&["shop"], Some("prod")).unwrap(), ["shop/prod"]);
+        let (units, prod) = (units(), Name::new("prod"));
+        let selection = UnitSelection { environment: Some(&prod), ..UnitSelection::default() };
+        assert_eq!(select(&units, &UnitGraph::new(&units), &selection).unwrap().without_environments, 1);
+    }
+
+    #[test]
+    fn a_misspelled_name_is_an_error_and_a_change_of_nothing_is_not() {
+        let missing = SelectionError::NoMatch { pattern: "sohp".to_owned() };
+        assert_eq!(selected(&["net", "sohp"], None), Err(missing));
+        let missing = SelectionError::NoEnvironment { environment: "prd".into() };
+        assert_eq!(selected(&[], Some("prd")), Err(missing));
+        assert!(UnitPattern::parse("").is_err() && UnitPattern::parse("{a").is_err());
+        let (units, none) = (units(), BTreeSet::new());
+        let selection = UnitSelection { changed: Some(&none), ..UnitSelection::default() };
+        assert!(select(&units, &UnitGraph::new(&units), &selection).unwrap().units.is_empty());
+    }
+}

@@ -1,0 +1,212 @@
+//! Many stacks of one repository: units, one plan, one apply.
+
+use serde_json::Value;
+
+use crate::case::{Case, Run};
+
+const NET: &str = "stead: 1\nstack: net\nenvironments: { dev: { vars: { cidr: 10.40.0.0/16 } }, prod: {} }\nvars: { cidr: { default: 10.30.0.0/16 } }\nvpc: { main: { name: \"main-${env}\", cidr: $vars.cidr } }\noutputs: { vpc_id: $vpc.main, cidr: $vpc.main.cidr }\n";
+const APP: &str = "stead: 1\nstack: app\nenvironments: { dev: {}, prod: {} }\nstacks: { net: ../net }\nvm: { web: { name: \"web-${env}\", template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\noutputs: { where: \"in ${stacks.net.cidr}\" }\n";
+const LOG: &str = "stead: 1\nstack: log\nstacks: { app: { source: ../app, env: prod } }\nvolume: { v: { size: 10 } }\noutputs: { note: $stacks.app.where }\n";
+
+/// Returns a repository with three stacks and five units, in three waves.
+fn repository() -> Case {
+    Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", NET)
+        .file("app/stead.yaml", APP)
+        .file("log/stead.yaml", LOG)
+}
+
+fn unit<'j>(document: &'j Value, stack: &str, environment: &str) -> &'j Value {
+    let units = document["units"].as_array().unwrap();
+    let is_it = |unit: &&Value| unit["stack"] == stack && unit["environment"] == environment;
+    units.iter().find(is_it).unwrap_or_else(|| panic!("no {stack}/{environment} in {document}"))
+}
+
+/// Applies the units by the fingerprint of their plan.
+fn apply(case: &Case, flags: &str) -> Run {
+    let plan = case.ok(&format!("plan --all {flags} --output json")).json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    case.ok(&format!("apply --all {flags} --expect {fingerprint}"))
+}
+
+#[test]
+fn units_are_listed_by_wave_and_selected() {
+    let case = repository();
+    let list = case.ok("stacks --output json").json();
+    let named = |list: &Value| -> Vec<String> {
+        let units = list["units"].as_array().unwrap().iter();
+        units
+            .map(|unit| {
+                format!(
+                    "{}/{} {}",
+                    unit["stack"].as_str().unwrap(),
+                    unit["environment"].as_str().unwrap(),
+                    unit["wave"]
+                )
+            })
+            .collect()
+    };
+    assert_eq!(named(&list), ["net/dev 0", "net/prod 0", "app/dev 1", "app/prod 1", "log/default 2"]);
+    assert_eq!(unit(&list, "app", "prod")["upstream"], serde_json::json!(["net/prod"]));
+    case.ok("stacks -e prod").says(&["net/prod", "1 stack without environments left out"]);
+    assert_eq!(named(&case.ok("stacks --stacks ./net --output json").json()), ["net/dev 0", "net/prod 0"]);
+    let readers = case.ok("stacks --stacks net/prod --with-dependents --output json").json();
+    assert_eq!(named(&readers), ["net/prod 0", "app/prod 1", "log/default 2"]);
+    case.fails(64, "stacks --stacks nett").says(&["`nett` matches no unit", "Did you mean `net`?"]);
+    case.fails(64, "plan --all -e prd --cloud local")
+        .says(&["no stack has the environment `prd`", "`prod`"]);
+    // The root is found from a directory inside of it.
+    case.ok("stacks -C app --stacks app/dev").says(&["app/dev"]);
+}
+
+#[test]
+fn problems_between_stacks_are_found_offline() {
+    let case = repository();
+    case.ok("validate --all").says(&["5 units of 3 stacks are valid"]);
+    case.edit("app/stead.yaml", "$stacks.net.vpc_id", "$stacks.net.vpcid");
+    case.fails(1, "validate --all").says(&[
+        "S0325",
+        "app/stead.yaml:5:",
+        "did you mean `$stacks.net.vpc_id`?",
+    ]);
+    case.edit("app/stead.yaml", "$stacks.net.vpcid", "$stacks.net.vpc_id");
+    case.edit("net/stead.yaml", "vpc_id: $vpc.main,", "vpc_id: $ssh_key.ops,");
+    case.write("net/key.stead.yaml", "ssh_key: { ops: { public_key: \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGGYP5EXrhNPjZBZDhXvUcBbRLj3g3XvbVVZYF2iEcZS ops\" } }\n");
+    case.fails(1, "validate --all").says(&[
+        "S0325",
+        "wrong type",
+        "the id of ssh_key.ops",
+        "net/stead.yaml:6",
+    ]);
+    case.edit("net/stead.yaml", "vpc_id: $ssh_key.ops,", "vpc_id: $vpc.main,");
+    case.edit("log/stead.yaml", "env: prod", "env: prd");
+    case.fails(1, "validate --all").says(&["S0326", "did you mean `env: prod`?"]);
+    case.edit("log/stead.yaml", "env: prd", "env: prod");
+    case.edit("net/stead.yaml", "outputs:", "stacks: { app: ../app }\noutputs:");
+    case.fails(1, "validate --all").says(&[
+        "S0324",
+        "net/dev reads app/dev (net/stead.yaml:6)",
+        "(app/stead.yaml:4)",
+    ]);
+    case.edit("net/stead.yaml", "stacks: { app: ../app }\n", "");
+    case.write("old/stead.yaml", NET);
+    case.fails(1, "validate --all").says(&["S0323", "`net`", "also declared in `old`"]);
+    // Neither of the two is planned: each would delete the objects of the other.
+    case.fails(1, "plan --all --stacks net/* --cloud local").says(&["S0323"]);
+    std::fs::remove_dir_all(case.path("old")).unwrap();
+    case.write("bad/stead.yaml", "stead: 1\nstack: [\n");
+    case.fails(1, "validate --all").says(&["bad/stead.yaml"]);
+    case.write("bad/stead.yaml", "vars: { a: {} }\n");
+    case.ok("validate --all").says(&["5 units of 3 stacks are valid"]);
+    case.fails(64, "validate --all --var nothing=1").says(&["no stack declares it"]);
+    let checked = case.ok("validate --all --output json").json();
+    assert_eq!(unit(&checked, "net", "prod")["resources"], 1);
+}
+
+#[test]
+fn a_secret_output_is_not_read_by_another_stack() {
+    let case = repository();
+    case.edit("net/stead.yaml", "vars: {", "vars: { token: { type: secret, default: canary-88 },");
+    case.edit("net/stead.yaml", "outputs: {", "outputs: { token: $vars.token,");
+    case.edit("app/stead.yaml", "in ${stacks.net.cidr}", "in ${stacks.net.token}");
+    let run = case.fails(1, "validate --all");
+    run.says(&["S0325", "`net.token` contains a secret"]);
+    assert!(!run.stderr.contains("canary-88"), "{}", run.stderr);
+}
+
+#[test]
+fn one_plan_and_one_apply_replace_a_network_that_another_stack_uses() {
+    let case = repository().emulator();
+    apply(&case, "");
+    case.ok("plan --all --exit-code").says(&["5 without changes"]);
+    let before = case.cloud().list("/api/v1/vpcs");
+    case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.50.0.0/16 } }");
+    let plan = case.fails(2, "plan --all --exit-code --output json").json();
+    let vm = &unit(&plan, "app", "prod")["plan"]["changes"][0];
+    assert_eq!((&vm["address"], &vm["action"]), (&"vm.web".into(), &"replace".into()));
+    assert_eq!(unit(&plan, "app", "dev")["status"], "unchanged");
+    let run = case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+    run.says(&["net/prod deleted what waited", "2 applied"]);
+    let after = case.cloud().list("/api/v1/vpcs");
+    assert_eq!((before.len(), after.len()), (2, 2));
+    assert!(after.iter().any(|vpc| vpc["cidr"] == "10.50.0.0/16"), "{after:?}");
+    case.ok("plan --all --exit-code");
+    // One plan shows and one apply makes it; a second apply of the same review sends nothing.
+    case.fails(5, &format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()))
+        .says(&["not"]);
+}
+
+#[test]
+fn conflicts_between_units_are_blockers_of_both() {
+    let case = repository();
+    case.edit("net/stead.yaml", "10.40.0.0/16", "10.30.128.0/17");
+    let plan = case.fails(4, "plan --all --cloud local --output json").json();
+    for environment in ["dev", "prod"] {
+        let blocks = &unit(&plan, "net", environment)["plan"]["blocks"];
+        assert_eq!(blocks[0]["code"], "unit_conflict", "{blocks}");
+        // Its readers are blocked with it.
+        let blocks = &unit(&plan, "app", environment)["plan"]["blocks"];
+        assert_eq!(blocks[0]["code"], "upstream", "{blocks}");
+    }
+    assert_eq!(unit(&plan, "log", "default")["status"], "blocked");
+    case.edit("net/stead.yaml", "10.30.128.0/17", "10.40.0.0/16");
+    case.edit("app/stead.yaml", "web-${env}", "web");
+    case.fails(4, "plan --all --cloud local").says(&["would have the same name", "vm.web of app/"]);
+}
+
+#[test]
+fn an_object_that_another_unit_names_by_its_id_is_not_deleted() {
+    let case = repository().emulator();
+    apply(&case, "--stacks net");
+    let vpcs = case.cloud().list("/api/v1/vpcs");
+    let prod = vpcs.iter().find(|vpc| vpc["name"] == "main-prod").unwrap();
+    let by_id = APP
+        .replace("$stacks.net.vpc_id", prod["id"].as_str().unwrap())
+        .replace("environments: { dev: {}, prod: {} }\n", "");
+    case.write(
+        "app/stead.yaml",
+        by_id.replace("stacks: { net: ../net }\n", "").replace("in ${stacks.net.cidr}", "here"),
+    );
+    std::fs::remove_dir_all(case.path("log")).unwrap();
+    apply(&case, "--stacks app");
+    case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.50.0.0/16 } }");
+    let run = case.fails(4, "plan --all");
+    run.says(&["unit_conflict", "vpc.main and vm.web of app/default exclude each other"]);
+}
+
+#[test]
+fn approvals_name_what_they_approve() {
+    let case = repository().emulator();
+    case.fails(64, "apply --all").says(&["confirmation is required", "--expect FINGERPRINT"]);
+    case.fails(64, "apply --all --yes").says(&["--yes approves one environment", "default, dev, prod"]);
+    case.ok("apply --all -e dev --yes").says(&["2 applied"]);
+    case.fails(64, "apply --all -e dev --yes --target vm.web")
+        .says(&["--target names an address of one stack"]);
+    case.fails(64, "destroy --all --yes").says(&["must be confirmed"]);
+    case.fails(64, "destroy --all --yes --confirm nowhere").says(&["the repository's root is"]);
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    case.ok(&format!("destroy --all --yes --confirm {root}")).says(&["2 applied"]);
+    assert!(case.cloud().list("/api/v1/vpcs").is_empty());
+    case.ok(&format!("destroy --all --yes --confirm {root}"));
+}
+
+#[test]
+fn a_failed_unit_skips_its_readers_only_and_a_second_run_continues() {
+    let case = repository().emulator();
+    let selection = "--stacks */prod --stacks log --stacks net";
+    let plan = case.ok(&format!("plan --all {selection} --output json")).json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    case.cloud().faults(&["POST /vms=403:1"]);
+    let run = case.fails(6, &format!("apply --all {selection} --expect {fingerprint} --output json"));
+    let document = run.json();
+    let status = |stack, environment| unit(&document, stack, environment)["status"].clone();
+    assert_eq!(status("net", "prod"), "applied");
+    assert_eq!(status("net", "dev"), "applied");
+    assert_eq!(status("app", "prod"), "failed");
+    assert_eq!(status("log", "default"), "skipped");
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 2);
+    case.cloud().faults(&[]);
+    apply(&case, selection).says(&["2 applied"]);
+    case.ok(&format!("plan --all {selection} --exit-code"));
+}
