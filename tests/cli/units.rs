@@ -101,13 +101,13 @@ fn problems_between_stacks_are_found_offline() {
     case.ok("validate --all").says(&["5 units of 3 stacks are valid"]);
     case.fails(64, "validate --all --var nothing=1").says(&["no stack declares it"]);
     let checked = case.ok("validate --all --output json").json();
-    assert_eq!(unit(&checked, "net", "prod")["resources"], 1);
+    assert_eq!(unit(&checked, "net", "prod")["resources"], 2);
 }
 
 #[test]
 fn a_secret_output_is_not_read_by_another_stack() {
     let case = repository();
-    case.edit("net/stead.yaml", "vars: {", "vars: { token: { type: secret, default: canary-88 },");
+    case.edit("net/stead.yaml", "\nvars: {", "\nvars: { token: { type: secret, default: canary-88 },");
     case.edit("net/stead.yaml", "outputs: {", "outputs: { token: $vars.token,");
     case.edit("app/stead.yaml", "in ${stacks.net.cidr}", "in ${stacks.net.token}");
     let run = case.fails(1, "validate --all");
@@ -127,7 +127,8 @@ fn one_plan_and_one_apply_replace_a_network_that_another_stack_uses() {
     assert_eq!((&vm["address"], &vm["action"]), (&"vm.web".into(), &"replace".into()));
     assert_eq!(unit(&plan, "app", "dev")["status"], "unchanged");
     let run = case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
-    run.says(&["net/prod deleted what waited", "2 applied"]);
+    run.says(&["2 applied"]);
+    assert!(run.stderr.contains("net/prod deleted what waited"), "{}", run.stderr);
     let after = case.cloud().list("/api/v1/vpcs");
     assert_eq!((before.len(), after.len()), (2, 2));
     assert!(after.iter().any(|vpc| vpc["cidr"] == "10.50.0.0/16"), "{after:?}");
@@ -209,4 +210,64 @@ fn a_failed_unit_skips_its_readers_only_and_a_second_run_continues() {
     case.cloud().faults(&[]);
     apply(&case, selection).says(&["2 applied"]);
     case.ok(&format!("plan --all {selection} --exit-code"));
+}
+
+#[test]
+fn a_saved_set_of_plans_is_applied_as_it_is_and_continues_after_a_failure() {
+    let case = repository().emulator();
+    case.signing_key("plan", 7);
+    case.signing_key("other", 8);
+    case.ok("plan --all -o plans --sign-key plan.pem").says(&["5 with changes"]);
+    case.fails(4, "apply plans --verify-key other.pub").says(&["plans/manifest.json"]);
+    let file = case.path("plans/app.prod.plan");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("web-prod", "web-evil")).unwrap();
+    case.fails(4, "apply plans --verify-key plan.pub").says(&["not the plan that the manifest names"]);
+    std::fs::write(&file, text).unwrap();
+    case.cloud().faults(&["POST /vms=403:1"]);
+    case.fails(6, "apply plans --verify-key plan.pub");
+    case.cloud().faults(&[]);
+    let run = case.ok("apply plans --verify-key plan.pub");
+    assert!(run.stderr.contains("checked"), "{}", run.stderr);
+    case.ok("plan --all --exit-code");
+    // All is done: the same set has nothing left to do.
+    case.ok("apply plans").says(&["5 without changes"]);
+    // A configuration that is not the reviewed one is refused.
+    case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.60.0.0/16 } }");
+    case.fails(5, "apply plans").says(&["the configuration is not the reviewed one"]);
+    case.fails(1, "apply nowhere").says(&["there is no file nowhere"]);
+    std::fs::create_dir(case.path("empty")).unwrap();
+    case.fails(1, "apply empty").says(&["there is no file empty/manifest.json"]);
+}
+
+#[test]
+fn reports_of_many_units_are_one_file_where_the_format_allows_it() {
+    let case = repository();
+    case.edit("net/stead.yaml", "10.40.0.0/16", "10.30.128.0/17");
+    let formats = ["md", "json", "sarif", "junit", "prom", "gitlab", "codequality", "tfjson"];
+    let flags: String = formats.iter().map(|format| format!(" --report {format}=out.{format}")).collect();
+    case.fails(4, &format!("plan --all --cloud local{flags}"));
+    let read = |name: &str| std::fs::read_to_string(case.path(name)).unwrap();
+    let comment = read("out.md");
+    assert!(comment.starts_with("<!-- stead:all -->\n### ⛔ stead · 5 units"), "{comment}");
+    assert!(comment.contains("| ⛔ | <code>net/prod</code>") || comment.contains("net/prod"), "{comment}");
+    let sarif: Value = serde_json::from_str(&read("out.sarif")).unwrap();
+    assert_eq!(sarif["runs"].as_array().unwrap().len(), 1);
+    let texts = sarif["runs"][0]["results"].to_string();
+    assert!(texts.contains("net/dev: vpc.main") && texts.contains("net/prod: vpc.main"), "{texts}");
+    let metrics = read("out.prom");
+    let heads: Vec<&str> = metrics.lines().filter(|line| line.starts_with("# TYPE")).collect();
+    let mut unique = heads.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(heads.len(), unique.len(), "each family stands once");
+    assert!(
+        metrics.contains("stack=\"net\",env=\"prod\"") && metrics.contains("stack=\"app\",env=\"dev\"")
+    );
+    assert_eq!(read("out.junit").matches("<testsuite ").count(), 5);
+    let sums: Value = serde_json::from_str(&read("out.gitlab")).unwrap();
+    assert_eq!(sums["create"], 5);
+    let document: Value = serde_json::from_str(&read("out.json")).unwrap();
+    assert_eq!(document["units"].as_array().unwrap().len(), 5);
+    assert!(case.path("out.app-prod.tfjson").exists());
 }

@@ -4,5 +4,6 @@
 pub(super) mod ci_templates;
 pub(super) mod drift_history;
 pub(super) mod plan_file;
+pub(super) mod plan_set;
 pub(super) mod report_files;
 pub mod templates;

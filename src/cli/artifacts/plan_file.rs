@@ -32,15 +32,7 @@ pub(in crate::cli) struct LoadedPlan {
 impl LoadedPlan {
     /// Returns a phrase that states who signed the plan, and whether the signature was verified.
     pub(in crate::cli) fn describe_signer(&self) -> String {
-        match &self.signer {
-            Some(key) if self.checked => format!("signed by the key {key}: checked"),
-            Some(key) => {
-                format!(
-                    "signed by the key {key}, according to the file: not checked, as no --verify-key is given"
-                )
-            }
-            None => "not signed".to_owned(),
-        }
+        describe_signature(self.signer.as_ref(), self.checked)
     }
 
     /// Returns whether the plan has a signature, verified or not.
@@ -107,7 +99,18 @@ pub(in crate::cli) fn read_verified(
     path: &Path,
     flag: Option<&Path>,
 ) -> Result<LoadedPlan, CliFailure> {
-    // The signature covers the bytes of the file, so it is verified before anything of them is parsed as a plan.
+    let (signed, checked) = verify_file(settings, path, flag)?;
+    let saved = parse_saved_plan(path, &signed)?;
+    Ok(LoadedPlan { saved, signer: signed.signer().cloned(), checked })
+}
+
+/// Returns a signed file, and whether its signature was verified with a trusted key. The signature covers the bytes of the
+/// file, so it is verified before anything of them is parsed.
+fn verify_file(
+    settings: &Settings,
+    path: &Path,
+    flag: Option<&Path>,
+) -> Result<(SignedPlanText, bool), CliFailure> {
     let keys = verifying_keys(settings, flag)?;
     let signed = read_signed_text(path)?;
     if let Some(keys) = &keys {
@@ -117,8 +120,40 @@ pub(in crate::cli) fn read_verified(
                 .help("Use the unchanged file of the job that made the plan: stead plan -o FILE --sign-key FILE")
         })?;
     }
-    let saved = parse_saved_plan(path, &signed)?;
-    Ok(LoadedPlan { saved, signer: signed.signer().cloned(), checked: keys.is_some() })
+    Ok((signed, keys.is_some()))
+}
+
+/// The text of a signed file, and who signed it, as a phrase.
+pub(in crate::cli) struct VerifiedText {
+    pub(in crate::cli) text: String,
+    pub(in crate::cli) signer: String,
+}
+
+/// Reads the text of a signed file, and verifies its signature if trusted keys are configured.
+///
+/// # Errors
+/// When it cannot be read, or lacks a signature by a trusted key.
+pub(in crate::cli) fn read_verified_text(
+    settings: &Settings,
+    path: &Path,
+    flag: Option<&Path>,
+) -> Result<VerifiedText, CliFailure> {
+    let (signed, checked) = verify_file(settings, path, flag)?;
+    let signer = describe_signature(signed.signer(), checked);
+    Ok(VerifiedText { text: signed.text, signer })
+}
+
+/// Returns a phrase that states who signed a file, and whether the signature was verified.
+fn describe_signature(signer: Option<&KeyId>, checked: bool) -> String {
+    match signer {
+        Some(key) if checked => format!("signed by the key {key}: checked"),
+        Some(key) => {
+            format!(
+                "signed by the key {key}, according to the file: not checked, as no --verify-key is given"
+            )
+        }
+        None => "not signed".to_owned(),
+    }
 }
 
 /// Reads a saved plan for display only, without verifying its signature.

@@ -5,6 +5,7 @@ mod all;
 mod approval;
 pub(in crate::cli) mod request;
 mod unit_apply;
+mod units_approval;
 
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use self::request::{ApplyArgs, ApplyRequest};
 use self::unit_apply::ApplyCommand;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::values::AutoApproval;
-use crate::cli::artifacts::plan_file;
+use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
 use crate::cli::planning::approval::{PolicyOverrides, plan_again};
@@ -32,6 +33,9 @@ use crate::model::clock::Clock;
 pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> Result<Exit, CliFailure> {
     if args.units.all {
         return Box::pin(apply_all(session, args.into())).await;
+    }
+    if let Some(directory) = args.file.as_deref().filter(|path| plan_set::is_directory(path)) {
+        return Box::pin(all::apply_set(session, directory, args)).await;
     }
     if let Some(file) = &args.file {
         return Box::pin(saved_plan(session, file, args)).await;

@@ -46,7 +46,7 @@ use crate::report::terminal::{self, PlanContext};
     after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json\n  stead plan --all -e prod"
 )]
 pub struct PlanArgs {
-    /// Save the plan to this file, for a later apply
+    /// Save the plan to this file, for a later apply; with --all, the plans into this directory
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Sign the saved plan with this Ed25519 private key in PEM form [env: STEAD_PLAN_SIGN_KEY]
@@ -155,7 +155,9 @@ impl<'a> From<&'a PlanArgs> for all::UnitsPlanRequest<'a> {
             scope: &args.scope,
             destroy: args.destroy,
             exit_code: args.exit_code,
-            has_file: args.out.is_some(),
+            file: args.out.as_deref(),
+            sign_key: args.sign_key.as_deref(),
+            expires: args.expires.unwrap_or(binding::DEFAULT_LIFETIME),
             reports: &args.reports.wanted,
         }
     }

@@ -8,6 +8,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::values::value::{Attributes, Value};
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::workspace::unit::UnitName;
 
@@ -26,6 +27,11 @@ pub(in crate::cli) struct PlannedUnit {
     pub(in crate::cli) ledger: Ledger,
     /// Problem of a ledger that is older than the last one seen on this machine; `None` without one.
     pub(in crate::cli) rollback: Option<RollbackDetected>,
+    /// Options that the plan was made with.
+    pub(in crate::cli) options: PlanningOptions,
+    /// Digest of the secrets' values under the key of a saved plan; `None` unless the plan is to be saved before the
+    /// ledger exists.
+    pub(in crate::cli) secrets: Option<String>,
     /// Number of the account that the unit uses.
     pub(in crate::cli) account: usize,
     /// Objects of others that its blocks name by id or find by `data`.

@@ -54,19 +54,29 @@ struct AccountState {
     catalog: Catalog,
 }
 
+/// What the plans are made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cli) enum PlanPurpose {
+    /// They are shown, or applied by this process.
+    Show,
+    /// They are saved for a later apply.
+    Save,
+}
+
 /// Plans the selected units.
 ///
 /// # Errors
 /// When the fingerprint cannot be computed. A unit's own failure is its result.
 pub(in crate::cli) async fn plan_units(
     workspace: &Workspace,
-    base: &dyn Fn(&WorkspaceUnit) -> PlanningOptions,
+    options: &PlanningOptions,
+    purpose: PlanPurpose,
 ) -> Result<WorkspacePlan, CliFailure> {
     let mut units = UnitResults::new();
     let mut accounts = OpenAccounts::default();
     let mut states: BTreeMap<usize, UnitState<'_>> = BTreeMap::new();
     for (number, one) in workspace.selected_units() {
-        match read_unit(one, &mut accounts, base(one)).await {
+        match read_unit(one, &mut accounts, options, purpose).await {
             Ok(state) => drop(states.insert(number, state)),
             Err(failure) => drop(units.insert(number, Err(failure))),
         }
@@ -115,13 +125,18 @@ pub(in crate::cli) async fn plan_units(
 async fn read_unit<'w>(
     one: &'w WorkspaceUnit,
     accounts: &mut OpenAccounts,
-    options: PlanningOptions,
+    options: &PlanningOptions,
+    purpose: PlanPurpose,
 ) -> Result<UnitState<'w>, CliFailure> {
     let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
     let (account, connection) = accounts.connect(one, project)?;
     let (ledger, rollback) = ledger_io::read_for_plan(project, &connection).await?;
     let pinned = read_pinned_names(&connection.lock_file)?;
-    let options = PlanningOptions { project: one.settings.project.clone(), ..options };
+    let mut options = PlanningOptions { project: one.settings.project.clone(), ..options.clone() };
+    if purpose == PlanPurpose::Save && ledger.identity.key.is_none() {
+        // The ledger does not exist yet, so the digests in the plan file use a key that is generated for the file.
+        options.image_key = Some(ledger_io::new_identity(project).key);
+    }
     Ok(UnitState { one, project, connection, account, ledger, rollback, pinned, options })
 }
 
@@ -271,7 +286,9 @@ async fn plan_unit(
         plan: planned.plan,
         outputs: planned.outputs,
         ledger: state.ledger.clone(),
-        rollback: state.rollback.clone(),
+        rollback: state.rollback,
+        options: state.options.clone(),
+        secrets: decided.secrets,
         account: state.account,
         uses,
         reads: read_outputs(state.one, state.project),

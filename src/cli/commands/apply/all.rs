@@ -3,32 +3,36 @@
 //! the reviewed one. Deletions of what other units still use come last.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::request::UnitsApplyRequest;
+use super::request::{ApplyArgs, UnitsApplyRequest};
 use super::unit_apply::{ApplyCommand, ReviewedUnit};
+use super::units_approval::{ask_approval, check_approval_flags};
+use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
+use crate::cli::planning::approval::plan_again;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::Settings;
 use crate::cli::process::signals;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
-use crate::cli::workspace::planning;
+use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::problems;
 use crate::cli::workspace::review::{self, UnitOutcome};
 use crate::cli::workspace::units::{SelectionRequest, Workspace};
-use crate::config::stack::model::ConfirmationMode;
-use crate::model::address::Name;
+use crate::cloud::system_clock::SystemClock;
+use crate::model::clock::Clock;
 use crate::model::live::snapshot::ObjectKey;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
-use crate::report::text::phrases;
 use crate::report::units::review::UnitStatus;
 use crate::workspace::combined::has_work;
 use crate::workspace::fit::UnitPhase;
@@ -72,7 +76,7 @@ pub(in crate::cli) async fn apply_all(
         allow_deletes: request.destroy || request.scope.allow_deletes,
         ..PlanningOptions::default()
     };
-    let planned = Box::pin(planning::plan_units(&workspace, &|_| options.clone())).await?;
+    let planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     {
         let shown = review::units_review(&workspace, &planned, &outcomes, request.destroy);
@@ -89,11 +93,12 @@ pub(in crate::cli) async fn apply_all(
         return Err(CliFailure::new(Exit::OutOfDate, what)
             .help("Nothing was sent. Review these plans: stead plan --all."));
     }
-    let run = UnitsRun::new(&workspace, &planned, request.destroy);
+    let run = UnitsRun::new(&workspace, &planned, None, request.destroy);
     if run.units.is_empty() {
         return Ok(finish(session, &workspace, &planned, outcomes, &BTreeMap::new(), request.destroy));
     }
-    if !ask_approval(session, &request, &workspace, &run).await? {
+    let count = run.units.iter().filter_map(|number| run.plan(*number)).map(|plan| deletions(plan).count());
+    if !ask_approval(session, &request, &workspace, (&run.units, count.sum())).await? {
         session.ui.write_message(if request.destroy {
             "Nothing was deleted."
         } else {
@@ -105,90 +110,47 @@ pub(in crate::cli) async fn apply_all(
     Ok(finish(session, &workspace, &planned, outcomes, &results, request.destroy))
 }
 
-/// Checks that the run can be approved, before anything is read: several environments need an approved plan, or a prompt
-/// that names them.
-fn check_approval_flags(
+/// Applies a set of saved plans: each unit only as its plan shows. A set can be applied again after a part of it failed:
+/// units that are done have nothing left to do.
+///
+/// # Errors
+/// When the set was changed or is out of date, or one of its units is not in the repository.
+pub(super) async fn apply_set(
     session: &CommandContext,
-    request: &UnitsApplyRequest<'_>,
-    workspace: &Workspace,
-) -> Result<(), CliFailure> {
-    let flags = request.units.format_flags();
-    let root = workspace.root_name();
-    if let Some(named) = request.confirm.filter(|named| named.as_str() != root) {
-        return Err(CliFailure::new(
-            Exit::Usage,
-            format!("--confirm has {named}; the repository's root is {root}"),
-        )
-        .help("Check -C: nothing was deleted."));
+    directory: &Path,
+    args: &ApplyArgs,
+) -> Result<Exit, CliFailure> {
+    let set = plan_set::read_set(&session.settings, directory, args.verify_key.as_deref())?;
+    session.ui.hint(&format!("The set of plans is {}.", set.signer));
+    if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != set.fingerprint) {
+        let what = format!("the set of plans has the fingerprint {}, not {expected}", set.fingerprint);
+        return Err(CliFailure::new(Exit::OutOfDate, what).help(
+            "Nothing was sent. Take the directory of the plans that were reviewed, or review these.",
+        ));
     }
-    if request.destroy && request.yes.is_some() && request.confirm.is_none() {
-        return Err(CliFailure::new(
-            Exit::Usage,
-            "--yes alone destroys nothing: the name of the repository's root must be confirmed, too",
-        )
-        .help(format!(
-            "Confirm with: {}",
-            session.command_line(&format!("destroy{flags} --yes --confirm {root}"))
-        )));
+    for saved in set.plans.values() {
+        let checked = saved.check_time(SystemClock.now(), plan_file::STEAD_VERSION);
+        checked.map_err(|stale| plan_again(&stale))?;
     }
-    let environments = selected_environments(workspace);
-    let is_approved = request.expected.is_some() || (request.destroy && request.confirm.is_some());
-    if is_approved || session.ui.interactive && request.yes.is_none() {
-        return Ok(());
+    let settings = Settings { env: None, ..session.settings.clone() };
+    let mut workspace = Workspace::open(&settings, &session.unit_settings, &SelectionRequest::default())?;
+    let mut reviewed = BTreeMap::new();
+    for (name, saved) in &set.plans {
+        let number = workspace.units.iter().position(|one| one.unit.name == *name).ok_or_else(|| {
+            CliFailure::new(Exit::OutOfDate, format!("{name} of the set is not in this repository"))
+                .help("Nothing was sent. Check out the commit that was planned.")
+        })?;
+        reviewed.insert(number, &saved.plan);
     }
-    if request.yes.is_some() && environments.len() < 2 {
-        return Ok(());
-    }
-    let what = match request.yes {
-        Some(_) => format!(
-            "--yes approves one environment, and these units are in several: {}",
-            environments.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
-        ),
-        None => "confirmation is required, but this is not a terminal".to_owned(),
-    };
-    Err(CliFailure::new(Exit::Usage, what)
-        .help("Review the plans, and apply them by their fingerprint: stead plan --all, then stead apply --all --expect FINGERPRINT.")
-        .help("Or name one environment: -e ENVIRONMENT --yes."))
-}
-
-fn selected_environments(workspace: &Workspace) -> BTreeSet<&Name> {
-    workspace.selected_units().map(|(_, one)| &one.unit.name.environment).collect()
-}
-
-/// Asks for approval on the terminal, naming the environments; a flag answers it. Returns false if the user declines.
-async fn ask_approval(
-    session: &CommandContext,
-    request: &UnitsApplyRequest<'_>,
-    workspace: &Workspace,
-    run: &UnitsRun<'_>,
-) -> Result<bool, CliFailure> {
-    if request.yes.is_some() || request.expected.is_some() {
-        return Ok(true);
-    }
-    let environments: BTreeSet<&str> =
-        run.units.iter().map(|number| workspace.units[*number].unit.name.environment.as_str()).collect();
-    let environments: Vec<&str> = environments.into_iter().collect();
-    let units = phrases::count_noun(run.units.len(), "unit");
-    if request.destroy {
-        let objects: usize = run.units.iter().map(|number| deletions(run.plan(*number)).count()).sum();
-        let objects = phrases::count_noun(objects, "object");
-        session
-            .ui
-            .write_message(&format!("This deletes {objects} of {units} in {}.", environments.join(", ")));
-        return session.ui.ask_approval("Destroy all of this?", Some(&workspace.root_name())).await;
-    }
-    let must_type = run.units.iter().filter_map(|number| {
-        let project = workspace.units[*number].loaded.as_ref().ok()?;
-        let environment = &project.stack.environment;
-        (environment.confirm == ConfirmationMode::TypeName).then_some(environment.name.as_str())
-    });
-    let must_type: BTreeSet<&str> = must_type.collect();
-    let typed = must_type.into_iter().collect::<Vec<_>>().join(" ");
-    let question = format!("Apply these plans to {units} in {}?", environments.join(", "));
-    if !typed.is_empty() {
-        session.ui.write_message(&question);
-    }
-    session.ui.ask_approval(&question, (!typed.is_empty()).then_some(typed.as_str())).await
+    workspace.selected.units = reviewed.keys().copied().collect();
+    let options =
+        PlanningOptions { destroy: set.destroy, allow_deletes: true, ..PlanningOptions::default() };
+    let planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
+    let outcomes = review::unit_reviews(&workspace, &planned, false);
+    let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
+    let run = UnitsRun::new(&workspace, &planned, Some(&reviewed), set.destroy);
+    let results = run.execute(session, &request).await?;
+    Ok(finish(session, &workspace, &planned, outcomes, &results, set.destroy))
 }
 
 /// Returns the deletions of a plan.
@@ -200,6 +162,8 @@ fn deletions(plan: &Plan) -> impl Iterator<Item = &Step> {
 struct UnitsRun<'a> {
     workspace: &'a Workspace,
     planned: &'a WorkspacePlan,
+    /// Saved plans by the number of the unit; `None` if the plans of this process were reviewed.
+    saved: Option<&'a BTreeMap<usize, &'a Plan>>,
     /// Units that are applied.
     units: BTreeSet<usize>,
     /// Units whose deletions wait for those that use the objects.
@@ -212,7 +176,12 @@ struct UnitsRun<'a> {
 }
 
 impl<'a> UnitsRun<'a> {
-    fn new(workspace: &'a Workspace, planned: &'a WorkspacePlan, destroy: bool) -> Self {
+    fn new(
+        workspace: &'a Workspace,
+        planned: &'a WorkspacePlan,
+        saved: Option<&'a BTreeMap<usize, &'a Plan>>,
+        destroy: bool,
+    ) -> Self {
         let is_open = |unit: &PlannedUnit| !unit.plan.is_blocked(&BTreeSet::new());
         let has_readers = |number: usize| !workspace.graph.readers[number].is_empty();
         let units: BTreeSet<usize> = planned
@@ -250,13 +219,20 @@ impl<'a> UnitsRun<'a> {
             units.iter().copied().filter(|number| deletes(number) && waits(number)).collect()
         };
         let owned = planned.planned().flat_map(|(_, unit)| unit.ledger.owned_keys()).collect();
-        Self { workspace, planned, units, holding, users, owned: Arc::new(owned), destroy }
+        Self { workspace, planned, saved, units, holding, users, owned: Arc::new(owned), destroy }
     }
 
-    /// Returns the reviewed plan of a unit.
-    fn plan(&self, number: usize) -> &'a Plan {
-        let unit = self.planned.units.get(&number).and_then(|unit| unit.as_ref().ok());
-        &unit.expect("a unit of the run was planned").plan
+    /// Returns the plan that was just made of a unit; `None` if it has none.
+    fn plan(&self, number: usize) -> Option<&'a Plan> {
+        self.planned.units.get(&number).and_then(|unit| Some(&unit.as_ref().ok()?.plan))
+    }
+
+    /// Returns the reviewed plan of a unit: the saved one, or the one that was just shown.
+    fn reviewed(&self, number: usize) -> Option<&'a Plan> {
+        match self.saved {
+            Some(saved) => saved.get(&number).copied(),
+            None => self.plan(number),
+        }
     }
 
     /// Applies the units; returns the result of each unit that was started or skipped.
@@ -342,8 +318,13 @@ impl<'a> UnitsRun<'a> {
             };
             let context = session.for_unit(&one.settings);
             let overwrite = BTreeSet::new();
+            let Some(plan) = self.reviewed(number) else {
+                let failure =
+                    CliFailure::new(Exit::OutOfDate, "its plan was not reviewed; nothing was sent");
+                return (number, phase, Err(failure));
+            };
             let reviewed = ReviewedUnit {
-                plan: self.plan(number),
+                plan,
                 phase,
                 holds_deletions: self.holding.contains(&number),
                 planned_elsewhere: Arc::clone(&self.owned),

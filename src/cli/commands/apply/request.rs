@@ -16,7 +16,7 @@ use crate::model::address::Name;
     after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct ApplyArgs {
-    /// A saved plan; it is applied unchanged or not at all
+    /// A saved plan, which is applied unchanged or not at all; or a directory of plans that `plan --all -o` saved
     #[arg(conflicts_with_all = ["targets", "exclude", "adopt", "replace", "delete_data", "allow_deletes", "all"])]
     pub file: Option<PathBuf>,
     /// Apply the saved plan only if one of these Ed25519 public keys in PEM form signed it [env: STEAD_PLAN_VERIFY_KEY]

@@ -378,7 +378,9 @@ impl<'a> ApplyCommand<'a> {
         let heard = telling.steps_so_far();
         self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
         let ui = &self.session.ui;
-        if self.unit.is_some() && exit == Exit::Done {
+        let is_silent = self.unit.is_some() && (exit == Exit::Done || ui.ndjson || ui.json);
+        if is_silent {
+            // The command reports the unit, and its document has the result.
             data_consent::report_data_loss(&self.session.ui, plan, &outcome);
         } else if ui.ndjson || ui.json {
             ui.write_result(&(apply_events::outcome_line(now, &outcome, exit.code()) + "\n"));

@@ -1,15 +1,27 @@
 //! `stead plan --all`: one plan for the selected units of the repository.
 
+use std::path::Path;
+
+use jiff::SignedDuration;
+
 use crate::cli::args::plan::PlanScopeArgs;
 use crate::cli::args::report::ReportTarget;
 use crate::cli::args::workspace::UnitArgs;
+use crate::cli::artifacts::plan_file::{self, STEAD_VERSION};
+use crate::cli::artifacts::plan_set::{self, PlanToSave};
 use crate::cli::command_context::CommandContext;
+use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::workspace::planning;
+use crate::cli::workspace::planned_units::WorkspacePlan;
+use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review::{self, UnitsCommand};
 use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::plan::artifact::binding::{self, NewLedgerKey, PlanBinding, SavedPlanOptions};
+use crate::plan::artifact::saved_plan::SavedPlan;
+use crate::plan::artifact::signature::SigningKey;
 use crate::plan::inputs::PlanningOptions;
+use crate::workspace::combined::has_work;
 
 /// What the command line asks of a plan of many units.
 pub(super) struct UnitsPlanRequest<'a> {
@@ -17,8 +29,12 @@ pub(super) struct UnitsPlanRequest<'a> {
     pub(super) scope: &'a PlanScopeArgs,
     pub(super) destroy: bool,
     pub(super) exit_code: bool,
-    /// Whether the plans are to be saved.
-    pub(super) has_file: bool,
+    /// Directory in which the plans are saved; `None` does not save them.
+    pub(super) file: Option<&'a Path>,
+    /// File of the key that signs the set.
+    pub(super) sign_key: Option<&'a Path>,
+    /// Lifetime of the saved plans.
+    pub(super) expires: SignedDuration,
     pub(super) reports: &'a [ReportTarget],
 }
 
@@ -34,13 +50,10 @@ pub(super) async fn plan_all(
     request: UnitsPlanRequest<'_>,
 ) -> Result<Exit, CliFailure> {
     review::reject_single_stack_flags(request.scope)?;
-    if request.has_file {
-        return Err(CliFailure::new(
-            Exit::Usage,
-            "--out saves the plan of one stack, and --all plans many",
-        )
-        .help("Apply what was reviewed by its fingerprint: stead apply --all --expect FINGERPRINT."));
-    }
+    let key = match request.file {
+        Some(_) => plan_file::signing_key(&session.settings, request.sign_key)?,
+        None => None,
+    };
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
@@ -52,7 +65,8 @@ pub(super) async fn plan_all(
         allow_deletes: request.scope.allow_deletes,
         ..PlanningOptions::default()
     };
-    let planned = Box::pin(planning::plan_units(&workspace, &|_| options.clone())).await?;
+    let purpose = if request.file.is_some() { PlanPurpose::Save } else { PlanPurpose::Show };
+    let planned = Box::pin(planning::plan_units(&workspace, &options, purpose)).await?;
     let reviews = review::unit_reviews(&workspace, &planned, request.exit_code);
     let shown = review::units_review(&workspace, &planned, &reviews, request.destroy);
     let command = review::apply_command(request.units, &planned);
@@ -62,14 +76,46 @@ pub(super) async fn plan_all(
         &|name| workspace.first_file(name),
         command,
     )?;
+    if let Some(directory) = request.file {
+        save_plans(directory, &request, &workspace, &planned, key.as_ref())?;
+    }
     let exits: Vec<Exit> = reviews.iter().map(|one| one.exit).collect();
     review::show_units(session.ui, &workspace, &planned, &shown);
     review::print_left_out(session.ui, &workspace);
     let exit = Exit::first_of(PLAN_EXITS, &exits);
     let is_open = !matches!(exit, Exit::Failed | Exit::Refused | Exit::Blocked);
-    if is_open && review::has_changes(&shown) {
+    if let Some(directory) = request.file {
+        session.next(&format!("apply {}", stack_files::display_path(directory)), "");
+    } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
         session.next(&review::next_command(command, request.units, &workspace, &planned), "");
     }
     Ok(exit)
+}
+
+/// Saves the plans of the units with something to do, with a manifest that is signed if a key is given.
+fn save_plans(
+    directory: &Path,
+    request: &UnitsPlanRequest<'_>,
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    key: Option<&SigningKey>,
+) -> Result<(), CliFailure> {
+    let mut plans = Vec::new();
+    for (number, unit) in planned.planned().filter(|(_, unit)| has_work(&unit.plan)) {
+        let one = &workspace.units[number];
+        let recipients = one.loaded.as_ref().ok().and_then(|project| project.stack.recipients.as_ref());
+        let image_key = unit.options.image_key.clone();
+        let binding = PlanBinding {
+            expires: unit.plan.base.made_at.checked_add(request.expires).map_err(anyhow::Error::from)?,
+            ledger: binding::ledger_digest(&unit.ledger).map_err(anyhow::Error::from)?,
+            requested: SavedPlanOptions::from_options(&unit.options),
+            recipients: recipients.into_iter().flat_map(|all| all.names.iter().cloned()).collect(),
+            unborn: image_key.zip(unit.secrets.clone()).map(|(key, secrets)| NewLedgerKey { key, secrets }),
+        };
+        let saved =
+            SavedPlan::new(unit.plan.clone(), binding, STEAD_VERSION).map_err(anyhow::Error::from)?;
+        plans.push(PlanToSave { name: &one.unit.name, directory: &one.unit.directory, saved });
+    }
+    plan_set::save_set(directory, &planned.fingerprint, request.destroy, &plans, key)
 }

@@ -1,0 +1,98 @@
+//! The approval of an apply or a destroy of many units: one environment by `--yes`, several by the fingerprint of the
+//! review, or by an answer on the terminal to a prompt that names them.
+
+use std::collections::BTreeSet;
+
+use super::request::UnitsApplyRequest;
+use crate::cli::command_context::CommandContext;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::workspace::units::Workspace;
+use crate::config::stack::model::ConfirmationMode;
+use crate::model::address::Name;
+use crate::report::text::phrases;
+
+/// Checks that the run can be approved, before anything is read: several environments need an approved plan, or a prompt
+/// that names them.
+pub(super) fn check_approval_flags(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+) -> Result<(), CliFailure> {
+    let flags = request.units.format_flags();
+    let root = workspace.root_name();
+    if let Some(named) = request.confirm.filter(|named| named.as_str() != root) {
+        return Err(CliFailure::new(
+            Exit::Usage,
+            format!("--confirm has {named}; the repository's root is {root}"),
+        )
+        .help("Check -C: nothing was deleted."));
+    }
+    if request.destroy && request.yes.is_some() && request.confirm.is_none() {
+        return Err(CliFailure::new(
+            Exit::Usage,
+            "--yes alone destroys nothing: the name of the repository's root must be confirmed, too",
+        )
+        .help(format!(
+            "Confirm with: {}",
+            session.command_line(&format!("destroy{flags} --yes --confirm {root}"))
+        )));
+    }
+    let environments = selected_environments(workspace);
+    let is_approved = request.expected.is_some() || (request.destroy && request.confirm.is_some());
+    if is_approved || session.ui.interactive && request.yes.is_none() {
+        return Ok(());
+    }
+    if request.yes.is_some() && environments.len() < 2 {
+        return Ok(());
+    }
+    let what = match request.yes {
+        Some(_) => format!(
+            "--yes approves one environment, and these units are in several: {}",
+            environments.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
+        ),
+        None => "confirmation is required, but this is not a terminal".to_owned(),
+    };
+    Err(CliFailure::new(Exit::Usage, what)
+        .help("Review the plans, and apply them by their fingerprint: stead plan --all, then stead apply --all --expect FINGERPRINT.")
+        .help("Or name one environment: -e ENVIRONMENT --yes."))
+}
+
+fn selected_environments(workspace: &Workspace) -> BTreeSet<&Name> {
+    workspace.selected_units().map(|(_, one)| &one.unit.name.environment).collect()
+}
+
+/// Asks for approval on the terminal, naming the environments; a flag answers it. Returns false if the user declines.
+pub(super) async fn ask_approval(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+    (units, deletions): (&BTreeSet<usize>, usize),
+) -> Result<bool, CliFailure> {
+    if request.yes.is_some() || request.expected.is_some() {
+        return Ok(true);
+    }
+    let environments: BTreeSet<&str> =
+        units.iter().map(|number| workspace.units[*number].unit.name.environment.as_str()).collect();
+    let environments: Vec<&str> = environments.into_iter().collect();
+    let counted = phrases::count_noun(units.len(), "unit");
+    if request.destroy {
+        let objects = phrases::count_noun(deletions, "object");
+        session
+            .ui
+            .write_message(&format!("This deletes {objects} of {counted} in {}.", environments.join(", ")));
+        return session.ui.ask_approval("Destroy all of this?", Some(&workspace.root_name())).await;
+    }
+    let must_type = units.iter().filter_map(|number| {
+        let project = workspace.units[*number].loaded.as_ref().ok()?;
+        let environment = &project.stack.environment;
+        (environment.confirm == ConfirmationMode::TypeName).then_some(environment.name.as_str())
+    });
+    let must_type: BTreeSet<&str> = must_type.collect();
+    let typed = must_type.into_iter().collect::<Vec<_>>().join(" ");
+    let question = format!("Apply these plans to {counted} in {}?", environments.join(", "));
+    if !typed.is_empty() {
+        session.ui.write_message(&question);
+    }
+    session.ui.ask_approval(&question, (!typed.is_empty()).then_some(typed.as_str())).await
+}
