@@ -2,11 +2,13 @@
 //! directory, and no link is followed. Configuration may come from others, so it must not read what
 //! its reader did not mean to give.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
+use super::discovery::is_stack_file;
 use crate::config::types::relative_path::path_refusal;
 use crate::model::address::Name;
 
@@ -37,6 +39,15 @@ pub trait Files {
         Err(io::ErrorKind::NotFound.into())
     }
 
+    /// Lists a directory like `list`, for a reader that uses only some of its entries: an implementation that
+    /// records reads ignores the others.
+    ///
+    /// # Errors
+    /// Those of `list`.
+    fn list_used(&self, path: &Path, _uses: &UsedEntries) -> io::Result<Vec<DirectoryEntry>> {
+        self.list(path)
+    }
+
     /// Returns the path of the stack's directory, one name per component, from the root within which
     /// configuration is shared; empty when the stack's directory is that root.
     fn path_from_root(&self) -> Vec<Name> {
@@ -60,6 +71,18 @@ pub trait Files {
         Ok(listed.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
     }
 
+    /// Returns the sorted names of the stack files in a directory, by its path from the root.
+    ///
+    /// # Errors
+    /// Those of `names_shared`.
+    fn stack_files_shared(&self, path: &Path) -> io::Result<Vec<String>> {
+        let mut names = self.names_shared(path)?;
+        names.retain(|name| is_stack_file(name));
+        // The order of a directory listing differs between machines.
+        names.sort();
+        Ok(names)
+    }
+
     /// Returns access to the files below a module's directory, by its path from the root; `None` if that
     /// directory cannot be accessed.
     fn in_dir(&self, _path: &Path) -> Option<Rc<dyn Files>> {
@@ -73,6 +96,9 @@ impl<F: Fn(&Path) -> io::Result<Vec<u8>>> Files for F {
         self(path)
     }
 }
+
+/// Whether a reader uses an entry of a directory, by its name and whether it is a directory.
+pub type UsedEntries = Arc<dyn Fn(&OsStr, bool) -> bool + Send + Sync>;
 
 /// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,6 @@ use super::include::IncludedFiles;
 use super::source_loader::{SourceUnit, SourceUnitLoader, SourceUnits};
 use crate::config::codes;
 use crate::config::input::config_path::ConfigPath;
-use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::Files;
 use crate::config::input::parse_file;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, named_entries};
@@ -113,16 +112,13 @@ fn read_module(loader: &mut SourceUnitLoader<'_>, place: &ConfigPath, span: Span
             )
     };
     let shown = loader.display_path(place);
-    let mut names = match loader.files.names_shared(&place.path()) {
+    let names = match loader.files.stack_files_shared(&place.path()) {
         Ok(names) => names,
         Err(error) => {
             loader.problems.push(wrong(format!("`{shown}` cannot be read: {error}.")));
             return None;
         }
     };
-    names.retain(|name| is_stack_file(name));
-    // The order of a directory listing differs between machines.
-    names.sort();
     if names.is_empty() {
         loader.problems.push(wrong(format!("`{shown}` has no stack file.")));
         return None;

@@ -8,11 +8,12 @@
 use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::error::{IGNORE_FILE, LargestFiles, MAX_ENTRIES, SourceError, display_source_path};
-use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files};
+use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files, UsedEntries};
 
 /// Names that are never uploaded, at any depth.
 const ALWAYS_IGNORED: &[&str] = &[".git", ".stead"];
@@ -54,18 +55,20 @@ impl SourceTree {
     /// When it cannot be read, has no file or too many, or contains something that cannot be uploaded.
     pub fn read(files: &dyn Files, directory: &str) -> Result<Self, SourceError> {
         let mut tree = Self { root: normalize_path(directory), entries: Vec::new() };
-        let ignored = read_ignore_rules(files, &tree.root)?;
+        let ignored = Arc::new(read_ignore_rules(files, &tree.root)?);
         let (mut folders, mut seen) = (vec![PathBuf::new()], 0);
         while let Some(folder) = folders.pop() {
             let at = tree.stack_path(&folder);
-            let listed = files.list(&at).map_err(|error| SourceError::from_io(&at, &error))?;
+            let listed = files
+                .list_used(&at, &kept_entries(&ignored, &folder))
+                .map_err(|error| SourceError::from_io(&at, &error))?;
             seen += listed.len();
             if seen > MAX_ENTRIES {
                 return Err(SourceError::TooMany(directory.to_owned()));
             }
             for DirectoryEntry { name, what } in listed {
                 let path = folder.join(&name);
-                if is_left_out(&name, &path, &what, &ignored) {
+                if is_left_out(&name, &path, what == DirectoryEntryKind::Directory, &ignored) {
                     continue;
                 }
                 match what {
@@ -93,9 +96,7 @@ impl SourceTree {
         let mut at = PathBuf::new();
         for name in inside {
             at.push(name);
-            let what =
-                if at == inside { DirectoryEntryKind::Special } else { DirectoryEntryKind::Directory };
-            if is_left_out(name, &at, &what, &ignored) {
+            if is_left_out(name, &at, at != inside, &ignored) {
                 return Ok(false);
             }
         }
@@ -166,9 +167,15 @@ pub(super) fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
-fn is_left_out(name: &OsStr, path: &Path, what: &DirectoryEntryKind, ignored: &Gitignore) -> bool {
+fn is_left_out(name: &OsStr, path: &Path, is_directory: bool, ignored: &Gitignore) -> bool {
     let always = ALWAYS_IGNORED.iter().any(|kept| name == *kept) || path == Path::new(IGNORE_FILE);
-    always || ignored.matched(path, *what == DirectoryEntryKind::Directory).is_ignore()
+    always || ignored.matched(path, is_directory).is_ignore()
+}
+
+/// Returns which entries of a folder of the tree are not left out.
+fn kept_entries(ignored: &Arc<Gitignore>, folder: &Path) -> UsedEntries {
+    let (ignored, folder) = (Arc::clone(ignored), folder.to_owned());
+    Arc::new(move |name, is_directory| !is_left_out(name, &folder.join(name), is_directory, &ignored))
 }
 
 fn read_ignore_rules(files: &dyn Files, root: &Path) -> Result<Gitignore, SourceError> {
