@@ -3,8 +3,11 @@
 //! the user's own files may be links. Only these modules call the file system.
 
 pub(super) mod file_watcher;
+pub(super) mod git_config;
+pub(super) mod git_dir;
 pub(super) mod git_ignored;
 pub(super) mod git_origin;
+pub(super) mod git_refs;
 pub(super) mod output_path;
 pub(super) mod overlay_fs;
 pub(super) mod stack_files;

@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use crate::cli::files::git_origin;
+use crate::cli::files::git_config::settings_of;
+use crate::cli::files::git_dir;
 use crate::cli::files::stack_files::{self, SharedRoot, Trust};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -45,9 +46,9 @@ pub(in crate::cli) fn find_origin(
     known: &BTreeSet<StackOrigin>,
 ) -> Result<CurrentOrigin, CliFailure> {
     let SharedRoot { root, place } = SharedRoot::find_root(directory, false);
-    let git = git_origin::git_directory(&root).map(|git| (git_origin::common_directory(&git), git));
+    let git = git_dir::git_directory(&root).map(|git| (git_dir::common_directory(&git), git));
     let place: Vec<&str> = place.iter().map(Name::as_str).collect();
-    let config = git.as_ref().and_then(|(common, _)| git_origin::read_git_file(&common.join("config")));
+    let config = git.as_ref().and_then(|(common, _)| git_dir::read_git_file(&common.join("config")));
     let here = match &settings.origin {
         Some(text) => Some(StackOrigin::parse(text, &place.join("/")).ok_or_else(|| {
             CliFailure::new(Exit::Usage, format!("STEAD_ORIGIN is `{text}`, which names no repository"))
@@ -64,7 +65,7 @@ pub(in crate::cli) fn find_origin(
     let directories = known.iter().filter(in_repository).map(|one| &one.directory);
     let vacated = directories.filter(|old| !may_stand(settings, &root, old, (directory, stack)));
     let sparse = git.as_ref().is_some_and(|(_, own)| {
-        let own = git_origin::read_git_file(&own.join("config.worktree"));
+        let own = git_dir::read_git_file(&own.join("config.worktree"));
         config.iter().chain(&own).any(|config| is_sparse(config))
     });
     Ok(CurrentOrigin { vacated: vacated.cloned().collect(), origin: here, sparse })
@@ -112,49 +113,6 @@ fn is_sparse(config: &str) -> bool {
             // As in Git, a key without a value is true, and so is any number except 0.
             && !["false", "no", "off", "0"].contains(&value.to_lowercase().as_str())
     })
-}
-
-/// Parses a Git configuration into section, key and value; resolves comments and quotes. Includes are not followed.
-fn settings_of(config: &str) -> impl Iterator<Item = (&str, &str, String)> {
-    let mut section = "";
-    config.lines().filter_map(move |line| {
-        let line = line.trim();
-        let mut rest = line;
-        if let Some(header) = line.strip_prefix('[') {
-            // The subsection name in quotes can contain a bracket.
-            let end = match header.split_once('"') {
-                Some((before, name)) if !before.contains(']') => {
-                    before.len() + 1 + name.find("\"]").map_or(name.len(), |at| at + 1)
-                }
-                _ => header.find(']').unwrap_or(header.len()),
-            };
-            section = header.get(..end)?.trim();
-            rest = header.get(end + 1..).unwrap_or_default().trim();
-        }
-        if rest.is_empty() || rest.starts_with(['#', ';']) {
-            return None;
-        }
-        let (key, value) = rest.split_once('=').unwrap_or((rest, ""));
-        Some((section, key.trim(), unquote_value(value.trim())))
-    })
-}
-
-/// Returns a value without its quotes, its escapes and a comment after it.
-fn unquote_value(text: &str) -> String {
-    let (mut value, mut quoted, mut escaped) = (String::new(), false, false);
-    for c in text.chars() {
-        match c {
-            _ if escaped => {
-                value.push(c);
-                escaped = false;
-            }
-            '\\' => escaped = true,
-            '"' => quoted = !quoted,
-            '#' | ';' if !quoted => break,
-            c => value.push(c),
-        }
-    }
-    value.trim_end().to_owned()
 }
 
 #[cfg(test)]
