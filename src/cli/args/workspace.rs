@@ -15,6 +15,10 @@ pub struct UnitArgs {
     /// With --all, only stacks like this: shop/prod, */prod, shop or ./teams/**; repeatable
     #[arg(long = "stacks", value_name = "GLOB", requires = "all", value_parser = parse_pattern)]
     pub patterns: Vec<UnitPattern>,
+    /// With --all, only stacks whose files differ from BASE, the target of the request in CI, else the default branch
+    #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true, requires = "all")]
+    #[expect(clippy::option_option, reason = "the flag may be absent, without a value, or have one")]
+    pub changed: Option<Option<String>>,
     /// With --all, also the stacks that read outputs of the selected ones
     #[arg(long, requires = "all")]
     pub with_dependents: bool,
@@ -28,8 +32,13 @@ impl UnitArgs {
         }
         let stacks = self.patterns.iter();
         let stacks = stacks.map(|pattern| format!(" --stacks {}", quote_shell_word(pattern.text())));
+        let changed = match &self.changed {
+            None => String::new(),
+            Some(None) => " --changed".to_owned(),
+            Some(Some(base)) => format!(" --changed={}", quote_shell_word(base)),
+        };
         let dependents = if self.with_dependents { " --with-dependents" } else { "" };
-        format!(" --all{}{dependents}", stacks.collect::<String>())
+        format!(" --all{}{changed}{dependents}", stacks.collect::<String>())
     }
 }
 

@@ -127,7 +127,7 @@ struct EditorFiles {
 
 impl WorkspaceDisk for EditorFiles {
     fn stack_files(&self, directory: &Path, is_open: &dyn Fn(&str) -> bool) -> Vec<(String, String)> {
-        let read = stack_files::read_stack_but(directory, is_open).unwrap_or_default();
+        let read = stack_files::read_stack_but(directory, is_open, &mut |_, _| {}).unwrap_or_default();
         if !read.diagnostics.is_empty() {
             return Vec::new();
         }

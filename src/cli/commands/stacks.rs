@@ -9,21 +9,25 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
-use crate::cli::workspace::problems;
 use crate::cli::workspace::units::{SelectionRequest, Workspace};
-use crate::report::text::phrases::count_noun;
+use crate::cli::workspace::{problems, review};
 use crate::report::units::list::{UnitRow, stacks_document, units_table};
+use crate::workspace::changes::compare::StackChange;
 use crate::workspace::selection::UnitPattern;
 
 /// Command-line arguments of `stead stacks`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead stacks\n  stead stacks -e prod --stacks './teams/**'\n  stead stacks --output json"
+    after_help = "Examples:\n  stead stacks\n  stead stacks -e prod --stacks './teams/**'\n  stead stacks --output json\n  stead stacks --changed=origin/main"
 )]
 pub struct StacksArgs {
     /// Only stacks like this: shop/prod, */prod, shop or ./teams/**; repeatable
     #[arg(long = "stacks", value_name = "GLOB", value_parser = parse_pattern)]
     pub patterns: Vec<UnitPattern>,
+    /// Only stacks whose files differ from BASE, the target of the request in CI, else the default branch
+    #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "the flag may be absent, without a value, or have one")]
+    pub changed: Option<Option<String>>,
     /// Also the stacks that read outputs of the selected ones
     #[arg(long)]
     pub with_dependents: bool,
@@ -34,8 +38,11 @@ pub struct StacksArgs {
 /// # Errors
 /// When there is no stack, or the selection names something that does not exist.
 pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result<Exit, CliFailure> {
-    let request =
-        SelectionRequest { patterns: &args.patterns, with_dependents: args.with_dependents, changed: None };
+    let request = SelectionRequest {
+        patterns: &args.patterns,
+        with_dependents: args.with_dependents,
+        changed: args.changed.as_ref().map(Option::as_deref),
+    };
     let settings = &session.settings;
     let workspace = Workspace::open(settings, &session.unit_settings, &request)?;
     let rows: Vec<UnitRow> = workspace
@@ -43,21 +50,20 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result
         .iter()
         .enumerate()
         .filter(|(number, _)| workspace.selected.units.contains(number))
-        .map(|(number, one)| unit_row(one, workspace.graph.waves[number]))
+        .map(|(number, one)| unit_row(&workspace, one, workspace.graph.waves[number]))
         .collect();
     session.ui.write_result(&if session.ui.json {
         stacks_document(&rows)
     } else {
         units_table(&rows).to_text("No unit is selected.", session.ui.style)
     });
-    if workspace.selected.without_environments > 0 {
-        let count = count_noun(workspace.selected.without_environments, "stack");
-        session.ui.hint(&format!("{count} without environments left out by -e"));
-    }
+    review::print_left_out(session.ui, &workspace);
     Ok(if problems::report_problems(session.ui, &workspace) { Exit::Failed } else { Exit::Done })
 }
 
-fn unit_row(one: &WorkspaceUnit, wave: usize) -> UnitRow {
+fn unit_row(workspace: &Workspace, one: &WorkspaceUnit, wave: usize) -> UnitRow {
+    let changes = workspace.changes.as_ref();
+    let change = changes.and_then(|changes| changes.stacks.get(&one.unit.directory));
     let place = one.loaded.as_ref().ok().and_then(|project| {
         ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory).ok()
     });
@@ -70,7 +76,7 @@ fn unit_row(one: &WorkspaceUnit, wave: usize) -> UnitRow {
         directory: one.unit.directory.clone(),
         upstream,
         wave,
-        changed: None,
+        changed: change.map(StackChange::is_changed),
         ledger: place.map(|place| place.to_string()),
     }
 }

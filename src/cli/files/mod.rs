@@ -10,5 +10,6 @@ pub(super) mod git_origin;
 pub(super) mod git_refs;
 pub(super) mod output_path;
 pub(super) mod overlay_fs;
+pub(super) mod recorded_files;
 pub(super) mod stack_files;
 pub(super) mod write_files;

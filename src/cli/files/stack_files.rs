@@ -42,16 +42,17 @@ pub(in crate::cli) struct StackFiles {
 /// # Errors
 /// When the directory or a file cannot be read, or a file is too large.
 pub(in crate::cli) fn read_stack(directory: &Path) -> anyhow::Result<StackFiles> {
-    read_stack_but(directory, &|_| false)
+    read_stack_but(directory, &|_| false, &mut |_, _| {})
 }
 
-/// Reads a stack's files, except those whose name `but` selects.
+/// Reads a stack's files, except those whose name `but` selects; `on_read` gets the name and the bytes of each.
 ///
 /// # Errors
 /// Those of `read_stack`.
 pub(in crate::cli) fn read_stack_but(
     directory: &Path,
     but: &dyn Fn(&str) -> bool,
+    on_read: &mut dyn FnMut(&str, &[u8]),
 ) -> anyhow::Result<StackFiles> {
     let folder = DirHandle::open_user_dir(directory)
         .map_err(|error| add_context(&error, "read the directory", directory))?;
@@ -66,6 +67,7 @@ pub(in crate::cli) fn read_stack_but(
             .open_below(Path::new(&name))
             .and_then(|file| read_bounded(file, decode::MAX_BYTES))
             .map_err(|error| add_context(&error, "read", &path))?;
+        on_read(&name, &bytes);
         let id = files.sources.next();
         match decode::decode_utf8(id, bytes) {
             Ok(text) => {

@@ -2,7 +2,9 @@
 //! files only; a stack with errors is never returned.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use crate::cli::files::recorded_files::{ReadRecorder, RecordedFiles};
 use crate::cli::files::stack_files::{self, ConfinedFiles, SharedRoot, StackFiles, Trust};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -11,6 +13,7 @@ use crate::cli::service::connection::lock_file_path;
 use crate::cli::stack::lock_file::read_pinned_names;
 use crate::cli::stack::secret_values::SecretValues;
 use crate::cli::stack::sink_checks;
+use crate::config::input::files::Files;
 use crate::config::input::request::{LoadRequest, SecretAccess};
 use crate::config::load::{self, DirectoryContents, LoadFailure, StackHeader};
 use crate::config::stack::model::Stack;
@@ -63,6 +66,34 @@ impl LoadedStack {
     /// When there is none, or it has errors: all of them together.
     pub(in crate::cli) fn open(settings: &Settings) -> Result<Self, CliFailure> {
         Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &evaluation_request(settings)?)
+    }
+
+    /// Reads and resolves the stack of `-C`, and records what is read.
+    ///
+    /// # Errors
+    /// Those of `open`.
+    pub(in crate::cli) fn open_recorded(
+        settings: &Settings,
+        recorder: &Rc<ReadRecorder>,
+    ) -> Result<Self, CliFailure> {
+        let mut own = Vec::new();
+        let files = stack_files::read_stack_but(&settings.dir, &|_| false, &mut |name, bytes| {
+            own.push((name.to_owned(), recorder.content_id(bytes)));
+        })?;
+        recorder.record_stack(&settings.dir, own);
+        let directory = stack_files::full_path(&settings.dir);
+        // Also for the built-in cloud, whose pinned names are not in the repository: what changed does not depend on
+        // where a stack is planned.
+        recorder.record_file(&directory.join("stead.lock"));
+        settings.var_files.iter().for_each(|path| recorder.record_file(path));
+        let below = confined_files(&settings.dir, stack_trust(settings), settings.allow_outside);
+        let recorded = RecordedFiles::new(below, Rc::clone(recorder));
+        Self::resolve_through(
+            settings,
+            files,
+            &evaluation_request(settings)?,
+            (recorded.files(), &recorded),
+        )
     }
 
     /// Selects an environment for a command that works on all of them: the named one, else the default, else the first.
@@ -125,6 +156,17 @@ impl LoadedStack {
     }
 
     fn resolve(settings: &Settings, files: StackFiles, request: &LoadRequest) -> Result<Self, CliFailure> {
+        let below = confined_files(&settings.dir, stack_trust(settings), settings.allow_outside);
+        Self::resolve_through(settings, files, request, (&below, &below))
+    }
+
+    /// Resolves a stack; the load reads through `reader`, which accesses the files of `below`.
+    fn resolve_through(
+        settings: &Settings,
+        files: StackFiles,
+        request: &LoadRequest,
+        (below, reader): (&ConfinedFiles, &dyn Files),
+    ) -> Result<Self, CliFailure> {
         let directory = settings.dir.clone();
         if !files.diagnostics.is_empty() {
             let rejected = LoadFailure { sources: files.sources, diagnostics: files.diagnostics };
@@ -140,16 +182,15 @@ impl LoadedStack {
             )
             .help("Create one with: stead init"));
         }
-        let below = confined_files(&directory, stack_trust(settings), settings.allow_outside);
         let sources = files.sources.clone();
-        let (stack, mut warnings) = load::load(REGISTRY, files.sources, request, &below)?;
+        let (stack, mut warnings) = load::load(REGISTRY, files.sources, request, reader)?;
         // The first resolution checks the sinks; the second one, with the secrets, has the same sinks.
         if request.available_secrets.is_empty() {
-            let diagnostics = sink_checks::across_environments(&stack, &sources, request, &below);
+            let diagnostics = sink_checks::across_environments(&stack, &sources, request, below);
             if !diagnostics.is_empty() {
                 return Err(Box::new(LoadFailure { sources: stack.sources, diagnostics }).into());
             }
-            warnings.extend(sink_checks::not_ignored_by_git(&stack, &below));
+            warnings.extend(sink_checks::not_ignored_by_git(&stack, below));
         }
         let anew = (!stack.deferred_secrets.is_empty()).then(|| Box::new((sources, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());

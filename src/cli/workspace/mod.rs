@@ -4,6 +4,7 @@
 
 pub(super) mod accounts;
 pub(super) mod edges;
+pub(super) mod git;
 pub(super) mod loaded_unit;
 pub(super) mod outputs;
 pub(super) mod planned_units;

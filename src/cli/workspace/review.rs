@@ -160,8 +160,12 @@ pub(in crate::cli) fn show_run(ui: Ui, review: &UnitsReview<'_>) {
     ui.write_result(&terminal::units_run_page(review, ui.style));
 }
 
-/// Says how many stacks a selection of an environment leaves out.
+/// Says what the selection leaves out: stacks without environments, or all, because nothing changed.
 pub(in crate::cli) fn print_left_out(ui: Ui, workspace: &Workspace) {
+    if let Some(changes) = workspace.changes.as_ref().filter(|_| workspace.selected.units.is_empty()) {
+        let commit = changes.commit.get(..7).unwrap_or(&changes.commit);
+        ui.hint(&format!("No selected stack changed since {} ({commit}).", changes.base));
+    }
     let count = workspace.selected.without_environments;
     if count > 0 {
         ui.hint(&format!("{} without environments left out by -e", count_noun(count, "stack")));

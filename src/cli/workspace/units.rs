@@ -6,6 +6,7 @@ use std::env;
 use std::path::{Component, Path, PathBuf};
 
 use super::edges;
+use super::git::changed_stacks::ChangeBase;
 use super::loaded_unit::WorkspaceUnit;
 use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
@@ -17,6 +18,8 @@ use crate::cli::stack::repository_walk::{self, FoundStack};
 use crate::config::load::{DirectoryContents, LoadFailure, StackHeader};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity, nearest_name};
+use crate::workspace::changes::compare::StackChange;
+use crate::workspace::changes::recorded_reads::RecordedReads;
 use crate::workspace::graph::UnitGraph;
 use crate::workspace::selection::{self, SelectedUnits, SelectionError, UnitPattern, UnitSelection};
 use crate::workspace::unit::{Unit, UnitName};
@@ -38,8 +41,20 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) graph: UnitGraph,
     /// The selected units.
     pub(in crate::cli) selected: SelectedUnits,
+    /// What changed since the base; `None` unless the selection asks.
+    pub(in crate::cli) changes: Option<WorkspaceChanges>,
     /// Directories whose stack is not known, so that no unit stands for them; empty if all were read.
     pub(in crate::cli) unreadable: Vec<UnreadableStack>,
+}
+
+/// What changed in the stacks of a repository since a base.
+pub(in crate::cli) struct WorkspaceChanges {
+    /// Name of the base, as messages show it.
+    pub(in crate::cli) base: String,
+    /// The commit that was compared with.
+    pub(in crate::cli) commit: String,
+    /// Change of each stack, by its directory relative to the root.
+    pub(in crate::cli) stacks: BTreeMap<Name, StackChange>,
 }
 
 /// What the command line says about the selection of units.
@@ -47,8 +62,9 @@ pub(in crate::cli) struct Workspace {
 pub(in crate::cli) struct SelectionRequest<'a> {
     /// Patterns, of which one must match; empty for all units.
     pub(in crate::cli) patterns: &'a [UnitPattern],
-    /// Directories of the stacks that a change touched; `None` if that does not limit the selection.
-    pub(in crate::cli) changed: Option<&'a BTreeSet<Name>>,
+    /// The base that selected stacks differ from, `None` in it for the usual one; `None` if that does not limit the
+    /// selection.
+    pub(in crate::cli) changed: Option<Option<&'a str>>,
     /// Whether readers of the selected units are added.
     pub(in crate::cli) with_dependents: bool,
 }
@@ -73,6 +89,11 @@ impl Workspace {
             )
             .help("Create one with: stead init"));
         }
+        let base = match request.changed {
+            Some(given) => Some(ChangeBase::open(&root, given, sources.variables())?),
+            None => None,
+        };
+        let mut reads: Vec<(PathBuf, RecordedReads)> = Vec::new();
         let mut unreadable = Vec::new();
         let mut loaded = Vec::new();
         let mut headers: BTreeMap<Name, StackHeader> = BTreeMap::new();
@@ -81,7 +102,19 @@ impl Workspace {
             match contents {
                 DirectoryContents::NoStack => {}
                 DirectoryContents::Stack(header) => {
-                    loaded.extend(load_units(settings, sources, &root, &relative, &header)?);
+                    let mut load = |settings: &Settings| match &base {
+                        None => LoadedStack::open(settings),
+                        Some(base) => {
+                            let (stack, read) = base.load_stack(settings);
+                            match reads.last_mut().filter(|(of, _)| *of == Path::new(relative.as_str())) {
+                                Some((_, all)) => all.extend(read),
+                                None => reads.push((PathBuf::from(relative.as_str()), read)),
+                            }
+                            stack
+                        }
+                    };
+                    let place = (root.as_path(), &relative, &*header);
+                    loaded.extend(load_units(settings, sources, place, &mut load)?);
                     headers.insert(relative, *header);
                 }
                 DirectoryContents::Invalid => {
@@ -111,15 +144,20 @@ impl Workspace {
         let units: Vec<WorkspaceUnit> = by_wave.into_iter().map(|(_, unit)| unit).collect();
         let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
         let graph = UnitGraph::new(&listed);
+        let changes = base.map(|base| workspace_changes(&base, &reads)).transpose()?;
+        let changed = changes.as_ref().map(|changes| {
+            let touched = changes.stacks.iter().filter(|(_, change)| change.is_changed());
+            touched.map(|(directory, _)| directory.clone()).collect::<BTreeSet<Name>>()
+        });
         let selection = UnitSelection {
             environment: settings.env.as_ref(),
             patterns: request.patterns,
-            changed: request.changed,
+            changed: changed.as_ref(),
             with_dependents: request.with_dependents,
         };
         let selected = selection::select(&listed, &graph, &selection)
             .map_err(|error| selection_failure(&error, &listed))?;
-        Ok(Self { root, units, graph, selected, unreadable })
+        Ok(Self { root, units, graph, selected, changes, unreadable })
     }
 
     /// Returns the first file of a unit's stack, for findings without a location; empty if the stack has problems.
@@ -172,9 +210,8 @@ fn relative_name(root: &Path, directory: &Path) -> Name {
 fn load_units(
     command: &Settings,
     sources: &UnitSettings,
-    root: &Path,
-    directory: &Name,
-    header: &StackHeader,
+    (root, directory, header): (&Path, &Name, &StackHeader),
+    load: &mut dyn FnMut(&Settings) -> Result<LoadedStack, CliFailure>,
 ) -> Result<Vec<WorkspaceUnit>, CliFailure> {
     let has_environments = !header.environments.is_empty();
     let default = [Name::new_static("default")];
@@ -192,10 +229,25 @@ fn load_units(
         let settings = sources
             .merge_for_unit(command, root, &unit, declares)
             .map_err(|error| CliFailure::new(Exit::Usage, format!("{}: {error}", unit.name)))?;
-        let loaded = LoadedStack::open(&settings);
+        let loaded = load(&settings);
         units.push(WorkspaceUnit { unit, settings, loaded });
     }
     Ok(units)
+}
+
+/// Compares what the stacks read with the base.
+fn workspace_changes(
+    base: &ChangeBase,
+    reads: &[(PathBuf, RecordedReads)],
+) -> Result<WorkspaceChanges, CliFailure> {
+    let stacks = base.changed_stacks(reads)?;
+    let named =
+        |(directory, change): (PathBuf, StackChange)| (Name::new(directory.to_string_lossy()), change);
+    Ok(WorkspaceChanges {
+        base: base.name().to_string(),
+        commit: base.commit(),
+        stacks: stacks.into_iter().map(named).collect(),
+    })
 }
 
 fn reject_unused_variables(

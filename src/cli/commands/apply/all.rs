@@ -67,7 +67,7 @@ pub(in crate::cli) async fn apply_all(
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
-        changed: None,
+        changed: request.units.changed.as_ref().map(Option::as_deref),
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     check_approval_flags(session, &request, &workspace)?;

@@ -57,7 +57,7 @@ pub(super) async fn plan_all(
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
-        changed: None,
+        changed: request.units.changed.as_ref().map(Option::as_deref),
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     let options = PlanningOptions {

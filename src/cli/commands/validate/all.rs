@@ -33,7 +33,7 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
-        changed: None,
+        changed: request.units.changed.as_ref().map(Option::as_deref),
     };
     let mut workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     for number in workspace.selected.units.clone() {

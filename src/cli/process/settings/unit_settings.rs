@@ -29,6 +29,11 @@ impl UnitSettings {
         Self { flags, variables, profiles }
     }
 
+    /// Returns the variables of the process's environment.
+    pub(in crate::cli) const fn variables(&self) -> &EnvVariables {
+        &self.variables
+    }
+
     /// Merges the settings of a unit whose stack declares the variables `declared`; `command` has what the command
     /// decided for all units. A profile that the command line or `STEAD_PROFILE` names is used for all units.
     ///
