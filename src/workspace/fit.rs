@@ -184,3 +184,53 @@ fn check_deletions(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_fits_where_the_review_knew_it() {
+        let unknown = || Value::Unknown(vec![Address::new("stacks", "net")]);
+        let text = |text: &str| Value::text(text);
+        let list = |items: Vec<Value>| Value::List(items);
+        let map = |value: Value| Value::Map([("a".into(), value)].into());
+        for (reviewed, fresh, fits) in [
+            (text("a"), text("a"), true),
+            (text("a"), text("b"), false),
+            (unknown(), text("b"), true),
+            (text("a"), unknown(), false),
+            (list(vec![text("a"), unknown()]), list(vec![text("a"), text("b")]), true),
+            (list(vec![text("a")]), list(vec![text("a"), text("b")]), false),
+            (map(unknown()), map(text("x")), true),
+            (map(text("x")), map(text("y")), false),
+            (Value::Null, text("x"), false),
+        ] {
+            assert_eq!(is_fitting_value(&reviewed, &fresh), fits, "{reviewed} {fresh}");
+        }
+    }
+
+    #[test]
+    fn only_a_milder_action_fits() {
+        let all = [
+            Action::Replace,
+            Action::Delete,
+            Action::Update,
+            Action::Create,
+            Action::Adopt,
+            Action::Move,
+            Action::Forget,
+            Action::Read,
+        ];
+        for reviewed in all {
+            for fresh in all {
+                let milder = (reviewed, fresh) == (Action::Replace, Action::Update);
+                assert_eq!(
+                    is_milder(reviewed, fresh),
+                    reviewed == fresh || milder,
+                    "{reviewed:?} {fresh:?}"
+                );
+            }
+        }
+    }
+}

@@ -199,3 +199,125 @@ fn upstream_within(edges: &[Vec<usize>], units: &BTreeSet<usize>, number: usize)
     }
     found.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::source::SourceLocation;
+    use crate::workspace::unit::{Unit, UnitName, UpstreamUnit};
+
+    /// A small generator of numbers: equal seeds give equal runs.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, limit: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(self.0 >> 33).unwrap() % limit.max(1)
+        }
+    }
+
+    /// Returns a graph in which each unit reads some of those before it.
+    fn graph(count: usize, dice: &mut Dice) -> UnitGraph {
+        let name =
+            |number: usize| UnitName { stack: format!("s{number:02}").into(), environment: "prod".into() };
+        let source = SourceLocation { file: "stead.yaml".to_owned(), line: 1, column: 1 };
+        let units: Vec<Unit> = (0..count)
+            .map(|number| {
+                let reads = (0..number).filter(|_| dice.below(3) == 0).collect::<Vec<_>>();
+                let edge = |above: usize| UpstreamUnit {
+                    alias: format!("s{above}").into(),
+                    unit: name(above),
+                    source: source.clone(),
+                };
+                Unit {
+                    name: name(number),
+                    directory: format!("s{number}").into(),
+                    has_environments: true,
+                    upstream: reads.into_iter().map(edge).collect(),
+                }
+            })
+            .collect();
+        UnitGraph::new(&units)
+    }
+
+    #[test]
+    fn no_schedule_starts_a_unit_too_early_and_each_unit_ends_once() {
+        for seed in 0..3_000 {
+            let mut dice = Dice(seed);
+            let count = 1 + dice.below(9);
+            let graph = graph(count, &mut dice);
+            let units: BTreeSet<usize> = (0..count).filter(|_| dice.below(5) > 0).collect();
+            let holding: BTreeSet<usize> = units.iter().copied().filter(|_| dice.below(2) == 0).collect();
+            let mut schedule = UnitSchedule::of_apply(&graph, &units, holding.clone(), &BTreeSet::new());
+            let (mut changed, mut done, mut failed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+            let mut running: Vec<(usize, UnitPhase)> = Vec::new();
+            loop {
+                for (number, phase) in schedule.start_ready(3) {
+                    let readers = upstream_within(&graph.readers, &units, number);
+                    match phase {
+                        UnitPhase::Changes => {
+                            let above = upstream_within(&graph.upstream, &units, number);
+                            assert!(above.iter().all(|above| changed.contains(above)), "seed {seed}");
+                        }
+                        UnitPhase::Deletions => {
+                            assert!(readers.iter().all(|reader| done.contains(reader)), "seed {seed}");
+                        }
+                    }
+                    assert!(running.iter().all(|(other, _)| *other != number), "seed {seed}");
+                    running.push((number, phase));
+                }
+                assert!(running.len() <= 3, "seed {seed}");
+                if running.is_empty() {
+                    break;
+                }
+                let (number, phase) = running.swap_remove(dice.below(running.len()));
+                let succeeded = dice.below(8) > 0;
+                for skipped in schedule.finish(number, phase, succeeded) {
+                    let above = upstream_within(&graph.upstream, &units, skipped);
+                    assert!(
+                        above.iter().any(|above| failed.contains(above) || *above == number),
+                        "seed {seed}"
+                    );
+                    failed.insert(skipped);
+                }
+                if !succeeded {
+                    failed.insert(number);
+                } else if phase == UnitPhase::Changes && holding.contains(&number) {
+                    changed.insert(number);
+                } else {
+                    changed.insert(number);
+                    done.insert(number);
+                }
+            }
+            assert!(schedule.is_finished(), "seed {seed}");
+            let (waiting, held) = schedule.unfinished();
+            assert!(waiting.is_empty(), "seed {seed}: {waiting:?}");
+            // A deletion waits for ever only if a reader of the unit did not succeed.
+            for number in &held {
+                let readers = upstream_within(&graph.readers, &units, *number);
+                assert!(readers.iter().any(|reader| !done.contains(reader)), "seed {seed}");
+            }
+            let ended: BTreeSet<usize> = done.iter().chain(&failed).copied().chain(held).collect();
+            assert_eq!(ended, units, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_destroy_starts_with_the_readers_and_a_stop_starts_no_more() {
+        let mut dice = Dice(7);
+        let graph = graph(6, &mut dice);
+        let units: BTreeSet<usize> = (0..6).collect();
+        let mut schedule = UnitSchedule::of_destroy(&graph, &units, &BTreeSet::new());
+        let mut order = Vec::new();
+        while let Some((number, phase)) = schedule.start_ready(1).first().copied() {
+            assert!(graph.readers[number].iter().all(|reader| order.contains(reader)));
+            order.push(number);
+            assert!(schedule.finish(number, phase, true).is_empty());
+        }
+        assert_eq!(order.len(), 6);
+        let mut schedule = UnitSchedule::of_apply(&graph, &units, BTreeSet::new(), &BTreeSet::new());
+        schedule.stop();
+        assert!(schedule.start_ready(8).is_empty() && schedule.is_finished());
+        assert_eq!(schedule.unfinished().0.len(), 6);
+    }
+}

@@ -271,3 +271,41 @@ fn reports_of_many_units_are_one_file_where_the_format_allows_it() {
     assert_eq!(document["units"].as_array().unwrap().len(), 5);
     assert!(case.path("out.app-prod.tfjson").exists());
 }
+
+/// Runs git in the case's directory, independent of the user's configuration.
+fn git(case: &Case, arguments: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command
+        .current_dir(case.path(""))
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main"]);
+    let output = command.args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn only_stacks_that_a_change_touches_are_planned() {
+    let case = Case::new()
+        .file("net/stead.yaml", NET)
+        .file("app/stead.yaml", APP)
+        .file("log/stead.yaml", LOG)
+        .file(".gitignore", ".stead/\n");
+    git(&case, &["init", "-q"]);
+    git(&case, &["add", "."]);
+    git(&case, &["commit", "-qm", "first"]);
+    git(&case, &["checkout", "-qb", "feature"]);
+    let none = case.ok("plan --all --changed=main --cloud local");
+    assert!(none.stderr.contains("No selected stack changed since `main`"), "{}", none.stderr);
+    case.edit("log/stead.yaml", "size: 10", "size: 20");
+    let list = case.ok("stacks --changed --output json").json();
+    assert_eq!(list["units"].as_array().unwrap().len(), 1);
+    assert_eq!(unit(&list, "log", "default")["changed"], true);
+    case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
+    let list = case.ok("stacks --changed=main --with-dependents -e prod --output json").json();
+    assert_eq!(unit(&list, "app", "prod")["changed"], false);
+    assert_eq!(unit(&list, "net", "prod")["changed"], true);
+    case.fails(1, "stacks --changed=mian").says(&["mian", "main"]);
+    git(&case, &["checkout", "-q", "main"]);
+    case.fails(64, "stacks --changed").says(&["default branch"]);
+}

@@ -2,9 +2,12 @@
 //! its ledger and the live objects. Out: a report, an issue on the forge, and the drift history. It needs no secrets
 //! and writes no ledger.
 
+mod all;
+
 use clap::Args;
 
 use crate::cli::args::report::PlanReportArgs;
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::artifacts::drift_history::DriftHistoryFile;
 use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
@@ -38,7 +41,7 @@ use crate::report::views::list::ObjectSummary;
 /// Command-line arguments of `stead drift`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n\n\
+    after_help = "Examples:\n  stead drift -e prod --exit-code\n  stead drift -e prod --accept database.main.storage_gb\n  stead drift --all --exit-code\n\n\
     stead records the drift that it found in .stead/drift, names and times only: keep that directory between cron runs, \
     and each run reports new drift, since when the other drift exists, and what is resolved."
 )]
@@ -48,17 +51,20 @@ pub struct DriftArgs {
     pub exit_code: bool,
     /// In a job of GitHub Actions or GitLab CI: open an issue with the drift that needs a decision, update it while
     /// there is some, and close it when there is none
-    #[arg(long, conflicts_with = "accept")]
+    #[arg(long, conflicts_with_all = ["accept", "all"])]
     pub issue: bool,
     /// Report files to write in addition to the output.
     #[command(flatten)]
     pub reports: PlanReportArgs,
     /// Write the live value of this path into the configuration; shows the change, and prompts
-    #[arg(long, value_name = "PATH", conflicts_with = "exit_code")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["exit_code", "all"])]
     pub accept: Option<Name>,
     /// Do not prompt for confirmation
     #[arg(long, requires = "accept")]
     pub yes: bool,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
 }
 
 /// Compares the live objects with the ledger, and reports drift; with `--accept`, writes one live value into the
@@ -69,6 +75,15 @@ pub struct DriftArgs {
 /// When the stack has problems, the ledger was lost, the service or the ledger cannot be read, or a report or the
 /// issue cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> Result<Exit, CliFailure> {
+    if args.units.all {
+        let request = all::UnitsDriftRequest {
+            units: &args.units,
+            exit_code: args.exit_code,
+            reports: &args.reports.wanted,
+            looked_at,
+        };
+        return Box::pin(all::check_all(session, &request)).await;
+    }
     let project = session.open_or_report(&args.reports.wanted)?;
     let options = session.read_only_options();
     let connection = session.connect(&project)?;

@@ -63,7 +63,7 @@ pub enum SchemaDocument {
     Validate,
     /// JSON output of `history`.
     History,
-    /// JSON output of `plan`, `apply` and `destroy` with `--all`.
+    /// JSON output of `plan`, `apply`, `destroy` and `drift` with `--all`.
     Units,
     /// JSON output of `validate --all`.
     ValidateUnits,

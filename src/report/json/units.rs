@@ -12,7 +12,7 @@ use crate::report::json_value::JsonDecimal;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
 
-/// The document of `plan`, `apply` and `destroy` with `--all --output json`.
+/// The document of `plan`, `apply`, `destroy` and `drift` with `--all --output json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UnitsDocument<'a> {

@@ -31,6 +31,8 @@ pub enum UnitStatus {
     Locked,
     /// It was not started, because of another unit or a stop signal.
     Skipped,
+    /// Its live objects differ from what was last applied.
+    Drifted,
     /// Its plan has changes.
     Changed,
     /// Its changes were applied.
@@ -62,6 +64,7 @@ impl UnitStatus {
             Self::OutOfDate => "out of date",
             Self::Locked => "locked",
             Self::Skipped => "skipped",
+            Self::Drifted => "drifted",
             Self::Changed => "with changes",
             Self::Applied => "applied",
             Self::Unchanged => "without changes",

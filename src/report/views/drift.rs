@@ -104,8 +104,14 @@ impl DriftReport<'_> {
     /// Returns the number of differences that need a decision or an apply.
     #[must_use]
     pub fn to_decide(&self) -> usize {
-        self.drift.iter().filter(|drift| !is_settled(drift.class)).count()
+        count_undecided(self.drift)
     }
+}
+
+/// Returns the number of differences that need a decision or an apply.
+#[must_use]
+pub fn count_undecided(drift: &[Drift]) -> usize {
+    drift.iter().filter(|drift| !is_settled(drift.class)).count()
 }
 
 /// Returns whether a difference needs neither a decision nor an apply.

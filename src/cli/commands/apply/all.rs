@@ -52,6 +52,15 @@ const APPLY_EXITS: &[Exit] = &[
     Exit::Partly,
 ];
 
+/// How the units of a run ended.
+#[derive(Default)]
+struct RunResults {
+    /// Result of each unit that was started, or that had to wait until the end.
+    ended: BTreeMap<usize, Result<Exit, CliFailure>>,
+    /// Units that were not started because of another unit, with the exit code of that unit.
+    skipped: BTreeMap<usize, CliFailure>,
+}
+
 /// The result of a phase of a unit.
 type PhaseResult = (usize, UnitPhase, Result<Exit, CliFailure>);
 
@@ -95,7 +104,14 @@ pub(in crate::cli) async fn apply_all(
     }
     let run = UnitsRun::new(&workspace, &planned, None, request.destroy);
     if run.units.is_empty() {
-        return Ok(finish(session, &workspace, &planned, outcomes, &BTreeMap::new(), request.destroy));
+        return Ok(finish(
+            session,
+            &workspace,
+            &planned,
+            outcomes,
+            &RunResults::default(),
+            request.destroy,
+        ));
     }
     let count = run.units.iter().filter_map(|number| run.plan(*number)).map(|plan| deletions(plan).count());
     if !ask_approval(session, &request, &workspace, (&run.units, count.sum())).await? {
@@ -240,7 +256,7 @@ impl<'a> UnitsRun<'a> {
         &self,
         session: &CommandContext,
         request: &UnitsApplyRequest<'_>,
-    ) -> Result<BTreeMap<usize, Result<Exit, CliFailure>>, CliFailure> {
+    ) -> Result<RunResults, CliFailure> {
         let graph = &self.workspace.graph;
         let mut schedule = if self.destroy {
             UnitSchedule::of_destroy(graph, &self.units, &self.users)
@@ -250,7 +266,7 @@ impl<'a> UnitsRun<'a> {
         let mut accounts = OpenAccounts::default();
         let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = PhaseResult> + '_>>> =
             FuturesUnordered::new();
-        let mut results: BTreeMap<usize, Result<Exit, CliFailure>> = BTreeMap::new();
+        let mut results = RunResults::default();
         let mut stop = Box::pin(signals::wait_for_stop());
         let mut is_stopped = false;
         loop {
@@ -277,24 +293,28 @@ impl<'a> UnitsRun<'a> {
             let Some((number, phase, result)) = ended else { break };
             self.report_end(session, number, phase, &result);
             let succeeded = matches!(result, Ok(Exit::Done));
+            let cause = match &result {
+                Ok(exit) => *exit,
+                Err(failure) => failure.exit,
+            };
             for skipped in schedule.finish(number, phase, succeeded) {
                 let name = &self.workspace.units[number].unit.name;
-                let failure = CliFailure::new(Exit::Failed, format!("skipped: {name} was not applied"));
-                results.insert(skipped, Err(failure));
+                let failure = CliFailure::new(cause, format!("it waits for {name}, which was not applied"));
+                results.skipped.insert(skipped, failure);
             }
-            record_result(&mut results, number, phase, result);
+            record_result(&mut results.ended, number, phase, result);
         }
         let (waiting, holding) = schedule.unfinished();
         for number in waiting.into_iter().filter(|number| self.units.contains(number)) {
-            let failure = CliFailure::new(Exit::Interrupted, "not started");
-            results.entry(number).or_insert(Err(failure));
+            let failure = CliFailure::new(Exit::Interrupted, "it was not started");
+            results.skipped.entry(number).or_insert(failure);
         }
         for number in holding {
             let failure = CliFailure::new(
                 Exit::Partly,
                 "its deletions wait for units that still use the objects and were not applied",
             );
-            results.insert(number, Err(failure));
+            results.ended.insert(number, Err(failure));
         }
         Ok(results)
     }
@@ -402,26 +422,30 @@ fn finish(
     workspace: &Workspace,
     planned: &WorkspacePlan,
     mut outcomes: Vec<UnitOutcome>,
-    results: &BTreeMap<usize, Result<Exit, CliFailure>>,
+    results: &RunResults,
     destroy: bool,
 ) -> Exit {
     let mut has_applied = false;
     for outcome in &mut outcomes {
-        let Some(result) = results.get(&outcome.number) else { continue };
+        if let Some(failure) = results.skipped.get(&outcome.number) {
+            outcome.exit = failure.exit;
+            outcome.status = UnitStatus::Skipped;
+            outcome.failure = Some(failure.clone());
+            continue;
+        }
+        let Some(result) = results.ended.get(&outcome.number) else { continue };
         let exit = match result {
             Ok(exit) => *exit,
             Err(failure) => failure.exit,
         };
         outcome.exit = exit;
         outcome.failure = result.as_ref().err().cloned();
-        outcome.status = match (exit, result) {
-            (Exit::Done, _) => UnitStatus::Applied,
-            (Exit::Partly, _) => UnitStatus::Partly,
-            (Exit::Blocked, _) => UnitStatus::Blocked,
-            (Exit::OutOfDate, _) => UnitStatus::OutOfDate,
-            (Exit::Locked, _) => UnitStatus::Locked,
-            (Exit::Interrupted, Err(_)) => UnitStatus::Skipped,
-            (_, Err(failure)) if failure.message.starts_with("skipped: ") => UnitStatus::Skipped,
+        outcome.status = match exit {
+            Exit::Done => UnitStatus::Applied,
+            Exit::Partly => UnitStatus::Partly,
+            Exit::Blocked => UnitStatus::Blocked,
+            Exit::OutOfDate => UnitStatus::OutOfDate,
+            Exit::Locked => UnitStatus::Locked,
             _ => UnitStatus::Failed,
         };
         let is_work = planned

@@ -135,7 +135,7 @@ pub(super) fn units_markdown(of: &UnitsReport<'_>) -> String {
 fn sign(status: UnitStatus) -> &'static str {
     match status {
         UnitStatus::Failed | UnitStatus::Partly | UnitStatus::Blocked | UnitStatus::OutOfDate => "⛔",
-        UnitStatus::Locked | UnitStatus::Skipped => "❗",
+        UnitStatus::Locked | UnitStatus::Skipped | UnitStatus::Drifted => "❗",
         UnitStatus::Changed => "🔷",
         UnitStatus::Applied | UnitStatus::Unchanged => "✅",
     }
