@@ -213,6 +213,46 @@ pub(in crate::cloud) async fn list_stable<C: Transport, K: Clock, R: Random>(
     collect_passes(reader, scope, true).await.map(|pass| (pass.rows, pass.date))
 }
 
+/// The first pages of a list, read one by one: the newest objects, where the service lists those first. Unlike a pass,
+/// it proves nothing of what it does not show.
+pub(in crate::cloud) struct FirstPages<'a> {
+    scope: ListScope<'a>,
+    rows: usize,
+    size: usize,
+    total: Option<usize>,
+}
+
+impl<'a> FirstPages<'a> {
+    /// Returns the list before its first page is read.
+    pub fn new(scope: ListScope<'a>) -> Self {
+        Self { scope, rows: 0, size: 0, total: None }
+    }
+
+    /// Reads the next page.
+    ///
+    /// # Errors
+    /// When it is refused or has no usable answer.
+    pub async fn read_next<C: Transport, K: Clock, R: Random>(
+        &mut self,
+        reader: &ObjectReader<C, K, R>,
+    ) -> Result<Vec<Object>, ReadError> {
+        let page = read_page(reader, &self.scope, self.rows).await?;
+        self.rows += page.rows.len();
+        self.size = self.size.max(page.rows.len());
+        self.total = page.total.filter(|total| *total >= self.rows);
+        // As in a pass: a full page that claims to be the whole list is not believed.
+        if self.total == Some(self.rows) && page.rows.len() >= reader.requests.page.get() {
+            self.total = None;
+        }
+        Ok(page.rows)
+    }
+
+    /// Returns the number of pages that were not read, as the list states it; `None` where it does not.
+    pub fn left(&self) -> Option<usize> {
+        self.total.map(|total| (total - self.rows).div_ceil(self.size.max(1)))
+    }
+}
+
 /// Repeats passes until one proves that it shows the state at one moment, or two consecutive ones agree. Ids are never
 /// reused, so objects in both passes existed between them.
 async fn collect_passes<C: Transport, K: Clock, R: Random>(

@@ -325,7 +325,7 @@ impl Waiter {
     fn join_group(&self, kind: &'static Kind, key: &ObjectKey, project: Option<&Name>) -> WaitGuard {
         let name = WaitGroupKey { kind: kind.name, parent: key.parent.clone(), project: project.cloned() };
         let group = Rc::clone(self.groups.borrow_mut().entry(name).or_default());
-        WaitGuard::new(group)
+        WaitGuard::new(group, key.id.clone())
     }
 }
 

@@ -127,6 +127,45 @@ fn many_waits_share_their_list_requests() {
     assert!(log.len() - lists <= 62, "one confirmation each");
 }
 
+/// Returns how many pages of a list of 2,000 and how many reads by id 30 waits take that last 20 s. The objects begin
+/// at `first` in the list.
+fn requests_of_waits(first: usize) -> (usize, usize) {
+    let ids: Vec<String> = (0..2_000).map(|n| format!("vm{n}")).collect();
+    let now = Rc::new(RefCell::new(VirtualClock::default()));
+    let time = Rc::clone(&now);
+    let names = ids.clone();
+    let (client, clock, log) = client(move |request| {
+        let seconds = time.borrow().elapsed().as_secs();
+        serve(request, &names, |_| Some(if seconds < 20 { "pending" } else { "active" }))
+    });
+    now.replace(clock.clone());
+    let keys: Vec<_> = ids[first..].iter().take(30).map(|id| key(id)).collect();
+    let vm = kind("vm");
+    let waits = keys.iter().map(|key| client.settled_as_listed((vm, key), None, MINUTES, None, &|_| {}));
+    for result in run(&clock, join_all(waits)) {
+        assert_eq!(result.unwrap().status("status"), Some("active"));
+    }
+    let log = log.borrow();
+    let pages = log.iter().filter(|(_, request)| request.path == "/api/v1/vms").count();
+    (pages, log.len() - pages)
+}
+
+#[test]
+fn waits_for_the_newest_objects_of_a_long_list_read_only_its_first_page() {
+    let (pages, reads_by_id) = requests_of_waits(0);
+    assert!(pages <= 30 && reads_by_id <= 2, "{pages} {reads_by_id}");
+}
+
+/// Twenty pages would show what thirty reads by id do; what the first ones do not show is left to either.
+#[test]
+fn waits_for_older_objects_take_no_more_requests_than_the_cheaper_way() {
+    for first in [60, 90, 1_000, 1_960] {
+        let (pages, reads_by_id) = requests_of_waits(first);
+        // Each object is read at most 30 times: 20 pages for all of them are fewer.
+        assert!(pages + reads_by_id <= 30 * 22, "{first}: {pages} {reads_by_id}");
+    }
+}
+
 /// Whoever makes a thousand objects changes the list under each of its pages.
 #[test]
 fn while_a_list_keeps_changing_each_object_is_read_by_id() {
