@@ -86,7 +86,7 @@ fn values_are_read_and_written_as_before() {
             Secret::Derived(_) => "derived",
             // Neither is ever read: both are written as a secret of which nothing is known.
             Secret::Plain(_) => "plain",
-            Secret::Deferred { .. } => "awaited",
+            Secret::Deferred(_) => "awaited",
         },
     };
     let forms: BTreeSet<_> = values.values().map(form).collect();

@@ -49,17 +49,12 @@ impl fmt::Debug for FingerprintKey {
 /// Serializes as `{"secret": true, "fingerprint": …}` without the text.
 #[derive(Clone)]
 pub enum Secret {
-    /// The plaintext, which only `expose` returns.
-    Plain(SecretText),
+    /// The plaintext, which only `expose` returns. In a box, as most values are no secrets, and all have room for one.
+    Plain(Box<SecretText>),
     /// The form in a ledger or a plan; `None` when there was no key.
     Fingerprint(Option<SmolStr>),
     /// A deferred or withheld secret: expressions compute with a substitute text, which is never output.
-    Deferred {
-        /// The substitute text that expressions compute with.
-        text: SmolStr,
-        /// The variable that will have the value, or the path of the attribute; `None` where neither identifies it.
-        name: Option<SmolStr>,
-    },
+    Deferred(Box<DeferredText>),
     /// A value that was computed from secrets, identified by its expression and its inputs.
     Derived(Box<DerivedSecret>),
 }
@@ -71,6 +66,31 @@ pub struct SecretText {
     name: Option<SmolStr>,
     /// The computed value of another resource's attribute: it identifies the secret instead of the text.
     origin: Option<Box<DerivedSecret>>,
+}
+
+impl SecretText {
+    fn boxed(
+        text: impl Into<String>,
+        name: Option<SmolStr>,
+        origin: Option<Box<DerivedSecret>>,
+    ) -> Box<Self> {
+        Box::new(Self { chars: SecretString::from(text.into()), name, origin })
+    }
+}
+
+/// The substitute for a secret without a value, with the name of the secret.
+#[derive(Clone)]
+pub struct DeferredText {
+    /// The substitute text that expressions compute with.
+    text: SmolStr,
+    /// The variable that will have the value, or the path of the attribute; `None` where neither identifies it.
+    name: Option<SmolStr>,
+}
+
+impl DeferredText {
+    fn boxed(text: impl Into<SmolStr>, name: Option<SmolStr>) -> Box<Self> {
+        Box::new(Self { text: text.into(), name })
+    }
 }
 
 /// Number of hexadecimal digits of a fingerprint: the whole HMAC-SHA-256.
@@ -105,14 +125,14 @@ impl Secret {
     /// Wraps a string as a secret without a name: its text identifies it.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
-        Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin: None })
+        Self::Plain(SecretText::boxed(text, None, None))
     }
 
     /// Returns a live string as a secret, where the last applied value at its position was computed from secrets.
     #[must_use]
     pub fn applied_as(text: impl Into<String>, derived: &DerivedSecret) -> Self {
         let origin = Some(Box::new(derived.clone()));
-        Self::Plain(SecretText { chars: SecretString::from(text.into()), name: None, origin })
+        Self::Plain(SecretText::boxed(text, None, origin))
     }
 
     /// Returns the secret of another resource's attribute as an expression refers to it: identified by its path
@@ -121,19 +141,23 @@ impl Secret {
     pub(in crate::model) fn into_reference(self, path: &str) -> Self {
         let name = Some(path.into());
         match self {
-            Self::Plain(SecretText { chars, origin: None, .. }) => {
-                Self::Plain(SecretText { chars, name, origin: None })
+            Self::Plain(mut plain) => {
+                plain.name = name;
+                let is_computed = plain.origin.is_some();
+                let named = Self::Plain(plain);
+                if is_computed { named.referred_to() } else { named }
             }
-            Self::Plain(plain) => Self::Plain(SecretText { name, ..plain }).referred_to(),
-            Self::Deferred { text, .. } => Self::Deferred { text, name },
+            Self::Deferred(mut deferred) => {
+                deferred.name = name;
+                Self::Deferred(deferred)
+            }
             Self::Derived(derived) => match (derived.text().map(str::to_owned), derived.is_deferred()) {
                 (Some(text), _) => {
-                    let chars = SecretString::from(text);
                     let origin = Some(Box::new(derived.without_value()));
-                    Self::Plain(SecretText { chars, name, origin }).referred_to()
+                    Self::Plain(SecretText::boxed(text, name, origin)).referred_to()
                 }
                 (None, true) => match derived.to_computable() {
-                    Some(Value::Text(text)) => Self::Deferred { text, name },
+                    Some(Value::Text(text)) => Self::Deferred(DeferredText::boxed(text, name)),
                     _ => Self::Derived(derived),
                 },
                 (None, false) => Self::Derived(derived),
@@ -155,11 +179,9 @@ impl Secret {
     /// chain of values does not store each text again.
     pub(in crate::model) fn as_input(&self) -> Self {
         match self {
-            Self::Plain(SecretText { name, origin: Some(origin), .. }) => Self::Plain(SecretText {
-                chars: SecretString::default(),
-                name: name.clone(),
-                origin: Some(origin.clone()),
-            }),
+            Self::Plain(plain) if plain.origin.is_some() => {
+                Self::Plain(SecretText::boxed(String::new(), plain.name.clone(), plain.origin.clone()))
+            }
             other => other.clone(),
         }
     }
@@ -167,7 +189,7 @@ impl Secret {
     /// Returns the computed value behind another resource's attribute; `None` for a secret that was not computed.
     pub(in crate::model) fn origin(&self) -> Option<&DerivedSecret> {
         match self {
-            Self::Plain(SecretText { origin, .. }) => origin.as_deref(),
+            Self::Plain(plain) => plain.origin.as_deref(),
             _ => None,
         }
     }
@@ -178,11 +200,13 @@ impl Secret {
     #[must_use]
     pub fn named_after(self, variable: &str) -> Self {
         match self {
-            Self::Plain(SecretText { chars, name, origin }) => {
-                Self::Plain(SecretText { chars, name: name.or_else(|| Some(variable.into())), origin })
+            Self::Plain(mut plain) => {
+                plain.name.get_or_insert_with(|| variable.into());
+                Self::Plain(plain)
             }
-            Self::Deferred { text, name } => {
-                Self::Deferred { text, name: name.or_else(|| Some(variable.into())) }
+            Self::Deferred(mut deferred) => {
+                deferred.name.get_or_insert_with(|| variable.into());
+                Self::Deferred(deferred)
             }
             other => other,
         }
@@ -193,7 +217,8 @@ impl Secret {
     #[must_use]
     pub fn name(&self) -> Option<&SmolStr> {
         match self {
-            Self::Plain(SecretText { name, .. }) | Self::Deferred { name, .. } => name.as_ref(),
+            Self::Plain(plain) => plain.name.as_ref(),
+            Self::Deferred(deferred) => deferred.name.as_ref(),
             Self::Fingerprint(_) | Self::Derived(_) => None,
         }
     }
@@ -205,7 +230,7 @@ impl Secret {
         match self {
             Self::Plain(plain) => Some(plain.chars.expose_secret()),
             Self::Derived(derived) => derived.text(),
-            Self::Fingerprint(_) | Self::Deferred { .. } => None,
+            Self::Fingerprint(_) | Self::Deferred(_) => None,
         }
     }
 
@@ -214,7 +239,7 @@ impl Secret {
     #[must_use]
     pub fn computable_text(&self) -> Option<&str> {
         match self {
-            Self::Deferred { text, .. } => Some(text),
+            Self::Deferred(deferred) => Some(&deferred.text),
             _ => self.expose(),
         }
     }
@@ -222,21 +247,21 @@ impl Secret {
     /// Returns the substitute for a secret that is withheld from this run.
     #[must_use]
     pub fn new_withheld() -> Self {
-        Self::Deferred { text: WITHHELD_PLACEHOLDER.into(), name: None }
+        Self::Deferred(DeferredText::boxed(WITHHELD_PLACEHOLDER, None))
     }
 
     /// Returns the substitute for the result of an expression over a withheld secret: even whether it is a string
     /// or a list is unknown.
     #[must_use]
     pub fn new_undecided() -> Self {
-        Self::Deferred { text: DERIVED_PLACEHOLDER.into(), name: None }
+        Self::Deferred(DeferredText::boxed(DERIVED_PLACEHOLDER, None))
     }
 
     /// Returns whether even the type of the value is unknown.
     #[must_use]
     pub fn is_undecided(&self) -> bool {
         match self {
-            Self::Deferred { text, .. } => text == DERIVED_PLACEHOLDER,
+            Self::Deferred(deferred) => deferred.text == DERIVED_PLACEHOLDER,
             Self::Derived(derived) => derived.is_undecided(),
             Self::Plain(_) | Self::Fingerprint(_) => false,
         }
@@ -246,7 +271,7 @@ impl Secret {
     #[must_use]
     pub fn is_withheld(&self) -> bool {
         match self {
-            Self::Deferred { text, .. } => text.contains(WITHHELD_PLACEHOLDER),
+            Self::Deferred(deferred) => deferred.text.contains(WITHHELD_PLACEHOLDER),
             Self::Derived(derived) => derived.inputs().any(|(_, input)| input.is_withheld()),
             Self::Plain(_) | Self::Fingerprint(_) => false,
         }
@@ -257,7 +282,7 @@ impl Secret {
     #[must_use]
     pub fn is_deferred(&self) -> bool {
         match self {
-            Self::Deferred { .. } => true,
+            Self::Deferred(_) => true,
             Self::Derived(derived) => derived.is_deferred(),
             Self::Plain(_) | Self::Fingerprint(_) => false,
         }
@@ -267,7 +292,7 @@ impl Secret {
     /// for the identity of results; its content does not.
     #[must_use]
     pub fn new_deferred(stand_in: impl Into<SmolStr>) -> Self {
-        Self::Deferred { text: stand_in.into(), name: None }
+        Self::Deferred(DeferredText::boxed(stand_in, None))
     }
 
     /// Returns the keyed fingerprint: 64 hexadecimal digits, or the recorded one. `None` without a key, and for a
@@ -279,7 +304,7 @@ impl Secret {
     pub fn fingerprint(&self, key: &FingerprintKey) -> Option<SmolStr> {
         match self {
             Self::Fingerprint(fingerprint) => fingerprint.clone(),
-            Self::Deferred { .. } => None,
+            Self::Deferred(_) => None,
             Self::Plain(_) if key.is_none() => None,
             Self::Plain(plain) => Some(key.mac(plain.chars.expose_secret().as_bytes()).into()),
             Self::Derived(derived) => derived.fingerprint(key),
@@ -333,7 +358,7 @@ impl PartialEq for Secret {
         match (self, other) {
             (Self::Plain(a), Self::Plain(b)) => a.chars.expose_secret() == b.chars.expose_secret(),
             (Self::Fingerprint(Some(a)), Self::Fingerprint(Some(b))) => is_same_fingerprint(a, b),
-            (Self::Deferred { text: a, .. }, Self::Deferred { text: b, .. }) => a == b,
+            (Self::Deferred(a), Self::Deferred(b)) => a.text == b.text,
             (Self::Derived(a), Self::Derived(b)) => a == b,
             _ => false,
         }
@@ -373,7 +398,7 @@ impl From<SecretMarker> for Secret {
 impl Serialize for Secret {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let marker = match self {
-            Self::Plain(_) | Self::Deferred { .. } => SecretMarker::default(),
+            Self::Plain(_) | Self::Deferred(_) => SecretMarker::default(),
             Self::Fingerprint(fingerprint) => {
                 SecretMarker { fingerprint: fingerprint.clone(), ..SecretMarker::default() }
             }

@@ -122,7 +122,7 @@ pub fn secret_fingerprint(secret: &Secret) -> Option<&str> {
     match secret {
         Secret::Fingerprint(Some(digest)) => Some(digest.get(..4).unwrap_or(digest)),
         Secret::Derived(derived) => derived.sealed_id().map(|id| id.get(..4).unwrap_or(id)),
-        Secret::Fingerprint(None) | Secret::Plain(_) | Secret::Deferred { .. } => None,
+        Secret::Fingerprint(None) | Secret::Plain(_) | Secret::Deferred(_) => None,
     }
 }
 
