@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::model::address::Name;
+
 /// The number of a source within its `Sources`, counted from 0 in the order in which they were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SourceId(pub u32);
@@ -35,7 +37,7 @@ impl Span {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SourceLocation {
     /// Path as the user would type it, with `/` as the separator.
-    pub file: String,
+    pub file: Name,
     /// Line number, counted from 1.
     pub line: u32,
     /// Column in characters, from 1.
@@ -49,6 +51,8 @@ pub struct Source {
     pub path: String,
     /// The whole text of the file, after `Sources::hide` or `blank_source` with the secret parts replaced.
     pub text: Arc<str>,
+    /// The path, shared by all locations in the file.
+    shared_path: Name,
     line_starts: Vec<u32>,
     /// The text is not shown: positions in it are whole lines.
     withheld: bool,
@@ -61,7 +65,8 @@ impl Source {
         let text = text.into();
         let line_starts =
             std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| clamp_to_u32(i + 1))).collect();
-        Self { path: path.into(), text, line_starts, withheld: false }
+        let path = path.into();
+        Self { shared_path: Name::new(&path), path, text, line_starts, withheld: false }
     }
 
     /// Returns whether the text is withheld: not even its length is shown.
@@ -183,7 +188,7 @@ impl Sources {
     pub fn location_of(&self, span: Span) -> Option<SourceLocation> {
         let source = self.get(span.source)?;
         let (line, column) = source.line_column(span.start);
-        Some(SourceLocation { file: source.path.clone(), line, column })
+        Some(SourceLocation { file: source.shared_path.clone(), line, column })
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::saved_plan::StalePlan;
+use crate::model::address::Name;
 use crate::model::crypto::digest::json_digest;
 use crate::model::live::snapshot::RequestCount;
 use crate::model::source::SourceLocation;
@@ -66,7 +67,7 @@ fn comparable_plan(mut plan: Plan) -> Plan {
     plan.cost.priced_at = None;
     plan.fingerprint.clear();
     for place in source_locations(&mut plan) {
-        place.file = place.file.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
+        place.file = Name::new(place.file.rsplit(['/', '\\']).next().unwrap_or_default());
     }
     plan
 }

@@ -43,7 +43,7 @@ fn plan(evil: &str) -> Plan {
             attribute.set_by = Some(evil.into());
         }
         if let Some(place) = &mut change.source {
-            evil.clone_into(&mut place.file);
+            place.file = evil.into();
         }
     }
     for block in &mut plan.blocks {
