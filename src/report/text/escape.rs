@@ -36,8 +36,8 @@ pub(in crate::report) fn begins_command(text: &str) -> bool {
 /// A `::` at the start is left to the caller, which knows where its line begins (`find_command`).
 #[must_use]
 pub fn escape_line(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| (' '..='\u{7e}').contains(&c) && c != '#';
-    if text.chars().all(|c| harmless(c) || (c != '#' && !acts_or_hides(c))) {
+    let harmless = |byte: u8| (b' '..=b'~').contains(&byte) && byte != b'#';
+    if text.bytes().all(harmless) || text.chars().all(|c| c != '#' && !acts_or_hides(c)) {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len() + 16);

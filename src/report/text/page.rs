@@ -11,7 +11,29 @@ use super::style::{Symbol, TextRole, TextStyle};
 /// Returns the number of columns that a string occupies after escaping.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
-    UnicodeWidthStr::width(&*escape::escape_line(text))
+    escaped_width(&escape::escape_line(text))
+}
+
+/// Returns the number of columns of an escaped string: for ASCII, its length.
+fn escaped_width(safe: &str) -> usize {
+    if safe.is_ascii() { safe.len() } else { UnicodeWidthStr::width(safe) }
+}
+
+/// Returns the beginning of an escaped string that fits into a number of columns, and how many it takes.
+fn fitting_part(safe: &str, columns: usize) -> (&str, usize) {
+    if safe.is_ascii() {
+        let end = safe.len().min(columns);
+        return (&safe[..end], end);
+    }
+    let mut taken = 0;
+    for (at, c) in safe.char_indices() {
+        let width = c.width().unwrap_or(0);
+        if taken + width > columns {
+            return (&safe[..at], taken);
+        }
+        taken += width;
+    }
+    (safe, taken)
 }
 
 /// A line under construction: pieces of escaped text with their roles, and text for the right edge.
@@ -41,7 +63,7 @@ impl TextLine {
             Some((_, before)) => escape::join_escaped(before, safe),
             None => safe,
         };
-        self.width += UnicodeWidthStr::width(&*safe);
+        self.width += escaped_width(&safe);
         match self.pieces.last_mut() {
             Some((last, piece)) if *last == role => piece.push_str(&safe),
             _ => self.pieces.push((role, safe.into_owned())),
@@ -90,6 +112,15 @@ impl TextLine {
         self.width
     }
 
+    /// Returns whether the line needs no wrapping: it is short, also with the text at the right edge. Only for ASCII,
+    /// where the columns of a line are the sum of those of its words.
+    fn fits(&self, columns: usize, hang: usize) -> bool {
+        let end = self.end.as_ref().map_or(0, |(_, text)| text.len() + 2);
+        self.width + end <= columns
+            && (self.end.is_none() || hang + end <= columns + 2)
+            && self.pieces.iter().chain(&self.end).all(|(_, piece)| piece.is_ascii())
+    }
+
     fn push_blanks(mut self, count: usize) -> Self {
         self.width += count;
         let blanks = " ".repeat(count);
@@ -102,7 +133,7 @@ impl TextLine {
 
     fn wrap_to(mut self, columns: usize) -> Self {
         let Some((role, text)) = self.end.take() else { return self };
-        let taken = UnicodeWidthStr::width(text.as_str());
+        let taken = escaped_width(&text);
         let at = columns.saturating_sub(taken);
         let mut line = self.to_column(at);
         line.width += taken;
@@ -132,15 +163,20 @@ impl TextLine {
         let mark = style.sign(Symbol::Ellipsis);
         let room = columns.saturating_sub(mark.width());
         let closed = self.wrap_to(columns);
-        let too_long = closed.width > columns;
+        if closed.width <= columns {
+            return closed.to_unwrapped(style);
+        }
         let mut physical = WrappedLine::default();
-        'cut: for (role, text) in closed.pieces {
-            for c in text.chars() {
-                if too_long && physical.width + c.width().unwrap_or(0) > room {
-                    physical.push(TextRole::Plain, mark);
-                    break 'cut;
-                }
-                physical.push(role, c.encode_utf8(&mut [0; 4]));
+        let mut left = room;
+        for (role, text) in closed.pieces {
+            let (fitting, taken) = fitting_part(&text, left);
+            left -= taken;
+            if !fitting.is_empty() {
+                physical.push(role, fitting);
+            }
+            if fitting.len() < text.len() {
+                physical.push(TextRole::Plain, mark);
+                break;
             }
         }
         let mut out = String::new();
@@ -158,7 +194,7 @@ struct WrappedLine {
 
 impl WrappedLine {
     fn push(&mut self, role: TextRole, text: &str) {
-        self.width += UnicodeWidthStr::width(text);
+        self.width += escaped_width(text);
         match self.pieces.last_mut() {
             Some((last, piece)) if *last == role => piece.push_str(text),
             _ => self.pieces.push((role, text.to_owned())),
@@ -232,6 +268,17 @@ impl TextPage {
     pub fn add_line(&mut self, line: TextLine) {
         let columns = self.style.width;
         let hang = line.hang.min(columns / 2);
+        if line.fits(columns, hang) {
+            let Some((role, text)) = line.end else {
+                self.end_line(WrappedLine { pieces: line.pieces, width: line.width });
+                return;
+            };
+            let mut physical = WrappedLine { pieces: line.pieces, width: line.width };
+            physical.push(TextRole::Plain, &" ".repeat(columns - text.len() - line.width));
+            physical.push(role, &text);
+            self.end_line(physical);
+            return;
+        }
         let mut physical = WrappedLine::default();
         // A word may have several roles: it ends with the blank after it, not with a piece.
         let mut word: Vec<(TextRole, &str)> = Vec::new();
@@ -253,7 +300,7 @@ impl TextPage {
 
     /// Adds text aligned at the right edge.
     fn at_end(&mut self, physical: &mut WrappedLine, role: TextRole, text: &str, hang: usize) {
-        let start = self.style.width.saturating_sub(UnicodeWidthStr::width(text)).max(hang);
+        let start = self.style.width.saturating_sub(escaped_width(text)).max(hang);
         if physical.width + 2 > start {
             self.end_line(std::mem::take(physical));
         }
@@ -300,8 +347,7 @@ impl TextPage {
     /// Adds a word, on a new line if it does not fit; its parts may have different roles.
     fn place_word(&mut self, physical: &mut WrappedLine, word: &[(TextRole, &str)], hang: usize) {
         let columns = self.style.width;
-        let taken: usize =
-            word.iter().map(|(_, part)| UnicodeWidthStr::width(part.trim_end_matches(' '))).sum();
+        let taken: usize = word.iter().map(|(_, part)| escaped_width(part.trim_end_matches(' '))).sum();
         if physical.width + taken <= columns {
             for (role, part) in word {
                 physical.push(*role, part);
