@@ -36,6 +36,11 @@ impl JsonDigest {
         Ok(())
     }
 
+    fn hash_pending(&mut self) {
+        self.hasher.update(&self.pending);
+        self.pending.clear();
+    }
+
     /// Returns the digest: 64 hexadecimal digits.
     #[must_use]
     pub fn finish(mut self) -> String {
@@ -45,13 +50,19 @@ impl JsonDigest {
 }
 
 impl io::Write for JsonDigest {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.pending.extend_from_slice(bytes);
         if self.pending.len() >= CHUNK_BYTES {
-            self.hasher.update(&self.pending);
-            self.pending.clear();
+            self.hash_pending();
         }
         Ok(bytes.len())
+    }
+
+    // Inlined, as a serializer calls it for each bracket.
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write(bytes).map(drop)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -18,7 +18,8 @@ const MAX_HINTS: usize = 20;
 /// Returns a hint for each deletion and creation that look alike, with the `moved` entry to write. A destroy
 /// creates nothing, and gets none.
 pub(in crate::plan) fn rename_notes(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Vec<PlanNote> {
-    if joined.inputs.options.destroy {
+    let deletes = decisions.iter().any(|decision| decision.act == DecisionKind::Delete);
+    if joined.inputs.options.destroy || !deletes {
         return Vec::new();
     }
     let modules = module_rename_hints::find_renamed_modules(joined, decisions);

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::json_digest;
@@ -21,7 +21,7 @@ use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 struct FingerprintInput<'p> {
     whose: (&'p str, &'p str, &'p str, &'p str, bool),
     steps: &'p [Step],
-    changes: Vec<FingerprintChange<'p>>,
+    changes: FingerprintChanges<'p>,
     bookkeeping: &'p [LedgerUpdate],
     blocks: Vec<(&'p str, Option<&'p Address>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -73,6 +73,16 @@ pub fn with_blockers(mut plan: Plan, more: impl IntoIterator<Item = Blocker>) ->
     with_fingerprint(plan)
 }
 
+/// The changes of a plan, each made into its hashed part when it is written.
+struct FingerprintChanges<'p>(&'p Plan);
+
+impl Serialize for FingerprintChanges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Plan { changes, steps, .. } = self.0;
+        serializer.collect_seq(changes.iter().map(|change| hashed_change(change, steps)))
+    }
+}
+
 /// Returns the fingerprint: 64 hexadecimal digits.
 ///
 /// # Errors
@@ -82,7 +92,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
     let decided = FingerprintInput {
         whose: (stack, environment, account, config, *destroy),
         steps: &plan.steps,
-        changes: plan.changes.iter().map(|change| hashed_change(change, &plan.steps)).collect(),
+        changes: FingerprintChanges(plan),
         bookkeeping: &plan.bookkeeping,
         blocks: plan
             .blocks
