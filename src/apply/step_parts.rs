@@ -2,8 +2,6 @@
 //! and what this run knows of objects. In: references to the parts, which one apply owns. Out: the operations
 //! of every step: events, records, values. Invariant: an intent is durable before its request may leave.
 
-use std::collections::BTreeMap;
-
 use futures_util::lock::Mutex;
 
 use super::context::ExecutionContext;
@@ -21,6 +19,7 @@ use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Intent, IntentAction, OwnedObject};
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::evaluate::evaluate_expression;
@@ -144,7 +143,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     pub(super) async fn evaluate_all(
         &self,
         address: &Address,
-        desired: &BTreeMap<Name, Expression>,
+        desired: &NameMap<Expression>,
     ) -> Result<Attributes, StepError> {
         let mut values = Attributes::new();
         for (name, expression) in desired {
@@ -158,7 +157,7 @@ impl<C: Transport, K: Clock, R: Random, S: Store> StepParts<'_, C, K, R, S> {
     pub(super) async fn evaluate_stored(
         &self,
         address: &Address,
-        desired: &BTreeMap<Name, Expression>,
+        desired: &NameMap<Expression>,
     ) -> Result<Attributes, StepError> {
         let mut values = Attributes::new();
         for (name, expression) in desired {

@@ -3,6 +3,8 @@
 //! In: strings of users and of ledgers, which `parse` validates; names of the configuration, which are validated
 //! before. Out: an address that needs no quotes in a shell and no escaping in a message.
 
+pub mod name_map;
+
 use std::borrow::Borrow;
 use std::fmt;
 

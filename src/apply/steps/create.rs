@@ -1,7 +1,7 @@
 //! The crash-safe creation: preexisting objects, durable intent, one request, and a durable binding before
 //! anything depends on the object. An object whose response was lost is looked up, never guessed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -25,6 +25,7 @@ use crate::cloud::write::mutation::MutationClient;
 use crate::ledger::journal::record::{ClosedOutcome, Record};
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Entry, Intent, IntentAction, OwnedObject};
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
@@ -38,7 +39,7 @@ const MAX_CREATE_ATTEMPTS: usize = 3;
 
 /// The plan's part of a creation.
 pub(in crate::apply) struct PlannedCreate<'p> {
-    pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
+    pub(in crate::apply) desired: &'p NameMap<Expression>,
     pub(in crate::apply) project: &'p TargetProject,
     pub(in crate::apply) parent: Option<&'p Address>,
     pub(in crate::apply) remember: &'p LedgerMetadata,

@@ -18,6 +18,7 @@ use crate::cloud::http::message::Transport;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::entry::{Entry, OwnedObject};
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
@@ -29,7 +30,7 @@ use crate::plan::model::step::{LedgerMetadata, PlannedCall};
 pub(in crate::apply) struct PlannedUpdate<'p> {
     pub(in crate::apply) object: Option<&'p ObjectKey>,
     pub(in crate::apply) calls: &'p [PlannedCall],
-    pub(in crate::apply) desired: &'p BTreeMap<Name, Expression>,
+    pub(in crate::apply) desired: &'p NameMap<Expression>,
     pub(in crate::apply) remember: &'p LedgerMetadata,
 }
 

@@ -113,7 +113,7 @@ pub(in crate::apply) async fn verify<C: Transport, K: Clock, R: Random, S: Store
                 }
                 Err(error) => return Err(error),
             }
-            sent.extend(step.targets().into_keys());
+            sent.extend(step.targets().into_iter().map(|(name, _)| name));
         }
         object = read_when_stable(parts, job, target).await?;
         if let Some(rollout) = rollout {

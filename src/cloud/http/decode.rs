@@ -11,7 +11,7 @@ use crate::model::live::snapshot::Object;
 use crate::model::schema::meaning::as_written;
 use crate::model::schema::{Attribute, Envelope, Kind, TextFormat, Type};
 use crate::model::values::secret::Secret;
-use crate::model::values::value::{Attributes, Value, parse_decimal};
+use crate::model::values::value::{Attributes, Value, ValueMap, parse_decimal};
 
 /// Maximum size of a body, after decompression.
 pub const MAX_BODY_BYTES: usize = 16 * 1024 * 1024;
@@ -204,7 +204,7 @@ fn gather_record(
         let (_, ty) = types.iter().find(|(name, _)| name == key)?;
         Some((Name::new_static(key), parse_value(ty, map.get(*field)?)?))
     };
-    let found: Attributes = fields.iter().filter_map(part).collect();
+    let found: ValueMap = fields.iter().filter_map(part).collect();
     (!found.is_empty()).then_some(Value::Map(found))
 }
 

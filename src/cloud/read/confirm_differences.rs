@@ -236,7 +236,9 @@ pub(in crate::cloud) fn fill_empty(registry: Registry, snapshot: &mut Snapshot) 
                 && shown.contains(&(kind.name, attribute.name))
         });
         for attribute in empty {
-            object.attributes.entry(Name::new_static(attribute.name)).or_insert(Value::Null);
+            if !object.attributes.contains_key(attribute.name) {
+                object.attributes.insert(Name::new_static(attribute.name), Value::Null);
+            }
         }
     }
 }

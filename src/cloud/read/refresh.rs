@@ -19,7 +19,7 @@ use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::schema::{Kind, KindScope, Registry};
-use crate::model::values::value::Value;
+use crate::model::values::value::{Attributes, Value};
 
 /// Maximum number of child lists that are read under objects outside the stack.
 const MAX_UNOWNED_LISTS: usize = 100;
@@ -168,7 +168,7 @@ fn detail_keys<'a, C, K, R>(
 /// Returns the attributes that require a read of the object by its id.
 fn unlisted_attributes(registry: Registry, wanted: &RefreshRequest, key: &ObjectKey) -> Vec<Name> {
     let Some(kind) = registry.kind(&key.kind) else { return Vec::new() };
-    let names = wanted.applied.get(key).into_iter().flat_map(|applied| applied.keys());
+    let names = wanted.applied.get(key).into_iter().flat_map(Attributes::keys);
     names.filter(|name| kind.attribute(name).is_some_and(|a| !a.listed)).cloned().collect()
 }
 

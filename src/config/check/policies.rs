@@ -19,7 +19,7 @@ use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{CelExpression, Expression};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Value, ValueMap};
 
 /// Fields of `self` in a policy on a kind, besides the resource's attributes.
 pub const SELF_FIELDS: &[&str] = &["action", "address", "id", "key", "kind"];
@@ -234,7 +234,7 @@ fn one_of<'n>(
 }
 
 fn bind_value(bindings: &mut BTreeMap<Name, Value>, root: &Name, name: &Name, value: Value) {
-    let place = bindings.entry(root.clone()).or_insert_with(|| Value::Map(Attributes::new()));
+    let place = bindings.entry(root.clone()).or_insert_with(|| Value::Map(ValueMap::new()));
     if let Value::Map(map) = place {
         map.insert(name.clone(), value);
     }

@@ -4,12 +4,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::model::{
-    ConfirmationMode, DeferredSecret, Environment, Lifecycle, OnRemove, Output, Policy, Resource,
-    SecretOrigin, SecretSink,
+    AttributeSetting, ConfirmationMode, DeferredSecret, Environment, Lifecycle, OnRemove, Output, Policy,
+    Resource, SecretOrigin, SecretSink,
 };
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::JsonDigest;
 use crate::model::expression::Expression;
@@ -22,7 +23,7 @@ use crate::model::schema::ReplaceOrder;
 struct ResourceDigestInput<'r> {
     address: &'r Address,
     kind: &'static str,
-    attributes: BTreeMap<&'r Name, Cow<'r, Expression>>,
+    attributes: AttributesDigestInput<'r>,
     protect: bool,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     final_snapshot: bool,
@@ -38,6 +39,16 @@ struct ResourceDigestInput<'r> {
     deliver_secret: Option<(&'r str, Option<&'r Name>)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     exclusive: Vec<&'r Name>,
+}
+
+/// Digest input of a resource's attributes: their expressions by name.
+struct AttributesDigestInput<'r>(&'r NameMap<AttributeSetting>);
+
+impl Serialize for AttributesDigestInput<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let expressions = self.0.iter().map(|(name, setting)| (name, setting.expression.to_digest_form()));
+        serializer.collect_map(expressions)
+    }
 }
 
 /// Digest input of a deferred secret: its origin and its sink.
@@ -113,11 +124,7 @@ fn resource_digest_input(resource: &Resource) -> ResourceDigestInput<'_> {
     ResourceDigestInput {
         address: &resource.address,
         kind: resource.kind.name,
-        attributes: resource
-            .attributes
-            .iter()
-            .map(|(name, setting)| (name, setting.expression.to_digest_form()))
-            .collect(),
+        attributes: AttributesDigestInput(&resource.attributes),
         protect: *protect,
         final_snapshot: *final_snapshot,
         keep: *on_remove == OnRemove::Keep,

@@ -8,6 +8,7 @@ use indexmap::IndexMap;
 
 use super::declarations::Declarations;
 use crate::config::codes;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{CelExpression, Expression};
@@ -131,7 +132,7 @@ pub struct Resource {
     pub key: Option<Name>,
     /// Written attributes, by the language's names. `name` is always present if the kind has it. Values have
     /// the schema's types; a catalog attribute has the written name or id as a string.
-    pub attributes: BTreeMap<Name, AttributeSetting>,
+    pub attributes: NameMap<AttributeSetting>,
     /// Limits on changes to the object, such as `protect`.
     pub lifecycle: Lifecycle,
     /// Dependencies that no reference expresses.

@@ -11,7 +11,7 @@ use super::{CelObject, CelProgram, CelValue, ExpressionScope, bind_path};
 use crate::model::address::{Address, Name};
 use crate::model::expression::EvaluationError;
 use crate::model::values::secret::{FingerprintKey, Secret};
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Value, ValueMap};
 
 /// Texts that the generated expressions compare with, so that all branches are taken.
 const SAMPLE_TEXTS: &[&str] = &["Hunter2", "a", "", "7", "true", "Hu", "10.0.0.0/8"];
@@ -147,11 +147,11 @@ impl ExpressionGenerator {
 }
 
 /// The variables that an expression can name, with the texts of two secrets.
-fn secret_vars(s: &str, p: &str) -> Attributes {
+fn secret_vars(s: &str, p: &str) -> ValueMap {
     let secret =
         |name: &str, text: &str| Value::Secret(Secret::new(text).named_after(&format!("vars.{name}")));
     let (s, p) = (secret("s", s), secret("p", p));
-    let mut vars = Attributes::from([
+    let mut vars = ValueMap::from([
         ("n".into(), Value::Integer(2)),
         ("t".into(), Value::text("Hunter2")),
         ("list".into(), Value::List(vec!["a".into(), "Hunter2".into()])),
@@ -170,7 +170,7 @@ fn secret_vars(s: &str, p: &str) -> Attributes {
 }
 
 /// The observable part of a result: everything except the fingerprints of the secrets themselves.
-fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Value, EvaluationError> {
+fn observable_result(source: &str, vars: &ValueMap) -> Result<serde_json::Value, EvaluationError> {
     fn without_fingerprints(value: &Value) -> serde_json::Value {
         match value {
             Value::Secret(Secret::Derived(derived)) => {
@@ -200,7 +200,7 @@ fn observable_result(source: &str, vars: &Attributes) -> Result<serde_json::Valu
 fn two_secrets_yield_equal_results_or_one_error() {
     // To run more expressions, build the tests with STEAD_EXPRESSIONS set.
     let count: u64 = option_env!("STEAD_EXPRESSIONS").and_then(|n| n.parse().ok()).unwrap_or(20_000);
-    let pairs: Vec<(Attributes, Attributes)> = [
+    let pairs: Vec<(ValueMap, ValueMap)> = [
         (("Hunter2", "x"), ("other", "longer than the first")),
         (("7", "a"), ("", "7")),
         (("true", "Hu"), ("a", "a")),

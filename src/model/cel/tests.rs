@@ -9,10 +9,10 @@ use crate::model::budget::{Budget, MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
 use crate::model::evaluate::{concatenate_parts, evaluate_cel, evaluate_expression};
 use crate::model::expression::{AttributeLookup, CelExpression, EvaluationError, Expression, Reference};
 use crate::model::values::secret::Secret;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value, ValueMap};
 
-fn vars() -> Attributes {
-    Attributes::from([
+fn vars() -> ValueMap {
+    ValueMap::from([
         ("n".into(), Value::Integer(5)),
         ("t".into(), Value::text("text")),
         ("list".into(), Value::List(vec![Value::text("b"), Value::text("a")])),
@@ -224,7 +224,7 @@ fn eval_within(source: &str, text: usize, nodes: usize) -> Result<Value, Evaluat
     budget.charge_text(MAX_VALUE_TEXT_BYTES - text).unwrap();
     budget.charge_nodes(MAX_VALUE_NODES - nodes).unwrap();
     let list = Value::List((0..1000).map(Value::Integer).collect());
-    let vars = Attributes::from([("l".into(), list), ("t".into(), Value::text("x".repeat(100)))]);
+    let vars = ValueMap::from([("l".into(), list), ("t".into(), Value::text("x".repeat(100)))]);
     let mut scope = ExpressionScope { budget: Some(&budget), ..ExpressionScope::default() };
     scope.roots.insert("vars".into(), CelValue::of_map(&vars));
     let value = evaluate_program(&CelProgram::parse(source).unwrap(), &scope);

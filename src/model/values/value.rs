@@ -13,11 +13,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::derived::comparable_text;
 use super::secret::Secret;
 use super::value_visitor::ValueVisitor;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::redact::SentSecrets;
 
 /// Attributes by name, under the language's names (`plan`, not `pricing_id`).
-pub type Attributes = BTreeMap<Name, Value>;
+pub type Attributes = NameMap<Value>;
+
+/// Values by name, however many: the content of a `Value::Map`.
+pub type ValueMap = BTreeMap<Name, Value>;
 
 /// A value. Numbers are exact; clones share a string; a secret is displayed as `(secret)`; an unknown has the
 /// addresses that it depends on.
@@ -39,7 +43,7 @@ pub enum Value {
     /// A list, or a set in canonical (sorted) order.
     List(Vec<Value>),
     /// A map with string keys, sorted by key.
-    Map(BTreeMap<Name, Value>),
+    Map(ValueMap),
     /// A secret: no output contains its text.
     Secret(Secret),
     /// Unknown until these resources exist ("known after apply"). The list may be empty, where no
@@ -300,7 +304,10 @@ impl Value {
         match self {
             Self::Text(text) => Self::text(redact(text)),
             Self::List(items) => Self::List(items.iter().map(|item| item.to_redacted(redact)).collect()),
-            Self::Map(map) => Self::Map(redact_attributes(map, redact)),
+            Self::Map(map) => {
+                let parts = map.iter();
+                Self::Map(parts.map(|(name, part)| (name.clone(), part.to_redacted(redact))).collect())
+            }
             other => other.clone(),
         }
     }

@@ -129,7 +129,9 @@ fn change_reason(subject: &ResourceState<'_>, decision: &Decision<'_>, left_over
 fn attribute_changes(joined: &JoinedState<'_>, decision: Decision<'_>) -> Vec<AttributeChange> {
     match decision.act {
         DecisionKind::Create => {
-            decision.wants.into_iter().filter_map(|want| created_attribute(joined, want)).collect()
+            let mut created = Vec::with_capacity(decision.wants.len());
+            created.extend(decision.wants.into_iter().filter_map(|want| created_attribute(joined, want)));
+            created
         }
         DecisionKind::Update | DecisionKind::Replace { .. } => decision
             .differences

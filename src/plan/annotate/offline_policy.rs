@@ -20,7 +20,7 @@ pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     for policy in &stack.policies {
         let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
         if policy.on.is_empty() {
-            let plan = Value::Map(of_plan(stack));
+            let plan = Value::Map(of_plan(stack).into());
             found.extend(policy_denial(
                 policy,
                 None,
@@ -30,7 +30,7 @@ pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
         }
         let concerns = |resource: &&Resource| policy.on.iter().any(|kind| kind.name == resource.kind.name);
         for resource in stack.resources.values().filter(concerns) {
-            let seen = Value::Map(of_resource(resource));
+            let seen = Value::Map(of_resource(resource).into());
             found.extend(policy_denial(
                 policy,
                 Some(resource),

@@ -11,7 +11,7 @@ use crate::model::cel::evaluate_program;
 use crate::model::cel::{CelProgram, CelValue, ExpressionScope, PathSegment, ReferencePath};
 use crate::model::diagnostic::blocker_code;
 use crate::model::schema::Type;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value, ValueMap};
 use crate::plan::artifact::fingerprint::with_fingerprint;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;
@@ -52,7 +52,7 @@ pub(in crate::plan) fn of_resources(
             if !concerns || (goes && !named.names_explicitly("action")) {
                 continue;
             }
-            let seen = Value::Map(named.visible_attributes(joined, subject, decision));
+            let seen = Value::Map(named.visible_attributes(joined, subject, decision).into());
             let said = evaluate_policy(policy, &program, &[("self", &seen)]);
             found.extend(policy_result(joined, policy, Some(subject), said));
         }
@@ -72,10 +72,8 @@ pub(in crate::plan) fn evaluate_policies(
 ) -> Plan {
     for policy in joined.inputs.stack.policies.iter().filter(|policy| policy.on.is_empty()) {
         let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
-        let seen = Value::Map(plan_attributes(
-            &plan,
-            ReferencedNames::from_paths(&program.paths()).names_explicitly("changes"),
-        ));
+        let names_changes = ReferencedNames::from_paths(&program.paths()).names_explicitly("changes");
+        let seen = Value::Map(plan_attributes(&plan, names_changes).into());
         let said = evaluate_policy(policy, &program, &[("plan", &seen)]);
         rulings.push(
             policy_result(joined, policy, None, said).unwrap_or_else(|| passing_result(joined, policy)),
@@ -194,7 +192,7 @@ impl ReferencedNames {
             let value = planned_value(subject, decision, attribute.name).unwrap_or_else(absent);
             let value = match (&attribute.ty, value) {
                 (Type::List(_) | Type::Set { .. }, Value::Null) => Value::List(Vec::new()),
-                (Type::Map(_), Value::Null) => Value::Map(Attributes::new()),
+                (Type::Map(_), Value::Null) => Value::Map(ValueMap::new()),
                 (Type::Catalog(_), value) => display_value(attribute, &value, &joined.names),
                 (_, value) if attribute.secret && !value.is_secret() => {
                     fingerprint_secrets(&value, joined.key())

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ledger::state::entry::OwnedObject;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::Object;
@@ -86,7 +87,7 @@ pub(in crate::plan) fn copy_step(
         return None;
     }
     let text = |text: &str| Expression::Value(Value::text(text));
-    let desired = BTreeMap::from([
+    let desired = NameMap::from([
         (Name::new_static("name"), text(&copy_name(subject, object))),
         (Name::new_static(copy.of), text(&object.id)),
     ]);

@@ -13,7 +13,7 @@ use crate::model::live::snapshot::Object;
 use crate::model::schema::meaning::same_of;
 use crate::model::schema::{Attribute, Presence, TextFormat, Type};
 use crate::model::values::secret::{FingerprintKey, Secret};
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Value, ValueMap};
 use crate::plan::decision::{AttributeDiff, DesiredAttribute};
 use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
@@ -170,7 +170,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         let live_map = live.as_ref().and_then(|live| as_map(Some(live)));
         let gone =
             before.into_iter().flatten().map(|(key, _)| key).filter(|key| !written.contains_key(*key));
-        let none = Attributes::new();
+        let none = ValueMap::new();
         let besides = live_map.filter(|_| is_exclusive(want) && !ignored).unwrap_or(&none);
         let managed =
             |key: &&Name| written.contains_key(*key) || before.is_some_and(|m| m.contains_key(*key));
@@ -259,7 +259,7 @@ pub(in crate::plan) fn is_exclusive(want: &DesiredAttribute<'_>) -> bool {
     matches!(want.attribute.ty, Type::Map(_)) && want.setting.is_some_and(|setting| setting.exclusive)
 }
 
-fn as_map(value: Option<&Value>) -> Option<&Attributes> {
+fn as_map(value: Option<&Value>) -> Option<&ValueMap> {
     match value {
         Some(Value::Map(map)) => Some(map),
         _ => None,

@@ -14,7 +14,7 @@ use crate::model::schema::Type;
 use crate::model::schema::meaning::same_of;
 use crate::model::source::SourceLocation;
 use crate::model::values::secret::Secret;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Value, ValueMap};
 use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::live_state::LiveState;
@@ -99,8 +99,8 @@ impl DriftFinder<'_, '_> {
     fn find_unwritten_keys(
         &mut self,
         want: &DesiredAttribute<'_>,
-        before: &Attributes,
-        written: &Attributes,
+        before: &ValueMap,
+        written: &ValueMap,
         live: &Value,
     ) {
         let (Type::Map(_), Value::Map(live)) = (&want.attribute.ty, live) else { return };

@@ -92,7 +92,7 @@ mod tests {
             project: project.map(Into::into),
             parent: parent.map(Into::into),
             created_at: None,
-            attributes: std::collections::BTreeMap::new(),
+            attributes: crate::model::address::name_map::NameMap::new(),
             detailed: false,
         }
     }

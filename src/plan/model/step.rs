@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::ledger::state::entry::{Entry, OwnedObject};
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::ObjectKey;
@@ -36,7 +37,7 @@ pub enum Operation {
     /// Creates an object with all attributes at once, then the `after_creation` calls.
     Create {
         /// All written attributes by their names in the configuration; catalog names already as ids.
-        desired: BTreeMap<Name, Expression>,
+        desired: NameMap<Expression>,
         /// The project of the new object.
         project: TargetProject,
         /// The parent's address; `None` if the kind is not a child.
@@ -53,7 +54,7 @@ pub enum Operation {
         /// The calls, in the order of sending.
         calls: Vec<PlannedCall>,
         /// All written attributes, as in `Create`: the applied values in the ledger afterwards.
-        desired: BTreeMap<Name, Expression>,
+        desired: NameMap<Expression>,
         /// What the ledger records besides the attributes.
         remember: LedgerMetadata,
     },

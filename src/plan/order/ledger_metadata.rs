@@ -1,10 +1,11 @@
 //! What the ledger records of a resource besides its object and its attributes: dependencies and lifecycle
 //! settings, which a later plan needs once the block is removed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::config::stack::model::OnRemove;
 use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::expression::Expression;
 use crate::model::schema::Attribute;
 use crate::plan::diff::attributes::ignores_drift;
@@ -51,7 +52,7 @@ pub(super) fn as_before(subject: &ResourceState<'_>) -> LedgerMetadata {
     remember.unwrap_or_default()
 }
 
-pub(super) fn remembered_attributes(subject: &ResourceState<'_>) -> BTreeMap<Name, Expression> {
+pub(super) fn remembered_attributes(subject: &ResourceState<'_>) -> NameMap<Expression> {
     let applied = subject.entry.into_iter().flat_map(|entry| &entry.applied);
     applied.map(|(name, value)| (name.clone(), Expression::Value(value.clone()))).collect()
 }

@@ -2,15 +2,13 @@
 //! have switched. In: decisions and deposed objects; out: numbered steps, or a shortest dependency cycle among
 //! them. The order is deterministic, as steps are added by address.
 
-use std::collections::BTreeMap;
-
 use super::calls;
 use super::durations::step_durations;
 use super::ledger_metadata::{as_before, build_remember, remembered_attributes};
 use super::nodes::{DeposedNode, ResourceNodes};
 use super::parents::ParentLookup;
 use crate::ledger::state::entry::OwnedObject;
-use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::expression::Expression;
 use crate::model::graph::{Graph, NodeId};
 use crate::model::live::snapshot::Object;
@@ -237,7 +235,7 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         if undone.is_empty() {
             return None;
         }
-        let (desired, remember) = (BTreeMap::new(), as_before(subject));
+        let (desired, remember) = (NameMap::new(), as_before(subject));
         Some(self.add(n, Operation::Update { object: Some(key), calls: undone, desired, remember }))
     }
 
@@ -295,11 +293,13 @@ impl<'a> StepGraphBuilder<'_, 'a> {
         }
     }
 
-    fn desired_expressions(&self, n: usize) -> BTreeMap<Name, Expression> {
+    fn desired_expressions(&self, n: usize) -> NameMap<Expression> {
         let key = self.joined.key();
         let written = |want: &&DesiredAttribute<'a>| want.setting.is_some();
         let wants = self.decisions[n].wants.iter().filter(written);
-        wants.map(|want| (want.attribute.name.into(), want.to_expression(key))).collect()
+        let mut desired = NameMap::with_capacity(self.decisions[n].wants.len());
+        desired.extend(wants.map(|want| (want.attribute.name.into(), want.to_expression(key))));
+        desired
     }
 
     fn subject_remember(&self, n: usize) -> LedgerMetadata {

@@ -125,7 +125,7 @@ impl World {
             kind,
             parent,
             key: None,
-            attributes: written,
+            attributes: written.into(),
             lifecycle: Lifecycle::default(),
             depends_on: Vec::new(),
             project: None,
@@ -219,7 +219,7 @@ impl World {
             parent: None,
             project: (kind.scope == KindScope::Project).then(|| "default".into()),
             created_at: Some("2026-01-01T00:00:00Z".into()),
-            attributes,
+            attributes: attributes.into(),
             detailed: true,
         };
         self.live.insert(object.key(), object);

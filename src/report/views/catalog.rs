@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 
 use crate::model::address::Name;
 use crate::model::live::catalog::CatalogRecord;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value, ValueMap};
 use crate::report::text::phrases;
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
@@ -116,7 +116,7 @@ fn is_price(key: &str) -> bool {
 
 /// Returns the rows of a record: one, or one per nested record.
 fn expand_record(record: &CatalogRecord) -> Vec<Attributes> {
-    let parts: Vec<(&Name, &Attributes)> = record
+    let parts: Vec<(&Name, &ValueMap)> = record
         .fields
         .iter()
         .filter_map(|(name, value)| match value {
@@ -130,9 +130,13 @@ fn expand_record(record: &CatalogRecord) -> Vec<Attributes> {
     vec![record_row(&record.slug, Some(&record.id), &record.fields)]
 }
 
-fn record_row(name: &Name, id: Option<&Value>, fields: &Attributes) -> Attributes {
+fn record_row<'r>(
+    name: &Name,
+    id: Option<&Value>,
+    fields: impl IntoIterator<Item = (&'r Name, &'r Value)>,
+) -> Attributes {
     let mut row: Attributes = fields
-        .iter()
+        .into_iter()
         .filter(|(key, value)| {
             !["id", "slug", "name"].contains(&key.as_str()) && value.as_text() != Some(name.as_str())
         })
@@ -241,7 +245,7 @@ mod tests {
 
     fn record(id: i64, slug: &str, fields: &serde_json::Value) -> CatalogRecord {
         let Value::Map(fields) = Value::from_json(fields) else { panic!("a map") };
-        CatalogRecord { id: Value::Integer(id), slug: slug.into(), fields }
+        CatalogRecord { id: Value::Integer(id), slug: slug.into(), fields: fields.into() }
     }
 
     fn plans() -> Vec<CatalogRecord> {

@@ -12,6 +12,7 @@ use stead::ledger::journal::record::{IntentResolution, Record};
 use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::entry::{Intent, IntentAction};
 use stead::ledger::state::ledger::Ledger;
+use stead::model::address::name_map::NameMap;
 use stead::model::address::{Address, Name};
 use stead::model::expression::Expression;
 use stead::model::schema::{Kind, Method};
@@ -392,7 +393,7 @@ fn planned(plan: &Plan, intent: &Intent) -> bool {
 }
 
 /// Tells whether a call sets declared attributes alone, and those whose values the plan knows to these values.
-fn is_declared(desired: &BTreeMap<Name, Expression>, target: &Attributes) -> bool {
+fn is_declared(desired: &NameMap<Expression>, target: &Attributes) -> bool {
     target.iter().all(|(name, value)| match desired.get(name) {
         Some(Expression::Value(wanted)) => wanted.is_secret() || wanted == value,
         Some(_) => true,

@@ -2,7 +2,6 @@
 //! the index. Out: one resource for each instance. A wrong attribute is unknown and not absent, so that no rule
 //! reports it as missing.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::attributes::replaced_by;
@@ -25,6 +24,7 @@ use crate::config::resolve::context::scope::EvaluationSite;
 use crate::config::stack::model::{AttributeSetting, Lifecycle, Resource};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, ScalarForm};
 use crate::config::types::scalar;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
@@ -80,7 +80,7 @@ fn resolve_resource<'d>(
         kind: block.kind,
         parent: block.parent.as_ref().map(|parent| parent.address.clone()),
         key,
-        attributes: BTreeMap::new(),
+        attributes: NameMap::with_capacity(block.body().len() + 1),
         lifecycle: Lifecycle::default(),
         depends_on: Vec::new(),
         project: None,

@@ -13,7 +13,7 @@ use crate::model::address::Name;
 use crate::model::budget::BudgetCharge;
 use crate::model::expression::Expression;
 use crate::model::source::Span;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Value, ValueMap};
 
 /// Value of a local, or the outputs of a module call.
 #[derive(Debug, Clone)]
@@ -55,11 +55,11 @@ pub(in crate::config) struct ModuleScope {
     /// Locals, by name.
     pub(in crate::config) locals: BTreeMap<Name, LocalBinding>,
     /// The same values as expressions see them now: unknown if they depend on live objects, null after a problem.
-    pub(in crate::config) local_values: Attributes,
+    pub(in crate::config) local_values: ValueMap,
     /// Outputs of the modules that it uses, by the name of the call.
     pub(in crate::config) uses: BTreeMap<Name, LocalBinding>,
     /// The same values as expressions see them now: unknown if they depend on live objects, null after a problem.
-    pub(in crate::config) use_values: Attributes,
+    pub(in crate::config) use_values: ValueMap,
     /// Names of the calls that have a `for_each`: their outputs are a map by key.
     pub(in crate::config) keyed: BTreeSet<Name>,
     /// Budget charge of its inputs, variables and locals, returned when the module is left.
@@ -92,7 +92,7 @@ pub(in crate::config) struct BoundVariables {
     pub(in crate::config) expressions: BTreeMap<Name, Option<Expression>>,
     /// The same values as expressions see them: unknown if they depend on live objects. One with a problem is
     /// absent in the stack, and null in a module.
-    pub(in crate::config) values: Attributes,
+    pub(in crate::config) values: ValueMap,
     /// What set each variable that does not have its default: `vars.size, set by environments.prod`.
     pub(in crate::config) origins: BTreeMap<Name, Name>,
     /// Span of each variable's value, if it is in a file.

@@ -17,7 +17,7 @@ use crate::model::cel::{
 use crate::model::evaluate::evaluate_within;
 use crate::model::expression::{EvaluationError, Expression};
 use crate::model::source::Span;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value, ValueMap};
 
 /// Targets of the paths in one expression.
 #[derive(Default)]
@@ -157,7 +157,7 @@ pub(super) fn bind_known_values<'d>(
             }
             "each" => {
                 let Some(each) = site.each else { continue };
-                let mut values = Attributes::from([("key".into(), Value::Text(each.key.clone()))]);
+                let mut values = ValueMap::from([("key".into(), Value::Text(each.key.clone()))]);
                 if let Some(Expression::Value(value)) = each_value(evaluator, each, span, site) {
                     values.insert("value".into(), value);
                 }
@@ -174,7 +174,7 @@ pub(super) fn bind_known_values<'d>(
 fn copy_known_part(
     into: &mut BTreeMap<Name, Value>,
     root: &Name,
-    from: &Attributes,
+    from: &ValueMap,
     path: &[&Name],
     budget: &Budget,
 ) -> Result<(), BudgetExceeded> {

@@ -1,12 +1,11 @@
 //! `World::apply`: what an apply does to the live objects and to the ledger, and what it must never do.
 
-use std::collections::BTreeMap;
-
 use super::{KEY, World};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::ledger::state::verification::Verification;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::{AttributeLookup, Expression};
@@ -132,9 +131,8 @@ impl World {
                 Presence::Computed => Value::text(format!("{}-{}", attribute.name, self.made)),
                 Presence::Required | Presence::Optional | Presence::WriteOnly => Value::Null,
             };
-            let slot = attributes.entry(attribute.name.into()).or_insert_with(|| start.clone());
-            if *slot == Value::Null {
-                *slot = start;
+            if attributes.get(attribute.name).is_none_or(|written| *written == Value::Null) {
+                attributes.insert(attribute.name.into(), start);
             }
             if attribute.presence == Presence::WriteOnly {
                 attributes.remove(attribute.name);
@@ -190,7 +188,7 @@ impl World {
         }
     }
 
-    fn evaluate(&self, address: &Address, desired: &BTreeMap<Name, Expression>) -> Attributes {
+    fn evaluate(&self, address: &Address, desired: &NameMap<Expression>) -> Attributes {
         desired.iter().map(|(name, e)| (name.clone(), self.resolve(address, name, e))).collect()
     }
 
