@@ -119,7 +119,7 @@ mod tests {
     }
 
     fn unit(stack: &str, upstream: &[&str]) -> Unit {
-        let source = SourceLocation { file: "stead.yaml".to_owned(), line: 3, column: 1 };
+        let source = SourceLocation { file: "stead.yaml".into(), line: 3, column: 1 };
         let edge = |other: &&str| UpstreamUnit {
             alias: (*other).into(),
             unit: name(other),

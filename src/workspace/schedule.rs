@@ -220,7 +220,7 @@ mod tests {
     fn graph(count: usize, dice: &mut Dice) -> UnitGraph {
         let name =
             |number: usize| UnitName { stack: format!("s{number:02}").into(), environment: "prod".into() };
-        let source = SourceLocation { file: "stead.yaml".to_owned(), line: 1, column: 1 };
+        let source = SourceLocation { file: "stead.yaml".into(), line: 1, column: 1 };
         let units: Vec<Unit> = (0..count)
             .map(|number| {
                 let reads = (0..number).filter(|_| dice.below(3) == 0).collect::<Vec<_>>();

@@ -123,7 +123,7 @@ fn remote_problem(other: &OtherStack, summary: &'static str) -> Diagnostic {
 }
 
 fn location(unit: &Unit, stack: &Stack, other: &OtherStack) -> SourceLocation {
-    let unknown = || SourceLocation { file: unit.directory.to_string(), line: 1, column: 1 };
+    let unknown = || SourceLocation { file: unit.directory.clone(), line: 1, column: 1 };
     stack.sources.location_of(other.span).unwrap_or_else(unknown)
 }
 
