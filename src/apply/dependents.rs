@@ -73,6 +73,7 @@ mod tests {
             delete_on_remove: false,
             unfinished: false,
             secret_lost: false,
+            secret_origin: None,
             final_snapshot: false,
             verified: None,
         }

@@ -10,7 +10,7 @@ mod executor;
 mod finalize;
 mod open_intents;
 mod planned_secrets;
-mod protocol;
+pub mod protocol;
 mod request_encoding;
 pub mod run;
 pub mod schedule;

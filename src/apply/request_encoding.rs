@@ -326,6 +326,7 @@ pub(super) fn ledger_entry(
         delete_on_remove: remember.delete_on_remove,
         unfinished,
         secret_lost: false,
+        secret_origin: None,
         final_snapshot: remember.final_snapshot,
         verified: None,
     }

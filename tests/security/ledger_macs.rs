@@ -163,6 +163,7 @@ fn forge(directory: &Path, lineage: u128, object: &str) {
             delete_on_remove: false,
             unfinished: false,
             secret_lost: false,
+            secret_origin: None,
             final_snapshot: false,
             verified: None,
         };

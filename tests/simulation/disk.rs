@@ -69,6 +69,7 @@ fn adopted(number: usize) -> Record {
         delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        secret_origin: None,
         final_snapshot: false,
         verified: None,
     };

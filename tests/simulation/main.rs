@@ -39,6 +39,7 @@ mod small_disk;
 mod stack;
 mod surroundings;
 mod takeover;
+mod transfers;
 mod uploads;
 
 use std::cell::RefCell;

@@ -65,6 +65,7 @@ fn intent(number: usize) -> Record {
         delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        secret_origin: None,
         final_snapshot: false,
         verified: None,
     };

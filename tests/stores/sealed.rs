@@ -248,6 +248,7 @@ fn copy(stack: &str) -> Vec<u8> {
         delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        secret_origin: None,
         final_snapshot: false,
         verified: None,
     });

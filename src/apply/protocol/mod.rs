@@ -3,4 +3,5 @@
 
 pub(super) mod journal_writer;
 pub(super) mod preexisting;
+pub mod transfer;
 pub(super) mod write_fence;

@@ -309,6 +309,7 @@ mod tests {
             verified: None,
             unfinished: false,
             secret_lost: false,
+            secret_origin: None,
         };
         let mut ledger = Ledger::new(LedgerIdentity::new_placeholder("s", "e"));
         ledger.entries.insert(Address::new("vpc", "net"), entry);

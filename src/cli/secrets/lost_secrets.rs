@@ -84,6 +84,7 @@ impl<'l> LostSecret<'l> {
                     current: None,
                     deposed: Vec::new(),
                     secret_lost: false,
+                    secret_origin: None,
                     ..self.entry.clone()
                 }),
             }),

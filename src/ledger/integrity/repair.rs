@@ -20,6 +20,7 @@ use crate::ledger::journal::replay::{load_ledger, same_owner};
 use crate::ledger::state::entry::MacState;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Incident, IncidentKind};
+use crate::ledger::state::transfer::Transfer;
 use crate::ledger::stores::file::dir_handle::{DirHandle, file_error};
 use crate::ledger::stores::file::lock;
 use crate::ledger::stores::file::store::{self, journal_name, summary_name};
@@ -262,6 +263,18 @@ impl RepairProgress {
             Record::SecretRecipients { .. } => "the recipients of kept secrets".to_owned(),
             Record::SecretKept { address, .. } => format!("the kept secret {address}"),
             Record::SecretRotation { address, .. } => format!("the rotation of {address}"),
+            Record::TransferOffered(transfer) => {
+                format!("an offer of {} resources to {}", transfer.moves.len(), transfer.peer)
+            }
+            Record::TransferPending(incoming) => {
+                let Transfer { moves, peer, .. } = &incoming.transfer;
+                format!("{} resources that {peer} offered", moves.len())
+            }
+            Record::TransferGiven { .. } => "resources were given to another ledger".to_owned(),
+            Record::TransferOwned { .. } => "resources were taken over from another ledger".to_owned(),
+            Record::TransferWithdrawn { .. } | Record::TransferSettled { .. } => {
+                "the end of a move between two ledgers".to_owned()
+            }
             Record::MovedAway { to } => format!("the move to {to}"),
             Record::Origins { .. } => "the directories and repositories that it is applied from".to_owned(),
         }

@@ -13,8 +13,13 @@ use crate::ledger::state::entry::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::crypto::hex::encode_hex;
 
-/// Format version of a checkpoint.
-const CHECKPOINT_FORMAT: u32 = 1;
+/// The format of a checkpoint that every version of stead reads.
+const FIRST_FORMAT: &str = "1";
+
+/// The format of a ledger with transfers, or with secrets that came from another ledger. A version that does not know
+/// them would drop them. It reads a number here, so it refuses this text as written by a newer version, and no
+/// repair of that version drops the checkpoint.
+const TRANSFER_FORMAT: &str = "\"transfers-1\"";
 
 /// The bytes between a checkpoint's ledger and its digest.
 const DIGEST_DELIMITER: &[u8] = b",\"sha256\":\"";
@@ -25,9 +30,27 @@ const MAC_DELIMITER: &[u8] = b"\",\"mac\":\"";
 /// The last bytes of a checkpoint.
 const CHECKPOINT_END: &[u8] = b"\"}\n";
 
+/// The format of a checkpoint. An unknown one is a newer version's.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CheckpointFormat {
+    Number(u32),
+    Text(String),
+}
+
+impl CheckpointFormat {
+    /// Returns whether this version knows the format.
+    fn is_known(&self) -> bool {
+        match self {
+            Self::Number(number) => number.to_string() == FIRST_FORMAT,
+            Self::Text(text) => format!("\"{text}\"") == TRANSFER_FORMAT,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Checkpoint {
-    format: u32,
+    format: CheckpointFormat,
     head: String,
     ledger: Ledger,
 }
@@ -42,7 +65,8 @@ pub(in crate::ledger) fn serialize_checkpoint<W: Write>(
 ) -> io::Result<W> {
     let digesting = DigestWriter { inner: out, digest: Sha256::new() };
     let mut out = BufWriter::with_capacity(1 << 16, digesting);
-    write!(out, "{{\"format\":{CHECKPOINT_FORMAT},\"head\":\"{}\",\"ledger\":", encode_hex(head))?;
+    let format = if ledger.needs_transfers() { TRANSFER_FORMAT } else { FIRST_FORMAT };
+    write!(out, "{{\"format\":{format},\"head\":\"{}\",\"ledger\":", encode_hex(head))?;
     serde_json::to_writer(&mut out, ledger)?;
     let DigestWriter { mut inner, digest } = out.into_inner().map_err(io::IntoInnerError::into_error)?;
     let digest: ChainHead = digest.finalize().into();
@@ -74,8 +98,8 @@ pub(in crate::ledger) fn parse(
         return Err("its digest does not match");
     }
     let summary: Checkpoint = serde_json::from_slice(bytes).map_err(|_| WRITTEN_BY_NEWER)?;
-    if summary.format != CHECKPOINT_FORMAT {
-        return Err("it has another format version");
+    if !summary.format.is_known() {
+        return Err(WRITTEN_BY_NEWER);
     }
     let head = key_as_hex::parse(&summary.head).ok_or("its head is not a digest")?;
     seals.check_checkpoint(&summary.ledger, &digest, mac)?;
@@ -117,10 +141,35 @@ mod tests {
         for (golden, key) in [
             (&include_bytes!("../../../tests/golden/files/checkpoint.json")[..], None),
             (&include_bytes!("../../../tests/golden/files/checkpoint-with-mac.json")[..], Some(&key)),
+            (&include_bytes!("../../../tests/golden/files/checkpoint-with-transfers.json")[..], None),
         ] {
             let (ledger, head) = parse(golden, &mut MacVerifier::new(key)).unwrap();
             let written = serialize_checkpoint(Vec::new(), &ledger, &head, key).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), String::from_utf8(golden.to_vec()).unwrap());
+        }
+    }
+
+    #[test]
+    fn an_earlier_version_cannot_read_a_checkpoint_with_transfers() {
+        /// What versions before transfers read first. They ignore a field that they do not know.
+        #[derive(Deserialize)]
+        struct EarlierCheckpoint {
+            #[expect(dead_code, reason = "only whether it can be read counts")]
+            format: u32,
+        }
+        let reads = |bytes: &[u8]| serde_json::from_slice::<EarlierCheckpoint>(bytes).is_ok();
+        assert!(reads(include_bytes!("../../../tests/golden/files/checkpoint.json")));
+        assert!(!reads(include_bytes!("../../../tests/golden/files/checkpoint-with-transfers.json")));
+    }
+
+    #[test]
+    fn a_format_of_the_future_is_a_newer_versions() {
+        for format in ["2", "\"transfers-2\""] {
+            let content = format!("{{\"format\":{format},\"head\":\"{}\",\"ledger\":{{}}", "0".repeat(64));
+            let digest: ChainHead = Sha256::digest(content.as_bytes()).into();
+            let bytes = format!("{content},\"sha256\":\"{}\"}}\n", encode_hex(&digest));
+            let read = parse(bytes.as_bytes(), &mut MacVerifier::new(None));
+            assert_eq!(read.unwrap_err(), WRITTEN_BY_NEWER, "{format}");
         }
     }
 }

@@ -42,7 +42,16 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
             Record::SecretKept { address, .. } | Record::SecretRotation { address, .. } => {
                 secrets.insert(address);
             }
-            Record::Condensed(_)
+            Record::TransferOffered(transfer) => addresses.extend(transfer.moves.keys()),
+            Record::TransferPending(incoming) => {
+                addresses.extend(incoming.transfer.moves.values());
+                secrets.extend(incoming.secrets.keys());
+            }
+            Record::TransferGiven { .. }
+            | Record::TransferOwned { .. }
+            | Record::TransferWithdrawn { .. }
+            | Record::TransferSettled { .. }
+            | Record::Condensed(_)
             | Record::Born { .. }
             | Record::Account { .. }
             | Record::Took { .. }
@@ -61,7 +70,7 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
     addresses.extend(ops.iter().filter_map(|op| address_of(ledger, *op)));
     let mut excerpt = copy_selected(ledger, &addresses, &ops, &plans);
     excerpt.secrets = ledger.secrets.excerpt(&secrets);
-    let named = records.iter().filter_map(newly_owned);
+    let named = records.iter().flat_map(newly_owned);
     excerpt.tombstones =
         named.filter_map(|id| Some((id.clone(), ledger.tombstones.get(id)?.clone()))).collect();
     excerpt
@@ -85,6 +94,7 @@ fn copy_selected(
         holder: ledger.holder.clone(),
         moved_to: ledger.moved_to.clone(),
         sealed: ledger.sealed.clone(),
+        transfers: ledger.transfers.clone(),
         ..Ledger::new(ledger.identity.clone())
     };
     let wanted = |op: &Uuid, address: &Address| ops.contains(op) || addresses.contains(address);
@@ -114,8 +124,18 @@ fn copy_selected(
     excerpt
 }
 
-/// Returns the id of an object that a record binds to an address.
-fn newly_owned(record: &Record) -> Option<&Name> {
+/// Returns the ids of the objects that a record binds to addresses.
+fn newly_owned(record: &Record) -> Vec<&Name> {
+    if let Record::TransferPending(incoming) = record {
+        let entries = incoming.entries.values();
+        let objects = entries.flat_map(|entry| entry.current.iter().chain(&entry.deposed));
+        return objects.map(|object| &object.id).collect();
+    }
+    newly_bound(record).into_iter().collect()
+}
+
+/// Returns the id of the one object that a record binds to an address.
+fn newly_bound(record: &Record) -> Option<&Name> {
     match record {
         Record::Bound { object, .. }
         | Record::Answered {

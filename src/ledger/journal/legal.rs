@@ -1,5 +1,7 @@
 //! Legality of records: decides, in one place, which records may follow the current state of a ledger.
 
+mod transfers;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
@@ -16,6 +18,7 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
     if ledger.moved_to.is_some() && !matches!(record, Record::Released { .. }) {
         return Err("the ledger was moved to another location");
     }
+    transfers::check_not_held(ledger, record)?;
     match record {
         Record::Condensed(_) | Record::Born { .. } => {
             Err("only the first record may name the ledger's stack and environment")
@@ -52,6 +55,12 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
             require_legal(*open == question.intent, "the ambiguous intent differs from the open intent")
         }
         Record::Answered { op, answer } => check_answered(ledger, *op, answer),
+        Record::TransferOffered(_)
+        | Record::TransferPending(_)
+        | Record::TransferGiven { .. }
+        | Record::TransferOwned { .. }
+        | Record::TransferWithdrawn { .. }
+        | Record::TransferSettled { .. } => transfers::check_transfer_record(ledger, record),
         Record::Account { .. }
         | Record::Took { .. }
         | Record::Released { .. }
@@ -92,6 +101,11 @@ fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str>
             require_legal(
                 copied.moved_to.is_none(),
                 "the copy is of a ledger that was moved to another location",
+            )?;
+            // The other ledger of an open transfer would wait for this one, which has forgotten it.
+            require_legal(
+                !mine_and_copy_differ_in_transfers(ledger, copied),
+                "a move of resources between this ledger and another one is open",
             )
         }
         Record::SecretRecipients { recipients } => KeptSecrets::check_recipients(recipients),
@@ -101,6 +115,11 @@ fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str>
         Record::SecretRotation { address, step } => ledger.secrets.check_rotation(address, *step),
         _ => Ok(()),
     }
+}
+
+/// Returns whether a copy lacks an open transfer of the ledger that it replaces, or has one that the ledger has not.
+fn mine_and_copy_differ_in_transfers(ledger: &Ledger, copy: &Ledger) -> bool {
+    (ledger.transfers.is_open() || copy.transfers.is_open()) && ledger.transfers != copy.transfers
 }
 
 fn check_intent(ledger: &Ledger, intent: &Intent) -> Result<(), &'static str> {

@@ -14,6 +14,7 @@ use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::StackOrigin;
 use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
+use crate::ledger::state::transfer::{IncomingTransfer, Transfer};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Attributes;
 
@@ -194,6 +195,30 @@ pub enum Record {
     Origins {
         /// The directories and their repositories.
         origins: BTreeSet<StackOrigin>,
+    },
+    /// Entries are offered to the ledger of another stack. They stay owned, and nothing changes them.
+    TransferOffered(Box<Transfer>),
+    /// Entries of another ledger are stored here. They are not owned yet, and nothing else gets their addresses.
+    TransferPending(Box<IncomingTransfer>),
+    /// The offered entries belong to the other ledger from here on.
+    TransferGiven {
+        /// The id of the transfer.
+        transfer: Uuid,
+    },
+    /// The pending entries belong to this ledger: the other one has given them away.
+    TransferOwned {
+        /// The id of the transfer.
+        transfer: Uuid,
+    },
+    /// The transfer does not take place: the source keeps its entries.
+    TransferWithdrawn {
+        /// The id of the transfer.
+        transfer: Uuid,
+    },
+    /// The other ledger owns the entries that were given away: nothing of the transfer is left here.
+    TransferSettled {
+        /// The id of the transfer.
+        transfer: Uuid,
     },
     /// The ledger was moved to another location: only the release of the lease may follow.
     MovedAway {

@@ -1,5 +1,7 @@
 //! Replay: the effect of each record on a ledger. Pure.
 
+pub mod transfers;
+
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
@@ -161,6 +163,12 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
             ledger.questions.insert(question.intent.op, (**question).clone());
         }
         Record::Answered { op, answer } => apply_answer(ledger, *op, answer),
+        Record::TransferOffered(_)
+        | Record::TransferPending(_)
+        | Record::TransferGiven { .. }
+        | Record::TransferOwned { .. }
+        | Record::TransferWithdrawn { .. }
+        | Record::TransferSettled { .. } => transfers::follow_transfer(ledger, record),
         Record::Took { .. }
         | Record::Released { .. }
         | Record::Sealed { .. }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+use super::transfer::SecretOrigin;
 use super::verification::{ValueVerification, Verification, attribute_of};
 use crate::model::address::{Address, Name};
 use crate::model::clock::Random;
@@ -125,6 +126,9 @@ pub struct Entry {
     /// until the write is finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verification>,
+    /// The ledger whose key some fingerprints in `applied` and `verified` have; `None`: all have this ledger's key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret_origin: Option<SecretOrigin>,
 }
 
 /// A live object that the program created or adopted.

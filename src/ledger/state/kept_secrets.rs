@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use super::transfer::SecretOrigin;
 use crate::model::address::{Address, Name};
 use crate::model::crypto::recipient::MAX_RECIPIENTS;
 
@@ -52,6 +53,9 @@ pub struct KeptVersion {
     /// The address under which it was encrypted, if the resource has moved since. Its object did not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<Name>,
+    /// The ledger in which it was encrypted, if the resource came from there. Its object did not change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<SecretOrigin>,
     /// Former recipients, who could decrypt it once: older copies of the ledger still have such a ciphertext.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub former: BTreeSet<Name>,
@@ -132,7 +136,9 @@ impl KeptSecrets {
         };
         let place = if pending { known.pending.as_ref() } else { Some(&known.current) };
         let again = place.is_some_and(|before| {
-            (before.version, &before.fingerprint) == (version.version, &version.fingerprint)
+            // This ledger has another key than the one that the value came from.
+            let same = before.fingerprint == version.fingerprint || before.origin.is_some();
+            before.version == version.version && same
         });
         let newest = known.current.version.max(known.effective_version().version);
         if again || version.version > newest {
@@ -219,6 +225,24 @@ impl KeptSecrets {
                 version.was.get_or_insert_with(|| from.as_str().into());
             }
             self.values.insert(to.as_str().into(), secret);
+        }
+    }
+
+    /// Adds the secrets of resources that came from another ledger. A value that is encrypted to other recipients than
+    /// the pinned ones counts as encrypted to an earlier set of this ledger.
+    pub(in crate::ledger) fn receive(
+        &mut self,
+        secrets: BTreeMap<Name, KeptSecret>,
+        recipients: &BTreeSet<Name>,
+    ) {
+        // Generation 0 has no recipients, so no value of this ledger has it.
+        let generation = if *recipients == self.recipients { self.generation } else { 0 };
+        for (address, mut secret) in secrets {
+            for version in secret.versions_mut() {
+                version.generation = generation;
+                version.former.extend(recipients.iter().cloned());
+            }
+            self.values.insert(address, secret);
         }
     }
 

@@ -14,11 +14,12 @@ use super::entry::{
 use super::kept_secrets::{KeptSecrets, KeptVersion, VARIABLE_PREFIX};
 use super::origins::StackOrigin;
 use super::run_history::{Incident, Run};
+use super::transfer::Transfers;
 use crate::ledger::age_file::{self, AgeFileError, SecretLocation, decrypt_value, encrypt_value};
 use crate::ledger::state::holder::LeaseHolder;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
-use crate::model::values::secret::Secret;
+use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::model::values::value::Attributes;
 
 /// Maximum number of forgotten objects that are remembered.
@@ -92,6 +93,9 @@ pub struct Ledger {
     /// The directories from which it is applied, on a shared backend; empty in ledgers of earlier versions.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub origins: BTreeSet<StackOrigin>,
+    /// Transfers of objects to and from the ledgers of other stacks.
+    #[serde(default, skip_serializing_if = "Transfers::is_empty")]
+    pub transfers: Transfers,
 }
 
 impl Ledger {
@@ -121,6 +125,7 @@ impl Ledger {
             holder: None,
             had_entries: false,
             origins: BTreeSet::new(),
+            transfers: Transfers::default(),
         }
     }
 }
@@ -161,6 +166,7 @@ impl Ledger {
             && self.intents.is_empty()
             && self.questions.is_empty()
             && self.watched.is_empty()
+            && !self.transfers.is_open()
     }
 
     /// Records that MACs of this key cover it from here on. Former keys are remembered, so that a machine that saw the
@@ -200,6 +206,16 @@ impl Ledger {
                 self.kept.iter().min_by_key(|(_, kept)| kept.at).map(|(address, _)| address.clone());
             oldest.and_then(|address| self.kept.remove(&address));
         }
+    }
+
+    /// Returns whether a version of stead that does not know transfers would lose facts of it.
+    pub(in crate::ledger) fn needs_transfers(&self) -> bool {
+        let secrets = self.secrets.values.values();
+        let mut versions =
+            secrets.flat_map(|secret| std::iter::once(&secret.current).chain(&secret.pending));
+        !self.transfers.is_empty()
+            || versions.any(|version| version.origin.is_some())
+            || self.entries.values().any(|entry| entry.secret_origin.is_some())
     }
 
     /// Remembers a delivery. Several are remembered per target: after a crash between record and write, the target has
@@ -251,6 +267,12 @@ impl Ledger {
         }
     }
 
+    /// Returns the key of the fingerprint of a stored value.
+    #[must_use]
+    pub fn kept_secret_key<'k>(&'k self, version: &'k KeptVersion) -> &'k FingerprintKey {
+        version.origin.as_ref().map_or(&self.identity.key, |origin| &origin.key)
+    }
+
     /// Encrypts a value to the pinned recipients. `object`: the object that showed it, where it is not bound yet.
     ///
     /// # Errors
@@ -270,7 +292,15 @@ impl Ledger {
         let ciphertext = encrypt_value(&kept.recipients, &place, secret)?;
         let fingerprint = secret.fingerprint(&self.identity.key).ok_or(AgeFileError::Value)?;
         let generation = kept.generation;
-        Ok(KeptVersion { version, fingerprint, ciphertext, generation, was: None, former: BTreeSet::new() })
+        Ok(KeptVersion {
+            version,
+            fingerprint,
+            ciphertext,
+            generation,
+            was: None,
+            origin: None,
+            former: BTreeSet::new(),
+        })
     }
 
     /// Decrypts a value of an address.
@@ -287,8 +317,12 @@ impl Ledger {
         if let Some(was) = version.was.as_ref().filter(|_| place.object.is_some()) {
             place.address.clone_from(was);
         }
+        if let Some(origin) = &version.origin {
+            place.lineage = origin.lineage;
+            place.environment.clone_from(&origin.environment);
+        }
         let secret = decrypt_value(identities, &place, &version.ciphertext)?;
-        let print = secret.fingerprint(&self.identity.key);
+        let print = secret.fingerprint(self.kept_secret_key(version));
         if print.as_ref() == Some(&version.fingerprint) {
             Ok(secret)
         } else {

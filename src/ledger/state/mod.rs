@@ -8,4 +8,5 @@ pub mod kept_secrets;
 pub mod ledger;
 pub mod origins;
 pub mod run_history;
+pub mod transfer;
 pub mod verification;

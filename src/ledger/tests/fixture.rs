@@ -65,6 +65,7 @@ pub(super) fn entry(current: Option<&str>) -> Entry {
         delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        secret_origin: None,
         final_snapshot: false,
         verified: None,
     }

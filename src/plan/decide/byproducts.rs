@@ -132,6 +132,7 @@ pub(in crate::plan) fn add_byproducts(
             delete_on_remove: false,
             unfinished: false,
             secret_lost: false,
+            secret_origin: None,
             final_snapshot: false,
             verified: None,
         };

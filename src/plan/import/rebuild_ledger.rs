@@ -347,6 +347,7 @@ fn rebuilt_entry(
         delete_on_remove: remember.delete_on_remove,
         unfinished: !is_settled(subject.kind, &object.attributes),
         secret_lost: false,
+        secret_origin: None,
         final_snapshot: false,
         verified: Some(confirmation::observe_written(&decision.wants, object)),
     }

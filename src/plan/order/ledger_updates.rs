@@ -93,6 +93,7 @@ fn remember_update(
         delete_on_remove: remember.delete_on_remove,
         unfinished: update,
         secret_lost: subject.entry.is_some_and(|entry| entry.secret_lost),
+        secret_origin: None,
         final_snapshot: remember.final_snapshot,
         verified: confirmation::renew_verification(subject, decision, |want| diff.shows_written(want)),
     };

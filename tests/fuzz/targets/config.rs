@@ -144,6 +144,7 @@ fn remember(ledger: &mut Ledger, stack: &Stack) {
             delete_on_remove: false,
             unfinished: false,
             secret_lost: false,
+            secret_origin: None,
             final_snapshot: false,
             verified: None,
         };

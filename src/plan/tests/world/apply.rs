@@ -249,6 +249,7 @@ fn entry(kind: &Kind) -> Entry {
         delete_on_remove: false,
         unfinished: false,
         secret_lost: false,
+        secret_origin: None,
         final_snapshot: false,
         verified: Some(Verification::default()),
     }
