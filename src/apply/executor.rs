@@ -184,6 +184,8 @@ async fn correction_records<C: Transport, K: Clock, R: Random, S: Store>(
         }
         LedgerUpdate::Forget(address) => vec![Record::Forgotten { address: address.clone() }],
         LedgerUpdate::Move(moves) => vec![Record::Moved { moves: moves.clone() }],
+        // Made before the run, with the other ledger open.
+        LedgerUpdate::Transfer(..) => Vec::new(),
         // Generated secrets are kept before the first step, so their recipients are pinned already.
         LedgerUpdate::PinRecipients(names)
             if parts.context.journal.ledger().secrets.recipients == *names =>
@@ -465,7 +467,7 @@ fn corrected_address(bookkeeping: &LedgerUpdate) -> Option<&Address> {
         | LedgerUpdate::Remember(address, _)
         | LedgerUpdate::Forget(address) => Some(address),
         LedgerUpdate::Move(moves) => moves.keys().next(),
-        LedgerUpdate::PinRecipients(_) => None,
+        LedgerUpdate::PinRecipients(_) | LedgerUpdate::Transfer(..) => None,
     }
 }
 

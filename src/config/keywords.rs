@@ -108,7 +108,7 @@ pub const TOP: Keywords = &[
     word("locals", "Values with a name; computed once.").takes(KeywordValue::Named(&[]))
         .example("locals: { host: \"${env}.example.com\" }   # then $locals.host"),
     word("moved", "New addresses of resources that the ledger has under old ones; a module declares its own.").takes(KeywordValue::Block(MOVED))
-        .example("moved: [{ from: vm.frontend, to: vm.web }]   # or of whole modules: { from: shop_eu, to: shop_europe }"),
+        .example("moved: [{ from: vm.frontend, to: vm.web }]   # or of whole modules: { from: shop_eu, to: shop_europe }; to another stack: { from: vm.web, to: vm.web, stack: ../web }"),
     word("outputs", "Values that an apply prints and that other stacks can read.").takes(KeywordValue::Named(&[]))
         .example("outputs: { url: $app.web.url }"),
     word("policy", "Rules that a plan must pass.").takes(KeywordValue::Named(POLICY))
@@ -300,6 +300,8 @@ pub const MOVED: Keywords = &[
     .takes(KeywordValue::AddressOrModule)
     .mark_required(),
     word("to", "The new address or name.").takes(KeywordValue::AddressOrModule).mark_required(),
+    word("stack", "The directory of another stack, to which the resources move: `to` is an address there."),
+    word("from_stack", "The directory of another stack, from which the resources come: `from` is an address there."),
 ];
 
 /// Keywords allowed in an entry of `import`.

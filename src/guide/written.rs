@@ -18,6 +18,7 @@ written_pages! {
     "how-to/several-environments",
     "how-to/reuse-configuration",
     "how-to/rename-without-replacement",
+    "how-to/move-between-stacks",
     "how-to/replace-safely",
     "how-to/delete-data",
     "how-to/import-one-object",

@@ -14,6 +14,7 @@ use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::schema::Registry;
 use crate::model::values::secret::FingerprintKey;
+use crate::plan::model::transfers::StackTransfers;
 
 /// Fewer deletions than this never exceed the deletion limit, so that a small stack can be changed at all.
 pub const MIN_DELETION_LIMIT: usize = 3;
@@ -102,4 +103,6 @@ pub struct PlanningOptions {
     /// Key of the before-images in a plan that is saved before its ledger exists: the file's own. `None` where
     /// the ledger has a key.
     pub image_key: Option<FingerprintKey>,
+    /// Moves between this stack and others. The plan's ledger is the one before them.
+    pub transfers: StackTransfers,
 }

@@ -24,11 +24,13 @@ use super::diff::drift::subject_drift;
 use super::diff::planned_values::{KnownDecisions, PlannedValues};
 use super::inputs::PlanInputs;
 use super::join::joined_state::JoinedState;
+use super::join::rekey::with_own_fingerprints;
 use super::join::targeting::TargetScope;
 use super::model::block::Blocker;
 use super::model::change::{Action, Change, Drift, DriftClass, Plan, PlanBase, PlanNote};
 use super::model::compare::sealed_expression;
 use super::model::step::LedgerUpdate;
+use super::model::transfers::StackTransfers;
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
 use super::order::dependency_cycle;
@@ -36,6 +38,7 @@ use super::order::durations::critical_path;
 use super::order::hold::hold_deletions;
 use super::order::ledger_updates::ledger_updates;
 use super::order::steps::{StepOrder, order_steps};
+use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code;
 use crate::model::evaluate::evaluate_expression;
@@ -82,8 +85,11 @@ fn find_lost_ledger(inputs: &PlanInputs<'_>) -> Option<Blocker> {
 fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let original = inputs;
     let lost = find_lost_ledger(inputs);
-    let mut declared = resolve_moves(inputs.registry, inputs.stack, inputs.ledger);
-    let mut ledger = declared.apply_to_ledger(inputs.ledger);
+    let (arrived, transfers) = ledger_after_transfers(inputs);
+    let mut declared = resolve_moves(inputs.registry, inputs.stack, &arrived);
+    declared.add_transfers(&transfers);
+    let mut ledger = declared.apply_to_ledger(&arrived);
+    ledger = with_own_fingerprints(inputs.stack, inputs.snapshot, ledger);
     if let Some((extended, added)) = byproducts::add_byproducts(inputs, &declared, &ledger) {
         ledger = Cow::Owned(extended);
         declared.added = added;
@@ -158,6 +164,16 @@ fn planned_outputs(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Attr
     evaluated.collect()
 }
 
+/// Returns the ledger after the moves between this stack and others, and these moves. If the ledger forbids one, none is
+/// made, and all of them are impossible.
+fn ledger_after_transfers<'a>(inputs: &PlanInputs<'a>) -> (Cow<'a, Ledger>, Cow<'a, StackTransfers>) {
+    let transfers = &inputs.options.transfers;
+    match transfers.apply_to_ledger(inputs.ledger) {
+        Ok(ledger) => (ledger, Cow::Borrowed(transfers)),
+        Err(illegal) => (Cow::Borrowed(inputs.ledger), Cow::Owned(transfers.refused(&illegal))),
+    }
+}
+
 /// Collects the plan's notes; a secret that would reach a wrong target adds a blocker.
 fn collect_notes(
     joined: &JoinedState<'_>,
@@ -225,6 +241,11 @@ fn assemble_plan(
     let mut bill = CostAccumulator::new(joined);
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
     let moves = &joined.declared.moves;
+    for one in &joined.declared.between_stacks {
+        corrections.push(LedgerUpdate::Transfer(one.peer.clone(), one.moves.clone()));
+        let source = joined.inputs.stack.sources.location_of(one.span);
+        changes.extend(one.departures().map(|change| Change { source: source.clone(), ..change }));
+    }
     corrections.extend((!moves.is_empty()).then(|| LedgerUpdate::Move(moves.clone())));
     corrections.extend(kept_secrets::pin_recipients(joined));
     let added = joined.declared.added.iter();

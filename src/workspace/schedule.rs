@@ -61,6 +61,18 @@ impl UnitSchedule {
         schedule
     }
 
+    /// Makes the second unit of each pair wait for the changes of the first. A pair must agree with the order of the units.
+    #[must_use]
+    pub fn with_order(mut self, pairs: &BTreeSet<(usize, usize)>) -> Self {
+        let is_waiting = |number: usize| self.states[number] == UnitState::Waiting;
+        let pairs: Vec<_> =
+            pairs.iter().filter(|(first, second)| is_waiting(*first) && is_waiting(*second)).collect();
+        for (first, second) in pairs {
+            self.before[*second].push(*first);
+        }
+        self
+    }
+
     /// Returns the schedule of a destroy over `units`: readers first.
     #[must_use]
     pub fn of_destroy(

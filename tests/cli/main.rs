@@ -60,6 +60,7 @@ mod sources;
 mod statements;
 mod strays;
 mod surface;
+mod transfers;
 mod trials;
 mod units;
 mod untrusted;

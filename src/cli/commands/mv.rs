@@ -1,5 +1,5 @@
 //! `stead mv`: renames a resource or a module: edits its block, the references to it, and adds a `moved` entry, so that
-//! the next apply moves the object in the ledger instead of replacing it. Sends no request and writes no ledger.
+//! the next apply moves the object in the ledger instead of replacing it; or moves it to another stack. Sends no request and writes no ledger.
 
 pub(super) mod address;
 pub(in crate::cli) mod arguments;
@@ -7,6 +7,7 @@ pub(super) mod declared;
 pub(super) mod instance;
 mod module;
 mod rename;
+mod to_stack;
 
 use self::address::{
     NAME, VALUE_SECTIONS, check_new_address, find_block, help_in_syntax, list_entry_attribute,
@@ -27,7 +28,10 @@ use crate::kinds::REGISTRY;
 /// When it does not exist, the new address is taken or has another parent, or the files cannot be edited.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &MvArgs) -> Result<Exit, CliFailure> {
     let begun = LoadedStack::open_begun(&session.settings)?;
-    let (from, to) = (&args.from, &args.to);
+    if let Some(directory) = &args.to_stack {
+        return to_stack::run(session, &begun, args, directory).await;
+    }
+    let (from, to) = (&args.from, args.new_address());
     let is_value = VALUE_SECTIONS.contains(&from.root());
     if !is_value && !module_of(&REGISTRY, from.as_str()).0.is_empty() {
         return module::run(session, &begun, args).await;

@@ -87,6 +87,11 @@ fn remaining_references(stack: &Stack, gone: &RemovedAddresses<'_>) -> Vec<Strin
     found
 }
 
+/// Returns the references to an address, or to something in it, from elsewhere in the stack, each with its location.
+pub(in crate::cli::commands) fn references_to(stack: &Stack, address: &Address) -> Vec<String> {
+    remaining_references(stack, &RemovedAddresses::from_addresses(slice::from_ref(address)))
+}
+
 /// Returns the path of a resource that is a shorthand entry of a list; `None` for a block.
 fn listed_at(begun: &StackSources, address: &Address, file: SourceId) -> Option<EditPath> {
     let stack = &begun.project.stack;

@@ -11,6 +11,7 @@ use crate::cli::args::report::ProblemReportArgs;
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files::{self, StackFiles};
+use crate::cli::ledger::stack_transfers;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
@@ -77,7 +78,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
             .help("Pin the names with `stead catalog update`, and commit the file."));
     }
     let begun = LoadedStack::in_some_environment(&session.settings)?;
-    let opened = add_other_environments(session, session.open_with(&begun.settings), &begun);
+    let opened = session.open_with(&begun.settings).and_then(check_other_stacks);
+    let opened = add_other_environments(session, opened, &begun);
     if let Some((diagnostics, sources)) = found_diagnostics(&opened) {
         session.report_files(&args.reports.wanted).write_problems(diagnostics, sources)?;
     }
@@ -114,6 +116,16 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
     ));
     session.next("plan", "shows what would change");
     Ok(Exit::Done)
+}
+
+/// Checks the moves to and from other stacks against their blocks. An untrusted stack may not name any of them.
+fn check_other_stacks(project: LoadedStack) -> Result<LoadedStack, CliFailure> {
+    let untrusted = project.settings.untrusted;
+    let diagnostics = if untrusted { Vec::new() } else { stack_transfers::check_declarations(&project) };
+    if diagnostics.is_empty() {
+        return Ok(project);
+    }
+    Err(Box::new(LoadFailure { sources: project.stack.sources, diagnostics }).into())
 }
 
 /// Returns the diagnostics and their sources; `None` if the files could not be read. A valid stack has its warnings.

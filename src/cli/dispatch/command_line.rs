@@ -106,7 +106,7 @@ pub enum Command {
     Drift(drift::DriftArgs),
     /// Import live objects: write their configuration, and record them in the ledger
     Import(import::arguments::ImportArgs),
-    /// Rename a resource: its block, the references and a `moved` entry
+    /// Rename a resource, or move it to another stack: its block, the references and a `moved` entry
     Mv(mv::arguments::MvArgs),
     /// Remove a resource: its block, and forget or delete its object
     Rm(rm::RmArgs),

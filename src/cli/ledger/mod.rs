@@ -1,6 +1,6 @@
-//! Ledger access of the commands: opening and reading, rollback detection, recovery file, remote stacks, origins
-//! and ambiguous intents. The ledger itself is the module `ledger` of the program; these modules connect it to
-//! settings, files and messages.
+//! Ledger access of the commands: opening and reading, rollback detection, recovery file, remote stacks, origins,
+//! ambiguous intents, and moves between stacks. The ledger itself is the module `ledger` of the program; these modules
+//! connect it to settings, files and messages.
 
 pub(super) mod ambiguous_intents;
 pub(super) mod high_water_mark;
@@ -10,3 +10,5 @@ pub(super) mod other_ledgers;
 pub(super) mod recovery_file;
 pub(super) mod remote_stacks;
 pub(super) mod stack_origin;
+pub(super) mod stack_transfers;
+pub(super) mod transfer_peers;

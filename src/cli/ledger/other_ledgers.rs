@@ -103,7 +103,21 @@ fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
         let objects = entry.current.iter().chain(&entry.deposed);
         objects.map(|object| (object.key(&entry.kind), whose.clone())).collect::<Vec<_>>()
     };
-    ledger.entries.iter().flat_map(of).collect()
+    let own = ledger.entries.iter().flat_map(of);
+    own.chain(objects_between_ledgers(ledger)).collect()
+}
+
+/// Returns the objects that are on their way from or to a ledger, each with its owner.
+pub(in crate::cli) fn objects_between_ledgers(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
+    let LedgerIdentity { stack, environment, .. } = &ledger.identity;
+    let moving = ledger.transfers.objects_on_the_way().map(|(key, address, peer)| {
+        let whose = match peer {
+            Some(peer) => Name::new(format!("{address} of {peer}")),
+            None => Name::new(format!("{address} of {stack}/{environment}")),
+        };
+        (key, whose)
+    });
+    moving.collect()
 }
 
 /// Returns location, stack and environment of the ledgers of other stacks in the same configured directory, or of

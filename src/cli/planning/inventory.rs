@@ -20,6 +20,7 @@ use crate::model::live::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::schema::{Attribute, Kind};
 use crate::model::values::value::Value;
 use crate::plan::inputs::PlanningOptions;
+use crate::plan::model::transfers::StackTransfers;
 use crate::plan::pipeline;
 use crate::report::text::escape;
 
@@ -98,6 +99,7 @@ pub(in crate::cli) async fn read_inventory(
         catalog: client.catalog(&tables).await?,
         known: AvailableSecrets::default(),
         secrets: None,
+        transfers: StackTransfers::default(),
     })
 }
 

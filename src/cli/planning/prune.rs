@@ -99,8 +99,9 @@ impl DeclarationStatuses {
             .map(|ledger| ledger_moves::finished_declarations(&project.stack, &ledger))
             .unwrap_or_default();
         let spans: BTreeSet<Span> = done.iter().map(|done| done.span).collect();
-        let Declarations { moved, imports, removed } = &project.stack.declarations;
+        let Declarations { moved, imports, removed, transfers } = &project.stack.declarations;
         let needed = moved.iter().map(|moved| moved.span).chain(removed.iter().map(|removed| removed.span));
+        let needed = needed.chain(transfers.iter().map(|transfer| transfer.span));
         let needed = needed.filter(|_| !unborn).chain(imports.iter().map(|import| import.span));
         self.open.extend(needed.filter(|span| !spans.contains(span)));
         self.done.extend(done.into_iter().map(|done| (done.span, done.text)));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures_util::try_join;
 
 use super::claims;
-use crate::cli::ledger::{other_ledgers, remote_stacks, stack_origin};
+use crate::cli::ledger::{other_ledgers, remote_stacks, stack_origin, stack_transfers};
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
@@ -28,6 +28,7 @@ use crate::model::values::value::Attributes;
 use crate::plan::artifact::binding;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
+use crate::plan::model::transfers::StackTransfers;
 use crate::plan::pipeline;
 
 /// The live state at the time of one command, with the catalog and the available secrets.
@@ -41,6 +42,8 @@ pub(in crate::cli) struct RefreshResult {
     /// Digest of the secrets' values under the key of a saved plan; `None` unless the plan is saved
     /// before the ledger exists.
     pub(in crate::cli) secrets: Option<String>,
+    /// Moves between the stack and others, which an apply of the plan makes first.
+    pub(in crate::cli) transfers: StackTransfers,
 }
 
 /// Reads the live objects and the catalog tables that a plan needs; pinned ids replace those of the catalog.
@@ -60,7 +63,13 @@ pub(in crate::cli) async fn read_world(
     if let Some(pinned) = pinned {
         catalog.pin_ids(pinned);
     }
-    Ok(RefreshResult { snapshot, catalog, known: AvailableSecrets::default(), secrets: None })
+    Ok(RefreshResult {
+        snapshot,
+        catalog,
+        known: AvailableSecrets::default(),
+        secrets: None,
+        transfers: StackTransfers::default(),
+    })
 }
 
 /// Reads the live state and makes the plan of a stack.
@@ -90,13 +99,16 @@ pub(in crate::cli) async fn with_inputs<T>(
     decide: impl FnOnce(&PlanInputs<'_>) -> T,
 ) -> Result<(T, RefreshResult), CliFailure> {
     let options = &Box::pin(prepare_options(connection, project, ledger, options, None)).await?;
-    let (wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, ledger, options);
+    // What a plan needs of the ledger is read as if the moves between stacks were made.
+    let arrived = options.transfers.expected_ledger(ledger);
+    let (wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, &arrived, options);
     let mut world = Box::pin(read_world(connection, &wanted, &tables, pinned)).await?;
     let live = (&world.snapshot, &world.catalog);
     let decided =
         Box::pin(with_live_state(connection, project, ledger, (options, pinned), live, None, decide))
             .await?;
     (world.known, world.secrets) = (decided.known, decided.secrets);
+    world.transfers = options.transfers.clone();
     Ok((decided.decided, world))
 }
 
@@ -131,6 +143,8 @@ pub(in crate::cli) async fn prepare_options(
     options: &PlanningOptions,
     shared: Option<SharedInputs<'_>>,
 ) -> Result<PlanningOptions, CliFailure> {
+    let options = &*Box::pin(stack_transfers::with_transfers(project, ledger, options)).await?;
+    let ledger = &*options.transfers.expected_ledger(ledger);
     unknown_addresses::reject_unknown_scope(project, ledger, options)?;
     let options = Box::pin(with_surroundings(connection, project, ledger, options, shared)).await?;
     // Early: otherwise a missing sink program would be noticed only after its secret is generated.
@@ -154,6 +168,8 @@ pub(in crate::cli) async fn with_live_state<T>(
     shared: Option<SharedInputs<'_>>,
     decide: impl FnOnce(&PlanInputs<'_>) -> T,
 ) -> Result<DecidedPlan<T>, CliFailure> {
+    let before = ledger;
+    let ledger = &*options.transfers.expected_ledger(before);
     let (mut whole, mut known) = (None, AvailableSecrets::default());
     if !(options.destroy || options.only_looks) {
         known = deferred_secrets::collect_available_secrets(project, ledger, snapshot)?;
@@ -191,7 +207,7 @@ pub(in crate::cli) async fn with_live_state<T>(
     let decided = decide(&PlanInputs {
         registry: REGISTRY,
         stack: &stack,
-        ledger,
+        ledger: before,
         snapshot,
         catalog,
         pinned,

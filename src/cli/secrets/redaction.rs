@@ -22,7 +22,10 @@ pub(in crate::cli) fn redact_applied_and_live(
     };
     let entry = ledger.and_then(|ledger| ledger.entries.values().find(owns));
     let applied = entry.map(|entry| entry.applied.clone()).unwrap_or_default();
-    let key = ledger.map_or(&FingerprintKey::NONE, |ledger| &ledger.identity.key);
+    let own = ledger.map_or(&FingerprintKey::NONE, |ledger| &ledger.identity.key);
+    // The fingerprints of an entry that came from another ledger have that ledger's key.
+    let origin = entry.and_then(|entry| entry.secret_origin.as_ref());
+    let key = origin.map_or(own, |origin| &origin.key);
     let kind = REGISTRY.kind(&object.kind);
     let seal = |(name, live): (&Name, &Value)| {
         let attribute = kind.and_then(|kind| kind.attribute(name));

@@ -95,27 +95,69 @@ impl<'a> SourceEdits<'a> {
         directory: &Path,
         yes: bool,
     ) -> Result<bool, CliFailure> {
+        if !Self::confirm(ui, &self.diffs(), yes).await? {
+            return Ok(false);
+        }
+        self.write(directory)?;
+        Ok(true)
+    }
+
+    /// Returns the files whose content changes: the file's id, and the content before and after.
+    fn edited(&self) -> impl Iterator<Item = (SourceId, &Source, &Source)> {
         let old = |id: SourceId| {
             let read =
                 || self.begun.project.stack.sources.get(id).filter(|_| self.shared.contains_key(&id));
             self.begun.files.get(id).or_else(read)
         };
-        let edited: Vec<(SourceId, &Source, &Source)> = self
-            .texts
-            .iter()
-            .filter_map(|(id, new)| Some((*id, old(*id)?, new)))
-            .filter(|(_, old, new)| old.text != new.text)
-            .collect();
-        let diffs: Vec<(String, String)> = edited.iter().map(|(_, old, new)| file_diff(old, new)).collect();
+        let texts = self.texts.iter().filter_map(move |(id, new)| Some((*id, old(*id)?, new)));
+        texts.filter(|(_, old, new)| old.text != new.text)
+    }
+
+    /// Returns the edits as one unified diff for each file, with the file's path.
+    pub(in crate::cli) fn diffs(&self) -> Vec<(String, String)> {
+        self.edited().map(|(_, old, new)| file_diff(old, new)).collect()
+    }
+
+    /// Returns the edited content of a file; `None` if it cannot be edited.
+    pub(in crate::cli) fn text_of(&self, file: SourceId) -> Option<String> {
+        self.texts.iter().find(|(id, _)| *id == file).map(|(_, source)| source.text.to_string())
+    }
+
+    /// Returns the path of a file; `None` if it cannot be edited.
+    pub(in crate::cli) fn path_of(&self, file: SourceId) -> Option<String> {
+        self.texts.iter().find(|(id, _)| *id == file).map(|(_, source)| source.path.clone())
+    }
+
+    /// Replaces the content of a file, in memory. The caller checks with `read` that it means what it should.
+    pub(in crate::cli) fn replace_text(&mut self, file: SourceId, text: String) {
+        if let Some((_, source)) = self.texts.iter_mut().find(|(id, _)| *id == file) {
+            *source = Source::new(source.path.clone(), text);
+        }
+    }
+
+    /// Shows diffs, and asks for confirmation; returns whether the user agrees.
+    ///
+    /// # Errors
+    /// When there is no terminal to ask on.
+    pub(in crate::cli) async fn confirm(
+        ui: &Ui,
+        diffs: &[(String, String)],
+        yes: bool,
+    ) -> Result<bool, CliFailure> {
         if ui.json {
-            ui.write_result(&json::edits_document(&diffs));
+            ui.write_result(&json::edits_document(diffs));
         } else {
             ui.write_result(&diffs.iter().map(|(_, diff)| diff.as_str()).collect::<String>());
         }
-        if !ui.confirm_action(yes, "Write this?").await? {
-            return Ok(false);
-        }
-        for (id, old, new) in edited {
+        ui.confirm_action(yes, "Write this?").await
+    }
+
+    /// Writes the edits.
+    ///
+    /// # Errors
+    /// When a file changed meanwhile or cannot be written; files before it are written.
+    pub(in crate::cli) fn write(&self, directory: &Path) -> Result<(), CliFailure> {
+        for (id, old, new) in self.edited() {
             let path = directory.join(&old.path);
             let own = !self.shared.contains_key(&id) && stack_files::path_exists(&path);
             let path = if own { path } else { old.path.clone().into() };
@@ -129,7 +171,7 @@ impl<'a> SourceEdits<'a> {
             }
             write_files::write_public(&path, new.text.as_bytes())?;
         }
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -48,6 +48,8 @@ pub(in crate::cli) struct WorkspacePlan {
     pub(in crate::cli) fingerprint: String,
     /// Pairs of a unit and one whose live objects use an object that the first deletes.
     pub(in crate::cli) users: BTreeSet<(usize, usize)>,
+    /// Pairs of units between which resources move; the first of a pair is applied before the second.
+    pub(in crate::cli) moves: BTreeSet<(usize, usize)>,
 }
 
 impl PlannedUnit {

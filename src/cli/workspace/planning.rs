@@ -13,7 +13,7 @@ use super::outputs::{upstream_outputs, used_objects};
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, WorkspacePlan};
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
-use crate::cli::ledger::ledger_io;
+use crate::cli::ledger::{ledger_io, other_ledgers};
 use crate::cli::planning::refresh::{self, SharedInputs};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -113,12 +113,35 @@ pub(in crate::cli) async fn plan_units(
     }
     let users = add_conflicts(workspace, &live, &mut units);
     block_readers(workspace, &mut units);
+    let moves = moves_between(workspace, &states);
     let destroy = states.values().any(|state| state.options.destroy);
     let plans = units.iter().filter_map(|(number, result)| {
         Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
     });
     let fingerprint = combined::combined_fingerprint(plans, destroy).map_err(anyhow::Error::from)?;
-    Ok(WorkspacePlan { units, fingerprint, users })
+    Ok(WorkspacePlan { units, fingerprint, users, moves })
+}
+
+/// Returns the pairs of units between which resources move, the one that is applied first before the other: a move needs
+/// both ledgers, so the two are not applied at the same time.
+fn moves_between(
+    workspace: &Workspace,
+    states: &BTreeMap<usize, UnitState<'_>>,
+) -> BTreeSet<(usize, usize)> {
+    let position: BTreeMap<usize, usize> =
+        workspace.graph.order.iter().enumerate().map(|(position, number)| (*number, position)).collect();
+    let mut pairs = BTreeSet::new();
+    for (number, state) in states {
+        for one in &state.options.transfers.moves {
+            let is_peer = |other: &&usize| workspace.units[**other].unit.name.to_string() == one.peer;
+            let Some(other) = states.keys().find(is_peer).filter(|other| *other != number) else {
+                continue;
+            };
+            let is_first = position.get(number) < position.get(other);
+            pairs.insert(if is_first { (*number, *other) } else { (*other, *number) });
+        }
+    }
+    pairs
 }
 
 /// Connects a unit and reads its ledger.
@@ -202,6 +225,7 @@ fn object_owners(
             let objects = entry.current.iter().chain(&entry.deposed);
             owners.extend(objects.map(|owned| (owned.key(&entry.kind), whose.clone())));
         }
+        owners.extend(other_ledgers::objects_between_ledgers(ledger));
     }
     owners
 }
@@ -217,7 +241,8 @@ async fn read_accounts(
         async move {
             let first = of_account.next()?;
             let request = |state: &UnitState<'_>| {
-                pipeline::refresh_request(REGISTRY, &state.project.stack, &state.ledger, &state.options)
+                let arrived = state.options.transfers.expected_ledger(&state.ledger);
+                pipeline::refresh_request(REGISTRY, &state.project.stack, &arrived, &state.options)
             };
             let (mut wanted, mut tables): (RefreshRequest, BTreeSet<&str>) = request(first);
             for state in of_account {

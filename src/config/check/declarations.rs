@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::address_status::{AddressIndex, AddressStatus, duplicate_declaration};
 use super::moves::resolve_moves;
+use super::transfers::check_transfers;
 use crate::config::keywords::{self};
 use crate::config::merge::blocks::MergedDocuments;
 use crate::config::resolve::blocks::expand::resolve_known;
@@ -41,7 +42,9 @@ pub(in crate::config) fn read_declarations<'d>(
         each_once(evaluator.context, removed, |removed| (&removed.from, removed.span), "removed");
     let (moved, left) = resolve_moves(&addresses, resolved.units.moved.clone(), &removed);
     removed.extend(left);
+    let transfers = check_transfers(&addresses, &resolved.units.transfers, &moved, &removed);
     Declarations {
+        transfers,
         moved,
         imports: each_once(evaluator.context, imports, |import| (&import.to, import.span), "imported"),
         removed,

@@ -13,4 +13,5 @@ pub mod policies;
 pub mod remote_outputs;
 pub mod secret_sinks;
 pub(super) mod service_rules;
+pub(super) mod transfers;
 pub(super) mod unused;

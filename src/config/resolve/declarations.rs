@@ -4,24 +4,106 @@
 
 use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
+use crate::config::input::config_path::ConfigPath;
 use crate::config::keywords::{self, Keyword, Keywords};
 use crate::config::merge::blocks::MergedDocuments;
 use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
-use crate::config::stack::declarations::{MovedDeclaration, RemovedAction, RemovedDeclaration};
+use crate::config::stack::declarations::{
+    MovedDeclaration, RemovedAction, RemovedDeclaration, TransferDeclaration, TransferDirection,
+};
 use crate::config::stack::module_path::{kind_at, module_of};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
-use crate::model::address::{Address, is_legal_segment};
+use crate::model::address::{Address, Name, is_legal_segment};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 
-/// Returns the `moved` entries of a stack or of one module instance, with their addresses in the stack.
+/// Returns the `moved` entries of a stack or of one module instance, with their addresses in the stack: those within the
+/// stack, and those that name another stack.
 pub(in crate::config) fn read_moves<'d>(
     evaluator: &Evaluator<'_, 'd>,
     merged: &MergedDocuments<'d>,
-) -> Vec<MovedDeclaration> {
+) -> (Vec<MovedDeclaration>, Vec<TransferDeclaration>) {
     let items = read_list_items(evaluator.context, &merged.moved, keywords::MOVED);
-    items.iter().filter_map(|item| read_move(evaluator, item)).collect()
+    let (between, within): (Vec<_>, Vec<_>) =
+        items.into_iter().partition(|item| item.get("stack").or_else(|| item.get("from_stack")).is_some());
+    let moves = within.iter().filter_map(|item| read_move(evaluator, item)).collect();
+    (moves, between.iter().filter_map(|item| read_transfer(evaluator, item)).collect())
+}
+
+/// Reads a `moved` entry that names another stack. `None` after a problem that was reported.
+fn read_transfer<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    item: &DeclarationItem<'d>,
+) -> Option<TransferDeclaration> {
+    let context = evaluator.context;
+    let wrong = |span, detail: &str, help: &str| {
+        report_invalid_declaration(context, span, detail.to_owned(), help.to_owned());
+    };
+    let (direction, node) = match (item.get("stack"), item.get("from_stack")) {
+        (Some(node), None) => (TransferDirection::Outgoing, node),
+        (None, Some(node)) => (TransferDirection::Incoming, node),
+        _ => {
+            let detail =
+                "A resource moves to another stack (`stack`) or from one (`from_stack`), not both.";
+            wrong(item.span, detail, "remove one of the two keys");
+            return None;
+        }
+    };
+    if !evaluator.scope.prefix.is_empty() {
+        let detail =
+            "A module does not know the stacks that use it, so none of its resources moves to another one.";
+        wrong(
+            item.span,
+            detail,
+            "write the entry in a file of the stack, with the module's name in the address",
+        );
+        return None;
+    }
+    let text = node.scalar().map(|scalar| scalar.text.clone()).filter(|text| !text.contains('$'));
+    let Some(shown) = text else {
+        wrong(node.span, "It takes the directory of a stack, as a literal.", "write `../web`, for example");
+        return None;
+    };
+    let own = ConfigPath::new(context.root_files.path_from_root());
+    let Ok(directory) = own.join(&shown) else {
+        let detail = "It takes a relative path with `/` between its parts, within the root directory for shared configuration.";
+        wrong(
+            node.span,
+            detail,
+            "write `../web`, for example; `--allow-outside` permits other directories",
+        );
+        return None;
+    };
+    if directory.path() == own.path() {
+        wrong(
+            node.span,
+            "This is the directory of the stack itself.",
+            "leave the key out to move within the stack",
+        );
+        return None;
+    }
+    let (there, here) = (item.get("from")?, item.get("to")?);
+    let ((from, kind), (to, other)) = parse_address(context, there).zip(parse_address(context, here))?;
+    if kind.map(|kind| kind.name) != other.map(|kind| kind.name) {
+        report_other_kind(context, item.span, (&from, kind), (&to, other));
+        return None;
+    }
+    let directory = Name::new(directory.path().to_string_lossy());
+    Some(TransferDeclaration { direction, from, to, kind, directory, shown, span: item.span })
+}
+
+/// Reports a move between addresses of different kinds.
+fn report_other_kind(
+    context: &ConfigContext<'_>,
+    span: Span,
+    (from, kind): (&Address, Option<&Kind>),
+    (to, other): (&Address, Option<&Kind>),
+) {
+    let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
+    let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
+    let help = "an object cannot change its kind: name two addresses of one kind".to_owned();
+    report_invalid_declaration(context, span, detail, help);
 }
 
 /// Returns the `removed` entries of a stack or of one module instance, with their addresses in the stack.
@@ -187,10 +269,7 @@ fn read_move<'d>(evaluator: &Evaluator<'_, 'd>, item: &DeclarationItem<'d>) -> O
         (None, Some(_)) if from.as_str().contains('.') => no_kind(evaluator.context, there.span, &from),
         (Some(_), None) if to.as_str().contains('.') => no_kind(evaluator.context, here.span, &to),
         _ if kind.map(|kind| kind.name) != other.map(|kind| kind.name) => {
-            let what = |kind: Option<&Kind>| kind.map_or("module", |kind| kind.name);
-            let detail = format!("{from} is a {}, and {to} a {}.", what(kind), what(other));
-            let help = "an object cannot change its kind: name two addresses of one kind".to_owned();
-            report_invalid_declaration(evaluator.context, item.span, detail, help);
+            report_other_kind(evaluator.context, item.span, (&from, kind), (&to, other));
         }
         _ if from == to => {
             let help = "remove the entry".to_owned();

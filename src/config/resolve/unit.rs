@@ -85,9 +85,10 @@ pub(in crate::config) fn resolve_unit<'d>(
     }
     let evaluator = units.evaluator(context, scope);
     let lookups = resolve_lookups(&evaluator, &merged.data);
-    let (moved, removed) = (read_moves(&evaluator, merged), read_removals(&evaluator, merged));
+    let ((moved, transfers), removed) = (read_moves(&evaluator, merged), read_removals(&evaluator, merged));
     units.data.data.extend(lookups);
     units.moved.extend(moved);
+    units.transfers.extend(transfers);
     units.removed.extend(removed);
 }
 

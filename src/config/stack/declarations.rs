@@ -14,6 +14,8 @@ pub struct Declarations {
     pub imports: Vec<ImportDeclaration>,
     /// Decisions about objects whose block was removed.
     pub removed: Vec<RemovedDeclaration>,
+    /// Moves between this stack and another one.
+    pub transfers: Vec<TransferDeclaration>,
 }
 
 /// New address of a resource or a module.
@@ -39,6 +41,55 @@ impl MovedDeclaration {
     #[must_use]
     pub fn applies_to(&self, at: &Address) -> bool {
         !(self.to.is_within(&self.from) && at.is_within(&self.to))
+    }
+}
+
+/// Direction of a move between two stacks, seen from the stack that declares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TransferDirection {
+    /// The other stack gets the resources: `{ from: vm.web, to: vm.web, stack: ../web }`.
+    Outgoing,
+    /// This stack gets the resources: `{ from: vm.web, from_stack: ../shop, to: vm.web }`.
+    Incoming,
+}
+
+/// Move of a resource, of a whole block with `for_each` or of a module to another stack, or from there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransferDeclaration {
+    /// Which of the two stacks gets the resources.
+    pub direction: TransferDirection,
+    /// Address in the stack that has the resources.
+    pub from: Address,
+    /// Address in the stack that gets them. What is in `from` keeps the rest of its address.
+    pub to: Address,
+    /// Kind of both addresses; `None` if they are modules.
+    pub kind: Option<&'static Kind>,
+    /// Directory of the other stack, from the root within which configuration is shared.
+    pub directory: Name,
+    /// Directory as the file writes it.
+    pub shown: Name,
+    /// Span of the entry in its file.
+    pub span: Span,
+}
+
+impl TransferDeclaration {
+    /// Returns the address in the stack that declares the move.
+    #[must_use]
+    pub const fn own_address(&self) -> &Address {
+        match self.direction {
+            TransferDirection::Outgoing => &self.from,
+            TransferDirection::Incoming => &self.to,
+        }
+    }
+
+    /// Returns the new address of something in `from`; `None` for another address.
+    #[must_use]
+    pub fn new_address(&self, at: &Address) -> Option<Address> {
+        let rest = at.as_str().strip_prefix(self.from.as_str())?;
+        match rest.strip_prefix('.') {
+            Some(rest) => Some(self.to.join(rest)),
+            None => rest.is_empty().then(|| self.to.clone()),
+        }
     }
 }
 

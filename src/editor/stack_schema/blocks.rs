@@ -85,6 +85,7 @@ pub(super) fn block_definitions() -> Map<String, Value> {
     let expression = definition_ref("expression");
     let address = json!({"type": "string", "pattern": ADDRESS});
     let place = json!({"type": "string", "pattern": MODULE});
+    let path = json!({"type": "string", "pattern": PATH});
     let dependency = json!({"type": "string", "pattern": r"^\$?[a-z0-9_-]+(\.[a-z0-9_-]+)+$"});
     let duration = json!({"type": "string", "pattern": "^[0-9]+[smh]$", "examples": ["90s", "30m", "1h"]});
     let key = json!({"type": ["string", "integer"]});
@@ -106,7 +107,12 @@ pub(super) fn block_definitions() -> Map<String, Value> {
         (
             "moved",
             closed_map(
-                named_schemas([("from", place.clone()), ("to", place.clone())]),
+                named_schemas([
+                    ("from", place.clone()),
+                    ("to", place.clone()),
+                    ("stack", path.clone()),
+                    ("from_stack", path),
+                ]),
                 &required_words(MOVED),
             ),
         ),

@@ -8,7 +8,7 @@ use crate::ledger::journal::chain::{self, ChainHead};
 use crate::ledger::journal::line::{self, LINE_PREFIX_CHARS};
 use crate::ledger::journal::mac::{self, MacKey, MacVerifier};
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::entry::key_as_hex;
+use crate::ledger::state::key_as_hex;
 use crate::model::crypto::hex::encode_hex;
 
 /// Number of matching characters (of 64) from which a digest counts as a damaged copy of the right one. An unrelated

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::chain::ChainHead;
 use super::mac::{MacKey, MacVerifier};
 use crate::ledger::journal::error::WRITTEN_BY_NEWER;
-use crate::ledger::state::entry::key_as_hex;
+use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::crypto::hex::encode_hex;
 

@@ -14,7 +14,7 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
     let mut addresses: BTreeSet<&Address> = BTreeSet::new();
     let mut ops: BTreeSet<Uuid> = BTreeSet::new();
     let mut plans: BTreeSet<Uuid> = BTreeSet::new();
-    let mut secrets: BTreeSet<&Name> = BTreeSet::new();
+    let mut secrets: BTreeSet<&Name> = records.iter().flat_map(arriving_secrets).collect();
     for record in records {
         match record {
             Record::Begin { plan, .. } | Record::Ended { plan, .. } => plans.extend([*plan]),
@@ -43,10 +43,7 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
                 secrets.insert(address);
             }
             Record::TransferOffered(transfer) => addresses.extend(transfer.moves.keys()),
-            Record::TransferPending(incoming) => {
-                addresses.extend(incoming.transfer.moves.values());
-                secrets.extend(incoming.secrets.keys());
-            }
+            Record::TransferPending(incoming) => addresses.extend(incoming.transfer.moves.values()),
             Record::TransferGiven { .. }
             | Record::TransferOwned { .. }
             | Record::TransferWithdrawn { .. }
@@ -74,6 +71,15 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
     excerpt.tombstones =
         named.filter_map(|id| Some((id.clone(), ledger.tombstones.get(id)?.clone()))).collect();
     excerpt
+}
+
+/// Returns the addresses of the secrets that arrive with a record.
+fn arriving_secrets(record: &Record) -> impl Iterator<Item = &Name> {
+    let incoming = match record {
+        Record::TransferPending(incoming) => Some(incoming),
+        _ => None,
+    };
+    incoming.into_iter().flat_map(|incoming| incoming.secrets.keys())
 }
 
 fn address_of(ledger: &Ledger, op: Uuid) -> Option<&Address> {

@@ -1,11 +1,13 @@
 //! Legality of records: decides, in one place, which records may follow the current state of a ledger.
 
+mod conditions;
 mod transfers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
+use self::conditions::{check_alive, require_legal};
 use super::super::journal::record::{ClosedOutcome, IntentResolution, Record};
 use super::super::state::entry::{Intent, IntentAction, OwnedObject};
 use super::super::state::kept_secrets::KeptSecrets;
@@ -60,8 +62,8 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
         | Record::TransferGiven { .. }
         | Record::TransferOwned { .. }
         | Record::TransferWithdrawn { .. }
-        | Record::TransferSettled { .. } => transfers::check_transfer_record(ledger, record),
-        Record::Account { .. }
+        | Record::TransferSettled { .. }
+        | Record::Account { .. }
         | Record::Took { .. }
         | Record::Released { .. }
         | Record::Sealed { .. }
@@ -78,7 +80,7 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
     }
 }
 
-/// Checks a record about the ledger itself: its lease, its location, its copies.
+/// Checks a record about the ledger itself: its lease, its location, its copies, its transfers.
 fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str> {
     match record {
         Record::Account { account } => match &ledger.identity.account {
@@ -113,7 +115,7 @@ fn check_of_itself(ledger: &Ledger, record: &Record) -> Result<(), &'static str>
             ledger.secrets.check_value(address, value, *pending)
         }
         Record::SecretRotation { address, step } => ledger.secrets.check_rotation(address, *step),
-        _ => Ok(()),
+        _ => transfers::check_transfer_record(ledger, record),
     }
 }
 
@@ -246,13 +248,6 @@ fn check_answered(ledger: &Ledger, op: Uuid, answer: &IntentResolution) -> Resul
     }
 }
 
-/// Checks that an object was not deleted: the service never reuses ids. A child's id may be its
-/// name, which can be reused.
-fn check_alive(ledger: &Ledger, kind: &str, object: &OwnedObject) -> Result<(), &'static str> {
-    let ghost = object.parent.is_none() && ledger.is_buried(kind, &object.id);
-    require_legal(!ghost, "the object was deleted, and its absence is proven")
-}
-
 /// Checks that the address does not own the object yet: a deposed object cannot be its own replacement.
 fn check_new(ledger: &Ledger, address: &Address, object: &OwnedObject) -> Result<(), &'static str> {
     let is_new = ledger.entries.get(address).is_none_or(|entry| !entry_owns_id(entry, &object.id));
@@ -265,8 +260,4 @@ fn check_quiet(ledger: &Ledger, address: &Address) -> Result<(), &'static str> {
     require_legal(!open, "another request for the address is open")?;
     let asked = ledger.questions.values().any(|question| question.intent.address == *address);
     require_legal(!asked, "an ambiguous intent for the address is open")
-}
-
-fn require_legal(legal: bool, reason: &'static str) -> Result<(), &'static str> {
-    if legal { Ok(()) } else { Err(reason) }
 }

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::ledger::state::entry::{
-    AmbiguousIntent, Entry, GeneratedSecret, Intent, LedgerIdentity, OwnedObject, SinkDelivery, key_as_hex,
+    AmbiguousIntent, Entry, GeneratedSecret, Intent, LedgerIdentity, OwnedObject, SinkDelivery,
 };
 use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep};
+use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::origins::StackOrigin;
 use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};

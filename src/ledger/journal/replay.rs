@@ -12,9 +12,10 @@ use super::legal::check_record;
 use super::mac::{MacKey, check_writable};
 use super::record::{ClosedOutcome, IntentResolution, Record};
 use crate::ledger::state::entry::{
-    Entry, Intent, IntentAction, LedgerIdentity, MacState, OwnedObject, Tombstone, key_as_hex,
+    Entry, Intent, IntentAction, LedgerIdentity, MacState, OwnedObject, Tombstone,
 };
 use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
+use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, RunEnd};
 use crate::model::address::{Address, Name};
@@ -147,12 +148,7 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
             }
             drop_object(ledger, address, id);
         }
-        Record::Applied { address, entry } => {
-            if let Some(known) = ledger.entries.get_mut(address) {
-                let (current, deposed) = (known.current.take(), std::mem::take(&mut known.deposed));
-                *known = Entry { current, deposed, ..(**entry).clone() };
-            }
-        }
+        Record::Applied { address, entry } => replace_values(ledger, address, entry),
         Record::Merged { address, attributes } => merge(ledger, address, attributes),
         Record::Adopted { address, entry } => settle_in(ledger, address, (**entry).clone()),
         Record::Forgotten { address } => let_go(ledger, address),
@@ -187,6 +183,14 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
             ledger.applied_plans.insert(*plan);
             end_run(ledger, *run, RunEnd { at: *at, complete: *complete, tally: *tally });
         }
+    }
+}
+
+/// Replaces an entry, except for its objects.
+fn replace_values(ledger: &mut Ledger, address: &Address, entry: &Entry) {
+    if let Some(known) = ledger.entries.get_mut(address) {
+        let (current, deposed) = (known.current.take(), std::mem::take(&mut known.deposed));
+        *known = Entry { current, deposed, ..entry.clone() };
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::transfer::SecretOrigin;
+use super::secret_origin::SecretOrigin;
 use crate::model::address::{Address, Name};
 use crate::model::crypto::recipient::MAX_RECIPIENTS;
 

@@ -12,43 +12,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::entry::{Entry, LedgerIdentity, SinkDelivery, key_as_hex};
+use super::entry::{Entry, SinkDelivery};
 use super::kept_secrets::KeptSecret;
 use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::live::snapshot::ObjectKey;
-use crate::model::values::secret::FingerprintKey;
-
-/// The ledger in which a secret was fingerprinted and encrypted, if it is another one than the ledger that has it now.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SecretOrigin {
-    /// The lineage of that ledger, which the encrypted value contains.
-    pub lineage: Uuid,
-    /// The environment of that ledger, which the encrypted value contains.
-    pub environment: Name,
-    /// The key of that ledger's fingerprints.
-    #[serde(with = "key_as_hex")]
-    pub key: FingerprintKey,
-}
-
-impl SecretOrigin {
-    /// Returns the origin of secrets that a ledger fingerprints and encrypts itself.
-    #[must_use]
-    pub fn from_identity(identity: &LedgerIdentity) -> Self {
-        Self {
-            lineage: identity.lineage,
-            environment: identity.environment.clone(),
-            key: identity.key.clone(),
-        }
-    }
-}
-
-impl PartialEq for SecretOrigin {
-    fn eq(&self, other: &Self) -> bool {
-        (self.lineage, &self.environment, self.key.0) == (other.lineage, &other.environment, other.key.0)
-    }
-}
-
-impl Eq for SecretOrigin {}
 
 /// The other ledger of a transfer, and how to find it again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -82,6 +82,7 @@ fn previous_address(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> Op
         address: before.address.clone(),
         source: before.span.and_then(|span| source_location(joined, span)),
         module: before.module.clone().map(|(from, to)| ModuleMove { from, to }),
+        stack: before.stack.clone(),
     })
 }
 

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::config::stack::model::Stack;
-use crate::ledger::state::entry::key_as_hex;
+use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::{JsonDigest, json_digest};

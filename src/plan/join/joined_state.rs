@@ -125,7 +125,10 @@ impl<'a> JoinedState<'a> {
         let index: HashMap<&Address, usize> =
             subjects.iter().enumerate().map(|(i, subject)| (subject.address, i)).collect();
         let taken = owned_keys(&subjects);
-        let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| !taken.contains_key(*key));
+        let on_the_way: HashSet<ObjectKey> =
+            inputs.ledger.transfers.objects_on_the_way().map(|(key, ..)| key).collect();
+        let is_unowned = |key: &ObjectKey| !taken.contains_key(key) && !on_the_way.contains(key);
+        let unowned = inputs.snapshot.objects.iter().filter(|(key, _)| is_unowned(key));
         let unowned = unowned.map(|(_, object)| object).collect();
         mark_children_gone(&mut subjects, &index, &inputs);
         link_subjects(&mut subjects, &index, &taken, &inputs);

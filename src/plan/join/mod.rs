@@ -7,4 +7,5 @@ pub(super) mod joined_state;
 pub(super) mod live_state;
 pub mod prices;
 pub mod project_scope;
+pub(super) mod rekey;
 pub(super) mod targeting;

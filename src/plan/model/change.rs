@@ -203,6 +203,9 @@ pub struct PreviousAddress {
     /// The module that moves as a whole with the resource; `None` if the resource moves alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleMove>,
+    /// The other stack in which it had this address, as `stack/environment`; `None` if it moves within the stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stack: Option<Name>,
 }
 
 /// A module whose resources all move.

@@ -5,3 +5,4 @@ pub mod block;
 pub mod change;
 pub mod compare;
 pub mod step;
+pub mod transfers;

@@ -126,6 +126,9 @@ pub enum LedgerUpdate {
     Move(BTreeMap<Address, Address>),
     /// From now on kept secrets are encrypted to these recipients.
     PinRecipients(BTreeSet<Name>),
+    /// Entries go to the ledger of another stack (`stack/environment`), or come from there: new addresses by old ones.
+    /// Made before the first step, because the other ledger must be open for it.
+    Transfer(Name, BTreeMap<Address, Address>),
 }
 
 /// The longest chain of steps.

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::config::stack::declarations::{ImportDeclaration, MovedDeclaration, RemovedDeclaration};
+use crate::config::stack::declarations::{
+    ImportDeclaration, MovedDeclaration, RemovedDeclaration, TransferDeclaration, TransferDirection,
+};
 use crate::config::stack::model::Stack;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -46,6 +48,15 @@ fn taken_back(ledger: &Ledger, options: &PlanningOptions) -> impl Iterator<Item 
 fn is_imported(ledger: &Ledger, import: &ImportDeclaration) -> bool {
     let current = ledger.entries.get(&import.to).and_then(|entry| entry.current.as_ref());
     current.is_some_and(|owned| owned.id == import.id)
+}
+
+/// Returns whether a move between two stacks has nothing left to do here: this ledger has nothing to give any more, or has
+/// what it gets.
+fn is_transferred(ledger: &Ledger, transfer: &TransferDeclaration) -> bool {
+    let own = transfer.own_address();
+    let has_any = ledger.entries.keys().any(|address| address.is_within(own));
+    let is_held = ledger.transfers.holding(own).is_some();
+    !is_held && has_any == (transfer.direction == TransferDirection::Incoming)
 }
 
 /// A declaration that has nothing left to do and can be removed.
@@ -103,6 +114,15 @@ pub fn finished_declarations(stack: &Stack, ledger: &Ledger) -> Vec<CompletedDec
     found.extend(all.into_iter().filter_map(|(_, key, done)| {
         let is_done = !open.contains(&key) && told.insert(key);
         is_done.then_some(done)
+    }));
+    let transfers = declarations.transfers.iter().filter(|transfer| is_transferred(ledger, transfer));
+    found.extend(transfers.map(|transfer| {
+        let TransferDeclaration { from, to, shown, span, .. } = transfer;
+        let text = match transfer.direction {
+            TransferDirection::Outgoing => format!("move of {from} to {to} of {shown}"),
+            TransferDirection::Incoming => format!("move of {from} of {shown} to {to}"),
+        };
+        CompletedDeclaration { text, span: *span, in_module: false }
     }));
     for import in declarations.imports.iter().filter(|import| is_imported(ledger, import)) {
         let text = format!("import of {}", import.to);

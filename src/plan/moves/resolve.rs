@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 
-use super::resolved::{ImpossibleMove, MoveOrigin, ResolvedDeclarations};
+use super::resolved::{MoveOrigin, ResolvedDeclarations};
 use crate::config::stack::declarations::MovedDeclaration;
 use crate::config::stack::model::Stack;
 use crate::config::stack::module_path::module_of;
@@ -15,6 +15,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::schema::Registry;
 use crate::model::source::Span;
+use crate::plan::model::transfers::ImpossibleMove;
 
 /// The limit on addresses that one message names.
 const MAX_LISTED_ADDRESSES: usize = 3;
@@ -112,7 +113,7 @@ impl<'a, 'l> MoveResolver<'a, 'l> {
             }
             let module = way.module.and_then(|rule| moved_module(rule, address, &way.to));
             let module = module.or_else(|| self.with_parent(address, &way.to, entry, declared));
-            let before = MoveOrigin { address: address.clone(), span: way.span, module };
+            let before = MoveOrigin { address: address.clone(), stack: None, span: way.span, module };
             declared.was.insert(way.to.clone(), before);
             declared.moves.insert(address.clone(), way.to);
         }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use crate::config::stack::declarations::{RemovedAction, RemovedDeclaration};
+use crate::config::stack::declarations::{RemovedAction, RemovedDeclaration, TransferDirection};
 use crate::config::stack::model::Stack;
 use crate::ledger::journal::legal::first_illegal_move;
 use crate::ledger::journal::record::Record;
@@ -13,6 +13,8 @@ use crate::ledger::state::entry::Entry;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::source::Span;
+use crate::plan::model::transfers::ImpossibleMove;
+use crate::plan::model::transfers::{StackMove, StackTransfers};
 
 /// An entry that a plan adds, and why its object is deleted.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +36,8 @@ pub(in crate::plan) struct ResolvedDeclarations<'a> {
     removed: HashMap<&'a str, &'a RemovedDeclaration>,
     /// Entries that the plan adds in order to delete their objects, and existing entries that change because of them.
     pub added: BTreeMap<Address, AddedEntry>,
+    /// Moves between this stack and others.
+    pub between_stacks: Vec<StackMove>,
     /// Moves that cannot be made.
     pub impossible: Vec<ImpossibleMove>,
 }
@@ -42,21 +46,12 @@ pub(in crate::plan) struct ResolvedDeclarations<'a> {
 #[derive(Debug)]
 pub(in crate::plan) struct MoveOrigin {
     pub address: Address,
+    /// The other stack from which the entry comes, as `stack/environment`; `None` if it moves within the stack.
+    pub stack: Option<Name>,
     /// The span of the `moved` entry; `None` if it moves with its parent.
     pub span: Option<Span>,
     /// The old and the new address of the module, if all of the module moves; otherwise `None`.
     pub module: Option<(Name, Name)>,
-}
-
-/// A move that cannot be made.
-#[derive(Debug)]
-pub(in crate::plan) struct ImpossibleMove {
-    pub address: Address,
-    /// What is wrong and why.
-    pub text: String,
-    /// The remedy, as a sentence.
-    pub help: String,
-    pub span: Option<Span>,
 }
 
 impl<'a> ResolvedDeclarations<'a> {
@@ -65,6 +60,20 @@ impl<'a> ResolvedDeclarations<'a> {
         let removed =
             stack.declarations.removed.iter().map(|removed| (removed.from.as_str(), removed)).collect();
         Self { removed, ..Self::default() }
+    }
+
+    /// Adds the moves between this stack and others: the origins of arriving entries, and the moves that cannot be made.
+    pub fn add_transfers(&mut self, transfers: &StackTransfers) {
+        for one in transfers.moves.iter().filter(|one| one.direction == TransferDirection::Incoming) {
+            for (from, to) in &one.moves {
+                let stack = Some(one.peer.clone());
+                let origin =
+                    MoveOrigin { address: from.clone(), span: Some(one.span), module: None, stack };
+                self.was.insert(to.clone(), origin);
+            }
+        }
+        self.between_stacks.clone_from(&transfers.moves);
+        self.impossible.extend(transfers.blocked.iter().cloned());
     }
 
     /// Returns the ledger after all moves, with its serial unchanged. If the ledger forbids one, it is reported

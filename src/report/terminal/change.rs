@@ -97,7 +97,8 @@ fn previous_address_line(address: &str, source: Option<&SourceLocation>) -> Text
 fn add_change(page: &mut TextPage, change: &Change, layout: ChangeLayout) {
     page.add_line(change_head(page, change, layout));
     if let Some(before) = &change.was {
-        page.add_line(previous_address_line(before.address.as_str(), before.source.as_ref()));
+        let address = phrases::describe_previous_address(before);
+        page.add_line(previous_address_line(&address, before.source.as_ref()));
     }
     if let Some(reason) = &change.reason {
         let line = TextLine::indent(6).push_styled(action_role(change.action), reason);

@@ -9,8 +9,17 @@ use super::style::{Symbol, TextStyle};
 use crate::model::address::Address;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
-use crate::plan::model::change::{Action, ChangeCost, DriftClass};
+use crate::plan::model::change::{Action, ChangeCost, DriftClass, PreviousAddress};
 use crate::plan::model::step::Operation;
+
+/// Returns a previous address, with the other stack from which the resource comes: `vm.web of shop/prod`.
+#[must_use]
+pub fn describe_previous_address(was: &PreviousAddress) -> String {
+    match &was.stack {
+        Some(stack) => format!("{} of {stack}", was.address),
+        None => was.address.to_string(),
+    }
+}
 
 /// Returns an amount of money in USD, such as `$339.40`; with four decimals if it is less than a cent.
 #[must_use]

@@ -262,6 +262,7 @@ impl<'a> UnitsRun<'a> {
             UnitSchedule::of_destroy(graph, &self.units, &self.users)
         } else {
             UnitSchedule::of_apply(graph, &self.units, self.holding.clone(), &self.users)
+                .with_order(&self.planned.moves)
         };
         let mut accounts = OpenAccounts::default();
         let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = PhaseResult> + '_>>> =

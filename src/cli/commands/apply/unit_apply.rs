@@ -19,7 +19,7 @@ use crate::cli::files::git_origin;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::recovery_file::RecoveryFile;
-use crate::cli::ledger::{ambiguous_intents, stack_origin};
+use crate::cli::ledger::{ambiguous_intents, stack_origin, stack_transfers};
 use crate::cli::planning::approval::{PolicyOverrides, check_fingerprint, plan_again};
 use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
 use crate::cli::planning::{data_consent, refresh};
@@ -130,7 +130,7 @@ impl<'a> ApplyCommand<'a> {
         let pinned = read_pinned_names(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
-        let ledger = journal.ledger().clone().for_plans();
+        let ledger = stack_transfers::ledger_for_plan(project, journal);
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
         if order.yes.is_none()
@@ -169,7 +169,7 @@ impl<'a> ApplyCommand<'a> {
             session.ui.write_message(text);
             return Ok(Exit::Failed);
         }
-        self.remember_origin().await?;
+        self.prepare_ledger(&world).await?;
         let exit = self.run_whole(&plan, world.known).await?;
         pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
         Ok(exit)
@@ -192,7 +192,7 @@ impl<'a> ApplyCommand<'a> {
             ..PlanningOptions::default()
         };
         let pinned = read_pinned_names(&connection.lock_file)?;
-        let ledger = journal.ledger().clone().for_plans();
+        let ledger = stack_transfers::ledger_for_plan(project, journal);
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (plan, world) = ledger_io::while_kept(journal, reading).await?;
         if plan.is_blocked(&BTreeSet::new()) {
@@ -204,7 +204,7 @@ impl<'a> ApplyCommand<'a> {
             return Err(CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
                 .help("Plan and review again: stead plan --all."));
         }
-        self.remember_origin().await?;
+        self.prepare_ledger(&world).await?;
         let exit = self.run_whole(&plan, world.known).await?;
         pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
         Ok(exit)
@@ -234,10 +234,11 @@ impl<'a> ApplyCommand<'a> {
         let pinned = read_pinned_names(&connection.lock_file)?;
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
         let (mut plan, world) = ledger_io::while_kept(journal, reading).await?;
+        let arrived = world.transfers.expected_ledger(&ledger);
         let facts = LiveCheckInputs {
             registry: REGISTRY,
             reads: &plan.base.reads,
-            ledger: &ledger,
+            ledger: &arrived,
             snapshot: &world.snapshot,
         };
         let is_new = |block: &&Blocker| !saved.plan.blocks.contains(block);
@@ -258,7 +259,7 @@ impl<'a> ApplyCommand<'a> {
             return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE shows its blockers."));
         }
-        self.remember_origin().await?;
+        self.prepare_ledger(&world).await?;
         self.run_whole(&plan, world.known).await
     }
 
@@ -279,20 +280,25 @@ impl<'a> ApplyCommand<'a> {
         }
     }
 
-    /// Records the origin of the stack, if its ledger is on a shared backend and does not record it yet.
-    async fn remember_origin(&self) -> Result<(), CliFailure> {
-        let ledger = self.journal.ledger().clone();
-        let Some(here) = stack_origin::current_origin(self.project, &ledger)? else { return Ok(()) };
-        if let Some(origins) = here.after_apply(&ledger.origins, ledger.owns_nothing()) {
-            self.journal.commit(&[Record::Origins { origins }]).await?;
+    /// Records the origin of the stack, where a shared ledger does not know it; and makes the moves between stacks.
+    async fn prepare_ledger(&self, world: &refresh::RefreshResult) -> Result<(), CliFailure> {
+        let Self { session, project, connection, journal, .. } = self;
+        let ledger = journal.ledger().clone();
+        if let Some(here) = stack_origin::current_origin(project, &ledger)?
+            && let Some(origins) = here.after_apply(&ledger.origins, ledger.owns_nothing())
+        {
+            journal.commit(&[Record::Origins { origins }]).await?;
         }
-        Ok(())
+        let actor = (&session.ui, session.who.as_str());
+        stack_transfers::make_moves(actor, project, connection, journal, &world.transfers).await
     }
 
     /// Resolves the intents that an earlier run left open, after the recovery file is replayed, which decides some.
     async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
         let Self { session, journal, .. } = self;
         self.put_in_what_was_kept().await?;
+        let actor = (&session.ui, session.who.as_str());
+        stack_transfers::finish_interrupted(actor, self.project, self.connection, journal).await?;
         ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &journal.ledger());
         if journal.ledger().intents.is_empty() {
             return Ok(());

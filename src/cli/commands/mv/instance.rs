@@ -133,7 +133,7 @@ pub(super) async fn move_instance(
     one: &MovedInstance<'_>,
     args: &MvArgs,
 ) -> Result<Exit, CliFailure> {
-    let (from, to) = (&args.from, &args.to);
+    let (from, to) = (&args.from, args.new_address());
     let is_key = address_prefix(to) == Some(one.block.as_str());
     if !is_key && address_prefix(to) != address_prefix(&one.block) {
         return Err(wrong_prefix_failure(begun, from, to, one.file));

@@ -43,7 +43,7 @@ pub(super) async fn run(
     begun: &StackSources,
     args: &MvArgs,
 ) -> Result<Exit, CliFailure> {
-    let (from, to) = (&args.from, &args.to);
+    let (from, to) = (&args.from, args.new_address());
     let change = find_change(begun, from, to)?;
     let stack = &begun.project.stack;
     let declared = &change.declared;

@@ -39,7 +39,7 @@ pub(super) async fn write_rename(
     (own, mut edits_there): (SourceId, Vec<Edit>),
     args: &MvArgs,
 ) -> Result<Exit, CliFailure> {
-    let (from, to) = (&args.from, &args.to);
+    let (from, to) = (&args.from, args.new_address());
     let redirect = redirect_edit(from, to);
     edits_there.push(moved_edit(from, to));
     let mut edits = SourceEdits::new(begun);

@@ -234,3 +234,56 @@ fn a_renamed_module_keeps_the_names_of_its_resources() {
     S0211 3:43 this name means nothing here | `module` is the prefix of the names of a module's resources, and this is not a module. | write the name itself
     ");
 }
+
+/// Returns the configuration in a directory below the root for shared configuration.
+fn below_root(config: Config) -> Config {
+    config.shared("shop/stead.yaml", SHOP)
+}
+
+#[test]
+fn moves_between_stacks_name_the_other_stack_in_both_syntaxes() {
+    let shown = |config: &Config| {
+        let transfers = config.stack().declarations.transfers;
+        let one = transfers.iter().map(|one| {
+            format!("{:?} {} > {} {} {}", one.direction, one.from, one.to, one.directory, one.shown)
+        });
+        one.collect::<Vec<_>>()
+    };
+    let wanted = [
+        "Outgoing crane.gone > crane.x stacks/other ../other",
+        "Incoming crane.far > crane.own stacks/other ../other",
+    ];
+    let text = "crane: { own: {} }
+moved: [{ from: crane.gone, to: crane.x, stack: ../other }, { from: crane.far, from_stack: ../other, to: crane.own }]";
+    assert_eq!(shown(&below_root(yaml(text))), wanted);
+    let text = "crane \"own\"
+moved from=crane.gone to=crane.x stack=\"../other\"
+moved from=crane.far from_stack=\"../other\" to=crane.own";
+    let text = format!("stead 1\nstack \"shop\"\n{text}\n");
+    assert_eq!(shown(&below_root(yaml("").without_yaml().file("a.stead.kdl", &text))), wanted);
+}
+
+#[test]
+fn each_wrong_move_between_stacks_is_reported() {
+    for (entry, word) in [
+        ("{ from: crane.a, to: crane.b, stack: ../o, from_stack: ../o }", "not both"),
+        ("{ from: crane.a, to: crane.b, stack: /abs }", "relative path"),
+        ("{ from: crane.a, to: crane.b, stack: $vars.x }", "as a literal"),
+        ("{ from: crane.a, to: yard.b, stack: ../o }", "cannot change its kind"),
+        ("{ from: crane.own, to: crane.b, stack: ../o }", "still declares"),
+        ("{ from: crane.a, to: crane.none, from_stack: ../o }", "No block declares crane.none"),
+        (
+            "{ from: crane.a, to: crane.b, stack: ../o }, { from: crane.a, to: crane.c, stack: ../p }",
+            "moves to two addresses",
+        ),
+        (
+            "{ from: crane.a, to: crane.own, from_stack: ../o }, { from: crane.b, to: crane.own }",
+            "Two addresses move to crane.own",
+        ),
+    ] {
+        let text = below_root(yaml(&format!("crane: {{ own: {{}} }}\nmoved: [{entry}]\n"))).problems();
+        assert!(text.contains(word), "{entry}: {text}");
+    }
+    let inside = in_module("", "moved: [{ from: crane.a, to: crane.web, from_stack: ../o }]");
+    assert!(inside.problems().contains("A module does not know the stacks"));
+}

@@ -194,7 +194,12 @@ pub const USE: &[Word] = &[
 pub const STACK: &[Word] = &[word("env", Takes::Environment), needed("source", Takes::Path)];
 
 /// Keywords of an entry of `moved`.
-pub const MOVED: &[Word] = &[needed("from", Takes::Address), needed("to", Takes::Address)];
+pub const MOVED: &[Word] = &[
+    needed("from", Takes::Address),
+    word("from_stack", Takes::Path),
+    word("stack", Takes::Path),
+    needed("to", Takes::Address),
+];
 
 /// Keywords allowed in the `secrets` block.
 pub const SECRETS: &[Word] = &[word("recipients", Takes::Recipients)];

@@ -7,7 +7,7 @@ use super::block_index::{BlockIndex, ModuleExpansion};
 use super::data_index::DataSources;
 use super::evaluator::{ConfigContext, Evaluator};
 use super::scope::ModuleScope;
-use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration};
+use crate::config::stack::declarations::{MovedDeclaration, RemovedDeclaration, TransferDeclaration};
 use crate::config::stack::model::{AttributeSetting, Output, Recipients, Resource};
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
@@ -28,6 +28,8 @@ pub(in crate::config) struct ResolvedUnits<'d> {
     pub(in crate::config) absent_modules: Vec<Name>,
     /// `moved` entries of the stack and of its modules.
     pub(in crate::config) moved: Vec<MovedDeclaration>,
+    /// `moved` entries of the stack that name another stack.
+    pub(in crate::config) transfers: Vec<TransferDeclaration>,
     /// `removed` entries of the stack and of its modules.
     pub(in crate::config) removed: Vec<RemovedDeclaration>,
     /// Number of module instances so far, nested ones included.

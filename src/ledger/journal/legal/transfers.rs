@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use uuid::Uuid;
 
-use super::{check_alive, require_legal};
+use super::conditions::{check_alive, require_legal};
 use crate::ledger::journal::record::{IntentResolution, Record};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::transfer::{IncomingTransfer, Transfer, TransferStatus};

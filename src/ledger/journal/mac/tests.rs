@@ -16,7 +16,8 @@ use crate::ledger::integrity::repair::{PreparedRepair, RepairOptions};
 use crate::ledger::integrity::{export, verify};
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::{chain, checkpoint, line};
-use crate::ledger::state::entry::{MacState, key_as_hex};
+use crate::ledger::state::entry::MacState;
+use crate::ledger::state::key_as_hex;
 use crate::ledger::stores::file::store::FileStore;
 use crate::ledger::stores::open_options::OpenOptions;
 

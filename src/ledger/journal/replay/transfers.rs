@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 use crate::ledger::journal::record::Record;
-use crate::ledger::state::entry::{Entry, SinkDelivery};
+use crate::ledger::state::entry::{Entry, LedgerIdentity, SinkDelivery};
 use crate::ledger::state::kept_secrets::KeptSecret;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::transfer::{IncomingTransfer, OutgoingTransfer, SecretOrigin, Transfer};
+use crate::ledger::state::secret_origin::SecretOrigin;
+use crate::ledger::state::transfer::{IncomingTransfer, OutgoingTransfer, Transfer};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 
@@ -78,7 +79,8 @@ fn receive(ledger: &mut Ledger, id: Uuid) {
 /// The entries must exist; the offer of the same transfer checks that. `peer` of the result is still this transfer's.
 #[must_use]
 pub fn pending_entries(ledger: &Ledger, transfer: &Transfer) -> IncomingTransfer {
-    let origin = SecretOrigin::from_identity(&ledger.identity);
+    let LedgerIdentity { lineage, environment, key, .. } = ledger.identity.clone();
+    let origin = SecretOrigin { lineage, environment, key };
     let moves = &transfer.moves;
     let moved = moves.iter().filter_map(|(from, to)| Some((from, to, ledger.entries.get(from)?)));
     let entries = moved.map(|(_, to, entry)| (to.clone(), moved_entry(entry, moves, &origin)));

@@ -13,7 +13,7 @@ use crate::ledger::journal::mac::{MacKey, MacVerifier};
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
-use crate::ledger::state::entry::key_as_hex;
+use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::crypto::hex::encode_hex;
 

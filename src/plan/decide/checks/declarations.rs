@@ -8,8 +8,8 @@ use crate::model::source::Span;
 use crate::plan::blockers::Blockers;
 use crate::plan::join::joined_state::JoinedState;
 use crate::plan::model::change::{NoteCode, PlanNote};
+use crate::plan::model::transfers::ImpossibleMove;
 use crate::plan::moves::ledger_moves::{CompletedDeclaration, finished_declarations};
-use crate::plan::moves::resolved::ImpossibleMove;
 
 /// Adds a blocker for each impossible move.
 pub(in crate::plan) fn block_impossible_moves(joined: &JoinedState<'_>, blocks: &mut Blockers<'_, '_>) {
@@ -41,7 +41,8 @@ pub(in crate::plan) fn notes(joined: &JoinedState<'_>) -> Vec<PlanNote> {
             address: None,
         }
     };
-    let moving: HashSet<Span> = joined.declared.was.values().filter_map(|was| was.span).collect();
+    let mut moving: HashSet<Span> = joined.declared.was.values().filter_map(|was| was.span).collect();
+    moving.extend(joined.declared.between_stacks.iter().map(|one| one.span));
     let done = finished_declarations(stack, joined.inputs.ledger).into_iter();
     done.filter(|done| !done.in_module && !moving.contains(&done.span)).map(told).collect()
 }

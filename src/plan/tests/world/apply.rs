@@ -40,6 +40,7 @@ impl World {
                 LedgerUpdate::PinRecipients(recipients) => {
                     apply_record(&mut self.ledger, &Record::SecretRecipients { recipients }).unwrap();
                 }
+                LedgerUpdate::Transfer(..) => panic!("the world has one ledger"),
                 LedgerUpdate::Forget(address) => {
                     apply_record(&mut self.ledger, &Record::Forgotten { address }).unwrap();
                 }

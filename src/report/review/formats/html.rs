@@ -233,7 +233,7 @@ fn change_card(of: &PlanReview<'_>, change: &Change, open: bool) -> Markup {
                 }
             }
             @if let Some(ran) = of.run_report() { p.fate { (escape_text(&ran.resource_outcome(change).describe_outcome())) } }
-            @if let Some(was) = &change.was { p { "was " code { (was.address) } } }
+            @if let Some(was) = &change.was { p { "was " code { (phrases::describe_previous_address(was)) } } }
             @for effect in view::ordered_effects(change) { p.effect[view::affects_users(effect.code)] { (escape_text(&effect.text)) } }
             @if !change.hits.is_empty() {
                 p { "affects "

@@ -153,7 +153,7 @@ fn nothing_changes_a_resource_that_is_on_its_way() {
     let mut ledger = source();
     follow(&mut ledger, &[offer(1, 1, 5)]).unwrap();
     let child = {
-        let Record::Intent(mut intent) = create(3, 1, false) else { unreachable!() };
+        let Record::Intent(mut intent) = create(3, 1, false) else { panic!("another record") };
         intent.address = address(1).join("disk").join("a");
         Record::Intent(intent)
     };
@@ -214,7 +214,7 @@ fn a_transfer_that_cannot_take_place_is_refused() {
     let mut busy = target();
     follow(&mut busy, &[create(3, 5, false)]).unwrap();
     assert!(refused(&busy, &arrives).contains("open or ambiguous"));
-    let Record::TransferPending(mut more) = arrives else { unreachable!() };
+    let Record::TransferPending(mut more) = arrives else { panic!("another record") };
     more.entries.insert(address(6), entry(Some("z")));
     assert!(refused(&target(), &Record::TransferPending(more)).contains("other entries than addresses"));
 }

@@ -1,0 +1,235 @@
+//! The other stacks of a stack's moves, and their ledgers. In: a declaration with the directory of another stack, or what
+//! a ledger recorded of the other one. Out: the other stack with its location, or a diagnostic at the declaration; and
+//! access to the other ledger. Which ledgers can be reached is decided by the user's settings alone: a recorded
+//! location is followed only if it is a directory or the configured backend.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::ledger_io::{self, LedgerOpenOptions};
+use super::open::{self, CommandStore};
+use crate::apply::protocol::transfer::runner::PeerLedgers;
+use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::service::embedded_cloud;
+use crate::cli::stack::project::{self, LoadedStack};
+use crate::cloud::system_clock::SystemRandom;
+use crate::config::load::StackHeader;
+use crate::config::stack::declarations::{TransferDeclaration, TransferDirection};
+use crate::config::stack::model::Stack;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::journal::handle::Journal;
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::transfer::LedgerPeer;
+use crate::ledger::stores::location::LedgerLocation;
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::Diagnostic;
+
+/// Code of a diagnostic about a move to or from another stack.
+const TRANSFER_CODE: &str = "S0290";
+
+/// The other stack of a move, in the environment that belongs to this stack's one.
+pub(in crate::cli) struct PeerStack {
+    /// Its directory.
+    pub(in crate::cli) directory: PathBuf,
+    /// Its configuration.
+    pub(in crate::cli) stack: Stack,
+    /// Location of its ledger.
+    pub(in crate::cli) place: LedgerLocation,
+}
+
+impl PeerStack {
+    /// Returns its name for messages: `stack/environment`.
+    pub(in crate::cli) fn label(&self) -> Name {
+        Name::new(format!("{}/{}", self.stack.name, self.stack.environment.name))
+    }
+
+    /// Finds and loads the other stack of a declaration, and checks the declaration against its blocks.
+    ///
+    /// # Errors
+    /// When there is no such stack, it has errors, or its blocks do not fit the declaration: a diagnostic at the
+    /// declaration.
+    pub(in crate::cli) fn find(
+        project: &LoadedStack,
+        transfer: &TransferDeclaration,
+    ) -> Result<Self, Box<Diagnostic>> {
+        let shared = SharedRoot::find_root(&project.directory, project.outside);
+        let directory = shared.root.join(transfer.directory.as_str());
+        let header = project::read_header(&project.settings, &directory).ok().flatten();
+        let header = header.ok_or_else(|| {
+            let detail = format!("There is no readable stack in `{}`.", transfer.shown);
+            let check = format!("stead -C {} validate", stack_files::display_path(&directory));
+            wrong(
+                transfer,
+                detail,
+                format!("name the directory of a stack, relative to this one; check it with: {check}"),
+            )
+        })?;
+        let environment = peer_environment(&project.stack, &header).ok_or_else(|| {
+            let own = &project.stack.environment.name;
+            let detail = format!("{} has no environment that belongs to {own} of this stack.", header.name);
+            wrong(transfer, detail, format!("declare the environment `{own}` there, too"))
+        })?;
+        if project.settings.cloud == CloudEndpoint::Local
+            && stack_files::full_path(&embedded_cloud::data_directory(&directory))
+                != stack_files::full_path(&embedded_cloud::data_directory(&project.directory))
+        {
+            let detail =
+                "The two stacks have different built-in clouds, so the object does not exist there.";
+            let help = "keep both stacks in one Git repository, whose stacks share a cloud";
+            return Err(wrong(transfer, detail.to_owned(), help.to_owned()));
+        }
+        let failed = |failure: CliFailure| {
+            let has_environments = !header.environments.is_empty();
+            let select = if has_environments { format!(" -e {environment}") } else { String::new() };
+            let first = failure.rejected.as_ref().and_then(|rejected| rejected.diagnostics.first());
+            let why = first.map(|first| first.detail.as_ref().unwrap_or(&first.summary));
+            let why = why.unwrap_or(&failure.message);
+            let detail = format!("The stack in `{}` cannot be read: {why}", transfer.shown);
+            let check = format!("stead -C {} validate{select}", stack_files::display_path(&directory));
+            wrong(transfer, detail, format!("correct it first: {check}"))
+        };
+        let settings = Settings {
+            dir: directory.clone(),
+            env: header.environments.contains(&environment).then(|| environment.clone()),
+            needs_secrets: false,
+            // The command line sets variables of this stack; the other one may not have them.
+            vars: BTreeMap::new(),
+            var_files: Vec::new(),
+            ..project.settings.clone()
+        };
+        let stack = LoadedStack::open(&settings).map_err(failed)?.stack;
+        let place =
+            ledger_settings::ledger_location(&project.settings, &stack, &directory).map_err(failed)?;
+        check_blocks(transfer, &stack)?;
+        Ok(Self { directory, stack, place })
+    }
+
+    /// Returns how this stack's ledger records the directory of the other one, and the other way round.
+    pub(in crate::cli) fn directories(&self, project: &LoadedStack) -> (Option<Name>, Option<Name>) {
+        let (own, other) =
+            (stack_files::real_path(&project.directory), stack_files::real_path(&self.directory));
+        match (own, other) {
+            (Some(own), Some(other)) => (relative_path(&own, &other), relative_path(&other, &own)),
+            _ => (None, None),
+        }
+    }
+}
+
+/// Returns a path from one directory to another, with `..` where necessary.
+fn relative_path(from: &Path, to: &Path) -> Option<Name> {
+    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(shared).map(|_| Some(".."));
+    let down = to.components().skip(shared).map(|part| part.as_os_str().to_str());
+    let parts: Option<Vec<&str>> = up.chain(down).collect();
+    parts.map(|parts| Name::new(parts.join("/")))
+}
+
+fn wrong(transfer: &TransferDeclaration, detail: String, help: String) -> Box<Diagnostic> {
+    let problem =
+        Diagnostic::error(TRANSFER_CODE, "a move between two stacks does not fit the other stack");
+    Box::new(problem.with_label(transfer.span, "").detail(detail).help(help))
+}
+
+/// Returns the environment of the other stack that belongs to this stack's one: that of the same name; without
+/// environments on one side, the only one of the other side.
+fn peer_environment(stack: &Stack, header: &StackHeader) -> Option<Name> {
+    let own = &stack.environment.name;
+    match (stack.environments.len(), header.environments.len()) {
+        _ if header.environments.contains(own) => Some(own.clone()),
+        (0 | 1, 0) => Some(header.default.clone()),
+        (0, 1) => header.environments.iter().next().cloned(),
+        _ => None,
+    }
+}
+
+/// Checks a declaration against the blocks of the other stack.
+fn check_blocks(transfer: &TransferDeclaration, other: &Stack) -> Result<(), Box<Diagnostic>> {
+    let TransferDeclaration { from, to, direction, shown, .. } = transfer;
+    let declares = |at: &Address| {
+        let mut within = other.resources.keys();
+        within.find(|known| known.is_within(at)).cloned()
+    };
+    match direction {
+        TransferDirection::Outgoing if declares(to).is_none() => {
+            let detail =
+                format!("No block of `{shown}` declares {to}, so its next apply would delete the object.");
+            Err(wrong(transfer, detail, "write the block there first, or correct the address".to_owned()))
+        }
+        TransferDirection::Incoming if declares(from).is_some() => {
+            let detail = format!("A block of `{shown}` still declares {from}.");
+            Err(wrong(transfer, detail, "remove the block there, or remove this entry".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The ledgers that a stack's ledger names as the other ones of its transfers.
+pub(in crate::cli) struct RecordedPeers<'a> {
+    /// The stack whose ledger names them.
+    pub(in crate::cli) project: &'a LoadedStack,
+    /// The actor, as `user@host`.
+    pub(in crate::cli) who: &'a str,
+    /// Time after which a request of a displaced lock holder can no longer take effect.
+    pub(in crate::cli) effect: std::time::Duration,
+}
+
+impl RecordedPeers<'_> {
+    /// Returns the locations where the other ledger may be, the most likely one first.
+    fn candidates(&self, peer: &LedgerPeer) -> Vec<LedgerLocation> {
+        let settings = &self.project.settings;
+        let place_in =
+            |directory: &Path| ledger_settings::place_of(settings, (&peer.stack, false), directory).ok();
+        let beside =
+            peer.directory.as_ref().map(|directory| self.project.directory.join(directory.as_str()));
+        let mut found: Vec<LedgerLocation> =
+            beside.iter().filter_map(|directory| place_in(directory)).collect();
+        // A recorded directory is on this machine; another recorded backend could be anyone's.
+        let recorded = LedgerLocation::parse(&peer.location).ok();
+        found.extend(recorded.filter(|place| matches!(place, LedgerLocation::Directory(_))));
+        found.dedup();
+        found
+    }
+
+    async fn find(&self, peer: &LedgerPeer) -> Result<Option<(LedgerLocation, Ledger)>, StoreError> {
+        let key =
+            open::seal_key(&self.project.settings).map_err(|failure| unreachable_peer(peer, &failure))?;
+        for place in self.candidates(peer) {
+            let read = CommandStore::read(&place, &peer.stack, &peer.environment, key.as_ref()).await;
+            match read {
+                Ok(Some(ledger)) if ledger.identity.lineage == peer.lineage => {
+                    return Ok(Some((place, ledger)));
+                }
+                Ok(_) | Err(StoreError::Foreign { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn unreachable_peer(peer: &LedgerPeer, failure: &CliFailure) -> StoreError {
+    StoreError::Shared { action: "open", place: peer.location.clone(), reason: failure.message.clone() }
+}
+
+impl PeerLedgers for RecordedPeers<'_> {
+    type Store = CommandStore;
+
+    async fn read(&self, peer: &LedgerPeer) -> Result<Option<Ledger>, StoreError> {
+        Ok(self.find(peer).await?.map(|(_, ledger)| ledger))
+    }
+
+    async fn open(&self, peer: &LedgerPeer) -> Result<Journal<CommandStore>, StoreError> {
+        let Some((place, _)) = self.find(peer).await? else {
+            let reason = format!("there is no ledger of {peer} with the recorded identity");
+            return Err(StoreError::Shared { action: "open", place: peer.location.clone(), reason });
+        };
+        let identity = LedgerIdentity::new_random(&peer.stack, &peer.environment, &SystemRandom);
+        let terms = LedgerOpenOptions { identity: &identity, effect: self.effect, force: None };
+        let opened = ledger_io::open_at(&self.project.settings, self.who, &place, &terms).await;
+        opened.map_err(|failure| unreachable_peer(peer, &failure))
+    }
+}

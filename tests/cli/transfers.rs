@@ -1,0 +1,251 @@
+//! Resources that move between two stacks: with the command, declared by hand, from either side, with conflicts, and
+//! after an apply that was killed between the records of the two ledgers.
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests edit files")]
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::case::{Case, Run};
+
+const SHOP: &str = "\
+stead: 1
+stack: shop
+vpc:
+  main: { cidr: 10.0.0.0/16 }
+
+# Where the orders are.
+database:
+  # Keep this one small.
+  orders:
+    plan: pg-free   # the smallest
+    users:
+      app: {}
+    lifecycle: { protect: true }
+";
+
+const DATA: &str = "\
+stead: 1
+stack: data
+vpc: { own: { cidr: 10.1.0.0/16 } }
+";
+
+/// Two stacks of one repository, applied.
+struct Stacks(Case);
+
+impl Stacks {
+    fn new(shop: &str, data: &str) -> Self {
+        let case = Case::new().file(".git", "").emulator();
+        case.write("shop/stead.yaml", shop);
+        case.write("data/stead.yaml", data);
+        let stacks = Self(case);
+        stacks.exits(0, "shop", "apply --yes");
+        stacks.exits(0, "data", "apply --yes");
+        stacks
+    }
+
+    fn exits(&self, code: i32, directory: &str, args: &str) -> Run {
+        self.0.fails(code, &format!("-C {directory} {args}"))
+    }
+
+    /// Returns the addresses and ids that a stack's ledger owns.
+    fn owned(&self, directory: &str) -> Vec<(String, String)> {
+        let document = self.exits(0, directory, "state pull").json();
+        let entries = document["ledger"]["entries"].as_object().unwrap();
+        let id = |entry: &Value| entry["current"]["id"].as_str().unwrap_or_default().to_owned();
+        entries.iter().map(|(address, entry)| (address.clone(), id(entry))).collect()
+    }
+
+    fn databases(&self) -> usize {
+        self.0.cloud().list("/api/v1/databases").len()
+    }
+}
+
+#[test]
+fn a_block_moves_to_another_stack_with_its_comments_and_its_object() {
+    for from in ["shop", "data"] {
+        let stacks = Stacks::new(SHOP, DATA);
+        let before = stacks.owned("shop");
+        let last = stacks.0.cloud().last();
+        stacks.exits(0, "shop", "mv database.orders --to-stack ../data --yes").says(&[
+            "+    stack: \"../data\"",
+            "-  # Keep this one small.",
+            "+    from_stack: \"../shop\"",
+            "next:",
+        ]);
+        let data = fs::read_to_string(stacks.0.path("data/stead.yaml")).unwrap();
+        for text in ["# Where the orders are.", "# Keep this one small.", "# the smallest", "protect: true"]
+        {
+            assert!(data.contains(text), "{text}: {data}");
+        }
+        for directory in ["shop", "data"] {
+            stacks.exits(0, directory, "validate");
+            stacks.exits(2, directory, "plan --exit-code").says(&["2 move", "0 delete", "0 create"]);
+        }
+        stacks.exits(2, "data", "plan --exit-code").says(&["was database.orders of shop/default"]);
+        stacks.exits(2, "shop", "plan --exit-code").says(&["moves to data/default as database.orders"]);
+        stacks.exits(0, from, "apply --yes").says(&["Moved 2 resources", "Applied: 2 done"]);
+        assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new(), "no object is touched");
+        for directory in ["shop", "data"] {
+            stacks.exits(0, directory, "plan --exit-code").says(&["No changes", "1 declaration is done"]);
+            stacks.exits(0, directory, "ls --unmanaged");
+            stacks.exits(0, directory, "fmt --prune");
+            stacks.exits(0, directory, "plan --exit-code").says(&["No changes"]);
+            let text = fs::read_to_string(stacks.0.path(&format!("{directory}/stead.yaml"))).unwrap();
+            assert!(!text.contains("moved"), "{text}");
+        }
+        let (shop, data) = (stacks.owned("shop"), stacks.owned("data"));
+        assert_eq!((shop.len(), data.len()), (1, 3));
+        assert!(
+            before.iter().all(|one| shop.contains(one) || data.contains(one)),
+            "{before:?} {shop:?} {data:?}"
+        );
+        // The protection moved, too: the other stack cannot delete it by accident.
+        stacks.0.write("data/stead.yaml", DATA);
+        stacks.exits(4, "data", "apply --yes").says(&["protected"]);
+        assert_eq!(stacks.databases(), 1);
+    }
+}
+
+#[test]
+fn a_reference_that_would_cross_the_stacks_is_listed_with_its_location() {
+    let refers = SHOP.replace("plan: pg-free", "vpc: $vpc.main\n    plan: pg-free");
+    let used = format!("{SHOP}outputs: {{ name: $database.orders.name }}\n");
+    for (shop, words) in [
+        (refers, ["database.orders refers to vpc.main", "stead.yaml:10", "$stacks.shop"]),
+        (used, ["outputs.name at", "stead.yaml:14", "$stacks.web"]),
+    ] {
+        let case = Case::new().file(".git", "");
+        case.write("shop/stead.yaml", &shop);
+        case.write("data/stead.yaml", DATA);
+        let stacks = Stacks(case);
+        stacks.exits(1, "shop", "mv database.orders --to-stack ../data --yes").says(&words);
+        assert_eq!(fs::read_to_string(stacks.0.path("shop/stead.yaml")).unwrap(), shop);
+        assert_eq!(fs::read_to_string(stacks.0.path("data/stead.yaml")).unwrap(), DATA);
+    }
+}
+
+#[test]
+fn kdl_blocks_move_and_other_forms_are_refused() {
+    let case = Case::new().file(".git", "");
+    let kdl = "stead 1\nstack \"a\"\n// The disk\nvolume \"d\" {\n    size 10\n}\nvolume \"set\" for_each=(list)x\n";
+    let kdl =
+        kdl.replace("volume \"set\" for_each=(list)x\n", "vpc \"v\" {\n    cidr \"10.0.0.0/16\"\n}\n");
+    case.write("a/stead.kdl", kdl);
+    case.write("b/stead.kdl", "stead 1\nstack \"b\"\n");
+    case.write("c/stead.yaml", "stead: 1\nstack: c\n");
+    let stacks = Stacks(case);
+    stacks
+        .exits(1, "a", "mv volume.d --to-stack ../c --yes")
+        .says(&["different syntaxes", "stead convert"]);
+    stacks.exits(64, "a", "mv volume.d --to-stack . --yes").says(&["the stack itself"]);
+    stacks.exits(64, "a", "mv volume.d volume.e --to-stack ../b --yes");
+    stacks.exits(64, "a", "mv volume.d");
+    stacks.exits(0, "a", "mv volume.d --to-stack ../b --yes");
+    let text = fs::read_to_string(stacks.0.path("b/stead.kdl")).unwrap();
+    assert!(text.contains("// The disk\nvolume \"d\" {\n    size 10\n}"), "{text}");
+    stacks.exits(0, "a", "validate");
+    stacks.exits(0, "b", "validate");
+}
+
+/// Both stacks with the move of `database.orders` declared, not applied.
+fn declared() -> Stacks {
+    let stacks = Stacks::new(SHOP, DATA);
+    stacks.exits(0, "shop", "mv database.orders --to-stack ../data --yes");
+    stacks
+}
+
+#[test]
+fn a_declaration_that_does_not_fit_the_other_stack_is_an_error_at_its_line() {
+    let stacks = declared();
+    for (file, from, to, words) in [
+        (
+            "shop",
+            "stack: \"../data\"",
+            "stack: \"../nowhere\"",
+            vec!["no readable stack in `../nowhere`", "stead.yaml:"],
+        ),
+        ("shop", "stack: \"../data\"", "stack: \"../shop\"", vec!["directory of the stack itself"]),
+        (
+            "shop",
+            "to: database.orders",
+            "to: database.sales",
+            vec!["declares database.sales", "would delete the object"],
+        ),
+        (
+            "shop",
+            "to: database.orders",
+            "to: vm.orders",
+            vec!["database.orders is a database, and vm.orders a vm"],
+        ),
+        ("data", "from: database.orders", "from: vm.orders", vec!["vm.orders is a vm"]),
+        ("data", "to: database.orders", "to: database.other", vec!["No block declares database.other"]),
+        ("data", "from: database.orders", "from: vpc.main", vec!["vpc.main is a vpc"]),
+    ] {
+        let path = format!("{file}/stead.yaml");
+        let before = fs::read_to_string(stacks.0.path(&path)).unwrap();
+        stacks.0.edit(&path, from, to);
+        stacks.exits(1, file, "validate").says(&words);
+        stacks.exits(1, file, "apply --yes").says(&words);
+        stacks.0.write(&path, before);
+    }
+    let shop = fs::read_to_string(stacks.0.path("shop/stead.yaml")).unwrap();
+    stacks.0.write(
+        "shop/stead.yaml",
+        format!("{SHOP}moved:\n  - {{ from: database.orders, to: database.orders, stack: ../data }}\n"),
+    );
+    stacks.exits(1, "shop", "validate").says(&["still declares"]);
+    stacks.exits(1, "data", "apply --yes").says(&["still declares database.orders"]);
+    stacks.0.write("shop/stead.yaml", shop);
+    stacks.exits(4, "data", "plan --untrusted --exit-code").says(&["--untrusted"]);
+    assert_eq!(stacks.databases(), 1);
+}
+
+#[test]
+fn a_move_that_cannot_be_made_deletes_and_creates_nothing() {
+    let stacks = declared();
+    // The other stack has an object at the address already.
+    let data = fs::read_to_string(stacks.0.path("data/stead.yaml")).unwrap();
+    let own =
+        data.split("moved:").next().unwrap().replace("plan: pg-free", "name: twin\n    plan: pg-free");
+    stacks.0.write("data/stead.yaml", own);
+    stacks.exits(0, "data", "apply --yes");
+    let last = stacks.0.cloud().last();
+    stacks
+        .exits(4, "shop", "apply --yes --allow-deletes")
+        .says(&["database.orders cannot be moved", "resource at the new address"]);
+    assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new());
+    assert_eq!(stacks.databases(), 2);
+}
+
+#[test]
+fn a_stale_plan_moves_nothing_and_a_saved_one_moves() {
+    let stacks = declared();
+    let fingerprint =
+        stacks.exits(0, "data", "plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
+    stacks.exits(5, "data", &format!("apply --expect {}", fingerprint.replace(['0', '1'], "2")));
+    assert_eq!(stacks.owned("shop").len(), 3);
+    stacks.exits(0, "data", "plan --out plan.json");
+    stacks.exits(0, "data", "apply plan.json").says(&["Moved 2 resources from shop/default"]);
+    stacks.exits(5, "data", "apply plan.json");
+    assert_eq!((stacks.owned("shop").len(), stacks.owned("data").len()), (1, 3));
+    // The reviewed fingerprint of one side, applied there.
+    let stacks = declared();
+    let fingerprint =
+        stacks.exits(0, "shop", "plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
+    stacks
+        .exits(0, "shop", &format!("apply --expect {fingerprint}"))
+        .says(&["Moved 2 resources to data/default"]);
+}
+
+#[test]
+fn an_older_copy_of_either_ledger_is_reported_and_nothing_is_deleted() {
+    let stacks = declared();
+    stacks.exits(0, "shop", "state pull --out old.json");
+    stacks.exits(0, "shop", "apply --yes");
+    let last = stacks.0.cloud().last();
+    stacks.exits(0, "shop", "state push old.json --yes --force");
+    stacks.exits(4, "shop", "apply --yes --allow-deletes").says(&["cannot be moved"]);
+    assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new());
+    assert_eq!(stacks.databases(), 1);
+}
