@@ -3,8 +3,20 @@
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "tests edit files")]
 
 use std::fs;
+use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
+use stead::ledger::journal::handle::Journal;
+use stead::ledger::journal::record::Record;
+use stead::ledger::journal::replay::transfers::pending_entries;
+use stead::ledger::state::entry::LedgerIdentity;
+use stead::ledger::state::holder::LeaseHolder;
+use stead::ledger::state::transfer::{LedgerPeer, Transfer};
+use stead::ledger::stores::file::store::FileStore;
+use stead::ledger::stores::open_options::OpenOptions;
+use stead::model::address::Address;
+use uuid::Uuid;
 
 use crate::case::{Case, Run};
 
@@ -80,11 +92,11 @@ fn a_block_moves_to_another_stack_with_its_comments_and_its_object() {
         }
         for directory in ["shop", "data"] {
             stacks.exits(0, directory, "validate");
-            stacks.exits(2, directory, "plan --exit-code").says(&["2 move", "0 delete", "0 create"]);
+            stacks.exits(2, directory, "plan --exit-code").says(&["0 create", "0 delete", "2 move"]);
         }
         stacks.exits(2, "data", "plan --exit-code").says(&["was database.orders of shop/default"]);
         stacks.exits(2, "shop", "plan --exit-code").says(&["moves to data/default as database.orders"]);
-        stacks.exits(0, from, "apply --yes").says(&["Moved 2 resources", "Applied: 2 done"]);
+        stacks.exits(0, from, "apply --yes").says(&["Applied: 2 done", "Moved 2 resources"]);
         assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new(), "no object is touched");
         for directory in ["shop", "data"] {
             stacks.exits(0, directory, "plan --exit-code").says(&["No changes", "1 declaration is done"]);
@@ -195,7 +207,7 @@ fn a_declaration_that_does_not_fit_the_other_stack_is_an_error_at_its_line() {
         format!("{SHOP}moved:\n  - {{ from: database.orders, to: database.orders, stack: ../data }}\n"),
     );
     stacks.exits(1, "shop", "validate").says(&["still declares"]);
-    stacks.exits(1, "data", "apply --yes").says(&["still declares database.orders"]);
+    stacks.exits(1, "data", "apply --yes").says(&["still declares it"]);
     stacks.0.write("shop/stead.yaml", shop);
     stacks.exits(4, "data", "plan --untrusted --exit-code").says(&["--untrusted"]);
     assert_eq!(stacks.databases(), 1);
@@ -213,7 +225,7 @@ fn a_move_that_cannot_be_made_deletes_and_creates_nothing() {
     let last = stacks.0.cloud().last();
     stacks
         .exits(4, "shop", "apply --yes --allow-deletes")
-        .says(&["database.orders cannot be moved", "resource at the new address"]);
+        .says(&["database.orders cannot be moved", "the other ledger has a resource at"]);
     assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new());
     assert_eq!(stacks.databases(), 2);
 }
@@ -248,4 +260,81 @@ fn an_older_copy_of_either_ledger_is_reported_and_nothing_is_deleted() {
     stacks.exits(4, "shop", "apply --yes --allow-deletes").says(&["cannot be moved"]);
     assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new());
     assert_eq!(stacks.databases(), 1);
+}
+
+/// Writes the first records of a move to the two ledgers, as an apply does that is killed after the last of them.
+fn leave_half_done(stacks: &Stacks, written: usize) {
+    let open = |directory: &str| {
+        let identity = LedgerIdentity::new_placeholder(directory, "default");
+        let (session, since) = (Uuid::nil(), Timestamp::UNIX_EPOCH);
+        let holder = LeaseHolder { session, who: "t@t".to_owned(), process: None, since };
+        let options = OpenOptions::new(&identity, holder, Duration::ZERO);
+        FileStore::open(&stacks.0.path(&format!("{directory}/.stead/ledger")), &options).unwrap()
+    };
+    let half_done = async {
+        let source = Journal::open(open("shop")).await.unwrap();
+        let target = Journal::open(open("data")).await.unwrap();
+        let transfer = |journal: &Journal<FileStore>, directory: &str| {
+            let ledger = journal.ledger();
+            let LedgerIdentity { lineage, stack, environment, .. } = ledger.identity.clone();
+            let place = stacks.0.path(&format!("{directory}/.stead/ledger"));
+            let location = format!("file:{}", place.display());
+            let peer = LedgerPeer { lineage, stack, environment, location, directory: None };
+            let moves = ["database.orders", "database.orders.users.app"];
+            let moves = moves.map(|at| (Address::parse(at).unwrap(), Address::parse(at).unwrap())).into();
+            let id = Uuid::from_u128(7);
+            Transfer { id, peer, moves, who: "t@t".to_owned(), at: Timestamp::UNIX_EPOCH }
+        };
+        let offer = transfer(&target, "data");
+        let pending = pending_entries(&source.ledger(), &transfer(&source, "shop"));
+        let transfer = offer.id;
+        for (number, (journal, record)) in [
+            (&source, Record::TransferOffered(Box::new(offer))),
+            (&target, Record::TransferPending(Box::new(pending))),
+            (&source, Record::TransferGiven { transfer }),
+            (&target, Record::TransferOwned { transfer }),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            if number < written {
+                journal.commit(&[record]).await.unwrap();
+            }
+        }
+    };
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(half_done);
+}
+
+#[test]
+fn an_interrupted_move_is_ended_by_the_next_apply_of_either_stack() {
+    for written in 1..=4 {
+        for (first, second) in [("shop", "data"), ("data", "shop")] {
+            let stacks = declared();
+            let last = stacks.0.cloud().last();
+            leave_half_done(&stacks, written);
+            // A plan has no lock, so it ends nothing, and changes nothing.
+            if written < 3 {
+                stacks
+                    .exits(4, "shop", "plan --exit-code")
+                    .says(&["was interrupted", "stead apply ends it"]);
+            }
+            if (2..4).contains(&written) {
+                stacks
+                    .exits(4, "data", "plan --exit-code")
+                    .says(&["was interrupted", "stead apply ends it"]);
+            }
+            let run = stacks.exits(0, first, "apply --yes --allow-deletes");
+            if written == 3 {
+                run.says(&["Completed the interrupted move"]);
+            }
+            stacks.exits(0, second, "apply --yes --allow-deletes");
+            let (shop, data) = (stacks.owned("shop").len(), stacks.owned("data").len());
+            assert_eq!((shop, data), (1, 3), "{written} {first}");
+            for directory in [first, second] {
+                stacks.exits(0, directory, "plan --exit-code").says(&["No changes"]);
+            }
+            assert_eq!(stacks.0.cloud().mutations_since(last), Vec::<String>::new());
+            assert_eq!(stacks.databases(), 1);
+        }
+    }
 }

@@ -342,7 +342,9 @@ async fn write_secret(
 ) -> Result<Exit, CliFailure> {
     let ledger = journal.ledger().clone();
     let row = SecretRow::new(&ledger, address);
-    let print = secret.fingerprint(&ledger.identity.key);
+    let version = ledger.secrets.values.get(address).map(KeptSecret::effective_version);
+    let key = version.map_or(&ledger.identity.key, |version| ledger.kept_secret_key(version));
+    let print = secret.fingerprint(key);
     let is_it = |(known, given): (&Name, &Name)| is_same_fingerprint(known, given);
     // A wrong value would be used by the next apply as if it were the one in use.
     if row.fingerprint.is_some() && !row.fingerprint.as_ref().zip(print.as_ref()).is_some_and(is_it) {

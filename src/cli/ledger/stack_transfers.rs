@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use super::ledger_io::{self, CommandJournal, LedgerOpenOptions};
 use super::open::{self, CommandStore};
 use super::other_ledgers;
@@ -30,7 +32,7 @@ use crate::config::stack::declarations::{TransferDeclaration, TransferDirection}
 use crate::ledger::journal::replay::transfers::pending_entries;
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::transfer::{LedgerPeer, Transfer};
+use crate::ledger::state::transfer::{LedgerPeer, Transfer, TransferStatus};
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Address;
 use crate::model::clock::{Clock, Random};
@@ -102,7 +104,12 @@ async fn add_transfer(
         let sources = project.stack.sources.clone();
         CliFailure::from(Box::new(LoadFailure { sources, diagnostics: vec![*problem] }))
     })?;
-    let other = read_peer(project, &peer).await?;
+    let mut other = read_peer(project, &peer).await?;
+    if let Some(lost) = lost_transfer(ledger, &other, transfer) {
+        found.blocked.push(lost);
+        return Ok(());
+    }
+    forget_withdrawn(ledger, &mut other);
     let (source, target) = match transfer.direction {
         TransferDirection::Outgoing => (ledger, &other),
         TransferDirection::Incoming => (&other, ledger),
@@ -137,13 +144,40 @@ async fn add_transfer(
     Ok(())
 }
 
+/// Removes the transfers from the other ledger that a new move withdraws first, once both ledgers are open.
+fn forget_withdrawn(own: &Ledger, other: &mut Ledger) {
+    let status = |id: &Uuid| own.transfers.status(*id);
+    other.transfers.outgoing.retain(|id, one| one.is_given() || status(id) == TransferStatus::Received);
+    other.transfers.incoming.retain(|id, _| status(id) != TransferStatus::Absent);
+}
+
+/// Returns the problem of resources that the other ledger gave to this one, which does not know of it: an older copy of
+/// this ledger was restored. The resource must not be created again.
+fn lost_transfer(own: &Ledger, other: &Ledger, transfer: &TransferDeclaration) -> Option<ImpossibleMove> {
+    let given = other.transfers.outgoing.values().filter(|one| one.is_given());
+    let mut lost = given.filter(|one| {
+        one.transfer.peer.lineage == own.identity.lineage
+            && own.transfers.status(one.transfer.id) == TransferStatus::Absent
+            && one.given.keys().any(|address| address.is_within(&transfer.from))
+    });
+    lost.next().map(|_| ImpossibleMove {
+        address: transfer.own_address().clone(),
+        text: format!(
+            "The ledger of {}/{} has given {} to this one, which does not know the move: an older copy was restored.",
+            other.identity.stack, other.identity.environment, transfer.from
+        ),
+        help: "Restore a newer copy of this ledger: stead state push FILE.".to_owned(),
+        span: Some(transfer.span),
+    })
+}
+
 /// Returns the identity of the target, which differs from that of the source also before its ledger exists.
 fn distinct_identity(source: &Ledger, target: &Ledger) -> LedgerIdentity {
     let same_lineage = source.identity.lineage == target.identity.lineage;
     let same_stack = (&source.identity.stack, &source.identity.environment)
         == (&target.identity.stack, &target.identity.environment);
     if same_lineage && !same_stack {
-        return LedgerIdentity { lineage: uuid::Uuid::max(), ..target.identity.clone() };
+        return LedgerIdentity { lineage: Uuid::max(), ..target.identity.clone() };
     }
     target.identity.clone()
 }
@@ -158,8 +192,8 @@ fn trial_transfer(
     let LedgerIdentity { stack, environment, .. } = other.identity.clone();
     let location = peer.place.to_string();
     Transfer {
-        id: uuid::Uuid::from_u128(number as u128 + 1),
-        peer: LedgerPeer { lineage: uuid::Uuid::max(), stack, environment, location, directory: None },
+        id: Uuid::from_u128(number as u128 + 1),
+        peer: LedgerPeer { lineage: Uuid::max(), stack, environment, location, directory: None },
         moves: moves.clone(),
         who: String::new(),
         at: jiff::Timestamp::UNIX_EPOCH,

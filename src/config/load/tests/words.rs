@@ -99,7 +99,7 @@ fn well(place: &str, takes: Takes, syntax: &str) -> &'static [&'static str] {
         Takes::Keys if syntax == "kdl" => &["map", "list", "word", "number"],
         Takes::Keys => &["map", "list"],
         // Whether the directory is a stack shows when its ledger is read.
-        Takes::Path if place == "stack" => &["number", "yes", "word"],
+        Takes::Path if matches!(place, "stack" | "moved") => &["number", "yes", "word"],
         Takes::Blocks | Takes::Words | Takes::Known | Takes::Entries | Takes::Paths => &["null", "bare"],
         Takes::Values => &["null", "bare", "map"],
         Takes::Name | Takes::Id | Takes::Environment | Takes::File | Takes::Program => {
@@ -138,7 +138,8 @@ fn right(place: &str, word: &Word) -> Written {
         (Takes::Version, ..) => Plain("1"),
         (Takes::OneOf(all), ..) => text(all[0]),
         (Takes::Name, ..) => text("test"),
-        (Takes::Entries, _, "moved") => entry(words::MOVED),
+        // The other keys name another stack, in one direction.
+        (Takes::Entries, _, "moved") => entry(words::MOVED.iter().filter(|word| word.needed)),
         (Takes::Entries, _, "import") => entry(words::IMPORT),
         (Takes::Entries, _, "removed") => entry(words::REMOVED),
         // `use` names its block in KDL, as kinds do.
@@ -176,8 +177,8 @@ fn right(place: &str, word: &Word) -> Written {
 }
 
 /// Returns a list of one correct entry.
-fn entry(words: &[Word]) -> Written {
-    let one = words.iter().map(|word| (word.name.to_owned(), right("entry", word)));
+fn entry<'w>(words: impl IntoIterator<Item = &'w Word>) -> Written {
+    let one = words.into_iter().map(|word| (word.name.to_owned(), right("entry", word)));
     List(vec![Map(one.collect())])
 }
 
