@@ -65,7 +65,6 @@ fn run() -> Exit {
         Some(Command::Validate(args)) => settings.set_trust(!args.untrusted),
         _ => {}
     }
-    let programs = settings.output != OutputFormat::Text;
     let tells = cli.command.as_ref().map_or(OutputSupport::Text, |command| command.properties().output);
     let asked = cli.global.output.is_some_and(|output| output != OutputFormat::Text);
     // Only the flag is an error: the variable is set for all commands of a session.
@@ -74,8 +73,26 @@ fn run() -> Exit {
         Ui::write_error("  Leave it out. This command ignores STEAD_OUTPUT.");
         return Exit::Usage;
     }
+    let ui = output_settings(&settings, &terminal, tells);
+    let Some(command) = cli.command else {
+        ui.write_result(command_overview());
+        return Exit::Usage;
+    };
+    let variables = &terminal.variables;
+    let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
+    let unit_settings = UnitSettings::new(cli.global, terminal.variables.clone(), profiles);
+    let session = CommandContext { settings, ui, mistake, who, commit, unit_settings };
+    match run_command(&session, &command) {
+        Ok(exit) => exit,
+        Err(failure) => session.report_failure(&failure),
+    }
+}
+
+/// Returns the output settings of a command with these machine-readable formats.
+fn output_settings(settings: &Settings, terminal: &Terminal, tells: OutputSupport) -> Ui {
+    let programs = settings.output != OutputFormat::Text;
     let lines = settings.output == OutputFormat::Ndjson && tells != OutputSupport::Text;
-    let ui = Ui {
+    Ui {
         style: terminal.output_style(settings.color),
         message_style: terminal.error_style(settings.color),
         json: programs && tells != OutputSupport::Text && !(lines && tells == OutputSupport::Events),
@@ -88,18 +105,6 @@ fn run() -> Exit {
         interactive: terminal.input && terminal.error && !settings.no_input,
         live: terminal.is_live(settings.ci),
         shows: terminal.output,
-    };
-    let Some(command) = cli.command else {
-        ui.write_result(command_overview());
-        return Exit::Usage;
-    };
-    let variables = &terminal.variables;
-    let (who, commit) = (actor::current_actor(variables), actor::ci_commit(variables));
-    let unit_settings = UnitSettings::new(cli.global, terminal.variables.clone(), profiles);
-    let session = CommandContext { settings, ui, mistake, who, commit, unit_settings };
-    match run_command(&session, &command) {
-        Ok(exit) => exit,
-        Err(failure) => session.report_failure(&failure),
     }
 }
 

@@ -118,26 +118,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     // Before the plan is assembled, which consumes the decisions.
     let rulings = policy::of_resources(&joined, &decisions);
     let notes = collect_notes(&joined, &decisions, &ordered, &mut blocks);
-    if let Some(first) = ordered.cycle.first() {
-        let plan_again = |inputs: &PlanInputs<'_>| run_pipeline(inputs, false).plan;
-        if finds_ways {
-            dependency_cycle::add_cycle_blocker(
-                &joined,
-                &decisions,
-                &ordered.cycle,
-                (original, &plan_again),
-                &mut blocks,
-            );
-        } else {
-            blocks.add_for_subject(
-                blocker_code::CYCLE,
-                &joined.subjects[first.n],
-                None,
-                String::new(),
-                String::new(),
-            );
-        }
-    }
+    block_cycle(&joined, &decisions, &ordered, finds_ways.then_some(original), &mut blocks);
     let base = plan_base(&joined, &projects, &decisions, &ordered);
     let outputs = planned_outputs(&joined, &decisions);
     let plan = assemble_plan(
@@ -148,6 +129,24 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
         PlanFindings { blocks: blocks.into_sorted(), notes, scope },
     );
     PlannedStack { plan: policy::evaluate_policies(&joined, plan, rulings), outputs }
+}
+
+/// Adds the blocker of a dependency cycle, if there is one; with the original inputs, also the remedies that were tried.
+fn block_cycle<'a>(
+    joined: &JoinedState<'a>,
+    decisions: &[Decision<'a>],
+    ordered: &StepOrder,
+    original: Option<&PlanInputs<'_>>,
+    blocks: &mut Blockers<'_, 'a>,
+) {
+    let Some(first) = ordered.cycle.first() else { return };
+    let Some(original) = original else {
+        let subject = &joined.subjects[first.n];
+        blocks.add_for_subject(blocker_code::CYCLE, subject, None, String::new(), String::new());
+        return;
+    };
+    let plan_again = |inputs: &PlanInputs<'_>| run_pipeline(inputs, false).plan;
+    dependency_cycle::add_cycle_blocker(joined, decisions, &ordered.cycle, (original, &plan_again), blocks);
 }
 
 /// Returns the outputs with the values that they have after the apply; empty for a destroy.

@@ -155,7 +155,9 @@ mod tests {
             [unit("a", &["b"]), unit("b", &["a"]), unit("c", &["c"]), unit("d", &[]), unit("e", &["d"])];
         let graph = UnitGraph::new(&units);
         let mut members: Vec<Vec<usize>> = graph.cycles.clone();
-        members.iter_mut().for_each(|cycle| cycle.sort_unstable());
+        for cycle in &mut members {
+            cycle.sort_unstable();
+        }
         members.sort();
         assert_eq!(members, [vec![0, 1], vec![2]]);
         assert_eq!((graph.waves[3], graph.waves[4]), (0, 1));

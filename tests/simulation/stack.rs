@@ -87,7 +87,7 @@ impl Builder {
             kind,
             parent,
             key: None,
-            attributes: all,
+            attributes: all.into(),
             lifecycle: Lifecycle::default(),
             depends_on: Vec::new(),
             project: None,

@@ -84,6 +84,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DriftArgs) -> R
         };
         return Box::pin(all::check_all(session, &request)).await;
     }
+    Box::pin(check_stack(session, args)).await
+}
+
+async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit, CliFailure> {
     let project = session.open_or_report(&args.reports.wanted)?;
     let options = session.read_only_options();
     let connection = session.connect(&project)?;

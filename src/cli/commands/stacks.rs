@@ -9,7 +9,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::cli::workspace::{problems, review};
 use crate::report::units::list::{UnitRow, stacks_document, units_table};
 use crate::workspace::changes::compare::StackChange;
@@ -41,7 +41,7 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result
     let request = SelectionRequest {
         patterns: &args.patterns,
         with_dependents: args.with_dependents,
-        changed: args.changed.as_ref().map(Option::as_deref),
+        changed: args.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let settings = &session.settings;
     let workspace = Workspace::open(settings, &session.unit_settings, &request)?;

@@ -37,18 +37,12 @@ pub(in crate::cli) async fn resolve_remote_outputs<'p>(
     if stack.data.is_empty() && stack.stacks.is_empty() {
         return Ok(Cow::Borrowed(stack));
     }
-    let outputs = match planned {
-        Some(planned) => planned.clone(),
-        None => {
-            let mut outputs = BTreeMap::new();
-            for (name, other) in &stack.stacks {
-                if let Some(given) = read_remote_outputs(project, name, other).await? {
-                    outputs.insert(name.clone(), given);
-                }
-            }
-            outputs
+    let mut outputs = planned.cloned().unwrap_or_default();
+    for (name, other) in stack.stacks.iter().filter(|_| planned.is_none()) {
+        if let Some(given) = read_remote_outputs(project, name, other).await? {
+            outputs.insert(name.clone(), given);
         }
-    };
+    }
     let owned = ledger.entries.iter().flat_map(|(address, entry)| {
         let objects = entry.current.iter().chain(&entry.deposed);
         objects.map(|owned| (owned.key(&entry.kind), address.clone()))

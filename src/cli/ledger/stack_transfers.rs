@@ -90,14 +90,7 @@ async fn add_transfer(
         return Ok(());
     }
     if project.settings.untrusted {
-        found.blocked.push(ImpossibleMove {
-            address: own.clone(),
-            text: format!(
-                "{own} moves between two stacks, and with --untrusted stead reads no other stack's ledger."
-            ),
-            help: "Plan it without --untrusted.".to_owned(),
-            span: Some(transfer.span),
-        });
+        found.blocked.push(untrusted_move(transfer));
         return Ok(());
     }
     let peer = PeerStack::find(project, transfer).map_err(|problem| {
@@ -142,6 +135,19 @@ async fn add_transfer(
         span: transfer.span,
     });
     Ok(())
+}
+
+/// Returns why a move is not planned for an untrusted stack.
+fn untrusted_move(transfer: &TransferDeclaration) -> ImpossibleMove {
+    let own = transfer.own_address();
+    ImpossibleMove {
+        address: own.clone(),
+        text: format!(
+            "{own} moves between two stacks, and with --untrusted stead reads no other stack's ledger."
+        ),
+        help: "Plan it without --untrusted.".to_owned(),
+        span: Some(transfer.span),
+    }
 }
 
 /// Removes the transfers from the other ledger that a new move withdraws first, once both ledgers are open.

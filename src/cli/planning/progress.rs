@@ -25,6 +25,9 @@ use crate::workspace::unit::UnitName;
 /// Maximum number of rows in the progress table.
 const MAX_TABLE_ROWS: usize = 16;
 
+/// Message after the first stop signal.
+const STOP_NOTICE: &str = "Stopping: running steps are finished and recorded, no new step starts. Press Ctrl-C again to stop at once.";
+
 /// Delays of requests that are retried or held back. The client reports a delay while the reporter may be borrowed,
 /// so the delays are queued here and printed later.
 pub(in crate::cli) struct DelayEventQueue(Rc<RefCell<Vec<ApplyEvent>>>);
@@ -173,13 +176,12 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         if !self.announces_stop {
             return;
         }
-        const TEXT: &str = "Stopping: running steps are finished and recorded, no new step starts. Press Ctrl-C again to stop at once.";
         match &mut *self.form.borrow_mut() {
             ProgressFormat::ProgressTable(board, live) => {
                 board.stop();
-                let _ = live.write_above(TEXT);
+                let _ = live.write_above(STOP_NOTICE);
             }
-            _ => self.ui.write_message(TEXT),
+            _ => self.ui.write_message(STOP_NOTICE),
         }
     }
 

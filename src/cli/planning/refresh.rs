@@ -103,10 +103,9 @@ pub(in crate::cli) async fn with_inputs<T>(
     let arrived = options.transfers.expected_ledger(ledger);
     let (wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, &arrived, options);
     let mut world = Box::pin(read_world(connection, &wanted, &tables, pinned)).await?;
-    let live = (&world.snapshot, &world.catalog);
+    let live = LiveInputs { snapshot: &world.snapshot, catalog: &world.catalog, shared: None };
     let decided =
-        Box::pin(with_live_state(connection, project, ledger, (options, pinned), live, None, decide))
-            .await?;
+        Box::pin(with_live_state(connection, project, ledger, (options, pinned), live, decide)).await?;
     (world.known, world.secrets) = (decided.known, decided.secrets);
     world.transfers = options.transfers.clone();
     Ok((decided.decided, world))
@@ -119,6 +118,15 @@ pub(in crate::cli) struct SharedInputs<'a> {
     pub(in crate::cli) outputs: &'a BTreeMap<Name, Attributes>,
     /// Objects of all ledgers that were read, with their owners.
     pub(in crate::cli) owners: &'a Arc<BTreeMap<ObjectKey, Name>>,
+}
+
+/// What was read of the service before a plan is made.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct LiveInputs<'a> {
+    pub(in crate::cli) snapshot: &'a Snapshot,
+    pub(in crate::cli) catalog: &'a Catalog,
+    /// Inputs that many units share; `None` for a plan of one stack.
+    pub(in crate::cli) shared: Option<SharedInputs<'a>>,
 }
 
 /// The result of a decision, with the secrets that were found for it.
@@ -164,8 +172,7 @@ pub(in crate::cli) async fn with_live_state<T>(
     project: &LoadedStack,
     ledger: &Ledger,
     (options, pinned): (&PlanningOptions, Option<&Catalog>),
-    (snapshot, catalog): (&Snapshot, &Catalog),
-    shared: Option<SharedInputs<'_>>,
+    LiveInputs { snapshot, catalog, shared }: LiveInputs<'_>,
     decide: impl FnOnce(&PlanInputs<'_>) -> T,
 ) -> Result<DecidedPlan<T>, CliFailure> {
     let before = ledger;

@@ -68,14 +68,12 @@ impl OpenAccounts {
             .help("Serve it from another directory with stead emulator, and name it by STEAD_API_URL."));
         }
         let wanted = AccountSettings::new(settings);
-        let number = match self.all.iter().position(|(known, _)| *known == wanted) {
-            Some(number) => number,
-            None => {
-                let service = ServiceConnection::open(settings, &project.directory, false)?;
-                self.all.push((wanted, service));
-                self.all.len() - 1
-            }
-        };
+        let known = self.all.iter().position(|(known, _)| *known == wanted);
+        let number = known.unwrap_or(self.all.len());
+        if known.is_none() {
+            let service = ServiceConnection::open(settings, &project.directory, false)?;
+            self.all.push((wanted, service));
+        }
         let service = &self.all[number].1;
         let lock_file = lock_file_path(settings, &project.directory);
         Ok((number, StackConnection::with_service(service, &project.stack, place, lock_file)))

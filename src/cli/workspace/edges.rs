@@ -25,9 +25,9 @@ pub(super) fn connect_units(
     headers: &BTreeMap<Name, StackHeader>,
 ) -> UnitProblems {
     let mut problems = UnitProblems::new();
-    for number in 0..units.len() {
-        let (upstream, found) = upstream_units(&units[number], headers);
-        units[number].unit.upstream = upstream;
+    for (number, one) in units.iter_mut().enumerate() {
+        let (upstream, found) = upstream_units(one, headers);
+        one.unit.upstream = upstream;
         problems.entry(number).or_default().extend(found);
     }
     add_repeated_names(units, &mut problems);

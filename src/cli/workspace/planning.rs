@@ -14,7 +14,7 @@ use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, WorkspacePlan
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ledger_io, other_ledgers};
-use crate::cli::planning::refresh::{self, SharedInputs};
+use crate::cli::planning::refresh::{self, LiveInputs, SharedInputs};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
@@ -301,8 +301,7 @@ async fn plan_unit(
         state.project,
         &state.ledger,
         (&state.options, state.pinned.as_ref()),
-        (snapshot, catalog),
-        Some(shared),
+        LiveInputs { snapshot, catalog, shared: Some(shared) },
         |inputs| (pipeline::make_plan_with_outputs(inputs), used_objects(inputs)),
     ))
     .await?;

@@ -57,14 +57,20 @@ pub(in crate::cli) struct WorkspaceChanges {
     pub(in crate::cli) stacks: BTreeMap<Name, StackChange>,
 }
 
+/// The base that a command line names.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::cli) struct BaseRequest<'a> {
+    /// Its name; `None` for the usual one: the target of the request in CI, else the default branch.
+    pub(in crate::cli) name: Option<&'a str>,
+}
+
 /// What the command line says about the selection of units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::cli) struct SelectionRequest<'a> {
     /// Patterns, of which one must match; empty for all units.
     pub(in crate::cli) patterns: &'a [UnitPattern],
-    /// The base that selected stacks differ from, `None` in it for the usual one; `None` if that does not limit the
-    /// selection.
-    pub(in crate::cli) changed: Option<Option<&'a str>>,
+    /// The base that selected stacks differ from; `None` if that does not limit the selection.
+    pub(in crate::cli) changed: Option<BaseRequest<'a>>,
     /// Whether readers of the selected units are added.
     pub(in crate::cli) with_dependents: bool,
 }
@@ -90,58 +96,17 @@ impl Workspace {
             .help("Create one with: stead init"));
         }
         let base = match request.changed {
-            Some(given) => Some(ChangeBase::open(&root, given, sources.variables())?),
+            Some(given) => Some(ChangeBase::open(&root, given.name, sources.variables())?),
             None => None,
         };
-        let mut reads: Vec<(PathBuf, RecordedReads)> = Vec::new();
-        let mut unreadable = Vec::new();
-        let mut loaded = Vec::new();
-        let mut headers: BTreeMap<Name, StackHeader> = BTreeMap::new();
-        for FoundStack { directory, contents } in found {
-            let relative = relative_name(&root, &directory);
-            match contents {
-                DirectoryContents::NoStack => {}
-                DirectoryContents::Stack(header) => {
-                    let mut load = |settings: &Settings| match &base {
-                        None => LoadedStack::open(settings),
-                        Some(base) => {
-                            let (stack, read) = base.load_stack(settings);
-                            match reads.last_mut().filter(|(of, _)| *of == Path::new(relative.as_str())) {
-                                Some((_, all)) => all.extend(read),
-                                None => reads.push((PathBuf::from(relative.as_str()), read)),
-                            }
-                            stack
-                        }
-                    };
-                    let place = (root.as_path(), &relative, &*header);
-                    loaded.extend(load_units(settings, sources, place, &mut load)?);
-                    headers.insert(relative, *header);
-                }
-                DirectoryContents::Invalid => {
-                    let settings = Settings { dir: directory, env: None, ..settings.clone() };
-                    let failure = LoadedStack::open(&settings).err().unwrap_or_else(|| {
-                        CliFailure::new(Exit::Failed, format!("the stack in {relative} cannot be read"))
-                    });
-                    unreadable.push(UnreadableStack { directory: relative, failure });
-                }
-            }
-        }
+        let LoadedRepository { units: mut loaded, headers, reads, unreadable } =
+            LoadedRepository::load(settings, sources, (&root, found), base.as_ref())?;
         reject_unused_variables(sources, &loaded, &headers)?;
         let problems = edges::connect_units(&mut loaded, &headers);
         for (number, problems) in problems {
             add_problems(&mut loaded[number], problems);
         }
-        let units: Vec<Unit> = loaded.iter().map(|one| one.unit.clone()).collect();
-        let waves = UnitGraph::new(&units).waves;
-        let mut by_wave: Vec<(usize, WorkspaceUnit)> = waves.into_iter().zip(loaded).collect();
-        by_wave.sort_by(|(wave, one), (other, another)| {
-            (wave, &one.unit.name, &one.unit.directory).cmp(&(
-                other,
-                &another.unit.name,
-                &another.unit.directory,
-            ))
-        });
-        let units: Vec<WorkspaceUnit> = by_wave.into_iter().map(|(_, unit)| unit).collect();
+        let units = sort_by_wave(loaded);
         let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
         let graph = UnitGraph::new(&listed);
         let changes = base.map(|base| workspace_changes(&base, &reads)).transpose()?;
@@ -179,6 +144,70 @@ impl Workspace {
         let ordered = self.graph.order.iter().filter(|number| self.selected.units.contains(number));
         ordered.map(|number| (*number, &self.units[*number]))
     }
+}
+
+/// The stacks of a repository as they were loaded, before anything between them is known.
+struct LoadedRepository {
+    units: Vec<WorkspaceUnit>,
+    /// Headers of the stacks by directory.
+    headers: BTreeMap<Name, StackHeader>,
+    /// What the loads of each stack read; empty unless changes are asked for.
+    reads: Vec<(PathBuf, RecordedReads)>,
+    unreadable: Vec<UnreadableStack>,
+}
+
+impl LoadedRepository {
+    /// Loads each stack in each of its environments; with a base, what is read is recorded.
+    fn load(
+        settings: &Settings,
+        sources: &UnitSettings,
+        (root, found): (&Path, Vec<FoundStack>),
+        base: Option<&ChangeBase>,
+    ) -> Result<Self, CliFailure> {
+        let (mut units, mut headers) = (Vec::new(), BTreeMap::new());
+        let (mut reads, mut unreadable) = (Vec::new(), Vec::new());
+        for FoundStack { directory, contents } in found {
+            let relative = relative_name(root, &directory);
+            match contents {
+                DirectoryContents::NoStack => {}
+                DirectoryContents::Stack(header) => {
+                    let mut all: Option<RecordedReads> = None;
+                    let mut load = |settings: &Settings| {
+                        let Some(base) = base else { return LoadedStack::open(settings) };
+                        let (stack, read) = base.load_stack(settings);
+                        match &mut all {
+                            Some(all) => all.extend(read),
+                            None => all = Some(read),
+                        }
+                        stack
+                    };
+                    let place = (root, &relative, &*header);
+                    units.extend(load_units(settings, sources, place, &mut load)?);
+                    reads.extend(all.map(|all| (PathBuf::from(relative.as_str()), all)));
+                    headers.insert(relative, *header);
+                }
+                DirectoryContents::Invalid => {
+                    let settings = Settings { dir: directory, env: None, ..settings.clone() };
+                    let failure = LoadedStack::open(&settings).err().unwrap_or_else(|| {
+                        CliFailure::new(Exit::Failed, format!("the stack in {relative} cannot be read"))
+                    });
+                    unreadable.push(UnreadableStack { directory: relative, failure });
+                }
+            }
+        }
+        Ok(Self { units, headers, reads, unreadable })
+    }
+}
+
+/// Sorts units by wave, name and directory.
+fn sort_by_wave(loaded: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
+    let units: Vec<Unit> = loaded.iter().map(|one| one.unit.clone()).collect();
+    let mut by_wave: Vec<_> = UnitGraph::new(&units).waves.into_iter().zip(loaded).collect();
+    by_wave.sort_by(|(wave, one), (other, another)| {
+        let (one, another) = (&one.unit, &another.unit);
+        (wave, &one.name, &one.directory).cmp(&(other, &another.name, &another.directory))
+    });
+    by_wave.into_iter().map(|(_, unit)| unit).collect()
 }
 
 /// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of
@@ -258,7 +287,7 @@ fn reject_unused_variables(
     let declares = |unit: &Unit, name: &str| {
         headers.get(&unit.directory).is_some_and(|header| header.variables.contains(name))
     };
-    let unused = sources.unused_variables(units.iter().map(|one| &one.unit), declares);
+    let unused = sources.unused_variables(&units.iter().map(|one| &one.unit).collect::<Vec<_>>(), declares);
     let Some(first) = unused.first() else { return Ok(()) };
     let known = headers.values().flat_map(|header| &header.variables).map(Name::as_str);
     let failure = CliFailure::new(Exit::Usage, format!("--var {first}: no stack declares it"));

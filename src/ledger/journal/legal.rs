@@ -50,12 +50,7 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
             check_quiet(ledger, address)
         }
         Record::Moved { moves } => check_moves(ledger, moves),
-        Record::Asked(question) => {
-            let op = &question.intent.op;
-            let open = ledger.intents.get(op).or_else(|| ledger.watched.get(op));
-            let open = open.ok_or("there is no such open or watched intent")?;
-            require_legal(*open == question.intent, "the ambiguous intent differs from the open intent")
-        }
+        Record::Asked(question) => check_asked(ledger, &question.intent),
         Record::Answered { op, answer } => check_answered(ledger, *op, answer),
         Record::TransferOffered(_)
         | Record::TransferPending(_)
@@ -78,6 +73,13 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
         | Record::MovedAway { .. }
         | Record::Ended { .. } => check_of_itself(ledger, record),
     }
+}
+
+/// Checks that an ambiguous intent is the open or watched one.
+fn check_asked(ledger: &Ledger, asked: &Intent) -> Result<(), &'static str> {
+    let open = ledger.intents.get(&asked.op).or_else(|| ledger.watched.get(&asked.op));
+    let open = open.ok_or("there is no such open or watched intent")?;
+    require_legal(open == asked, "the ambiguous intent differs from the open intent")
 }
 
 /// Checks a record about the ledger itself: its lease, its location, its copies, its transfers.

@@ -11,7 +11,9 @@ pub(in crate::plan) fn hold_deletions(ordered: StepOrder, decisions: &[Decision<
     let StepOrder { steps, of, cycle } = ordered;
     let mut resource = vec![0; steps.len()];
     for (n, numbers) in of.iter().enumerate() {
-        numbers.iter().for_each(|number| resource[*number] = n);
+        for number in numbers {
+            resource[*number] = n;
+        }
     }
     // Each step comes after those that it depends on, so the dependents of a step are decided before it.
     let mut is_needed = vec![false; steps.len()];
@@ -19,7 +21,9 @@ pub(in crate::plan) fn hold_deletions(ordered: StepOrder, decisions: &[Decision<
         let prepares = prepares_deletion(step, &decisions[resource[number]]);
         is_needed[number] |= !prepares;
         if is_needed[number] {
-            step.after.iter().for_each(|before| is_needed[*before] = true);
+            for before in &step.after {
+                is_needed[*before] = true;
+            }
         }
     }
     let mut numbers = vec![None; steps.len()];

@@ -13,7 +13,7 @@ use stead::ledger::journal::replay::apply_record;
 use stead::ledger::state::entry::{Intent, IntentAction};
 use stead::ledger::state::ledger::Ledger;
 use stead::model::address::name_map::NameMap;
-use stead::model::address::{Address, Name};
+use stead::model::address::Address;
 use stead::model::expression::Expression;
 use stead::model::schema::{Kind, Method};
 use stead::model::values::value::{Attributes, Value};

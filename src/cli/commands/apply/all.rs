@@ -26,7 +26,7 @@ use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::problems;
 use crate::cli::workspace::review::{self, UnitOutcome};
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 use crate::model::live::snapshot::ObjectKey;
@@ -76,7 +76,7 @@ pub(in crate::cli) async fn apply_all(
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
-        changed: request.units.changed.as_ref().map(Option::as_deref),
+        changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     check_approval_flags(session, &request, &workspace)?;
@@ -305,6 +305,12 @@ impl<'a> UnitsRun<'a> {
             }
             record_result(&mut results.ended, number, phase, result);
         }
+        self.add_unfinished(&schedule, &mut results);
+        Ok(results)
+    }
+
+    /// Adds the units that were not started, and those whose deletions still wait.
+    fn add_unfinished(&self, schedule: &UnitSchedule, results: &mut RunResults) {
         let (waiting, holding) = schedule.unfinished();
         for number in waiting.into_iter().filter(|number| self.units.contains(number)) {
             let failure = CliFailure::new(Exit::Interrupted, "it was not started");
@@ -317,7 +323,6 @@ impl<'a> UnitsRun<'a> {
             );
             results.ended.insert(number, Err(failure));
         }
-        Ok(results)
     }
 
     /// Returns the work of one phase of a unit.

@@ -10,7 +10,7 @@ use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::problems;
 use crate::cli::workspace::review::{self, UnitOutcome};
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::decide::checks::lost_ledger;
 use crate::plan::inputs::PlanningOptions;
@@ -41,7 +41,7 @@ pub(super) async fn check_all(
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
-        changed: request.units.changed.as_ref().map(Option::as_deref),
+        changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     let options = PlanningOptions { only_looks: true, ..PlanningOptions::default() };

@@ -16,7 +16,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review::{self, UnitsCommand};
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::plan::artifact::binding::{self, NewLedgerKey, PlanBinding, SavedPlanOptions};
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::artifact::signature::SigningKey;
@@ -57,7 +57,7 @@ pub(super) async fn plan_all(
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
-        changed: request.units.changed.as_ref().map(Option::as_deref),
+        changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     let options = PlanningOptions {

@@ -8,7 +8,7 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
-use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::cli::workspace::{problems, review};
 use crate::config::load::LoadFailure;
 use crate::model::diagnostic::Severity;
@@ -33,7 +33,7 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
     let selection = SelectionRequest {
         patterns: &request.units.patterns,
         with_dependents: request.units.with_dependents,
-        changed: request.units.changed.as_ref().map(Option::as_deref),
+        changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let mut workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     for number in workspace.selected.units.clone() {

@@ -74,14 +74,14 @@ impl UnitSettings {
     }
 
     /// Returns the `--var` flags that reach none of the units: no stack declares the variable, or no unit has the name.
-    pub(in crate::cli) fn unused_variables<'u>(
+    pub(in crate::cli) fn unused_variables(
         &self,
-        units: impl Iterator<Item = &'u Unit> + Clone,
+        units: &[&Unit],
         declares: impl Fn(&Unit, &str) -> bool,
     ) -> Vec<Name> {
         let is_used = |name: &Name| {
             let (whose, name) = split_variable(name);
-            units.clone().any(|unit| {
+            units.iter().any(|unit| {
                 whose.is_none_or(|whose| whose == unit.name.to_string()) && declares(unit, name)
             })
         };

@@ -56,6 +56,21 @@ fn a_name_in_a_searched_directory_changes_the_stacks_that_search_it() {
 }
 
 #[test]
+fn a_file_that_a_module_reads_changes_the_stacks_that_use_it() {
+    let shop = Repository::shop();
+    let module = "stead: 1\nlocals: { text: '${file(\"cidr.txt\")}' }\noutputs: { cidr: $locals.text }\n";
+    shop.write("modules/net/stead.yaml", module);
+    shop.write("modules/net/cidr.txt", "10.1.0.0/16");
+    shop.commit("a module that reads a file");
+    assert_eq!(shop.changed("HEAD"), "");
+    shop.write("modules/net/cidr.txt", "10.2.0.0/16");
+    assert_eq!(
+        shop.changed("HEAD"),
+        "stacks/blog: modules/net/cidr.txt modified\nstacks/shop: modules/net/cidr.txt modified"
+    );
+}
+
+#[test]
 fn what_the_sources_leave_out_changes_nothing() {
     let edit = |shop: &Repository| {
         shop.write("stacks/shop/app/debug.log", "");
