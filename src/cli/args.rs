@@ -79,6 +79,9 @@ pub enum OutputFormat {
     Json,
     /// One JSON event per line for commands that report progress, such as apply; else the document on one line.
     Ndjson,
+    /// The matrix of a GitHub workflow; only `stacks` has it.
+    #[value(hide = true)]
+    Matrix,
 }
 
 /// Cloud that the command uses instead of an account.

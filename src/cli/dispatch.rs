@@ -65,6 +65,11 @@ fn run() -> Exit {
         Some(Command::Validate(args)) => settings.set_trust(!args.untrusted),
         _ => {}
     }
+    if settings.output == OutputFormat::Matrix && !matches!(cli.command, None | Some(Command::Stacks(_))) {
+        Ui::write_error("error: only `stead stacks` has the output format `matrix`");
+        Ui::write_error("  Use one of text, json and ndjson.");
+        return Exit::Usage;
+    }
     let tells = cli.command.as_ref().map_or(OutputSupport::Text, |command| command.properties().output);
     let asked = cli.global.output.is_some_and(|output| output != OutputFormat::Text);
     // Only the flag is an error: the variable is set for all commands of a session.

@@ -61,6 +61,34 @@ fn units_are_listed_by_wave_and_selected() {
 }
 
 #[test]
+fn units_are_written_as_a_matrix_and_drawn() {
+    let case = repository();
+    let run = case.ok("stacks --stacks app --output matrix");
+    assert_eq!(run.stdout.lines().count(), 1, "a job's output is one line: {}", run.stdout);
+    let matrix = run.json();
+    assert_eq!(matrix["count"], 2);
+    let entry =
+        serde_json::json!({ "name": "app/dev", "units": ["app/dev"], "flags": "--stacks 'app/dev'" });
+    assert_eq!(matrix["include"][0], entry);
+    case.ok("stacks --stacks app/dev --stacks app/prod").says(&["app/dev", "app/prod"]);
+    case.fails(64, "validate --all --output matrix").says(&["only `stead stacks`"]);
+    let tree = case.ok("stacks --graph tree").stdout.replace("`- ", "└─ ").replace("|- ", "├─ ");
+    assert_eq!(tree, "app/dev\n└─ net/dev\nlog/default\n└─ app/prod\n   └─ net/prod\n");
+    let mermaid = case.ok("stacks --graph mermaid").stdout;
+    for line in ["flowchart LR", "  n0[\"net/dev\"]", "  n0 --> n2", "  n1 --> n3", "  n3 --> n4"] {
+        assert!(mermaid.lines().any(|found| found == line), "{line}\n{mermaid}");
+    }
+    // A unit that is read but not selected is drawn as an outside one.
+    let dot = case.ok("stacks --stacks log --graph dot").stdout;
+    for line in
+        ["  \"log/default\";", "  \"app/prod\" [style=dashed];", "  \"app/prod\" -> \"log/default\";"]
+    {
+        assert!(dot.lines().any(|found| found == line), "{line}\n{dot}");
+    }
+    case.fails(64, "stacks --graph dot --output json").says(&["exclude each other"]);
+}
+
+#[test]
 fn problems_between_stacks_are_found_offline() {
     let case = repository();
     case.ok("validate --all").says(&["5 units of 3 stacks are valid"]);

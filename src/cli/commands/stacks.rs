@@ -1,8 +1,9 @@
 //! `stead stacks`: lists the units of the repository: each stack in each environment, with the order of an apply and
 //! the place of its ledger. Sends no request, and reads no ledger.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use crate::cli::args::OutputFormat;
 use crate::cli::args::workspace::parse_pattern;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
@@ -11,14 +12,16 @@ use crate::cli::process::ledger_settings;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::cli::workspace::{problems, review};
+use crate::report::units::graph::{render_unit_dot, render_unit_mermaid, render_unit_tree};
 use crate::report::units::list::{UnitRow, stacks_document, units_table};
+use crate::report::units::matrix::units_matrix;
 use crate::workspace::changes::compare::StackChange;
 use crate::workspace::selection::UnitPattern;
 
 /// Command-line arguments of `stead stacks`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead stacks\n  stead stacks -e prod --stacks './teams/**'\n  stead stacks --output json\n  stead stacks --changed=origin/main"
+    after_help = "Examples:\n  stead stacks\n  stead stacks -e prod --stacks './teams/**'\n  stead stacks --changed=origin/main\n  stead stacks --output json\n  stead stacks --output matrix    # for a GitHub workflow: include, and count\n  stead stacks --graph mermaid"
 )]
 pub struct StacksArgs {
     /// Only stacks like this: shop/prod, */prod, shop or ./teams/**; repeatable
@@ -31,6 +34,20 @@ pub struct StacksArgs {
     /// Also the stacks that read outputs of the selected ones
     #[arg(long)]
     pub with_dependents: bool,
+    /// Draw which unit reads outputs of which
+    #[arg(long, value_name = "FORMAT")]
+    pub graph: Option<UnitGraphFormat>,
+}
+
+/// Format of the graph of units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum UnitGraphFormat {
+    /// A tree: each unit with its upstream units below it.
+    Tree,
+    /// A Mermaid flow chart, for Markdown.
+    Mermaid,
+    /// Graphviz source, for `dot`.
+    Dot,
 }
 
 /// Lists the selected units. Returns `Exit::Failed` if one of them has problems, which are printed.
@@ -38,6 +55,13 @@ pub struct StacksArgs {
 /// # Errors
 /// When there is no stack, or the selection names something that does not exist.
 pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result<Exit, CliFailure> {
+    if session.ui.json && args.graph.is_some() {
+        return Err(CliFailure::new(
+            Exit::Usage,
+            "a drawing is not a JSON document: --graph and --output exclude each other",
+        )
+        .help("Leave one of them out: --output json names the upstream units of each unit."));
+    }
     let request = SelectionRequest {
         patterns: &args.patterns,
         with_dependents: args.with_dependents,
@@ -52,10 +76,14 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result
         .filter(|(number, _)| workspace.selected.units.contains(number))
         .map(|(number, one)| unit_row(&workspace, one, workspace.graph.waves[number]))
         .collect();
-    session.ui.write_result(&if session.ui.json {
-        stacks_document(&rows)
-    } else {
-        units_table(&rows).to_text("No unit is selected.", session.ui.style)
+    let style = session.ui.style;
+    session.ui.write_result(&match args.graph {
+        Some(UnitGraphFormat::Tree) => render_unit_tree(&rows, style.unicode),
+        Some(UnitGraphFormat::Mermaid) => render_unit_mermaid(&rows),
+        Some(UnitGraphFormat::Dot) => render_unit_dot(&rows),
+        None if settings.output == OutputFormat::Matrix => units_matrix(&rows),
+        None if session.ui.json => stacks_document(&rows),
+        None => units_table(&rows).to_text("No unit is selected.", style),
     });
     review::print_left_out(session.ui, &workspace);
     Ok(if problems::report_problems(session.ui, &workspace) { Exit::Failed } else { Exit::Done })

@@ -1,4 +1,6 @@
 //! What the reports show of many units: the list of `stacks`, and the review of plans and applies with `--all`.
 
+pub mod graph;
 pub mod list;
+pub mod matrix;
 pub mod review;
