@@ -31,9 +31,30 @@ pub struct PipelineParameters {
     pub image: Option<String>,
 }
 
+/// Properties of a repository that the pipeline for all of its stacks depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspacePipelineParameters {
+    /// Secret variables that must be given from outside, of all stacks.
+    pub secrets: Vec<Name>,
+    /// Whether an environment of a stack is confirmed by typing its name.
+    pub is_confirmed: bool,
+    /// Branch whose commits are applied.
+    pub branch: String,
+    /// Shell command that installs stead on a runner, as for one stack.
+    pub install: Option<String>,
+    /// Container image of the jobs, as for one stack.
+    pub image: Option<String>,
+}
+
+/// Name for the files and concurrency groups of the pipeline for all stacks.
+const WORKSPACE_SLUG: &str = "stead-all";
+
 /// Shell command of a pipeline if the user did not state how stead is installed: fails if it is missing.
 const CHECK_STEAD_INSTALLED: &str =
     "command -v stead || { echo 'stead is not on PATH: install it here' >&2; exit 1; }";
+
+/// Image of GitLab's jobs if the user named none.
+const DEFAULT_IMAGE: &str = "debian:stable-slim";
 
 /// Returns why no pipeline can be written for a stack: a name that a CI system would interpret, such as `${{ … }}`, or
 /// that would end the surrounding text; `None` if one can be written.
@@ -76,19 +97,13 @@ pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String,
     let globs: Vec<_> =
         all.iter().map(|path| format!("':(glob){}'", path.replace('\'', r"'\''"))).collect();
     let environments: Vec<String> = facts.environments.iter().map(ToString::to_string).collect();
-    let container = facts.image.as_ref().map(|image| format!("container: {}", quote_yaml(image)));
-    let secret = |name: &Name| {
-        let variable = format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"));
-        format!("{variable}: ${{{{ secrets.{variable} }}}}")
-    };
-    let secrets: Vec<String> = facts.secrets.iter().map(secret).collect();
     let applies =
         if system == CiSystem::GitLab { gitlab_apply_jobs(facts, &slug, &paths) } else { String::new() };
     let lines = [
         ("APPLIES", applies),
-        ("CONTAINER", container.unwrap_or_default()),
-        ("SECRETS", secrets.join("\n")),
-        ("INSTALL", facts.install.clone().unwrap_or_else(|| CHECK_STEAD_INSTALLED.to_owned())),
+        ("CONTAINER", container_line(facts.image.as_deref())),
+        ("SECRETS", secret_lines(&facts.secrets)),
+        ("INSTALL", install_lines(facts.install.as_deref())),
     ];
     let words = [
         ("STACK_TITLE", quote_yaml(&format!("stead {}", facts.stack))),
@@ -102,11 +117,74 @@ pub fn render_pipeline(system: CiSystem, facts: &PipelineParameters) -> (String,
         ("CRON", format!("{} 5 * * *", drift_minute(&facts.stack))),
         ("ENVIRONMENTS", quoted_list(&environments)),
         ("ENVIRONMENTS_JSON", serde_json::Value::from(environments.clone()).to_string()),
-        ("IMAGE", quote_yaml(facts.image.as_deref().unwrap_or("debian:stable-slim"))),
+        ("IMAGE", quote_yaml(facts.image.as_deref().unwrap_or(DEFAULT_IMAGE))),
         ("SLUG", slug),
         ("FILE", file.clone()),
     ];
     (file, fill_template(text, &lines, &words))
+}
+
+/// Returns why no pipeline can be written for all stacks: a variable with a name that a CI system would interpret;
+/// `None` if one can be written.
+#[must_use]
+pub fn workspace_pipeline_refusal(facts: &WorkspacePipelineParameters) -> Option<String> {
+    let wrong = facts.secrets.iter().find(|name| !is_legal_segment(&name.to_lowercase()))?;
+    Some(format!("a variable's name, {wrong:?}, has characters that no name may have"))
+}
+
+/// Returns the pipeline for all stacks of a repository: its path from the root, and its content. The caller has
+/// checked the parameters with `workspace_pipeline_refusal`.
+#[must_use]
+pub fn render_workspace_pipeline(
+    system: CiSystem,
+    facts: &WorkspacePipelineParameters,
+) -> (String, String) {
+    let (file, text) = match system {
+        CiSystem::GitHub => {
+            (format!(".github/workflows/{WORKSPACE_SLUG}.yml"), include_str!("recipes/github-all.yml"))
+        }
+        CiSystem::GitLab => {
+            (format!(".gitlab/{WORKSPACE_SLUG}.yml"), include_str!("recipes/gitlab-all.yml"))
+        }
+    };
+    let lines = [
+        ("CONTAINER", container_line(facts.image.as_deref())),
+        ("SECRETS", secret_lines(&facts.secrets)),
+        ("INSTALL", install_lines(facts.install.as_deref())),
+        ("GATE", manual_gate(facts.is_confirmed).to_owned()),
+    ];
+    let words = [
+        ("BRANCHES", quoted_list(std::slice::from_ref(&facts.branch))),
+        ("BRANCH", facts.branch.clone()),
+        ("CRON", format!("{} 5 * * *", drift_minute(WORKSPACE_SLUG))),
+        ("IMAGE", quote_yaml(facts.image.as_deref().unwrap_or(DEFAULT_IMAGE))),
+        ("SLUG", WORKSPACE_SLUG.to_owned()),
+        ("FILE", file.clone()),
+    ];
+    (file, fill_template(text, &lines, &words))
+}
+
+/// Returns the line that runs a GitHub job in a container; empty without an image.
+fn container_line(image: Option<&str>) -> String {
+    image.map(|image| format!("container: {}", quote_yaml(image))).unwrap_or_default()
+}
+
+/// Returns the lines that give a GitHub job the secret variables of stacks.
+fn secret_lines(names: &[Name]) -> String {
+    let line = |name: &Name| {
+        let variable = format!("STEAD_VAR_{}", name.to_uppercase().replace('-', "_"));
+        format!("{variable}: ${{{{ secrets.{variable} }}}}")
+    };
+    names.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn install_lines(install: Option<&str>) -> String {
+    install.unwrap_or(CHECK_STEAD_INSTALLED).to_owned()
+}
+
+/// Returns the lines that make a GitLab job wait for a person, where an environment is confirmed by typing its name.
+const fn manual_gate(is_confirmed: bool) -> &'static str {
+    if is_confirmed { "when: manual\nallow_failure: false" } else { "" }
 }
 
 /// Returns one GitLab job per environment, in their order. Each waits for the previous one, which can be
@@ -118,7 +196,7 @@ fn gitlab_apply_jobs(facts: &PipelineParameters, slug: &str, paths: &str) -> Str
             let job = quote_yaml(&format!("{slug} apply {name}"));
             format!("needs: [{{ job: {job}, optional: true }}]")
         });
-        let gate = if facts.confirmed.contains(name) { "when: manual\nallow_failure: false" } else { "" };
+        let gate = manual_gate(facts.confirmed.contains(name));
         let lines = [("NEEDS", needs.unwrap_or_default()), ("GATE", gate.to_owned())];
         let words = [
             ("SLUG", slug.to_owned()),
@@ -230,222 +308,4 @@ pub enum CiSystem {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn facts() -> PipelineParameters {
-        PipelineParameters {
-            stack: "shop".into(),
-            environments: vec!["staging".into(), "prod".into()],
-            confirmed: vec!["prod".into()],
-            secrets: vec!["stripe_key".into()],
-            directory: "infra/shop".into(),
-            folders: vec!["infra/modules".into()],
-            branch: "main".into(),
-            install: Some("set -x\ncurl -fsS https://example.com/INSTALL | sh -s -- SLUG".into()),
-            image: Some("registry.example.com/ci:1".into()),
-        }
-    }
-
-    #[test]
-    fn a_pipeline_is_valid_yaml_and_has_no_empty_placeholder() {
-        let bare = PipelineParameters {
-            secrets: vec![],
-            directory: String::new(),
-            install: None,
-            image: None,
-            ..facts()
-        };
-        let odd = PipelineParameters { directory: "a b/c'd: #e".into(), branch: "rel/1".into(), ..facts() };
-        for facts in [facts(), bare, odd] {
-            for system in [CiSystem::GitHub, CiSystem::GitLab] {
-                let (path, text) = render_pipeline(system, &facts);
-                let read: serde_yaml::Value =
-                    serde_yaml::from_str(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
-                assert!(read.is_mapping() && path.contains(".yml"), "{path}");
-                for word in [
-                    "ENVIRONMENTS",
-                    "PATHS",
-                    "GLOBS",
-                    "APPLIES",
-                    "NEEDS",
-                    "GATE",
-                    "QUOTED",
-                    "SECRETS\n",
-                    "CONTAINER",
-                    "DIRECTORY\n",
-                    "BRANCHES",
-                    "\"BRANCH\"",
-                ] {
-                    assert!(!text.contains(word), "{word}\n{text}");
-                }
-                assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_given_parameters_occur_verbatim_in_the_pipeline() {
-        let (_, lab) = render_pipeline(CiSystem::GitLab, &facts());
-        let changes = "changes: [\"infra/shop/**/*\", \"infra/modules/**/*\", .gitlab/stead-shop.yml]";
-        assert!(lab.contains(changes), "{lab}");
-        let (path, text) = render_pipeline(CiSystem::GitHub, &facts());
-        assert_eq!(path, ".github/workflows/stead-shop.yml");
-        assert!(text.contains(
-            "          set -x\n          curl -fsS https://example.com/INSTALL | sh -s -- SLUG\n"
-        ));
-        assert!(text.contains("      STEAD_VAR_STRIPE_KEY: ${{ secrets.STEAD_VAR_STRIPE_KEY }}\n"));
-        assert!(text.contains("        environment: [staging, prod]\n"));
-        let globs =
-            "':(glob)infra/shop/**' ':(glob)infra/modules/**' ':(glob).github/workflows/stead-shop.yml'";
-        assert_eq!(text.matches(globs).count(), 2, "{text}");
-        assert!(text.contains("    container: \"registry.example.com/ci:1\"\n"), "{text}");
-    }
-
-    #[test]
-    fn a_ci_job_has_only_the_permissions_it_needs() {
-        let (_, text) = render_pipeline(CiSystem::GitHub, &facts());
-        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
-        assert_eq!(read["permissions"].as_mapping().map(serde_yaml::Mapping::len), Some(0));
-        let may = |job: &str| {
-            let rights = read["jobs"][job]["permissions"].as_mapping().unwrap();
-            rights
-                .iter()
-                .map(|(key, value)| format!("{} {}", key.as_str().unwrap(), value.as_str().unwrap()))
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(may("check"), ["contents read"]);
-        assert_eq!(may("plan"), ["contents read", "pull-requests write"]);
-        assert_eq!(may("apply"), ["contents read", "pull-requests write"]);
-        assert_eq!(may("drift"), ["contents read", "issues write"]);
-        assert_eq!(may("changes"), ["contents read"]);
-        assert_eq!(may("requests"), ["contents read", "pull-requests read"]);
-        assert_eq!(may("plan-by-hand"), ["contents read"]);
-        assert_eq!(may("plan-again"), ["contents read", "pull-requests write"]);
-        assert!(may("required").is_empty() && may("applied").is_empty());
-        for (job, rest) in read["jobs"].as_mapping().unwrap() {
-            let writes = serde_yaml::to_string(rest).unwrap();
-            let holds_key = writes.contains("secrets.STEAD_API_KEY");
-            assert_eq!(holds_key, job.as_str() == Some("apply"), "{writes}");
-            let is_open = ["check", "changes", "required", "applied", "requests"];
-            let may_read = job.as_str().is_some_and(|job| !is_open.contains(&job));
-            assert!(may_read || !writes.contains("secrets."), "{writes}");
-        }
-        for line in text.lines().filter(|line| line.contains("uses:")) {
-            let pin = line.split('@').nth(1).unwrap().split(' ').next().unwrap();
-            assert_eq!(pin.len(), 40, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_required_check_runs_for_each_pull_request_and_no_apply_is_canceled() {
-        let (_, text) = render_pipeline(CiSystem::GitHub, &facts());
-        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
-        assert!(read["on"]["pull_request"].is_null() && read["on"]["merge_group"].is_null());
-        assert!(read["on"].as_mapping().unwrap().contains_key("merge_group"));
-        let jobs = &read["jobs"];
-        assert_eq!(jobs["required"]["name"].as_str(), Some("stead shop"));
-        let needs = |job: &str| {
-            let needs = &jobs[job]["needs"];
-            let one = needs.as_str().map(|job| vec![job]);
-            one.unwrap_or_else(|| {
-                needs.as_sequence().unwrap().iter().filter_map(|job| job.as_str()).collect()
-            })
-        };
-        assert_eq!(needs("required"), ["changes", "check", "plan"]);
-        assert!(jobs["required"]["if"].as_str().unwrap().starts_with("always() && "));
-        // GitHub cancels a run that waits in a group when a newer one starts to wait.
-        assert!(jobs["apply"]["concurrency"].is_null());
-        assert_eq!(needs("applied"), ["apply"]);
-        assert!(jobs["applied"]["if"].as_str().unwrap().starts_with("always() && "));
-        assert_eq!((needs("requests"), needs("plan-again")), (vec!["apply"], vec!["requests"]));
-    }
-
-    #[test]
-    fn gitlab_environments_run_in_order_and_a_protected_one_waits() {
-        let (_, text) = render_pipeline(CiSystem::GitLab, &facts());
-        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
-        let job = |name: &str| &read[format!("stead-shop {name}").as_str()];
-        let (first, second) = (job("apply staging"), job("apply prod"));
-        assert!(first["needs"].is_null() && first["rules"][0]["when"].is_null(), "{text}");
-        assert_eq!(second["needs"][0]["job"].as_str(), Some("stead-shop apply staging"));
-        assert_eq!(second["needs"][0]["optional"].as_bool(), Some(true));
-        let gate = &second["rules"][0];
-        assert_eq!((gate["when"].as_str(), gate["allow_failure"].as_bool()), (Some("manual"), Some(false)));
-        // By hand, with the fingerprint of a new plan.
-        assert!(second["rules"][1]["when"].is_null());
-        assert!(second["rules"][1]["if"].as_str().unwrap().ends_with("$STEAD_APPLY == \"prod\""));
-        let again = job("plan again")["rules"][0]["if"].as_str().unwrap();
-        assert!(again.contains("\"web\"") && again.ends_with("$STEAD_APPLY == null"), "{again}");
-    }
-
-    #[test]
-    fn the_state_directory_is_cached_in_jobs_that_apply() {
-        let (_, hub) = render_pipeline(CiSystem::GitHub, &facts());
-        let read: serde_yaml::Value = serde_yaml::from_str(&hub).unwrap();
-        for (name, job) in read["jobs"].as_mapping().unwrap() {
-            let text = serde_yaml::to_string(job).unwrap();
-            let applies = name.as_str() == Some("apply");
-            for word in ["STEAD_STATE_DIR", "STEAD_REQUIRE_LEDGER", "actions/cache/save"] {
-                assert_eq!(text.contains(word), applies, "{word}\n{text}");
-            }
-        }
-        let (_, lab) = render_pipeline(CiSystem::GitLab, &facts());
-        let read: serde_yaml::Value = serde_yaml::from_str(&lab).unwrap();
-        let apply = &read[".stead-shop-apply"];
-        assert_eq!(apply["variables"]["STEAD_STATE_DIR"].as_str(), Some("$CI_PROJECT_DIR/.stead-state"));
-        assert_eq!(apply["cache"]["paths"][0].as_str(), Some(".stead-state"));
-        assert!(lab.contains("STEAD_REQUIRE_LEDGER"));
-    }
-
-    #[test]
-    fn a_branch_and_a_directory_are_quoted_as_literals() {
-        let facts = PipelineParameters { branch: "1.10".into(), directory: "a[b]+".into(), ..facts() };
-        let (_, text) = render_pipeline(CiSystem::GitHub, &facts);
-        let read: serde_yaml::Value = serde_yaml::from_str(&text).unwrap();
-        let push = &read["on"]["push"];
-        assert_eq!(push["branches"][0].as_str(), Some("1.10"));
-        assert_eq!(push["paths"][0].as_str(), Some("a*b**/**"));
-        assert!(read["jobs"]["apply"]["if"].as_str().unwrap().contains("github.ref_name == '1.10'"));
-    }
-
-    #[test]
-    fn a_name_with_pipeline_syntax_is_rejected() {
-        assert_eq!(pipeline_refusal(&facts()), None);
-        let with = |name: &str| {
-            [
-                PipelineParameters { stack: name.into(), ..facts() },
-                PipelineParameters { environments: vec![name.into()], ..facts() },
-                PipelineParameters { secrets: vec![name.into()], ..facts() },
-            ]
-        };
-        for name in ["${{ secrets.A }}", "a' || 1", "a\nb", "a b", "a\"b"] {
-            assert!(with(name).iter().all(|facts| pipeline_refusal(facts).is_some()), "{name}");
-        }
-        for directory in ["a/${{ b }}", "$HOME", "a\nb", "a`b`", "%TEMP%"] {
-            let facts = PipelineParameters { directory: directory.into(), ..facts() };
-            assert!(pipeline_refusal(&facts).is_some(), "{directory}");
-        }
-    }
-
-    #[test]
-    fn pipeline_files_are_named_after_the_stack_and_its_directory() {
-        let named =
-            |directory: &str| pipeline_slug(&PipelineParameters { directory: directory.into(), ..facts() });
-        assert_eq!(
-            ["", "shop", "infra/shop", "infra/eu"].map(named),
-            ["stead-shop", "stead-shop", "stead-shop", "stead-shop-eu"]
-        );
-    }
-
-    #[test]
-    fn a_directory_stays_one_shell_word_in_the_git_hook() {
-        let odd = git_hook("DIRECTORY\ntouch x #");
-        let lines: Vec<&str> = odd.lines().collect();
-        assert!(lines[1].starts_with("# ") && lines[2].starts_with("# "), "{odd}");
-        assert!(odd.contains("stead -C 'DIRECTORY\ntouch x #' fmt"), "{odd}");
-        let text = git_hook("a b/c'd");
-        assert!(text.contains(r"stead -C 'a b/c'\''d' fmt --check"), "{text}");
-        assert!(!text.contains("DIRECTORY"));
-    }
-}
+mod tests;

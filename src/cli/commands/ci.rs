@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::cli::artifacts::ci_templates::{self, CiSystem, PipelineParameters};
+use crate::cli::artifacts::ci_templates::{
+    self, CiSystem, PipelineParameters, WorkspacePipelineParameters,
+};
 use crate::cli::artifacts::report_files;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::git_origin;
@@ -22,6 +24,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::terminal::Terminal;
 use crate::cli::stack::project::{self, LoadedStack};
+use crate::cli::workspace::units::{SelectionRequest, Workspace};
 use crate::config::load::{self, StackHeader};
 use crate::kinds::REGISTRY;
 use crate::model::address::Name;
@@ -56,7 +59,7 @@ pub enum CiAction {
 /// Command-line arguments of `stead ci init`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead ci init github --install 'curl -fsSL https://example.com/stead.tar.gz | tar xz -C /usr/local/bin'\n  stead -C infra/shop ci init gitlab --image registry.example.com/stead:1"
+    after_help = "Examples:\n  stead ci init github --install 'curl -fsSL https://example.com/stead.tar.gz | tar xz -C /usr/local/bin'\n  stead -C infra/shop ci init gitlab --image registry.example.com/stead:1\n  stead ci init github --all"
 )]
 pub struct CiInitArgs {
     /// CI system of the pipeline
@@ -70,6 +73,9 @@ pub struct CiInitArgs {
     /// Branch whose merges are applied
     #[arg(long, value_name = "BRANCH", default_value = "main", value_parser = parse_branch)]
     pub branch: String,
+    /// Write one pipeline for all stacks of the repository: it plans and applies them together
+    #[arg(long)]
+    pub all: bool,
     /// Overwrite an existing file
     #[arg(long)]
     pub force: bool,
@@ -95,7 +101,7 @@ pub struct CiCommentArgs {
 /// Command-line arguments of `stead ci reviewed`, and of the choice of a pull or merge request.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Example:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\""
+    after_help = "Examples:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\"\n  stead apply --all $(stead ci reviewed --all)"
 )]
 pub struct PullRequestArgs {
     /// Number of the pull or merge request [default: the job's, or the one that its commit came from]
@@ -105,6 +111,9 @@ pub struct PullRequestArgs {
     /// that may not ask]
     #[arg(long, value_name = "ID")]
     pub author: Option<u64>,
+    /// The comment of `plan --all`, which covers all stacks of the repository; `reviewed` prints `--expect FINGERPRINT`
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// Command-line arguments of `stead ci hook`.
@@ -154,7 +163,7 @@ fn comment_writer(author: Option<u64>) -> Result<CommentWriter, CliFailure> {
 async fn write_comment(session: &CommandContext, args: &CiCommentArgs) -> Result<Exit, CliFailure> {
     let text = match &args.file {
         Some(path) => read_report(path)?,
-        None => review::plan_failed(&report_title(&session.settings)?),
+        None => review::plan_failed(&commented_title(&session.settings, &args.number)?),
     };
     let desk = comment_writer(args.number.author)?;
     let number = request_number(&desk, &args.number).await?;
@@ -192,12 +201,17 @@ fn report_title(settings: &Settings) -> Result<String, CliFailure> {
     Ok(if environment.is_empty() { name.to_string() } else { format!("{name}/{environment}") })
 }
 
+/// Returns the title of the comment that a command names: that of all stacks, or of the stack.
+fn commented_title(settings: &Settings, args: &PullRequestArgs) -> Result<String, CliFailure> {
+    if args.all { Ok(review::ALL_UNITS_TITLE.to_owned()) } else { report_title(settings) }
+}
+
 /// Prints the fingerprint of the plan that was reviewed in the request that this commit was merged by.
 async fn print_reviewed_fingerprint(
     session: &CommandContext,
     args: &PullRequestArgs,
 ) -> Result<Exit, CliFailure> {
-    let title = report_title(&session.settings)?;
+    let title = commented_title(&session.settings, args)?;
     let desk = comment_writer(args.author)?;
     let number = request_number(&desk, args).await?;
     let request = desk.read_request(number).await?;
@@ -230,6 +244,8 @@ async fn print_reviewed_fingerprint(
         session.ui.write_result(&json::to_pretty(&json!({
             "schema_version": json::SCHEMA_VERSION, "number": number, "fingerprint": fingerprint,
         })));
+    } else if args.all {
+        session.ui.write_result(&format!("--expect {fingerprint}\n"));
     } else {
         session.ui.write_result(&format!("{fingerprint}\n"));
     }
@@ -258,6 +274,55 @@ fn print_written(session: &CommandContext, what: &str, written: &CommentResult) 
 }
 
 fn write_pipeline(session: &CommandContext, args: &CiInitArgs) -> Result<Exit, CliFailure> {
+    let (root, (file, text)) =
+        if args.all { workspace_pipeline(session, args)? } else { stack_pipeline(session, args)? };
+    write_new_file(session, &root.join(&file), &text, (args.force, false))?;
+    if args.install.is_none() && args.image.is_none() {
+        session.ui.hint(
+            "note: the pipeline looks for stead on the runner's PATH; --install or --image puts it there",
+        );
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns the repository's root, and the path and the text of the pipeline for all of its stacks.
+fn workspace_pipeline(
+    session: &CommandContext,
+    args: &CiInitArgs,
+) -> Result<(PathBuf, (String, String)), CliFailure> {
+    let workspace =
+        Workspace::open(&session.settings, &session.unit_settings, &SelectionRequest::default())?;
+    let (mut secrets, mut is_confirmed) = (BTreeSet::new(), false);
+    for (_, one) in workspace.selected_units() {
+        secrets.extend(looked_at(&one.settings).0);
+        is_confirmed |= !read_stack_header(&one.settings)?.confirmed.is_empty();
+    }
+    let facts = WorkspacePipelineParameters {
+        secrets: secrets.into_iter().collect(),
+        is_confirmed,
+        branch: args.branch.clone(),
+        install: args.install.clone(),
+        image: args.image.clone(),
+    };
+    match ci_templates::workspace_pipeline_refusal(&facts) {
+        Some(why) => Err(no_pipeline(&why)),
+        None => {
+            let root = stack_files::real_path(&workspace.root).unwrap_or(workspace.root);
+            Ok((root, ci_templates::render_workspace_pipeline(args.system, &facts)))
+        }
+    }
+}
+
+fn no_pipeline(why: &str) -> CliFailure {
+    CliFailure::new(Exit::Usage, format!("no pipeline is written: {why}"))
+        .help("Give it a name of letters, digits, `-`, `_` and `.`.")
+}
+
+/// Returns the repository's root, and the path and the text of the pipeline for one stack.
+fn stack_pipeline(
+    session: &CommandContext,
+    args: &CiInitArgs,
+) -> Result<(PathBuf, (String, String)), CliFailure> {
     let (stack, environments) = stack_and_environments(&session.settings)?;
     let confirmed = read_stack_header(&session.settings)?.confirmed.into_iter().collect();
     let shared = SharedRoot::find_root(&session.settings.dir, false);
@@ -274,18 +339,10 @@ fn write_pipeline(session: &CommandContext, args: &CiInitArgs) -> Result<Exit, C
         install: args.install.clone(),
         image: args.image.clone(),
     };
-    if let Some(why) = ci_templates::pipeline_refusal(&facts) {
-        return Err(CliFailure::new(Exit::Usage, format!("no pipeline is written: {why}"))
-            .help("Give it a name of letters, digits, `-`, `_` and `.`."));
+    match ci_templates::pipeline_refusal(&facts) {
+        Some(why) => Err(no_pipeline(&why)),
+        None => Ok((shared.root, ci_templates::render_pipeline(args.system, &facts))),
     }
-    let (file, text) = ci_templates::render_pipeline(args.system, &facts);
-    write_new_file(session, &shared.root.join(&file), &text, (args.force, false))?;
-    if args.install.is_none() && args.image.is_none() {
-        session.ui.hint(
-            "note: the pipeline looks for stead on the runner's PATH; --install or --image puts it there",
-        );
-    }
-    Ok(Exit::Done)
 }
 
 fn write_hook(session: &CommandContext, args: &CiHookArgs) -> Result<Exit, CliFailure> {

@@ -16,7 +16,7 @@ mod units;
 use std::fmt;
 
 pub use self::markdown::{comment_marker, fingerprint_of, marker_of};
-pub use self::units::UnitsReport;
+pub use self::units::{ALL_UNITS_TITLE, UnitsReport};
 use super::finding::{ReviewDiagnostics, plan_findings};
 use super::view::PlanReview;
 use crate::report::json::{self, PlanDocumentOptions};

@@ -15,6 +15,9 @@ use crate::report::text::counts::ActionCounts;
 use crate::report::text::{escape, junit_xml, phrases};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
 
+/// Title of the comment of many units, in its hidden first line.
+pub const ALL_UNITS_TITLE: &str = "all";
+
 /// Size limit of the comment in bytes, as of that of one plan.
 const MAX_COMMENT_BYTES: usize = 65_000;
 
@@ -127,7 +130,7 @@ pub(super) fn units_markdown(of: &UnitsReport<'_>) -> String {
     }
     if left_out > 0 {
         let units = phrases::count_noun(left_out, "unit");
-        let _ = writeln!(text, "{units} did not fit here; the reports `html` and `json` have them.\n");
+        let _ = writeln!(text, "{units} did not fit here; the report `json` has them.\n");
     }
     text + &foot
 }
@@ -160,7 +163,7 @@ fn head(of: &UnitsReport<'_>) -> String {
     let worst = review.units().first().map_or(UnitStatus::Unchanged, |unit| unit.status);
     format!(
         "<!-- stead:{} -->\n### {} stead · {} · {}\n\n",
-        comment_marker("all"),
+        comment_marker(ALL_UNITS_TITLE),
         sign(worst),
         phrases::count_noun(review.units().len(), "unit"),
         facts.join(" · ")
