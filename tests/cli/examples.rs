@@ -74,3 +74,32 @@ fn the_embedded_cloud_persists_between_commands() {
     assert_eq!(again.stdout.lines().count(), 1, "{}", again.stdout);
     case.ok("ls --cloud local").says(&["vm.web", "vpc.main"]);
 }
+
+#[test]
+fn a_fleet_of_ten_stacks_is_one_plan_and_one_apply() {
+    let case = Case::example("fleet").emulator();
+    case.ok("validate --all").says(&["20 units of 10 stacks are valid"]);
+    let waves = |case: &Case| -> Vec<u64> {
+        let list = case.ok("stacks --output json").json();
+        list["units"].as_array().unwrap().iter().map(|unit| unit["wave"].as_u64().unwrap()).collect()
+    };
+    assert_eq!(waves(&case).last(), Some(&2));
+    let plan = case.ok("plan --all --output json").json();
+    assert_eq!(plan["units"].as_array().unwrap().len(), 20);
+    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()))
+        .says(&["20 applied"]);
+    let before = case.cloud().last();
+    case.ok("plan --all --exit-code").says(&["20 without changes"]);
+    // A wider network of development reaches every stack that uses it, and nothing of production.
+    case.edit("network/stead.yaml", "10.110.0.0/16", "10.111.0.0/16");
+    let plan = case.ok("plan --all --output json").json();
+    for unit in plan["units"].as_array().unwrap() {
+        let is_dev = unit["environment"] == "dev";
+        assert!(is_dev || unit["status"] == "unchanged", "{unit}");
+    }
+    case.edit("network/stead.yaml", "10.111.0.0/16", "10.110.0.0/16");
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    case.ok(&format!("destroy --all -e dev --yes --confirm {root}")).says(&["10 applied"]);
+    case.fails(4, &format!("destroy --all -e prod --yes --confirm {root}")).says(&["protect"]);
+}
