@@ -17,6 +17,7 @@ written_pages! {
     "how-to/use-a-real-account",
     "how-to/several-environments",
     "how-to/reuse-configuration",
+    "how-to/many-stacks",
     "how-to/rename-without-replacement",
     "how-to/move-between-stacks",
     "how-to/replace-safely",

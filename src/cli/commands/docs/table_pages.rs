@@ -3,7 +3,7 @@
 
 use super::limit_rows::LIMITS;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::settings::rows::{SETTINGS, SettingRow};
+use crate::cli::process::settings::rows::{SETTINGS, SettingRow, UNIT_RULE_KEYS};
 use crate::emulator::control::CONTROL_CALLS;
 use crate::guide::document::{
     Block, CodeBlock, Definition, ExampleKind, Inline, PageContent, parse_backticks,
@@ -102,6 +102,33 @@ fn setting_page() -> Page {
                 language: "toml".to_owned(),
                 file: Some("~/.config/stead/settings.toml".to_owned()),
                 text: example.to_owned(),
+                kind: ExampleKind::Plain,
+            }),
+            Block::heading(2, "Profiles of units"),
+            Block::Paragraph(vec![
+                Inline::code("[[units]]"),
+                Inline::text(" in the same file gives units a profile, for commands with "),
+                Inline::code("--all"),
+                Inline::text(". The first rule that matches a unit counts. A profile that "),
+                Inline::code("-p"),
+                Inline::text(" or "),
+                Inline::code("STEAD_PROFILE"),
+                Inline::text(" names is used for all units. See "),
+                Inline::link("how-to/many-stacks", "Plan and apply many stacks together"),
+                Inline::text("."),
+            ]),
+            Block::Table {
+                head: vec![cell("Key"), cell("Value")],
+                rows: UNIT_RULE_KEYS
+                    .iter()
+                    .map(|(key, text)| vec![code_cell(Some((*key).to_owned())), cell(text)])
+                    .collect(),
+            },
+            Block::Code(CodeBlock {
+                language: "toml".to_owned(),
+                file: Some("~/.config/stead/settings.toml".to_owned()),
+                text: "[profiles.prod]\nbackend = \"s3://ledgers-of-prod/infra\"\n\n[[units]]\nmatch = \"*/prod\"\nprofile = \"prod\""
+                    .to_owned(),
                 kind: ExampleKind::Plain,
             }),
             Block::heading(2, "Variables of other programs"),

@@ -72,7 +72,7 @@ pub(in crate::cli) const SETTINGS: &[SettingRow] = &[
         Some("var"),
         Some("STEAD_VAR_"),
         None,
-        "A variable of the stack: `--var nodes=a`, or `STEAD_VAR_NODES=a`.",
+        "A variable of the stack: `--var nodes=a`, or `STEAD_VAR_NODES=a`. With `--all`, each stack that declares it gets it, and `--var shop/prod:nodes=a` sets it for one unit.",
     ),
     row(Some("var-file"), Some("STEAD_VAR_FILE"), None, "File with variables, in YAML or KDL."),
     row(
@@ -154,7 +154,12 @@ pub(in crate::cli) const SETTINGS: &[SettingRow] = &[
         Some("plan_verify_key"),
         "File with the public keys whose saved plans are accepted.",
     ),
-    row(Some("output"), Some("STEAD_OUTPUT"), None, "Format of the result: `text`, `json` or `ndjson`."),
+    row(
+        Some("output"),
+        Some("STEAD_OUTPUT"),
+        None,
+        "Format of the result: `text`, `json` or `ndjson`; `stead stacks` also has `matrix`.",
+    ),
     row(
         Some("color"),
         Some("STEAD_COLOR"),
@@ -183,6 +188,15 @@ pub(in crate::cli) const SETTINGS: &[SettingRow] = &[
     ),
 ];
 
+/// The keys of a rule under `[[units]]` in `settings.toml`, with what each is for.
+pub(in crate::cli) const UNIT_RULE_KEYS: &[(&str, &str)] = &[
+    (
+        "match",
+        "Pattern for units, as for `--stacks`: `shop/prod`, `*/prod`, `shop` or `./teams/**`. Required.",
+    ),
+    ("profile", "Profile of the units that match. Required."),
+];
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "the program's own source is read")]
@@ -194,7 +208,7 @@ mod tests {
 
     use super::*;
     use crate::cli::dispatch::command_line::Cli;
-    use crate::cli::process::profile;
+    use crate::cli::process::profile::{self, Profiles};
 
     fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -258,6 +272,21 @@ mod tests {
     fn every_key_of_a_profile_has_a_row() {
         let keys: BTreeSet<_> = SETTINGS.iter().filter_map(|row| row.key).collect();
         assert_eq!(keys, profile::KEYS.iter().copied().collect());
+    }
+
+    #[test]
+    fn every_key_of_a_rule_for_units_has_a_row() {
+        let rule = |keys: &[&str]| {
+            let lines: String = keys.iter().map(|key| format!("{key} = \"prod\"\n")).collect();
+            Profiles::parse("settings.toml", &format!("[profiles.prod]\n[[units]]\n{lines}"))
+        };
+        let keys: Vec<&str> = UNIT_RULE_KEYS.iter().map(|(key, _)| *key).collect();
+        assert!(rule(&keys).is_ok());
+        for key in &keys {
+            let others: Vec<&str> = keys.iter().copied().filter(|other| other != key).collect();
+            assert!(rule(&others).is_err(), "`{key}` is required");
+        }
+        assert!(rule(&[&keys[..], &["env"]].concat()).is_err());
     }
 
     #[test]
