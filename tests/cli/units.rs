@@ -273,7 +273,9 @@ fn reports_of_many_units_are_one_file_where_the_format_allows_it() {
     let case = repository();
     case.edit("net/stead.yaml", "10.40.0.0/16", "10.30.128.0/17");
     let formats = ["md", "json", "sarif", "junit", "prom", "gitlab", "codequality", "tfjson"];
-    let flags: String = formats.iter().map(|format| format!(" --report {format}=out.{format}")).collect();
+    let flags: Vec<String> =
+        formats.iter().map(|format| format!(" --report {format}=out.{format}")).collect();
+    let flags = flags.join("");
     case.fails(4, &format!("plan --all --cloud local{flags}"));
     let read = |name: &str| std::fs::read_to_string(case.path(name)).unwrap();
     let comment = read("out.md");

@@ -277,10 +277,9 @@ struct Peers {
     process: usize,
 }
 
-impl Peers {
-    fn side(&self, peer: &LedgerPeer) -> usize {
-        usize::from(peer.stack == "web")
-    }
+/// Returns the number of the ledger of a stack.
+fn ledger_number(peer: &LedgerPeer) -> usize {
+    usize::from(peer.stack == "web")
 }
 
 impl PeerLedgers for Peers {
@@ -288,13 +287,13 @@ impl PeerLedgers for Peers {
 
     async fn read(&self, peer: &LedgerPeer) -> Result<Option<Ledger>, StoreError> {
         point(&self.world).await;
-        let ledger = self.world.ledger(self.side(peer));
+        let ledger = self.world.ledger(ledger_number(peer));
         point(&self.world).await;
         Ok(Some(ledger))
     }
 
     async fn open(&self, peer: &LedgerPeer) -> Result<Journal<SimLedger>, StoreError> {
-        Journal::open(SimLedger::open(&self.world, self.side(peer), self.process).await?).await
+        Journal::open(SimLedger::open(&self.world, ledger_number(peer), self.process).await?).await
     }
 }
 

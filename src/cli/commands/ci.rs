@@ -304,13 +304,11 @@ fn workspace_pipeline(
         install: args.install.clone(),
         image: args.image.clone(),
     };
-    match ci_templates::workspace_pipeline_refusal(&facts) {
-        Some(why) => Err(no_pipeline(&why)),
-        None => {
-            let root = stack_files::real_path(&workspace.root).unwrap_or(workspace.root);
-            Ok((root, ci_templates::render_workspace_pipeline(args.system, &facts)))
-        }
+    if let Some(why) = ci_templates::workspace_pipeline_refusal(&facts) {
+        return Err(no_pipeline(&why));
     }
+    let root = stack_files::real_path(&workspace.root).unwrap_or(workspace.root);
+    Ok((root, ci_templates::render_workspace_pipeline(args.system, &facts)))
 }
 
 fn no_pipeline(why: &str) -> CliFailure {

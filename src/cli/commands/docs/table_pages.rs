@@ -87,56 +87,66 @@ fn setting_page() -> Page {
         key_command = [\"pass\", \"show\", \"stead/key\"]\n\n[profiles.default.sources]\n\
         vault = [\"vault\", \"kv\", \"get\", \"-field=value\", \"secret/shop\"]\n\n[profiles.default.sinks]\n\
         vault = { command = [\"sh\", \"-c\", \"vault kv put secret/$STEAD_STACK/$STEAD_ADDRESS value=-\"], env = [\"VAULT_TOKEN\"] }";
+    let mut blocks = vec![
+        table(SETTINGS.iter().collect()),
+        Block::heading(2, "settings.toml"),
+        Block::Paragraph(cell(
+            "The user's own file, `~/.config/stead/settings.toml`. It has profiles, which `-p` chooses. stead never reads settings from the files of a stack: they name the host that gets the API key, and programs to run. An unknown key is an error.",
+        )),
+        Block::Code(CodeBlock {
+            language: "toml".to_owned(),
+            file: Some("~/.config/stead/settings.toml".to_owned()),
+            text: example.to_owned(),
+            kind: ExampleKind::Plain,
+        }),
+    ];
+    blocks.extend(unit_profile_blocks());
+    blocks.extend([
+        Block::heading(2, "Variables of other programs"),
+        Block::Paragraph(cell(
+            "`CI=true` disables prompts and animation. `NO_COLOR` and `TERM=dumb` disable colors. `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` configure a proxy; `SSL_CERT_FILE` and `SSL_CERT_DIR` the trusted authorities; `XDG_CONFIG_HOME`, `XDG_STATE_HOME` and `HOME` the user's directories; `KUBECONFIG` the file of `stead do kubeconfig --merge`; `GITHUB_TOKEN` or `GITLAB_TOKEN` the access of `stead ci`.",
+        )),
+    ]);
     page(
         "reference/settings",
         "Settings and environment variables",
         "Settings that do not belong to one command: flag, environment variable and key of `settings.toml`. A flag takes precedence over a variable, a variable over the profile.",
         "configuration profile settings.toml environment variables keys",
-        vec![
-            table(SETTINGS.iter().collect()),
-            Block::heading(2, "settings.toml"),
-            Block::Paragraph(cell(
-                "The user's own file, `~/.config/stead/settings.toml`. It has profiles, which `-p` chooses. stead never reads settings from the files of a stack: they name the host that gets the API key, and programs to run. An unknown key is an error.",
-            )),
-            Block::Code(CodeBlock {
-                language: "toml".to_owned(),
-                file: Some("~/.config/stead/settings.toml".to_owned()),
-                text: example.to_owned(),
-                kind: ExampleKind::Plain,
-            }),
-            Block::heading(2, "Profiles of units"),
-            Block::Paragraph(vec![
-                Inline::code("[[units]]"),
-                Inline::text(" in the same file gives units a profile, for commands with "),
-                Inline::code("--all"),
-                Inline::text(". The first rule that matches a unit counts. A profile that "),
-                Inline::code("-p"),
-                Inline::text(" or "),
-                Inline::code("STEAD_PROFILE"),
-                Inline::text(" names is used for all units. See "),
-                Inline::link("how-to/many-stacks", "Plan and apply many stacks together"),
-                Inline::text("."),
-            ]),
-            Block::Table {
-                head: vec![cell("Key"), cell("Value")],
-                rows: UNIT_RULE_KEYS
-                    .iter()
-                    .map(|(key, text)| vec![code_cell(Some((*key).to_owned())), cell(text)])
-                    .collect(),
-            },
-            Block::Code(CodeBlock {
-                language: "toml".to_owned(),
-                file: Some("~/.config/stead/settings.toml".to_owned()),
-                text: "[profiles.prod]\nbackend = \"s3://ledgers-of-prod/infra\"\n\n[[units]]\nmatch = \"*/prod\"\nprofile = \"prod\""
-                    .to_owned(),
-                kind: ExampleKind::Plain,
-            }),
-            Block::heading(2, "Variables of other programs"),
-            Block::Paragraph(cell(
-                "`CI=true` disables prompts and animation. `NO_COLOR` and `TERM=dumb` disable colors. `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY` configure a proxy; `SSL_CERT_FILE` and `SSL_CERT_DIR` the trusted authorities; `XDG_CONFIG_HOME`, `XDG_STATE_HOME` and `HOME` the user's directories; `KUBECONFIG` the file of `stead do kubeconfig --merge`; `GITHUB_TOKEN` or `GITLAB_TOKEN` the access of `stead ci`.",
-            )),
-        ],
+        blocks,
     )
+}
+
+/// The section about the profiles of units.
+fn unit_profile_blocks() -> Vec<Block> {
+    vec![
+        Block::heading(2, "Profiles of units"),
+        Block::Paragraph(vec![
+            Inline::code("[[units]]"),
+            Inline::text(" in the same file gives units a profile, for commands with "),
+            Inline::code("--all"),
+            Inline::text(". The first rule that matches a unit counts. A profile that "),
+            Inline::code("-p"),
+            Inline::text(" or "),
+            Inline::code("STEAD_PROFILE"),
+            Inline::text(" names is used for all units. See "),
+            Inline::link("how-to/many-stacks", "Plan and apply many stacks together"),
+            Inline::text("."),
+        ]),
+        Block::Table {
+            head: vec![cell("Key"), cell("Value")],
+            rows: UNIT_RULE_KEYS
+                .iter()
+                .map(|(key, text)| vec![code_cell(Some((*key).to_owned())), cell(text)])
+                .collect(),
+        },
+        Block::Code(CodeBlock {
+            language: "toml".to_owned(),
+            file: Some("~/.config/stead/settings.toml".to_owned()),
+            text: "[profiles.prod]\nbackend = \"s3://ledgers-of-prod/infra\"\n\n[[units]]\nmatch = \"*/prod\"\nprofile = \"prod\""
+                .to_owned(),
+            kind: ExampleKind::Plain,
+        }),
+    ]
 }
 
 fn store_page() -> Page {

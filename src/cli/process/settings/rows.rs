@@ -277,7 +277,8 @@ mod tests {
     #[test]
     fn every_key_of_a_rule_for_units_has_a_row() {
         let rule = |keys: &[&str]| {
-            let lines: String = keys.iter().map(|key| format!("{key} = \"prod\"\n")).collect();
+            let lines: Vec<String> = keys.iter().map(|key| format!("{key} = \"prod\"")).collect();
+            let lines = lines.join("\n");
             Profiles::parse("settings.toml", &format!("[profiles.prod]\n[[units]]\n{lines}"))
         };
         let keys: Vec<&str> = UNIT_RULE_KEYS.iter().map(|(key, _)| *key).collect();
