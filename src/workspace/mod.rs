@@ -6,6 +6,7 @@
 //! Invariant: a unit is planned with the planned outputs of its upstream units, and never against what an earlier apply
 //! left in their ledgers, unless they are outside of the selection.
 
+pub mod blocking;
 pub mod changes;
 pub mod combined;
 pub mod conflicts;

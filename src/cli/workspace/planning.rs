@@ -32,6 +32,7 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
+use crate::workspace::blocking::find_blocked;
 use crate::workspace::combined;
 use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
 use crate::workspace::unit::UnitName;
@@ -112,7 +113,7 @@ pub(in crate::cli) async fn plan_units(
         units.insert(*number, planned);
     }
     let users = add_conflicts(workspace, &live, &mut units);
-    block_readers(workspace, &mut units);
+    block_dependents(workspace, &users, &mut units);
     let moves = moves_between(workspace, &states);
     let destroy = states.values().any(|state| state.options.destroy);
     let plans = units.iter().filter_map(|(number, result)| {
@@ -367,34 +368,31 @@ fn add_conflicts(
     users
 }
 
-/// Blocks the units that read outputs of a unit that cannot be applied, transitively.
-fn block_readers(workspace: &Workspace, units: &mut UnitResults) {
-    for number in &workspace.graph.order {
-        let Some(Ok(planned)) = units.get(number) else { continue };
-        if planned.plan.base.destroy {
-            continue;
-        }
-        let stops = |above: &&usize| match units.get(above) {
-            Some(Ok(planned)) => planned.plan.is_blocked(&BTreeSet::new()),
-            Some(Err(_)) => true,
-            None => false,
-        };
-        let blocked: Vec<Blocker> = workspace.graph.upstream[*number]
-            .iter()
-            .filter(stops)
-            .map(|above| Blocker {
-                code: UPSTREAM.code.into(),
-                address: None,
-                text: format!(
-                    "{}, whose outputs it reads, cannot be applied.",
-                    workspace.units[*above].unit.name
-                ),
-                help: "Correct that unit first.".to_owned(),
-                source: None,
-            })
-            .collect();
-        if let Some(Ok(planned)) = units.get_mut(number) {
-            replace_plan(planned, |plan| with_blockers(plan, blocked));
+/// Blocks the units that cannot be applied because another unit cannot: those that read its outputs, in a destroy those
+/// whose outputs it reads, and those that delete what it uses.
+fn block_dependents(workspace: &Workspace, users: &BTreeSet<(usize, usize)>, units: &mut UnitResults) {
+    let is_blocked = |result: &Result<PlannedUnit, CliFailure>| {
+        result.as_ref().map_or(true, |planned| planned.plan.is_blocked(&BTreeSet::new()))
+    };
+    let blocked =
+        units.iter().filter(|(_, result)| is_blocked(result)).map(|(number, _)| *number).collect();
+    let destroy = units.values().flatten().any(|planned| planned.plan.base.destroy);
+    let planned = units.keys().copied().collect();
+    for (number, causes) in find_blocked(&workspace.graph, &planned, &blocked, users, destroy) {
+        let blockers = causes.iter().map(|cause| {
+            let name = &workspace.units[*cause].unit.name;
+            let text = if destroy {
+                format!("{name}, which uses what this unit has, cannot be destroyed.")
+            } else if workspace.graph.readers[*cause].contains(&number) {
+                format!("{name}, whose outputs it reads, cannot be applied.")
+            } else {
+                format!("{name}, which uses what this unit deletes, cannot be applied.")
+            };
+            let help = "Correct that unit first.".to_owned();
+            Blocker { code: UPSTREAM.code.into(), address: None, text, help, source: None }
+        });
+        if let Some(Ok(planned)) = units.get_mut(&number) {
+            replace_plan(planned, |plan| with_blockers(plan, blockers));
         }
     }
 }

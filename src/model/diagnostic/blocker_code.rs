@@ -133,7 +133,7 @@ codes! {
         "Not all live objects could be read.",
         "Try again; the message names the request.";
     UPSTREAM = "upstream",
-        "A unit whose outputs this one reads has no plan that can be applied.",
+        "Another unit cannot be applied: this one reads its outputs, or would delete what it uses.",
         "Correct that unit first: its own messages are in the same output.";
 }
 

@@ -1,0 +1,86 @@
+//! Which units cannot be applied because of other units. In: the graph, the units that are blocked by themselves, and who
+//! uses what another deletes. Out: by unit, the units that block it. Invariant: a unit is not changed if it reads outputs
+//! of a unit that stays as it is, and it deletes nothing that such a unit uses. Pure.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::graph::UnitGraph;
+
+/// Returns the units that others block, with those that block them. `units` are those of the plan, `blocked` the ones of
+/// them that are blocked by themselves, `users` the pairs of a unit and one whose objects use an object that the first deletes. An apply follows
+/// the outputs: a reader is blocked with its upstream unit. A destroy goes back: an upstream unit is blocked with its
+/// reader.
+#[must_use]
+pub fn find_blocked(
+    graph: &UnitGraph,
+    units: &BTreeSet<usize>,
+    blocked: &BTreeSet<usize>,
+    users: &BTreeSet<(usize, usize)>,
+    destroy: bool,
+) -> BTreeMap<usize, BTreeSet<usize>> {
+    let edges = if destroy { &graph.upstream } else { &graph.readers };
+    let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (unit, user) in users.iter().filter(|(unit, user)| unit != user) {
+        waiting.entry(*user).or_default().push(*unit);
+    }
+    let mut found: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    let mut seen = blocked.clone();
+    let mut queue: VecDeque<usize> = blocked.iter().copied().collect();
+    while let Some(cause) = queue.pop_front() {
+        let dependents = edges[cause].iter().chain(waiting.get(&cause).into_iter().flatten());
+        // A unit outside of the plan does not change, so nothing waits for it.
+        for unit in dependents.filter(|unit| units.contains(unit)) {
+            found.entry(*unit).or_default().insert(cause);
+            if seen.insert(*unit) {
+                queue.push_back(*unit);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [usize; 4] = [0, 1, 2, 3];
+
+    /// 0 ← 1 ← 2: unit 1 reads outputs of unit 0, and unit 2 of unit 1. Unit 3 stands alone.
+    fn chain() -> UnitGraph {
+        UnitGraph {
+            upstream: vec![vec![], vec![0], vec![1], vec![]],
+            readers: vec![vec![1], vec![2], vec![], vec![]],
+            waves: vec![0, 1, 2, 0],
+            order: vec![0, 3, 1, 2],
+            cycles: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_apply_blocks_readers_and_a_destroy_blocks_what_is_read() {
+        let blocked = |unit: usize, destroy| {
+            find_blocked(&chain(), &ALL.into(), &[unit].into(), &BTreeSet::new(), destroy)
+        };
+        assert_eq!(blocked(1, false), [(2, [1].into())].into());
+        assert_eq!(blocked(0, false), [(1, [0].into()), (2, [1].into())].into());
+        assert_eq!(blocked(1, true), [(0, [1].into())].into());
+        assert_eq!(blocked(2, true), [(0, [1].into()), (1, [2].into())].into());
+        assert!(blocked(3, true).is_empty() && blocked(3, false).is_empty());
+    }
+
+    #[test]
+    fn units_outside_of_the_plan_block_nothing() {
+        let units = [0, 2, 3].into();
+        assert!(find_blocked(&chain(), &units, &[0].into(), &BTreeSet::new(), false).is_empty());
+    }
+
+    #[test]
+    fn what_a_blocked_unit_uses_is_not_deleted() {
+        let users = [(3, 1), (1, 1)].into();
+        for destroy in [false, true] {
+            let found = find_blocked(&chain(), &ALL.into(), &[1].into(), &users, destroy);
+            assert_eq!(found.get(&3), Some(&[1].into()), "{destroy}");
+            assert!(!found.contains_key(&1));
+        }
+    }
+}
