@@ -339,3 +339,38 @@ fn only_stacks_that_a_change_touches_are_planned() {
     git(&case, &["checkout", "-q", "main"]);
     case.fails(64, "stacks --changed").says(&["default branch"]);
 }
+
+const SITE: &str = "stead: 1\nstack: site\nenvironments: { dev: {}, prod: {} }\nstacks: { net: ../net }\nvars: { key: { type: secret, generate: 32 }, given: { type: secret, default: canary-given } }\napp: { web: { type: web, name: \"web-${env}\", repo: acme/web, branch: main, port: 80, env_vars: { NET: $stacks.net.cidr, KEY: $vars.key, BOTH: \"${stacks.net.cidr} ${vars.key}\" } } }\n";
+
+#[test]
+fn an_attribute_has_a_secret_and_an_output_of_another_stack() {
+    let case = Case::new()
+        .file(".git/HEAD", "")
+        .file("net/stead.yaml", NET)
+        .file("site/stead.yaml", SITE)
+        .emulator();
+    apply(&case, "").says(&["4 applied"]);
+    case.ok("plan --all --exit-code").says(&["4 without changes"]);
+    // A stack alone, too: its upstream stack is read from its ledger.
+    case.edit("site/stead.yaml", "NET:", "NETWORK:");
+    case.ok("-C site apply -e dev --yes").says(&["1 update"]);
+    case.ok("-C site plan -e dev --exit-code");
+}
+
+#[test]
+fn a_destroy_keeps_what_a_blocked_unit_uses() {
+    let case = repository().emulator();
+    case.edit(
+        "app/stead.yaml",
+        "vpc: $stacks.net.vpc_id",
+        "vpc: $stacks.net.vpc_id, lifecycle: { protect: true }",
+    );
+    apply(&case, "").says(&["5 applied"]);
+    let before = case.cloud().last();
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    // The reader of the blocked unit has a volume of its own, which nothing uses.
+    case.fails(6, &format!("destroy --all --yes --confirm {root}"))
+        .says(&["protect", "app/prod, which uses what this unit has, cannot be destroyed."]);
+    let sent = case.cloud().mutations_since(before);
+    assert!(sent.len() == 1 && sent[0].contains("/volumes/"), "{sent:?}");
+}

@@ -22,32 +22,42 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::Attributes;
 
-/// Returns the stack with lookups and remote stack outputs replaced by their values; the same stack if it has none.
-/// `planned` has the outputs of its upstream stacks by name; `None` reads them from their ledgers.
+/// Reads the outputs of the other stacks from their ledgers, by the names under `stacks`. A stack that was never applied
+/// is absent.
 ///
 /// # Errors
-/// When another stack or its ledger cannot be read, or a value does not exist.
-pub(in crate::cli) async fn resolve_remote_outputs<'p>(
+/// When another stack or its ledger cannot be read.
+pub(in crate::cli) async fn read_all_outputs(
+    project: &LoadedStack,
+) -> Result<BTreeMap<Name, Attributes>, CliFailure> {
+    let mut outputs = BTreeMap::new();
+    for (name, other) in &project.stack.stacks {
+        if let Some(given) = read_remote_outputs(project, name, other).await? {
+            outputs.insert(name.clone(), given);
+        }
+    }
+    Ok(outputs)
+}
+
+/// Returns the stack with lookups and remote stack outputs replaced by their values; the same stack if it has none.
+///
+/// # Errors
+/// When a value does not exist, or does not fit.
+pub(in crate::cli) fn bind_read_values<'p>(
     project: &'p LoadedStack,
     ledger: &Ledger,
     snapshot: &Snapshot,
-    planned: Option<&BTreeMap<Name, Attributes>>,
+    outputs: &BTreeMap<Name, Attributes>,
 ) -> Result<Cow<'p, Stack>, CliFailure> {
     let stack = &project.stack;
     if stack.data.is_empty() && stack.stacks.is_empty() {
         return Ok(Cow::Borrowed(stack));
     }
-    let mut outputs = planned.cloned().unwrap_or_default();
-    for (name, other) in stack.stacks.iter().filter(|_| planned.is_none()) {
-        if let Some(given) = read_remote_outputs(project, name, other).await? {
-            outputs.insert(name.clone(), given);
-        }
-    }
     let owned = ledger.entries.iter().flat_map(|(address, entry)| {
         let objects = entry.current.iter().chain(&entry.deposed);
         objects.map(|owned| (owned.key(&entry.kind), address.clone()))
     });
-    let read = LateBindingInputs { snapshot, owned: owned.collect(), outputs };
+    let read = LateBindingInputs { snapshot, owned: owned.collect(), outputs: outputs.clone() };
     late_binding::bind_lookups(stack, &read)
         .map_err(|diagnostics| Box::new(LoadFailure { sources: stack.sources.clone(), diagnostics }).into())
 }

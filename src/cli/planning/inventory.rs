@@ -100,6 +100,7 @@ pub(in crate::cli) async fn read_inventory(
         known: AvailableSecrets::default(),
         secrets: None,
         transfers: StackTransfers::default(),
+        outputs: BTreeMap::new(),
     })
 }
 

@@ -44,6 +44,8 @@ pub(in crate::cli) struct RefreshResult {
     pub(in crate::cli) secrets: Option<String>,
     /// Moves between the stack and others, which an apply of the plan makes first.
     pub(in crate::cli) transfers: StackTransfers,
+    /// Outputs of other stacks, by their names under `stacks`.
+    pub(in crate::cli) outputs: BTreeMap<Name, Attributes>,
 }
 
 /// Reads the live objects and the catalog tables that a plan needs; pinned ids replace those of the catalog.
@@ -69,6 +71,7 @@ pub(in crate::cli) async fn read_world(
         known: AvailableSecrets::default(),
         secrets: None,
         transfers: StackTransfers::default(),
+        outputs: BTreeMap::new(),
     })
 }
 
@@ -106,7 +109,7 @@ pub(in crate::cli) async fn with_inputs<T>(
     let live = LiveInputs { snapshot: &world.snapshot, catalog: &world.catalog, shared: None };
     let decided =
         Box::pin(with_live_state(connection, project, ledger, (options, pinned), live, decide)).await?;
-    (world.known, world.secrets) = (decided.known, decided.secrets);
+    (world.known, world.secrets, world.outputs) = (decided.known, decided.secrets, decided.outputs);
     world.transfers = options.transfers.clone();
     Ok((decided.decided, world))
 }
@@ -137,6 +140,8 @@ pub(in crate::cli) struct DecidedPlan<T> {
     /// Digest of the secrets' values under the key of a saved plan; `None` unless the plan is saved
     /// before the ledger exists.
     pub(in crate::cli) secrets: Option<String>,
+    /// Outputs of other stacks, by their names under `stacks`.
+    pub(in crate::cli) outputs: BTreeMap<Name, Attributes>,
 }
 
 /// Checks the options of a plan, and adds the facts about this machine and the ledger's location to them. Sends no
@@ -195,12 +200,19 @@ pub(in crate::cli) async fn with_live_state<T>(
         ..options.clone()
     };
     let project = whole.as_deref().unwrap_or(project);
-    let outputs = shared.map(|shared| shared.outputs);
-    let settled = Box::pin(remote_stacks::resolve_remote_outputs(project, ledger, snapshot, outputs)).await;
     // A destroy or a drift check does not need remote stack outputs.
-    let stack = match settled {
-        Err(_) if options.destroy || options.only_looks => Cow::Borrowed(&project.stack),
-        settled => settled?,
+    let is_optional = options.destroy || options.only_looks;
+    let outputs = match shared {
+        Some(shared) => Ok(shared.outputs.clone()),
+        None => Box::pin(remote_stacks::read_all_outputs(project)).await,
+    };
+    let bound = outputs.and_then(|outputs| {
+        let stack = remote_stacks::bind_read_values(project, ledger, snapshot, &outputs)?;
+        Ok((stack, outputs))
+    });
+    let (stack, outputs) = match bound {
+        Err(_) if is_optional => (Cow::Borrowed(&project.stack), BTreeMap::new()),
+        bound => bound?,
     };
     let options = &match shared {
         Some(_) => options.clone(),
@@ -222,7 +234,7 @@ pub(in crate::cli) async fn with_live_state<T>(
         now: connection.client.clock().now(),
         nonce: connection.client.random().uuid(),
     });
-    Ok(DecidedPlan { decided, known, secrets })
+    Ok(DecidedPlan { decided, known, secrets, outputs })
 }
 
 /// Adds the owners of live objects that have the names of new ones: an object of another ledger must not be proposed

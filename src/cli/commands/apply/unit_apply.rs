@@ -2,8 +2,10 @@
 //! or compares the plan with the reviewed one, and runs it. In: a loaded stack, a connection and an open ledger. Out: the
 //! exit code. Invariant: nothing is sent before the plan was approved.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::mem;
 use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, ask_approval};
@@ -19,20 +21,22 @@ use crate::cli::files::git_origin;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::recovery_file::RecoveryFile;
-use crate::cli::ledger::{ambiguous_intents, stack_origin, stack_transfers};
+use crate::cli::ledger::{ambiguous_intents, remote_stacks, stack_origin, stack_transfers};
 use crate::cli::planning::approval::{PolicyOverrides, check_fingerprint, plan_again};
+use crate::cli::planning::data_consent;
 use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
-use crate::cli::planning::{data_consent, refresh};
+use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals::{self, SignalOutcome};
-use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
+use crate::cli::secrets::deferred_secrets;
 use crate::cli::secrets::kept_secrets::{self, Keyring};
 use crate::cli::secrets::secret_sinks::{self, SecretSinks};
 use crate::cli::service::connection::{CommandClock, CommandRandom, CommandTransport, StackConnection};
 use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::source_archives::SourceArchives;
+use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::recovered_facts::records_to_replay;
@@ -64,6 +68,8 @@ pub(super) struct ApplyCommand<'a> {
     running: &'a ExecutionArgs,
     overriding: Option<&'a PolicyOverrides>,
     overwrite: &'a BTreeSet<Name>,
+    /// Stack from which the secrets of a step are read: with what the plan read of lookups and other stacks.
+    bound: &'a Stack,
     rescue: RecoveryFile,
     /// Name of the unit, for an apply of many units; `None` for an apply of one stack.
     unit: Option<&'a UnitName>,
@@ -105,6 +111,7 @@ impl<'a> ApplyCommand<'a> {
             running,
             overriding: None,
             overwrite,
+            bound: &project.stack,
             rescue,
             unit: None,
         }
@@ -170,7 +177,7 @@ impl<'a> ApplyCommand<'a> {
             return Ok(Exit::Failed);
         }
         self.prepare_ledger(&world).await?;
-        let exit = self.run_whole(&plan, world.known).await?;
+        let exit = self.run_whole(&plan, &mut world).await?;
         pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
         Ok(exit)
     }
@@ -194,7 +201,7 @@ impl<'a> ApplyCommand<'a> {
         let pinned = read_pinned_names(&connection.lock_file)?;
         let ledger = stack_transfers::ledger_for_plan(project, journal);
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (plan, world) = ledger_io::while_kept(journal, reading).await?;
+        let (plan, mut world) = ledger_io::while_kept(journal, reading).await?;
         if plan.is_blocked(&BTreeSet::new()) {
             let first = plan.blocks.iter().find(|block| !block.only_freezes());
             let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
@@ -205,7 +212,7 @@ impl<'a> ApplyCommand<'a> {
                 .help("Plan and review again: stead plan --all."));
         }
         self.prepare_ledger(&world).await?;
-        let exit = self.run_whole(&plan, world.known).await?;
+        let exit = self.run_whole(&plan, &mut world).await?;
         pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
         Ok(exit)
     }
@@ -233,7 +240,7 @@ impl<'a> ApplyCommand<'a> {
         options.overwrite_secrets.clone_from(self.overwrite);
         let pinned = read_pinned_names(&connection.lock_file)?;
         let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (mut plan, world) = ledger_io::while_kept(journal, reading).await?;
+        let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
         let arrived = world.transfers.expected_ledger(&ledger);
         let facts = LiveCheckInputs {
             registry: REGISTRY,
@@ -260,11 +267,11 @@ impl<'a> ApplyCommand<'a> {
                 .help("stead show FILE shows its blockers."));
         }
         self.prepare_ledger(&world).await?;
-        self.run_whole(&plan, world.known).await
+        self.run_whole(&plan, &mut world).await
     }
 
     /// Runs a plan after every secret that it needs is read, so that no secret can be missing halfway.
-    async fn run_whole(&self, plan: &Plan, known: AvailableSecrets) -> Result<Exit, CliFailure> {
+    async fn run_whole(&self, plan: &Plan, world: &mut RefreshResult) -> Result<Exit, CliFailure> {
         if !plan.base.destroy {
             deferred_secrets::check_sinks(self.project)?;
         }
@@ -273,15 +280,20 @@ impl<'a> ApplyCommand<'a> {
             kept_secrets::warn_unauthenticated(&self.session.settings, &self.journal.ledger());
         }
         let sinks = SecretSinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
-        let whole = deferred_secrets::complete_secrets(sinks, plan, known, random).await?;
-        match &whole {
-            Some(project) => ApplyCommand { project, rescue: self.rescue.clone(), ..*self }.run(plan).await,
-            None => self.run(plan).await,
-        }
+        let whole =
+            deferred_secrets::complete_secrets(sinks, plan, mem::take(&mut world.known), random).await?;
+        let project = whole.as_ref().unwrap_or(self.project);
+        let bound = if plan.base.destroy {
+            Cow::Borrowed(&project.stack)
+        } else {
+            let ledger = self.journal.ledger().clone();
+            remote_stacks::bind_read_values(project, &ledger, &world.snapshot, &world.outputs)?
+        };
+        ApplyCommand { project, bound: &bound, rescue: self.rescue.clone(), ..*self }.run(plan).await
     }
 
     /// Records the origin of the stack, where a shared ledger does not know it; and makes the moves between stacks.
-    async fn prepare_ledger(&self, world: &refresh::RefreshResult) -> Result<(), CliFailure> {
+    async fn prepare_ledger(&self, world: &RefreshResult) -> Result<(), CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         let ledger = journal.ledger().clone();
         if let Some(here) = stack_origin::current_origin(project, &ledger)?
@@ -442,7 +454,7 @@ impl<'a> ApplyCommand<'a> {
         work: impl AsyncFnOnce(&CommandApplyContext<'_>) -> T,
     ) -> Result<SignalOutcome<T>, CliFailure> {
         let stop = Cell::new(false);
-        let resources = &self.project.stack.resources;
+        let resources = &self.bound.resources;
         let secrets = |address: &Address, attribute: &str| {
             Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
         };
