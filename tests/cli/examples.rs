@@ -77,7 +77,7 @@ fn the_embedded_cloud_persists_between_commands() {
 
 #[test]
 fn a_fleet_of_ten_stacks_is_one_plan_and_one_apply() {
-    let case = Case::example("fleet").emulator();
+    let case = Case::example("fleet").file(".git/HEAD", "").emulator();
     case.ok("validate --all").says(&["20 units of 10 stacks are valid"]);
     let waves = |case: &Case| -> Vec<u64> {
         let list = case.ok("stacks --output json").json();
@@ -101,5 +101,8 @@ fn a_fleet_of_ten_stacks_is_one_plan_and_one_apply() {
     assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
     let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
     case.ok(&format!("destroy --all -e dev --yes --confirm {root}")).says(&["10 applied"]);
-    case.fails(4, &format!("destroy --all -e prod --yes --confirm {root}")).says(&["protect"]);
+    // What the protected databases use stays, and so do they.
+    case.fails(6, &format!("destroy --all -e prod --yes --confirm {root}"))
+        .says(&["protect", "which uses what this unit has, cannot be destroyed"]);
+    assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 1);
 }

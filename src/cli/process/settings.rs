@@ -346,7 +346,9 @@ fn choice_setting<T: ValueEnum>(
     T::from_str(value, true).map(Some).map_err(|_| {
         let names: Vec<String> = T::value_variants()
             .iter()
-            .filter_map(|variant| Some(variant.to_possible_value()?.get_name().to_owned()))
+            .filter_map(ValueEnum::to_possible_value)
+            .filter(|value| !value.is_hide_set())
+            .map(|value| value.get_name().to_owned())
             .collect();
         SettingsError::Value { variable, value: value.clone(), allowed: names.join(", ") }
     })

@@ -185,7 +185,7 @@ fn every_mistake_of_a_lookup_has_one_message() {
     S0208 4:26 this must be known before any resource exists | `for_each` is evaluated while the configuration is loaded, and attributes of a looked up object are known only later. | use a variable, or a local that refers to no resource
     --
     S0320 3:24 this does not name another stack | It takes a relative path with `/` between its parts. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
-    S0320 3:34 this does not name another stack | The path is outside of the root directory for shared configuration; `--allow-outside` permits it. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
+    S0320 3:34 this does not name another stack | The path is outside of the root directory for shared configuration, the nearest with `.git`, else the stack's own; `git init` in the directory above both stacks makes it the root, and `--allow-outside` permits any path. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
     S0320 3:51 this does not name another stack | It takes the directory of a stack, as a literal. | write `stacks: { net: ../network }`, or `{ net: { source: ../network, env: prod } }`
     S0220 3:53 this key is not known | There is no `sauce` here. | did you mean `source`? | fix, unsure: source
     --

@@ -176,7 +176,7 @@ fn other_stack<'d>(context: &ConfigContext<'d>, entry: &'d DocumentEntry) -> Opt
         Err(ConfigPathError::Outside) => {
             wrong(
                 entry.value.span,
-                "The path is outside of the root directory for shared configuration; `--allow-outside` permits it.",
+                "The path is outside of the root directory for shared configuration, the nearest with `.git`, else the stack's own; `git init` in the directory above both stacks makes it the root, and `--allow-outside` permits any path.",
             );
             None
         }
