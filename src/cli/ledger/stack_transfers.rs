@@ -93,10 +93,7 @@ async fn add_transfer(
         found.blocked.push(untrusted_move(transfer));
         return Ok(());
     }
-    let peer = PeerStack::find(project, transfer).map_err(|problem| {
-        let sources = project.stack.sources.clone();
-        CliFailure::from(Box::new(LoadFailure { sources, diagnostics: vec![*problem] }))
-    })?;
+    let peer = find_peer(project, transfer)?;
     let mut other = read_peer(project, &peer).await?;
     if let Some(lost) = lost_transfer(ledger, &other, transfer) {
         found.blocked.push(lost);
@@ -110,7 +107,6 @@ async fn add_transfer(
     let moves: BTreeMap<Address, Address> = source
         .entries
         .keys()
-        .filter(|address| source.transfers.holding(address).is_none())
         .filter_map(|address| Some((address.clone(), transfer.new_address(address)?)))
         .collect();
     if moves.is_empty() {
@@ -150,6 +146,14 @@ fn untrusted_move(transfer: &TransferDeclaration) -> ImpossibleMove {
     }
 }
 
+/// Finds the other stack of a declaration; its failure shows the declaration.
+fn find_peer(project: &LoadedStack, transfer: &TransferDeclaration) -> Result<PeerStack, CliFailure> {
+    PeerStack::find(project, transfer).map_err(|problem| {
+        let sources = project.stack.sources.clone();
+        CliFailure::from(Box::new(LoadFailure { sources, diagnostics: vec![*problem] }))
+    })
+}
+
 /// Removes the transfers from the other ledger that a new move withdraws first, once both ledgers are open.
 fn forget_withdrawn(own: &Ledger, other: &mut Ledger) {
     let status = |id: &Uuid| own.transfers.status(*id);
@@ -162,7 +166,8 @@ fn forget_withdrawn(own: &Ledger, other: &mut Ledger) {
 fn lost_transfer(own: &Ledger, other: &Ledger, transfer: &TransferDeclaration) -> Option<ImpossibleMove> {
     let given = other.transfers.outgoing.values().filter(|one| one.is_given());
     let mut lost = given.filter(|one| {
-        one.transfer.peer.lineage == own.identity.lineage
+        let LedgerPeer { stack, environment, .. } = &one.transfer.peer;
+        (stack, environment) == (&own.identity.stack, &own.identity.environment)
             && own.transfers.status(one.transfer.id) == TransferStatus::Absent
             && one.given.keys().any(|address| address.is_within(&transfer.from))
     });
@@ -295,10 +300,7 @@ pub(in crate::cli) async fn make_moves(
         let declared =
             project.stack.declarations.transfers.iter().find(|transfer| transfer.span == one.span);
         let Some(transfer) = declared else { continue };
-        let peer = PeerStack::find(project, transfer).map_err(|problem| {
-            let sources = project.stack.sources.clone();
-            CliFailure::from(Box::new(LoadFailure { sources, diagnostics: vec![*problem] }))
-        })?;
+        let peer = find_peer(project, transfer)?;
         let identity =
             LedgerIdentity::new_random(&peer.stack.name, &peer.stack.environment.name, &SystemRandom);
         let terms =
