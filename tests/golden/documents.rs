@@ -89,8 +89,11 @@ fn schema_of(name: &str) -> Option<&'static str> {
         "drift-first" | "drift-again" => "drift",
         "ls" | "ls-unmanaged" => "ls",
         "test" => "test",
+        "stacks" => "stacks",
+        "validate-units" | "validate-units-failed" => "validate-units",
         "recover" => "recover",
         "secret-get" | "secret-get-value" => "secret",
+        _ if name.starts_with("units-") => "units",
         _ if name.ends_with("-events") && name.starts_with(['a', 'd']) && !name.starts_with("do-") => {
             "apply-event"
         }
@@ -381,6 +384,26 @@ fn documents_of_kept_secrets_keep_their_keys() {
     with_identity("secret-rotate", "secret rotate vars.token --yes --output json");
     case.write("stead.yaml", stack(&format!("{recipient}, {}", other.trim())));
     with_identity("secret-rekey", "secret rekey --yes --output json");
+}
+
+#[test]
+fn documents_of_many_units_keep_their_keys() {
+    let net = "stead: 1\nstack: net\nenvironments: { dev: {}, prod: { vars: { cidr: 10.2.0.0/16 } } }\nvars: { cidr: { default: 10.1.0.0/16 } }\nvpc: { main: { name: \"main-${env}\", cidr: $vars.cidr } }\noutputs: { vpc: $vpc.main }\n";
+    let app = "stead: 1\nstack: app\nstacks: { net: { source: ../net, env: prod } }\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc } }\n";
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", net)
+        .file("app/stead.yaml", app)
+        .emulator();
+    prints(&case, "stacks", 0, "stacks --output json");
+    prints(&case, "validate-units", 0, "validate --all --output json");
+    let plan = prints(&case, "units-plan", 0, "plan --all --output json").json();
+    let expected = plan["fingerprint"].as_str().unwrap();
+    prints(&case, "units-apply", 0, &format!("apply --all --expect {expected} --output json"));
+    prints(&case, "units-drift", 0, "drift --all --output json");
+    case.edit("app/stead.yaml", "vpc: $stacks.net.vpc", "vpc: $stacks.net.cidr");
+    prints(&case, "validate-units-failed", 1, "validate --all --output json");
+    prints(&case, "units-failed", 1, "plan --all --output json");
 }
 
 /// Every schema belongs to at least one golden file, so that a new document is not forgotten here.

@@ -355,6 +355,20 @@ pub(in crate::cli) fn advance_marks(marks: &HighWaterMarkStore, journal: &Comman
     }
 }
 
+/// Sets this machine's high-water marks to a ledger's last record; prints a warning if they cannot be read or written.
+pub(in crate::cli) fn remember_ledger(
+    project: &LoadedStack,
+    place: &LedgerLocation,
+    journal: &CommandJournal,
+) {
+    match high_water_marks(project, place) {
+        Ok(marks) => advance_marks(&marks, journal),
+        Err(failure) => {
+            Ui::write_error(&format!("This machine cannot notice an older ledger: {}", failure.message));
+        }
+    }
+}
+
 impl From<RollbackDetected> for CliFailure {
     fn from(objection: RollbackDetected) -> Self {
         let what = format!("{}: {}", objection.what, objection.means);

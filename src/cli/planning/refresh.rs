@@ -48,6 +48,24 @@ pub(in crate::cli) struct RefreshResult {
     pub(in crate::cli) outputs: BTreeMap<Name, Attributes>,
 }
 
+impl RefreshResult {
+    /// Returns the stack with what was read of lookups and other stacks. A destroy sends no values, and needs none.
+    ///
+    /// # Errors
+    /// When a value does not exist, or does not fit.
+    pub(in crate::cli) fn bound_stack<'p>(
+        &self,
+        project: &'p LoadedStack,
+        ledger: &Ledger,
+        destroy: bool,
+    ) -> Result<Cow<'p, Stack>, CliFailure> {
+        if destroy {
+            return Ok(Cow::Borrowed(&project.stack));
+        }
+        remote_stacks::bind_read_values(project, ledger, &self.snapshot, &self.outputs)
+    }
+}
+
 /// Reads the live objects and the catalog tables that a plan needs; pinned ids replace those of the catalog.
 /// Secrets are not read.
 ///

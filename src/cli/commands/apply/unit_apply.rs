@@ -2,7 +2,6 @@
 //! or compares the plan with the reviewed one, and runs it. In: a loaded stack, a connection and an open ledger. Out: the
 //! exit code. Invariant: nothing is sent before the plan was approved.
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::mem;
@@ -21,7 +20,7 @@ use crate::cli::files::git_origin;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::recovery_file::RecoveryFile;
-use crate::cli::ledger::{ambiguous_intents, remote_stacks, stack_origin, stack_transfers};
+use crate::cli::ledger::{ambiguous_intents, stack_origin, stack_transfers};
 use crate::cli::planning::approval::{PolicyOverrides, check_fingerprint, plan_again};
 use crate::cli::planning::data_consent;
 use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
@@ -283,12 +282,7 @@ impl<'a> ApplyCommand<'a> {
         let whole =
             deferred_secrets::complete_secrets(sinks, plan, mem::take(&mut world.known), random).await?;
         let project = whole.as_ref().unwrap_or(self.project);
-        let bound = if plan.base.destroy {
-            Cow::Borrowed(&project.stack)
-        } else {
-            let ledger = self.journal.ledger().clone();
-            remote_stacks::bind_read_values(project, &ledger, &world.snapshot, &world.outputs)?
-        };
+        let bound = world.bound_stack(project, &self.journal.ledger(), plan.base.destroy)?;
         ApplyCommand { project, bound: &bound, rescue: self.rescue.clone(), ..*self }.run(plan).await
     }
 
@@ -387,7 +381,7 @@ impl<'a> ApplyCommand<'a> {
         if exit == Exit::Done && !plan.base.destroy {
             kept_secrets::finish_rotations(&self.session.ui, self.journal).await?;
         }
-        self.remember_waterline();
+        ledger_io::remember_ledger(self.project, &self.connection.place, self.journal);
         if exit == Exit::Done {
             // Adopting and forgetting have no steps: they are recorded in the ledger before the first step.
             let without = plan.changes.iter().filter(|change| change.steps.is_empty());
@@ -433,16 +427,6 @@ impl<'a> ApplyCommand<'a> {
             self.session
                 .ui
                 .write_message(&format!("warning: the reports contain the plan only: {}", failure.message));
-        }
-    }
-
-    fn remember_waterline(&self) {
-        match ledger_io::high_water_marks(self.project, &self.connection.place) {
-            Ok(marks) => ledger_io::advance_marks(&marks, self.journal),
-            Err(failure) => self
-                .session
-                .ui
-                .write_message(&format!("This machine cannot notice an older ledger: {}", failure.message)),
         }
     }
 
