@@ -1,14 +1,19 @@
 //! Whether a plan that is made at the time of an apply still fits the one that was reviewed. In: both plans of a unit. Out:
 //! nothing, or the first way in which the later plan does more than the review shows. A later plan may do less: what
-//! was unknown is known now, and a replacement that was planned for the worst case may be an update.
+//! was unknown is known now, and a replacement that was planned for the worst case may be an update. A unit that an earlier
+//! attempt of the same apply began may lack any of the reviewed actions, or have a part of one left to do.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::address::{Address, Name};
+use crate::model::live::snapshot::ObjectKey;
 use crate::model::values::value::Value;
-use crate::plan::model::change::{Action, AttributeChange, Change, Plan};
+use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan};
 use crate::plan::model::step::{Operation, Step};
+
+/// Part of a before-image that tells an object from a later one with the same key.
+const CREATED_AT: &str = "created_at";
 
 /// Which part of a unit's plan runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,11 +61,12 @@ impl fmt::Display for Misfit {
     }
 }
 
-/// Checks that a plan does nothing that the reviewed one does not show.
+/// Checks that a plan does nothing that the reviewed one does not show. `is_begun` says that an earlier attempt already made
+/// some of the reviewed changes: what it made is not a change outside of the review then.
 ///
 /// # Errors
 /// The first way in which it does more.
-pub fn check_fit(reviewed: &Plan, fresh: &Plan, phase: UnitPhase) -> Result<(), Misfit> {
+pub fn check_fit(reviewed: &Plan, fresh: &Plan, phase: UnitPhase, is_begun: bool) -> Result<(), Misfit> {
     let (base, now) = (&reviewed.base, &fresh.base);
     if base.account != now.account {
         return Err(Misfit::Account);
@@ -69,29 +75,65 @@ pub fn check_fit(reviewed: &Plan, fresh: &Plan, phase: UnitPhase) -> Result<(), 
         return Err(Misfit::Configuration);
     }
     match phase {
+        UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh),
         UnitPhase::Changes => check_changes(reviewed, fresh),
         UnitPhase::Deletions => check_deletions(reviewed, fresh),
     }
 }
 
+fn changes_by_address(plan: &Plan) -> BTreeMap<&Address, &Change> {
+    plan.changes.iter().map(|change| (&change.address, change)).collect()
+}
+
 fn check_changes(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
-    let shown: BTreeMap<&Address, &Change> =
-        reviewed.changes.iter().map(|change| (&change.address, change)).collect();
+    let shown = changes_by_address(reviewed);
     for change in &fresh.changes {
         let known = shown.get(&change.address).filter(|known| is_milder(known.action, change.action));
         let Some(known) = known else { return Err(Misfit::Action(change.address.clone())) };
         check_attributes(known, change)?;
-        let effects: BTreeSet<_> = known.effects.iter().map(|effect| effect.code).collect();
-        if !change.effects.iter().all(|effect| effects.contains(&effect.code)) {
-            return Err(Misfit::Effect(change.address.clone()));
-        }
-        // A price that is not known now, or was not known then, cannot be compared.
-        let prices = known.cost.monthly_after.zip(change.cost.monthly_after);
-        if prices.is_some_and(|(then, now)| now > then) {
-            return Err(Misfit::Price(change.address.clone()));
-        }
+        check_effects(known, change)?;
+        check_price(known, change)?;
     }
     check_objects(reviewed, fresh)
+}
+
+/// Checks the plan of a unit that an earlier attempt began: each action is a reviewed one, or what is left of it.
+fn check_remaining_changes(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
+    let shown = changes_by_address(reviewed);
+    // A second replacement would delete the object that the first one created.
+    check_deleted_objects(reviewed, fresh)?;
+    for change in &fresh.changes {
+        let known = shown.get(&change.address).filter(|known| is_left_of(known.action, change.action));
+        let Some(known) = known else { return Err(Misfit::Action(change.address.clone())) };
+        check_remaining_attributes(known, change)?;
+        check_price(known, change)?;
+        // What happens to an object that did not exist at the time of the review disturbs nothing that was reviewed.
+        let images = reviewed.base.objects.iter();
+        let mut reviewed_ids =
+            images.filter(|image| image.address == change.address).map(|image| &image.key.id);
+        if change.id.as_ref().is_some_and(|id| reviewed_ids.any(|reviewed| reviewed == id)) {
+            check_effects(known, change)?;
+        }
+    }
+    check_remaining_objects(reviewed, fresh)
+}
+
+fn check_effects(reviewed: &Change, fresh: &Change) -> Result<(), Misfit> {
+    let effects: BTreeSet<_> = reviewed.effects.iter().map(|effect| effect.code).collect();
+    if fresh.effects.iter().all(|effect| effects.contains(&effect.code)) {
+        Ok(())
+    } else {
+        Err(Misfit::Effect(fresh.address.clone()))
+    }
+}
+
+fn check_price(reviewed: &Change, fresh: &Change) -> Result<(), Misfit> {
+    // A price that is not known now, or was not known then, cannot be compared.
+    let prices = reviewed.cost.monthly_after.zip(fresh.cost.monthly_after);
+    if prices.is_some_and(|(then, now)| now > then) {
+        return Err(Misfit::Price(fresh.address.clone()));
+    }
+    Ok(())
 }
 
 /// Returns whether an action is the reviewed one, or a milder one.
@@ -107,6 +149,19 @@ const fn is_milder(reviewed: Action, fresh: Action) -> bool {
             | (Action::Forget, Action::Forget)
             | (Action::Read, Action::Read)
     )
+}
+
+/// Returns whether an action is the reviewed one, a milder one, or what is left of it after a part of it was done: a
+/// replacement whose old object is gone creates, and one whose new object exists deletes; an object that was created or
+/// adopted may lack a later call.
+const fn is_left_of(reviewed: Action, fresh: Action) -> bool {
+    is_milder(reviewed, fresh)
+        || matches!(
+            (reviewed, fresh),
+            (Action::Replace, Action::Create | Action::Delete)
+                | (Action::Create, Action::Update)
+                | (Action::Adopt, Action::Update | Action::Replace | Action::Create | Action::Delete)
+        )
 }
 
 fn check_attributes(reviewed: &Change, fresh: &Change) -> Result<(), Misfit> {
@@ -164,20 +219,129 @@ fn check_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
     Ok(())
 }
 
+/// Checks the attributes of a change of which a part may be done: each has the reviewed value. An object that was created
+/// in place of another needs the values, too, that the other had already.
+fn check_remaining_attributes(reviewed: &Change, fresh: &Change) -> Result<(), Misfit> {
+    let unchanged = reviewed.rest.iter().map(|known| (known.path.as_str(), &known.value));
+    let changed = reviewed.attributes.iter().map(|known| (known.path.as_str(), &known.after));
+    let values: BTreeMap<&str, &Value> = changed.chain(unchanged).collect();
+    for attribute in &fresh.attributes {
+        let (path, after) = (&attribute.path, &attribute.after);
+        let of_whole = || {
+            let (name, part) = path.split_once('.')?;
+            let Value::Map(parts) = values.get(name)? else { return None };
+            parts.get(part)
+        };
+        let fits = match values.get(path.as_str()).copied().or_else(of_whole) {
+            Some(known) => is_fitting_value(known, after),
+            None => fits_parts(&values, path, after),
+        };
+        if !fits {
+            return Err(Misfit::Attribute(fresh.address.clone(), path.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a whole map has the reviewed values in the parts that the review shows, which are those that changed in
+/// the object that it replaces. False if it shows none.
+fn fits_parts(reviewed: &BTreeMap<&str, &Value>, path: &str, fresh: &Value) -> bool {
+    let Value::Map(fresh) = fresh else { return false };
+    let part = |(known, value): (&&str, &&Value)| {
+        let part = known.strip_prefix(path)?.strip_prefix('.')?;
+        Some(fresh.get(part).map_or(**value == Value::Null, |fresh| is_fitting_value(value, fresh)))
+    };
+    let mut parts = reviewed.iter().filter_map(part).peekable();
+    parts.peek().is_some() && parts.all(|fits| fits)
+}
+
+/// Checks that the objects that a plan touches are as the review and an earlier attempt left them: those of the review with
+/// nothing changed but what it plans, or ones that it plans to create.
+fn check_remaining_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
+    let images = |plan: &Plan| -> BTreeMap<(Address, ObjectKey), BTreeMap<Name, String>> {
+        let images = plan.base.objects.iter().cloned();
+        images.map(|image| ((image.address, image.key), image.attributes)).collect()
+    };
+    let (known, shown, planned) =
+        (images(reviewed), changes_by_address(reviewed), changes_by_address(fresh));
+    for (which, now) in images(fresh) {
+        let address = &which.0;
+        let Some(change) = shown.get(address) else { return Err(Misfit::Object(address.clone())) };
+        let then = known.get(&which).filter(|then| is_same_digest(then, &now, CREATED_AT));
+        let left = planned.get(address).map(|left| left.attributes.as_slice()).unwrap_or_default();
+        let is_explained = match then {
+            Some(then) => {
+                let changed = changed_attributes(reviewed, change);
+                let mut moved = now.keys().filter(|name| !is_same_digest(then, &now, name));
+                moved.all(|name| changed.contains(name) && is_done(left, name))
+            }
+            None => {
+                let is_drift = |one: &AttributeChange| matches!(one.cause, Cause::Drift | Cause::Both);
+                matches!(change.action, Action::Create | Action::Replace | Action::Adopt)
+                    && !left.iter().any(is_drift)
+            }
+        };
+        if !is_explained {
+            return Err(Misfit::Object(address.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether two images do not show that an attribute changed: one of them may lack it.
+fn is_same_digest(then: &BTreeMap<Name, String>, now: &BTreeMap<Name, String>, name: &str) -> bool {
+    then.get(name).zip(now.get(name)).is_none_or(|(then, now)| then == now)
+}
+
+/// Returns the attributes that a reviewed change sets, those whose links it undoes before a deletion included.
+fn changed_attributes(reviewed: &Plan, change: &Change) -> BTreeSet<Name> {
+    let calls = change.steps.iter().filter_map(|number| match &reviewed.steps.get(*number)?.operation {
+        Operation::Update { calls, .. } => Some(calls),
+        _ => None,
+    });
+    let sent = calls.flatten().flat_map(|call| call.attributes.keys());
+    change
+        .attributes
+        .iter()
+        .map(|one| &one.path)
+        .chain(sent)
+        .map(|path| attribute_of(path).into())
+        .collect()
+}
+
+/// Returns whether nothing is left to do for an attribute, or it was only cleared before it gets its value.
+fn is_done(left: &[AttributeChange], name: &Name) -> bool {
+    left.iter().filter(|one| attribute_of(&one.path) == name.as_str()).all(|one| one.before == Value::Null)
+}
+
+/// Returns the attribute of a path, which may name a part of it.
+fn attribute_of(path: &Name) -> &str {
+    path.split('.').next().unwrap_or(path)
+}
+
+/// Returns the objects that a plan deletes, with their addresses.
+fn deleted_objects(plan: &Plan) -> BTreeSet<(Address, Name)> {
+    let deleted = |step: &Step| match &step.operation {
+        Operation::Delete { object, .. } => Some((step.address.clone(), object.id.clone())),
+        _ => None,
+    };
+    plan.steps.iter().filter_map(deleted).collect()
+}
+
+/// Checks that a plan deletes only objects whose deletion was reviewed.
+fn check_deleted_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
+    let shown = deleted_objects(reviewed);
+    match deleted_objects(fresh).into_iter().find(|deleted| !shown.contains(deleted)) {
+        Some((address, _)) => Err(Misfit::Action(address)),
+        None => Ok(()),
+    }
+}
+
 /// Checks that a plan deletes only objects whose deletion was reviewed, and does nothing else but prepare that.
 fn check_deletions(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
-    let deletes = |plan: &Plan| -> BTreeSet<(Address, Name)> {
-        let deleted = |step: &Step| match &step.operation {
-            Operation::Delete { object, .. } => Some((step.address.clone(), object.id.clone())),
-            _ => None,
-        };
-        plan.steps.iter().filter_map(deleted).collect()
-    };
-    let shown = deletes(reviewed);
-    if let Some((address, _)) = deletes(fresh).into_iter().find(|deleted| !shown.contains(deleted)) {
-        return Err(Misfit::Action(address));
-    }
-    let deleted: BTreeSet<Address> = deletes(fresh).into_iter().map(|(address, _)| address).collect();
+    check_deleted_objects(reviewed, fresh)?;
+    let deleted: BTreeSet<Address> =
+        deleted_objects(fresh).into_iter().map(|(address, _)| address).collect();
     let other = fresh.changes.iter().find(|change| !deleted.contains(&change.address));
     match other {
         Some(change) => Err(Misfit::Action(change.address.clone())),
@@ -186,51 +350,4 @@ fn check_deletions(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_fits_where_the_review_knew_it() {
-        let unknown = || Value::Unknown(vec![Address::new("stacks", "net")]);
-        let text = |text: &str| Value::text(text);
-        let list = |items: Vec<Value>| Value::List(items);
-        let map = |value: Value| Value::Map([("a".into(), value)].into());
-        for (reviewed, fresh, fits) in [
-            (text("a"), text("a"), true),
-            (text("a"), text("b"), false),
-            (unknown(), text("b"), true),
-            (text("a"), unknown(), false),
-            (list(vec![text("a"), unknown()]), list(vec![text("a"), text("b")]), true),
-            (list(vec![text("a")]), list(vec![text("a"), text("b")]), false),
-            (map(unknown()), map(text("x")), true),
-            (map(text("x")), map(text("y")), false),
-            (Value::Null, text("x"), false),
-        ] {
-            assert_eq!(is_fitting_value(&reviewed, &fresh), fits, "{reviewed} {fresh}");
-        }
-    }
-
-    #[test]
-    fn only_a_milder_action_fits() {
-        let all = [
-            Action::Replace,
-            Action::Delete,
-            Action::Update,
-            Action::Create,
-            Action::Adopt,
-            Action::Move,
-            Action::Forget,
-            Action::Read,
-        ];
-        for reviewed in all {
-            for fresh in all {
-                let milder = (reviewed, fresh) == (Action::Replace, Action::Update);
-                assert_eq!(
-                    is_milder(reviewed, fresh),
-                    reviewed == fresh || milder,
-                    "{reviewed:?} {fresh:?}"
-                );
-            }
-        }
-    }
-}
+mod tests;

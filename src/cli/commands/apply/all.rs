@@ -353,6 +353,7 @@ impl<'a> UnitsRun<'a> {
                 plan,
                 phase,
                 holds_deletions: self.holding.contains(&number),
+                is_begun: false,
                 planned_elsewhere: Arc::clone(&self.owned),
             };
             let applied = async {

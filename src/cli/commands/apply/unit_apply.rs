@@ -81,6 +81,8 @@ pub(super) struct ReviewedUnit<'a> {
     pub(super) phase: UnitPhase,
     /// Whether its deletions wait for other units.
     pub(super) holds_deletions: bool,
+    /// Whether an earlier attempt of the same apply made some of its changes.
+    pub(super) is_begun: bool,
     /// Objects that the other units of the run own.
     pub(super) planned_elsewhere: Arc<BTreeSet<ObjectKey>>,
 }
@@ -206,7 +208,7 @@ impl<'a> ApplyCommand<'a> {
             let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
             return Err(CliFailure::new(Exit::Blocked, format!("{text} Nothing was sent.")).help(help));
         }
-        if let Err(misfit) = check_fit(reviewed.plan, &plan, reviewed.phase) {
+        if let Err(misfit) = check_fit(reviewed.plan, &plan, reviewed.phase, reviewed.is_begun) {
             return Err(CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
                 .help("Plan and review again: stead plan --all."));
         }
