@@ -9,6 +9,7 @@
 //! Inconsistent pages are read again; an unprovable pass is accepted when two passes agree.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use jiff::Timestamp;
@@ -29,8 +30,19 @@ const CONCURRENT_PAGES: usize = 32;
 /// Minimum page size for overlapping pages: below it the overlap would cost too much.
 const MIN_OVERLAPPING_PAGE: usize = 10;
 
-/// Maximum number of passes over one list.
+/// Maximum number of passes over one list, one right after the other.
 const MAX_PASSES: u32 = 6;
+
+/// Pauses before further passes over a list that must be known before a creation: several workers may create objects of a
+/// kind at the same time, and their burst ends.
+const PAUSES: [Duration; 6] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(4),
+    Duration::from_secs(8),
+    Duration::from_secs(8),
+];
 
 /// Maximum number of rows of one list: more indicate an endless loop.
 const MAX_LIST_ROWS: usize = 1_000_000;
@@ -202,7 +214,7 @@ pub(in crate::cloud) async fn list_consistently<C: Transport, K: Clock, R: Rando
     reader: &ObjectReader<C, K, R>,
     scope: &ListScope<'_>,
 ) -> Result<Vec<Object>, ReadError> {
-    collect_passes(reader, scope, false).await.map(|pass| pass.rows)
+    collect_passes(reader, scope, (false, &[])).await.map(|pass| pass.rows)
 }
 
 /// Lists the objects at one moment, independent of the reported totals, and returns the service's `Date` at the start.
@@ -210,7 +222,7 @@ pub(in crate::cloud) async fn list_stable<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     scope: &ListScope<'_>,
 ) -> Result<(Vec<Object>, Option<Name>), ReadError> {
-    collect_passes(reader, scope, true).await.map(|pass| (pass.rows, pass.date))
+    collect_passes(reader, scope, (true, &PAUSES)).await.map(|pass| (pass.rows, pass.date))
 }
 
 /// The first pages of a list, read one by one: the newest objects, where the service lists those first. Unlike a pass,
@@ -254,17 +266,24 @@ impl<'a> FirstPages<'a> {
 }
 
 /// Repeats passes until one proves that it shows the state at one moment, or two consecutive ones agree. Ids are never
-/// reused, so objects in both passes existed between them.
+/// reused, so objects in both passes existed between them. After a pause, each next pass is tried that `pauses` allows.
 async fn collect_passes<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     scope: &ListScope<'_>,
-    confirms: bool,
+    (confirms, pauses): (bool, &[Duration]),
 ) -> Result<ListPass, ReadError> {
     if scope.kind.api.absent_when.is_some() {
         return read_singleton(reader, scope).await;
     }
     let mut before: Option<ListPass> = None;
-    for _ in 0..MAX_PASSES {
+    let mut reads = 0;
+    let pauses = (0..MAX_PASSES).map(|_| Duration::ZERO).chain(pauses.iter().copied());
+    for pause in pauses {
+        if !pause.is_zero() {
+            let spread = pause.mul_f64(reader.requests.random.fraction());
+            reader.requests.clock.sleep(pause / 2 + spread).await;
+        }
+        reads += 1;
         let Ok(pass) = read_pass(reader, scope, confirms).await? else {
             before = None;
             continue;
@@ -275,7 +294,7 @@ async fn collect_passes<C: Transport, K: Clock, R: Random>(
         before = Some(pass);
     }
     let request = format!("GET {}", scope.kind.api.list.path);
-    Err(ReadError::ListChanging { request, reads: MAX_PASSES })
+    Err(ReadError::ListChanging { request, reads })
 }
 
 /// Reads the singleton of a kind; one that is switched off counts as absent.

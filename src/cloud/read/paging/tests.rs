@@ -119,6 +119,21 @@ fn a_list_that_keeps_changing_is_an_error() {
 }
 
 #[test]
+fn a_burst_of_other_writers_delays_a_stable_list_but_ends_it_not() {
+    let next = Cell::new(0u32);
+    let (client, clock, _) = client(|_| {
+        // Each read shows another list, until the burst ends after eight passes of two pages.
+        next.set((next.get() + 1).min(16));
+        let rows: Vec<_> =
+            (0..100).map(|n| json!({"id": format!("vm-{}", next.get() * 1_000 + n)})).collect();
+        answer(200, &json!({"data": rows, "total": 100 + next.get() % 16}))
+    });
+    let (rows, _) = run(&clock, list_stable(&client.reader, &vms())).unwrap();
+    assert_eq!(rows.len(), 100);
+    assert!(clock.elapsed() >= Duration::from_millis(250), "it paused before it tried again");
+}
+
+#[test]
 fn a_record_without_an_id_is_an_error_not_a_gap() {
     let (client, clock, _) = client(|_| answer(200, &json!({"data": [{"name": "web"}], "total": 1})));
     let error = run(&clock, list_consistently(&client.reader, &vms())).unwrap_err();
