@@ -64,6 +64,11 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
         }
     }
 
+    /// Uses an even share of the key's limit from now on: that of one of `machines` machines, this one included.
+    pub fn share_with_machines(&self, machines: u32) {
+        self.reader.requests.keyed.share_with_machines(machines);
+    }
+
     /// Sets the time by which a list may lag behind.
     pub fn expect_lag(&self, lag: Duration) {
         self.reader.lag.set(lag);

@@ -44,6 +44,8 @@ pub struct RateLimit {
     hold: Duration,
     /// The number of consecutive refusals.
     refusals: u32,
+    /// Machines that share the limit evenly, this one included. Processes of one machine share a state instead.
+    machines: u32,
 }
 
 /// The state of a limiter for exchange between processes: times in nanoseconds of a common clock.
@@ -77,6 +79,7 @@ impl Default for RateLimit {
             paced: false,
             hold: Duration::ZERO,
             refusals: 0,
+            machines: 1,
         }
     }
 }
@@ -93,6 +96,11 @@ impl RateLimit {
         if (1..=MAX_RATE).contains(&rate) {
             self.rate = rate;
         }
+    }
+
+    /// Uses an even share of the service's limit from now on: that of one of `machines` machines with the same key.
+    pub fn share_with_machines(&mut self, machines: u32) {
+        self.machines = machines.clamp(1, MAX_RATE);
     }
 
     /// Returns the state to share with other processes.
@@ -128,6 +136,7 @@ impl RateLimit {
                 paced: state.paced,
                 hold: time(&state.hold),
                 refusals: state.refusals,
+                machines: self.machines,
             };
         }
         is_sound
@@ -223,12 +232,12 @@ impl RateLimit {
 
     /// Returns the requests per window: one in thirty below the service's figure.
     fn window_limit(&self) -> usize {
-        with_safety_margin(self.rate)
+        with_safety_margin(self.rate / self.machines)
     }
 
     /// Returns the burst budget per minute, also below the service's figure.
     fn burst_limit(&self) -> usize {
-        with_safety_margin(self.rate.saturating_mul(2))
+        with_safety_margin(self.rate.saturating_mul(2) / self.machines)
     }
 }
 
@@ -240,7 +249,7 @@ pub fn backoff_delay(times: u32, fraction: f64) -> Duration {
 }
 
 fn with_safety_margin(figure: u32) -> usize {
-    (figure - figure.div_ceil(30)).max(1) as usize
+    figure.saturating_sub(figure.div_ceil(30)).max(1) as usize
 }
 
 fn drop_expired(times: &mut VecDeque<Duration>, now: Duration, window: Duration) {

@@ -43,6 +43,11 @@ impl RateLimiter {
         self.limiter.borrow_mut().start_at(rate);
     }
 
+    /// Uses the share of one of `machines` machines from now on.
+    pub(in crate::cloud) fn share_with_machines(&self, machines: u32) {
+        self.limiter.borrow_mut().share_with_machines(machines);
+    }
+
     /// Updates the limiter from a response.
     pub(in crate::cloud) fn observe_answer(
         &self,

@@ -162,3 +162,21 @@ fn refused_requests_back_off_all_clients_with_growing_delays() {
     limiter.observe_answer(&long, now + Duration::from_secs(92), 0.0);
     assert_eq!(limiter.refusals, 1, "success starts the count again");
 }
+
+#[test]
+fn machines_that_share_a_key_stay_below_its_limit_together() {
+    for machines in 1..=7 {
+        let mut limiters: Vec<RateLimit> = (0..machines).map(|_| RateLimit::default()).collect();
+        let now = Duration::from_secs(1_000);
+        let mut admitted = 0;
+        for limiter in &mut limiters {
+            limiter.share_with_machines(machines);
+            admitted += (0..200).filter(|_| limiter.admit(now).is_ok()).count();
+        }
+        assert!(admitted <= 87, "{machines} machines sent {admitted}: 29 and a burst of 58");
+        assert!(admitted >= 87 - 3 * machines as usize, "{machines} machines sent {admitted}");
+    }
+    let mut one = RateLimit::default();
+    one.share_with_machines(0);
+    assert!(one.admit(Duration::from_secs(1)).is_ok(), "no machine is this one alone");
+}
