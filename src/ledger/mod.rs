@@ -3,6 +3,7 @@
 pub mod age_file;
 pub mod integrity;
 pub mod journal;
+pub mod runs;
 pub mod state;
 pub mod stores;
 

@@ -12,6 +12,8 @@ pub mod combined;
 pub mod conflicts;
 pub mod fit;
 pub mod graph;
+pub mod run_tasks;
 pub mod schedule;
 pub mod selection;
 pub mod unit;
+pub mod worker;

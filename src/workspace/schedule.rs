@@ -195,7 +195,7 @@ fn states(count: usize, units: &BTreeSet<usize>) -> Vec<UnitState> {
 }
 
 /// Returns the neighbors of a unit that are among `units`: directly, or through units that are not.
-fn upstream_within(edges: &[Vec<usize>], units: &BTreeSet<usize>, number: usize) -> Vec<usize> {
+pub(super) fn upstream_within(edges: &[Vec<usize>], units: &BTreeSet<usize>, number: usize) -> Vec<usize> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::from([number]);
     let mut open = edges[number].clone();

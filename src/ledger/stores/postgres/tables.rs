@@ -3,6 +3,9 @@
 //! Each statement is its own transaction and contains its whole condition, so nothing depends on the session: a pooler
 //! may use another one for every statement.
 
+use super::run_tables;
+use super::sql::in_schema;
+
 /// Creates the tables, all three or none: they are one message, which is one transaction.
 const CREATE_TABLES: &str = "\
 create table if not exists {s}stead_summaries (
@@ -28,14 +31,6 @@ create table if not exists {s}stead_leases (
   written timestamptz not null
 );
 ";
-
-/// Makes the transaction wait for the disk, even where a role or database turns that off: an acknowledged record must
-/// never be lost. `local` and the stricter settings stay.
-const SYNCHRONOUS_COMMIT: &str = "\
-durable as materialized (
-  select set_config('synchronous_commit', case current_setting('synchronous_commit')
-    when 'off' then 'on' else current_setting('synchronous_commit') end, true) as how
-)";
 
 const SELECT_LEASE: &str = "\
 select epoch, version, lease, extract(epoch from clock_timestamp() - written)::float8 as age
@@ -141,11 +136,6 @@ impl SqlStatements {
     }
 }
 
-fn in_schema(text: &str, schema: Option<&str>) -> String {
-    let schema = schema.map_or_else(String::new, |name| format!("\"{name}\"."));
-    text.replace("{s}", &schema).replace("{d}", SYNCHRONOUS_COMMIT)
-}
-
 /// Returns the SQL that an administrator runs beforehand for a role that may not create tables.
 #[must_use]
 pub fn setup_script(schema: Option<&str>, role: &str) -> String {
@@ -157,7 +147,12 @@ pub fn setup_script(schema: Option<&str>, role: &str) -> String {
     });
     let grant = "grant select, insert, update on {s}stead_leases to \"{r}\";\n\
                  grant select, insert, delete on {s}stead_lines, {s}stead_summaries to \"{r}\";\n";
-    format!("{usage}{}{}", in_schema(CREATE_TABLES, schema), in_schema(grant, schema).replace("{r}", &role))
+    let runs = run_tables::setup_script(schema, &role);
+    format!(
+        "{usage}{}{}{runs}",
+        in_schema(CREATE_TABLES, schema),
+        in_schema(grant, schema).replace("{r}", &role)
+    )
 }
 
 #[cfg(test)]
