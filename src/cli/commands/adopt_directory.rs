@@ -202,8 +202,12 @@ async fn record_origin(session: &CommandContext, unit: &OriginCandidate) -> Resu
     let settings = &session.settings;
     // Only for a missing ledger; this one exists, and keeps its own identity.
     let identity = LedgerIdentity::new_random(&unit.stack, &unit.environment, &SystemRandom);
-    let terms =
-        LedgerOpenOptions { identity: &identity, effect: TimingBounds::default().effect, force: None };
+    let terms = LedgerOpenOptions {
+        identity: &identity,
+        effect: TimingBounds::default().effect,
+        force: None,
+        vouched: &[],
+    };
     let journal = ledger_io::open_at(settings, &session.who, &unit.place, &terms).await?;
     let marks = HighWaterMarkStore::new(
         settings,

@@ -3,9 +3,12 @@
 
 mod all;
 mod approval;
+mod join;
 pub(in crate::cli) mod request;
 mod unit_apply;
+mod unit_phase;
 mod units_approval;
+mod worker;
 
 use std::path::Path;
 
@@ -36,6 +39,10 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> R
     }
     if let Some(directory) = args.file.as_deref().filter(|path| plan_set::is_directory(path)) {
         return Box::pin(all::apply_set(session, directory, args)).await;
+    }
+    if args.join.is_some() {
+        return Err(CliFailure::new(Exit::Usage, "--join shares the units of a repository between workers")
+            .help("Use it with --all --expect FINGERPRINT, or with the directory of plans that plan --all -o saved."));
     }
     if let Some(file) = &args.file {
         return Box::pin(saved_plan(session, file, args)).await;

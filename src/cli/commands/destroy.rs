@@ -68,6 +68,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) ->
             expected: None,
             destroy: true,
             confirm: args.confirm.as_ref(),
+            join: None,
         };
         return Box::pin(apply::apply_all(session, request)).await;
     }

@@ -112,7 +112,7 @@ async fn break_lock(
     }
     let effect = TimingBounds::default().effect;
     let identity = ledger_io::new_identity(project);
-    let terms = LedgerOpenOptions { identity: &identity, effect, force: Some(&args.reason) };
+    let terms = LedgerOpenOptions { identity: &identity, effect, force: Some(&args.reason), vouched: &[] };
     let key = open::key_as_found(project, place).await?;
     // Opening the ledger with a reason takes the lock away from its holder and records the incident.
     ledger_io::close_ledger(ledger_io::open_with(key.as_ref(), &session.who, place, &terms).await?).await?;

@@ -121,7 +121,8 @@ async fn open_ledger_at(
 ) -> Result<CommandJournal, CliFailure> {
     let fresh = ledger_io::new_identity(project);
     let identity = ledger.map_or(&fresh, |ledger| &ledger.identity);
-    let terms = LedgerOpenOptions { identity, effect: TimingBounds::default().effect, force: None };
+    let terms =
+        LedgerOpenOptions { identity, effect: TimingBounds::default().effect, force: None, vouched: &[] };
     ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }
 

@@ -41,6 +41,7 @@ pub(super) mod render;
 pub(super) mod repair;
 pub(super) mod resolve;
 pub(super) mod rm;
+pub(super) mod runs;
 pub(super) mod schema;
 mod seal;
 pub(super) mod secret;

@@ -139,8 +139,12 @@ impl SealCommand<'_> {
 
     async fn open(&self, key: Option<&MacKey>) -> Result<CommandJournal, CliFailure> {
         let identity = ledger_io::new_identity(self.project);
-        let terms =
-            LedgerOpenOptions { identity: &identity, effect: TimingBounds::default().effect, force: None };
+        let terms = LedgerOpenOptions {
+            identity: &identity,
+            effect: TimingBounds::default().effect,
+            force: None,
+            vouched: &[],
+        };
         ledger_io::open_with(key, &self.session.who, self.place, &terms).await
     }
 

@@ -210,7 +210,7 @@ async fn push_ledger(
     same_owner(&copy.identity.stack, &copy.identity.environment, &stack.name, &stack.environment.name)?;
     let terms =
         // A missing ledger gets the identity of the copy, so that the fingerprints in it stay valid.
-        LedgerOpenOptions { identity: &copy.identity, effect: TimingBounds::default().effect, force: None };
+        LedgerOpenOptions { identity: &copy.identity, effect: TimingBounds::default().effect, force: None, vouched: &[] };
     let journal = ledger_io::open_at(&session.settings, &session.who, place, &terms).await?;
     let marks = ledger_io::high_water_marks(project, place)?;
     let done = replace_ledger(session, args, &journal, copy.clone(), &marks).await;

@@ -11,7 +11,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::commands::{
     act, apply, catalog, ci, complete, completions, convert, cost, destroy, docs, doctor, drift, emulator,
     eval, explain, fmt, get, graph, history, import, init, lock, login, ls, lsp, man, mv, plan, recover,
-    render, resolve, rm, schema, secret, show, stacks, state, test, validate, version, why,
+    render, resolve, rm, runs, schema, secret, show, stacks, state, test, validate, version, why,
 };
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -92,6 +92,8 @@ pub enum Command {
     Why(why::WhyArgs),
     /// List the stacks of the repository in each environment, in the order of an apply
     Stacks(stacks::StacksArgs),
+    /// List the runs that workers share; show or cancel one
+    Runs(runs::RunsArgs),
     /// Run the stack's own tests on the built-in cloud, in memory
     Test(test::TestArgs),
     /// Show what an apply would change; sends only reads
@@ -250,6 +252,7 @@ impl Command {
             Self::Graph(args) => ended(Document, false, move |cx| graph::run(cx, args)),
             Self::Why(args) => ended(Document, false, move |cx| why::run(cx, args)),
             Self::Stacks(args) => ended(Document, false, move |cx| stacks::run(cx, args)),
+            Self::Runs(args) => pending(Document, false, move |cx| runs::run(cx, args)),
             Self::Test(args) if args.watch => {
                 pending(Document, true, move |cx| test::watch_tests(cx, args))
             }

@@ -21,7 +21,7 @@ use crate::ledger::journal::error::StoreError;
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::mac::MacKey;
 use crate::ledger::state::entry::LedgerIdentity;
-use crate::ledger::state::holder::LeaseHolder;
+use crate::ledger::state::holder::{LeaseHolder, ProcessIdentity};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::file::process;
 use crate::ledger::stores::location::LedgerLocation;
@@ -46,6 +46,8 @@ pub(in crate::cli) struct LedgerOpenOptions<'a> {
     pub(in crate::cli) effect: Duration,
     /// Reason for breaking a held lock, which the history records; `None` does not break it.
     pub(in crate::cli) force: Option<&'a str>,
+    /// Processes that a person stated to be dead, besides those that are proven dead.
+    pub(in crate::cli) vouched: &'a [ProcessIdentity],
 }
 
 /// Reads the ledger without its lock, and warns if it is not authenticated; `None` if it does not exist.
@@ -260,6 +262,20 @@ pub(in crate::cli) async fn open_journal(
     who: &str,
     expected: ExpectedLedger,
 ) -> Result<CommandJournal, CliFailure> {
+    open_journal_after(project, connection, who, expected, &[]).await
+}
+
+/// Opens the ledger as `open_journal` does. Processes in `vouched` count as dead: a person stated that they are.
+///
+/// # Errors
+/// Those of `open_journal`.
+pub(in crate::cli) async fn open_journal_after(
+    project: &LoadedStack,
+    connection: &StackConnection,
+    who: &str,
+    expected: ExpectedLedger,
+    vouched: &[ProcessIdentity],
+) -> Result<CommandJournal, CliFailure> {
     let place = &connection.place;
     let marks = high_water_marks(project, place)?;
     check_found(project, place, &marks, expected).await?;
@@ -267,6 +283,7 @@ pub(in crate::cli) async fn open_journal(
         identity: &new_identity(project),
         effect: connection.bounds.effect,
         force: None,
+        vouched,
     };
     let journal = open_at(&project.settings, who, place, &terms).await?;
     // Under the lock: before it, another process could still change the ledger.
@@ -411,11 +428,12 @@ pub(in crate::cli) async fn open_with(
     place: &LedgerLocation,
     terms: &LedgerOpenOptions<'_>,
 ) -> Result<CommandJournal, CliFailure> {
+    let is_dead = |process: &ProcessIdentity| process::is_dead(process) || terms.vouched.contains(process);
     let options = OpenOptions {
         identity: terms.identity,
         holder: lock_holder(who),
         effect: terms.effect,
-        is_dead: &process::is_dead,
+        is_dead: &is_dead,
         force: terms.force,
         seal: key,
     };

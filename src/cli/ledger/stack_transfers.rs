@@ -303,8 +303,12 @@ pub(in crate::cli) async fn make_moves(
         let peer = find_peer(project, transfer)?;
         let identity =
             LedgerIdentity::new_random(&peer.stack.name, &peer.stack.environment.name, &SystemRandom);
-        let terms =
-            LedgerOpenOptions { identity: &identity, effect: connection.bounds.effect, force: None };
+        let terms = LedgerOpenOptions {
+            identity: &identity,
+            effect: connection.bounds.effect,
+            force: None,
+            vouched: &[],
+        };
         let opened = ledger_io::open_at(&project.settings, who, &peer.place, &terms).await;
         let other = opened.map_err(|failure| CliFailure {
             message: format!("{}: {}", peer.label(), failure.message),

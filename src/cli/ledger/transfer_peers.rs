@@ -228,7 +228,8 @@ impl PeerLedgers for RecordedPeers<'_> {
             return Err(StoreError::Shared { action: "open", place: peer.location.clone(), reason });
         };
         let identity = LedgerIdentity::new_random(&peer.stack, &peer.environment, &SystemRandom);
-        let terms = LedgerOpenOptions { identity: &identity, effect: self.effect, force: None };
+        let terms =
+            LedgerOpenOptions { identity: &identity, effect: self.effect, force: None, vouched: &[] };
         let opened = ledger_io::open_at(&self.project.settings, self.who, &place, &terms).await;
         opened.map_err(|failure| unreachable_peer(peer, &failure))
     }

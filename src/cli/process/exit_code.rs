@@ -132,6 +132,23 @@ impl Exit {
         }
     }
 
+    /// Returns the exit code of an apply of many units: the first one that a unit has, in a fixed order; or that a part was
+    /// applied, if anything was and not everything is done.
+    #[must_use]
+    pub fn of_units(units: &[Self], has_applied: bool) -> Self {
+        const ORDER: &[Exit] = &[
+            Exit::Interrupted,
+            Exit::Failed,
+            Exit::Refused,
+            Exit::OutOfDate,
+            Exit::Blocked,
+            Exit::Locked,
+            Exit::Partly,
+        ];
+        let exit = Self::first_of(ORDER, units);
+        if has_applied && exit != Self::Done { Self::Partly } else { exit }
+    }
+
     /// Returns the exit code of a command over many units: the first of `order` that a unit has; success if none has one.
     #[must_use]
     pub fn first_of(order: &[Self], units: &[Self]) -> Self {

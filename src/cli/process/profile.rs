@@ -30,6 +30,7 @@ pub(in crate::cli) const KEYS: &[&str] = &[
     "plan_sign_key",
     "plan_verify_key",
     "project",
+    "runs",
     "sinks",
     "sources",
 ];
@@ -64,6 +65,8 @@ pub struct Profile {
     pub plan_verify_key: Option<String>,
     /// Project for a stack without a project block.
     pub project: Option<Name>,
+    /// Database in which workers share their runs.
+    pub runs: Option<String>,
     /// Programs that take a secret on standard input, by the names that stacks use; empty if none are defined.
     pub sinks: BTreeMap<Name, HelperProgramConfig>,
     /// Programs that print a secret, by the names that stacks use; empty if none are defined.
@@ -282,6 +285,7 @@ fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, Pro
         plan_sign_key: text("plan_sign_key")?,
         plan_verify_key: text("plan_verify_key")?,
         project: text("project")?.map(Name::from),
+        runs: text("runs")?,
         sinks: programs("sinks")?,
         sources: programs("sources")?,
     })

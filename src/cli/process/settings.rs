@@ -87,6 +87,9 @@ pub struct Settings {
     /// Backend for ledgers, as the user wrote it, possibly with a password; `None` keeps ledgers
     /// in the stacks' directories.
     pub backend: Option<String>,
+    /// Database in which workers share their runs, as the user wrote it, possibly with a password; `None` uses the
+    /// backend.
+    pub runs: Option<String>,
     /// Whether the outcome of every lost request must be resolved by the user, as with `--strict`.
     pub strict: bool,
     /// Directory for the user's state that outlives a run: `STEAD_STATE_DIR`, or the platform's default. `None` for
@@ -248,6 +251,7 @@ pub fn merge(
         needs_secrets: true,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
         backend: choose_backend(flags.backend, text("STEAD_BACKEND").or(profile.backend))?,
+        runs: text("STEAD_RUNS").or(profile.runs),
         profile: profile.name,
         strict: set("STEAD_STRICT")?,
         state: state_directory(variables),

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use secrecy::SecretString;
+use sha2::{Digest, Sha256};
 
 use super::rate_limit_file::RateLimitFile;
 use super::{api_key, capabilities, catalog_cache, embedded_cloud};
@@ -26,6 +27,7 @@ use crate::config::stack::model::Stack;
 use crate::emulator::server::EmulatorHandle;
 use crate::kinds::REGISTRY;
 use crate::ledger::stores::location::LedgerLocation;
+use crate::model::crypto::hex::encode_hex;
 use crate::model::values::secret::Secret;
 
 /// The transport type of all commands.
@@ -76,6 +78,8 @@ pub(in crate::cli) struct ServiceConnection {
     speed: f64,
     /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
+    /// Name of the key's request limit, which reveals neither the key nor the address; `None` without a key.
+    pub(in crate::cli) limit_name: Option<String>,
     /// The built-in cloud, if this process runs it; dropping it ends the cloud.
     emulator: Option<Rc<EmulatorHandle>>,
 }
@@ -127,6 +131,7 @@ impl ServiceConnection {
                 catalogs: catalog_cache::tables_path(settings),
                 speed,
                 bounds: LOCAL_BOUNDS,
+                limit_name: None,
                 emulator: emulator.map(Rc::new),
             });
         }
@@ -157,6 +162,7 @@ impl ServiceConnection {
             catalogs: catalog_cache::tables_path(settings),
             speed: 1.0,
             bounds: TimingBounds::default(),
+            limit_name: known.as_ref().and_then(Secret::expose).map(|key| limit_name(url, key)),
             emulator: None,
         })
     }
@@ -266,6 +272,11 @@ fn share_limits(client: &CommandClient, settings: &Settings, url: &str, key: Opt
     };
     let keyed = key.and_then(|key| open(Some(key)));
     client.share_limits(keyed, open(None));
+}
+
+/// Returns the name of a key's request limit: a digest of the address and the key.
+fn limit_name(url: &str, key: &str) -> String {
+    encode_hex(&Sha256::new().chain_update(url).chain_update([0]).chain_update(key).finalize())
 }
 
 fn build_client(options: &TransportOptions, bounds: TimingBounds) -> Result<CommandClient, CliFailure> {

@@ -8,7 +8,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
-use crate::cli::service::connection::{ServiceConnection, StackConnection, lock_file_path};
+use crate::cli::service::connection::{CommandClient, ServiceConnection, StackConnection, lock_file_path};
 use crate::cli::service::embedded_cloud;
 use crate::cli::stack::project::LoadedStack;
 use crate::model::values::secret::Secret;
@@ -77,6 +77,11 @@ impl OpenAccounts {
         let service = &self.all[number].1;
         let lock_file = lock_file_path(settings, &project.directory);
         Ok((number, StackConnection::with_service(service, &project.stack, place, lock_file)))
+    }
+
+    /// Returns the name of each key's limit with the client that uses it; no entry for the built-in cloud.
+    pub(in crate::cli) fn shared_limits(&self) -> impl Iterator<Item = (&str, &CommandClient)> {
+        self.all.iter().filter_map(|(_, service)| Some((service.limit_name.as_deref()?, &*service.client)))
     }
 
     /// Returns the number of accounts.

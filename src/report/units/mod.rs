@@ -4,3 +4,4 @@ pub mod graph;
 pub mod list;
 pub mod matrix;
 pub mod review;
+pub mod runs;

@@ -10,12 +10,13 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use super::join::join_run;
 use super::request::{ApplyArgs, UnitsApplyRequest};
-use super::unit_apply::{ApplyCommand, ReviewedUnit};
+use super::unit_apply::ReviewedUnit;
+use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use super::units_approval::{ask_approval, check_approval_flags};
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
 use crate::cli::planning::approval::plan_again;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -24,7 +25,6 @@ use crate::cli::process::signals;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
 use crate::cli::workspace::planning::{self, PlanPurpose};
-use crate::cli::workspace::problems;
 use crate::cli::workspace::review::{self, UnitOutcome};
 use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::cloud::system_clock::SystemClock;
@@ -40,17 +40,6 @@ use crate::workspace::schedule::UnitSchedule;
 
 /// How many units are applied at the same time; each runs several steps, and all share the service's rate limit.
 const MAX_RUNNING_UNITS: usize = 8;
-
-/// Codes of an apply in which nothing was applied, the first one that a unit has counts.
-const APPLY_EXITS: &[Exit] = &[
-    Exit::Interrupted,
-    Exit::Failed,
-    Exit::Refused,
-    Exit::OutOfDate,
-    Exit::Blocked,
-    Exit::Locked,
-    Exit::Partly,
-];
 
 /// How the units of a run ended.
 #[derive(Default)]
@@ -80,6 +69,9 @@ pub(in crate::cli) async fn apply_all(
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     check_approval_flags(session, &request, &workspace)?;
+    if let Some(run) = request.join {
+        return Box::pin(join_run(session, &request, &workspace, (run, None))).await;
+    }
     let options = PlanningOptions {
         destroy: request.destroy,
         allow_deletes: request.destroy || request.scope.allow_deletes,
@@ -159,11 +151,15 @@ pub(super) async fn apply_set(
         reviewed.insert(number, &saved.plan);
     }
     workspace.selected.units = reviewed.keys().copied().collect();
+    let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
+    if let Some(run) = request.join {
+        let saved = Some((set.fingerprint.as_str(), &reviewed));
+        return Box::pin(join_run(session, &request, &workspace, (run, saved))).await;
+    }
     let options =
         PlanningOptions { destroy: set.destroy, allow_deletes: true, ..PlanningOptions::default() };
     let planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
-    let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
     let run = UnitsRun::new(&workspace, &planned, Some(&reviewed), set.destroy);
     let results = run.execute(session, &request).await?;
     Ok(finish(session, &workspace, &planned, outcomes, &results, set.destroy))
@@ -175,24 +171,24 @@ fn deletions(plan: &Plan) -> impl Iterator<Item = &Step> {
 }
 
 /// An apply of the units that have something to do.
-struct UnitsRun<'a> {
+pub(super) struct UnitsRun<'a> {
     workspace: &'a Workspace,
     planned: &'a WorkspacePlan,
     /// Saved plans by the number of the unit; `None` if the plans of this process were reviewed.
     saved: Option<&'a BTreeMap<usize, &'a Plan>>,
     /// Units that are applied.
-    units: BTreeSet<usize>,
+    pub(super) units: BTreeSet<usize>,
     /// Units whose deletions wait for those that use the objects.
-    holding: BTreeSet<usize>,
+    pub(super) holding: BTreeSet<usize>,
     /// Pairs of a unit and one whose live objects use an object that the first deletes.
-    users: BTreeSet<(usize, usize)>,
+    pub(super) users: BTreeSet<(usize, usize)>,
     /// Objects that the units own.
-    owned: Arc<BTreeSet<ObjectKey>>,
+    pub(super) owned: Arc<BTreeSet<ObjectKey>>,
     destroy: bool,
 }
 
 impl<'a> UnitsRun<'a> {
-    fn new(
+    pub(super) fn new(
         workspace: &'a Workspace,
         planned: &'a WorkspacePlan,
         saved: Option<&'a BTreeMap<usize, &'a Plan>>,
@@ -244,7 +240,7 @@ impl<'a> UnitsRun<'a> {
     }
 
     /// Returns the reviewed plan of a unit: the saved one, or the one that was just shown.
-    fn reviewed(&self, number: usize) -> Option<&'a Plan> {
+    pub(super) fn reviewed(&self, number: usize) -> Option<&'a Plan> {
         match self.saved {
             Some(saved) => saved.get(&number).copied(),
             None => self.plan(number),
@@ -292,7 +288,9 @@ impl<'a> UnitsRun<'a> {
                 }
             };
             let Some((number, phase, result)) = ended else { break };
-            self.report_end(session, number, phase, &result);
+            let holds = self.holding.contains(&number);
+            let name = &self.workspace.units[number].unit.name;
+            report_end(session, name, (phase, self.destroy, holds), &result);
             let succeeded = matches!(result, Ok(Exit::Done));
             let cause = match &result {
                 Ok(exit) => *exit,
@@ -342,8 +340,6 @@ impl<'a> UnitsRun<'a> {
                 Ok(connected) => connected,
                 Err(failure) => return (number, phase, Err(failure)),
             };
-            let context = session.for_unit(&one.settings);
-            let overwrite = BTreeSet::new();
             let Some(plan) = self.reviewed(number) else {
                 let failure =
                     CliFailure::new(Exit::OutOfDate, "its plan was not reviewed; nothing was sent");
@@ -356,55 +352,16 @@ impl<'a> UnitsRun<'a> {
                 is_begun: false,
                 planned_elsewhere: Arc::clone(&self.owned),
             };
-            let applied = async {
-                let expected = if request.running.accept_older_ledger {
-                    ExpectedLedger::Any
-                } else {
-                    ExpectedLedger::NewestForApply
-                };
-                let journal = ledger_io::open_journal(project, &connection, &context.who, expected).await?;
-                let command = ApplyCommand::new(
-                    &context,
-                    project,
-                    &connection,
-                    &journal,
-                    request.running,
-                    &overwrite,
-                );
-                let done = command.of_unit(&one.unit.name).run_reviewed(&reviewed).await;
-                ledger_io::close_after(journal, done).await
+            let unit = StartedUnit {
+                session,
+                running: request.running,
+                one,
+                project,
+                connection: &connection,
+                vouched: &[],
             };
-            (number, phase, Box::pin(applied).await)
+            (number, phase, Box::pin(apply_phase(&unit, &reviewed)).await)
         })
-    }
-
-    /// Prints how a phase of a unit ended.
-    fn report_end(
-        &self,
-        session: &CommandContext,
-        number: usize,
-        phase: UnitPhase,
-        result: &Result<Exit, CliFailure>,
-    ) {
-        if session.ui.json || session.ui.ndjson {
-            return;
-        }
-        let name = self.workspace.units[number].unit.name.to_string();
-        match result {
-            Ok(Exit::Done) => {
-                let what = match phase {
-                    UnitPhase::Changes if self.destroy => "destroyed",
-                    UnitPhase::Changes if self.holding.contains(&number) => {
-                        "applied; its deletions wait for the units that use the objects"
-                    }
-                    UnitPhase::Changes => "applied",
-                    UnitPhase::Deletions => "deleted what waited",
-                };
-                session.ui.hint(&format!("{name} {what}"));
-            }
-            Ok(exit) => session.ui.write_message(&format!("{name}: {}", exit.meaning())),
-            Err(failure) => problems::print_failure(session.ui, &name, failure),
-        }
     }
 }
 
@@ -468,6 +425,5 @@ fn finish(
     let shown = review::units_review(workspace, planned, &outcomes, destroy);
     review::show_run(session.ui, &shown);
     let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
-    let exit = Exit::first_of(APPLY_EXITS, &exits);
-    if has_applied && exit != Exit::Done { Exit::Partly } else { exit }
+    Exit::of_units(&exits, has_applied)
 }

@@ -8,12 +8,13 @@ use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_approval};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::planning::approval::PolicyOverrides;
+use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
 
 /// Command-line arguments of `stead apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n  stead apply --all --expect $FINGERPRINT --join $CI_PIPELINE_ID\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct ApplyArgs {
     /// A saved plan, which is applied unchanged or not at all; or a directory of plans that `plan --all -o` saved
@@ -28,6 +29,9 @@ pub struct ApplyArgs {
     /// Apply only if the plan has this fingerprint; counts as approval of the plan
     #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
     pub expect: Option<Name>,
+    /// Apply as one of several workers, which share the units of this run; needs an approved plan
+    #[arg(long, value_name = "RUN", value_parser = parse_run_name)]
+    pub join: Option<Name>,
     /// Apply although this policy denies it; repeatable, and recorded with the reason
     #[arg(long = "override", value_name = "POLICY", requires = "reason")]
     pub overrides: Vec<Name>,
@@ -62,6 +66,8 @@ pub(in crate::cli) struct UnitsApplyRequest<'a> {
     pub(in crate::cli) destroy: bool,
     /// Name that the root directory must have (`--confirm`); `None` if the command line states none.
     pub(in crate::cli) confirm: Option<&'a Name>,
+    /// Run that this process joins as a worker; `None` applies all units itself.
+    pub(in crate::cli) join: Option<&'a Name>,
 }
 
 impl<'a> From<&'a ApplyArgs> for UnitsApplyRequest<'a> {
@@ -74,6 +80,7 @@ impl<'a> From<&'a ApplyArgs> for UnitsApplyRequest<'a> {
             expected: args.expect.as_ref(),
             destroy: false,
             confirm: None,
+            join: args.join.as_ref(),
         }
     }
 }

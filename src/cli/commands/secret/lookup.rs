@@ -36,6 +36,7 @@ pub(super) async fn open_existing_ledger(
         identity: &ledger_io::new_identity(project),
         effect: TimingBounds::default().effect,
         force: None,
+        vouched: &[],
     };
     ledger_io::open_at(&session.settings, &session.who, place, &terms).await
 }

@@ -84,6 +84,12 @@ pub(in crate::cli) const SETTINGS: &[SettingRow] = &[
     row(Some("backend"), Some("STEAD_BACKEND"), Some("backend"), "Where ledgers are stored."),
     row(
         None,
+        Some("STEAD_RUNS"),
+        Some("runs"),
+        "PostgreSQL database in which the workers of `apply --all --join` share a run; the backend by default.",
+    ),
+    row(
+        None,
         Some("STEAD_LEDGER_KEY"),
         Some("ledger_key"),
         "File with the key for the MACs of ledgers: a record that was changed without the key is refused.",

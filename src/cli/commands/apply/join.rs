@@ -1,0 +1,249 @@
+//! `stead apply --all --join RUN`: applies the units of an approved plan together with other workers. The first worker plans,
+//! compares the fingerprint and stores the plans; all of them claim units and apply them, until the run has ended. In: the
+//! selected units, and the approved fingerprint or the saved plans. Out: the exit code of the run, the same for all workers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::SignedDuration;
+
+use super::all::UnitsRun;
+use super::request::UnitsApplyRequest;
+use super::worker::{SharedUnits, WorkerEnd, work_until_end};
+use crate::cli::artifacts::plan_file::STEAD_VERSION;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
+use crate::cli::workspace::planning::{self, PlanPurpose};
+use crate::cli::workspace::review;
+use crate::cli::workspace::runs::open_board::{CommandBoard, open_board};
+use crate::cli::workspace::runs::run_view::{self, BlockedUnit, RunFacts, exit_of, parse_facts};
+use crate::cli::workspace::runs::worker_identity::{check_same, worker_identity};
+use crate::cli::workspace::units::Workspace;
+use crate::cloud::system_clock::{SystemClock, SystemRandom};
+use crate::kinds::REGISTRY;
+use crate::ledger::runs::board::RunBoard;
+use crate::ledger::runs::row::{NewTask, RunRow, RunStatus, TaskEnd, TaskPhase};
+use crate::ledger::state::entry::LedgerIdentity;
+use crate::ledger::stores::location::LedgerLocation;
+use crate::model::address::Name;
+use crate::model::clock::{Clock, Random};
+use crate::plan::artifact::binding::PlanBinding;
+use crate::plan::artifact::saved_plan::SavedPlan;
+use crate::plan::inputs::PlanningOptions;
+use crate::plan::model::change::Plan;
+use crate::report::json::fold_lines;
+use crate::report::units::runs::{run_document, run_page};
+use crate::workspace::combined::{digest_of, has_work};
+use crate::workspace::run_tasks::{SharedApply, apply_tasks};
+
+/// Lifetime of the plans of a run: longer than any run.
+const PLAN_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 7);
+
+/// Approved plans of a set: their fingerprint, and each by the number of its unit.
+type ApprovedSet<'a> = (&'a str, &'a BTreeMap<usize, &'a Plan>);
+
+/// Joins a run as a worker, and stays until the run has ended.
+///
+/// # Errors
+/// When the run cannot be shared, this worker differs from the others, or the plans are not the approved ones.
+pub(super) async fn join_run(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+    (name, saved): (&Name, Option<ApprovedSet<'_>>),
+) -> Result<Exit, CliFailure> {
+    let fingerprint = match (saved, request.expected) {
+        (Some((fingerprint, _)), _) => fingerprint,
+        (None, Some(expected)) => expected.as_str(),
+        (None, None) => {
+            return Err(CliFailure::new(Exit::Usage, "a worker never prompts: it needs an approved plan")
+                .help("Add --expect FINGERPRINT, or apply the directory that plan --all -o saved."));
+        }
+    };
+    reject_own_ledgers(workspace)?;
+    let board = open_board(&session.settings, name)?;
+    let salt = LedgerIdentity::new_random("run", name, &SystemRandom).key;
+    let own = worker_identity(session, workspace, (fingerprint, request.destroy), salt)?;
+    let worker = SystemRandom.uuid().simple().to_string()[..8].to_owned();
+    let run = board.begin(&worker, &own).await?;
+    if run.planner != worker {
+        let same_key = run.identity.salt.clone();
+        let own = worker_identity(session, workspace, (fingerprint, request.destroy), same_key)?;
+        check_same(&run, &own)?;
+    }
+    if run.status == RunStatus::Ended {
+        session.ui.hint(&format!("The run {name} has ended."));
+        return report_run(session, &board).await;
+    }
+    board.register(&worker, &ledger_io::lock_holder(&session.who)).await?;
+    session.ui.hint(&format!("This is the worker {worker} of the run {name}."));
+    let ended = Box::pin(do_run(session, request, workspace, &board, (&worker, saved))).await;
+    let left = board.leave(&worker).await;
+    board.end().await?;
+    left?;
+    match ended? {
+        WorkerEnd::Stopped => {
+            Err(CliFailure::new(Exit::Interrupted, format!("this worker left the run {name}")).help(
+                "Its units are finished, or given back for other workers: stead runs show shows them.",
+            ))
+        }
+        WorkerEnd::Disowned => Err(CliFailure::new(
+            Exit::Failed,
+            format!("a person stated that the worker {worker} of the run {name} is dead, and it is not"),
+        )
+        .help("Join the run again.")),
+        WorkerEnd::RunEnded => report_run(session, &board).await,
+    }
+}
+
+/// Refuses units whose ledger only this machine has.
+fn reject_own_ledgers(workspace: &Workspace) -> Result<(), CliFailure> {
+    for (_, one) in workspace.selected_units() {
+        let Ok(project) = &one.loaded else { continue };
+        let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
+        if let LedgerLocation::Directory(_) = place {
+            let what =
+                format!("the ledger of {} is in a directory, which workers cannot share", one.unit.name);
+            return Err(CliFailure::new(Exit::Usage, what)
+                .help("Set STEAD_BACKEND to postgres://…, s3://bucket/prefix or https://…, and not --cloud local."));
+        }
+    }
+    Ok(())
+}
+
+/// Plans if no other worker did, and applies units until the run has ended.
+async fn do_run(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+    board: &CommandBoard,
+    (worker, saved): (&str, Option<ApprovedSet<'_>>),
+) -> Result<WorkerEnd, CliFailure> {
+    let plan = async || Box::pin(plan_run(request, workspace, board, (worker, saved))).await;
+    let load = async |run: &RunRow| load_units(workspace, board, run).await;
+    work_until_end(session, request.running, board, worker, (plan, load)).await
+}
+
+/// Plans the units, compares the fingerprint, and makes the tasks of the run; or ends the run if it cannot be approved.
+async fn plan_run(
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+    board: &CommandBoard,
+    (worker, saved): (&str, Option<ApprovedSet<'_>>),
+) -> Result<(), CliFailure> {
+    let options = PlanningOptions {
+        destroy: request.destroy,
+        allow_deletes: request.destroy || saved.is_some() || request.scope.allow_deletes,
+        ..PlanningOptions::default()
+    };
+    let planned = Box::pin(planning::plan_units(workspace, &options, PlanPurpose::Show)).await?;
+    if let (None, Some(expected)) = (saved, request.expected.filter(|one| **one != planned.fingerprint)) {
+        let found = &planned.fingerprint;
+        let message = format!("the plans together have the fingerprint {found}, not {expected}");
+        board.refuse(worker, &TaskEnd { exit: Exit::OutOfDate.code(), message }).await?;
+        return Ok(());
+    }
+    let outcomes = review::unit_reviews(workspace, &planned, false);
+    let run = UnitsRun::new(workspace, &planned, saved.map(|(_, plans)| plans), request.destroy);
+    let blocked = outcomes.iter().filter(|outcome| outcome.exit != Exit::Done);
+    let blocked = blocked.map(|outcome| BlockedUnit {
+        unit: workspace.units[outcome.number].unit.name.to_string(),
+        exit: outcome.exit.code(),
+        message: outcome.failure.as_ref().map_or_else(
+            || "its plan is blocked; stead plan --all shows why".to_owned(),
+            |failure| failure.message.clone(),
+        ),
+    });
+    let facts = RunFacts { owned: (*run.owned).clone(), blocked: blocked.collect() };
+    // All plans with something to do are part of the fingerprint, also those that are blocked.
+    let stored: BTreeSet<usize> = match saved {
+        Some((_, plans)) => plans.keys().copied().collect(),
+        None => {
+            planned.planned().filter(|(_, unit)| has_work(&unit.plan)).map(|(number, _)| number).collect()
+        }
+    };
+    for number in stored.union(&run.units) {
+        let Some(plan) = run.reviewed(*number) else { continue };
+        let expires = SystemClock.now().checked_add(PLAN_LIFETIME).map_err(anyhow::Error::from)?;
+        let binding = PlanBinding { expires, ..PlanBinding::default() };
+        let saved = SavedPlan::new(plan.clone(), binding, STEAD_VERSION).map_err(anyhow::Error::from)?;
+        let text = saved.to_text().map_err(anyhow::Error::from)?;
+        let name = workspace.units[*number].unit.name.to_string();
+        if !board.put_plan(worker, &name, &text).await? {
+            return Ok(());
+        }
+    }
+    let tasks = tasks_of(workspace, &run, &planned.moves, request.destroy);
+    let facts = serde_json::to_string(&facts).map_err(anyhow::Error::from)?;
+    board.publish(worker, &tasks, &facts).await?;
+    Ok(())
+}
+
+fn tasks_of(
+    workspace: &Workspace,
+    run: &UnitsRun<'_>,
+    moves: &BTreeSet<(usize, usize)>,
+    destroy: bool,
+) -> Vec<NewTask> {
+    let names: Vec<_> = workspace.units.iter().map(|one| one.unit.name.clone()).collect();
+    apply_tasks(&SharedApply {
+        names: &names,
+        graph: &workspace.graph,
+        units: &run.units,
+        holding: &run.holding,
+        users: &run.users,
+        moves,
+        destroy,
+    })
+}
+
+/// Reads the plans of the run, and checks that they are the approved ones.
+async fn load_units<'w>(
+    workspace: &'w Workspace,
+    board: &CommandBoard,
+    run: &RunRow,
+) -> Result<SharedUnits<'w>, CliFailure> {
+    let facts = parse_facts(run)?;
+    let mut plans = BTreeMap::new();
+    for (name, text) in board.plans().await? {
+        let number = workspace.units.iter().position(|one| one.unit.name.to_string() == name);
+        let saved = SavedPlan::parse(&text, REGISTRY);
+        let (Some(number), Ok(saved)) = (number, saved) else { return Err(other_plans(run)) };
+        plans.insert(number, saved.plan);
+    }
+    let fingerprints: BTreeMap<String, &str> = plans
+        .iter()
+        .filter(|(_, plan)| has_work(plan))
+        .map(|(number, plan)| (workspace.units[*number].unit.name.to_string(), plan.fingerprint.as_str()))
+        .collect();
+    let found = digest_of(&fingerprints, run.identity.destroy).map_err(anyhow::Error::from)?;
+    if found != run.identity.fingerprint {
+        return Err(other_plans(run));
+    }
+    let tasks = board.tasks().await?.into_iter();
+    let waits = tasks.filter(|row| row.task.phase == TaskPhase::Deletions).map(|row| row.task.unit);
+    let holding = waits.collect();
+    Ok(SharedUnits { workspace, plans, holding, owned: facts.owned.into(), destroy: run.identity.destroy })
+}
+
+fn other_plans(run: &RunRow) -> CliFailure {
+    CliFailure::new(Exit::OutOfDate, format!("the stored plans of the run {} are not the approved ones", run.name))
+        .help("This worker sent nothing. Who can write to the database of the runs? Plan again, and name another run.")
+}
+
+/// Prints how a run ended, and returns its exit code.
+async fn report_run(session: &CommandContext, board: &CommandBoard) -> Result<Exit, CliFailure> {
+    let run = board.run().await?;
+    let run = run.ok_or_else(|| CliFailure::new(Exit::Failed, "the row of the run is gone"))?;
+    let view = run_view::read_run(board, &run).await?;
+    session.ui.write_result(&if session.ui.json {
+        run_document(&view)
+    } else if session.ui.ndjson {
+        fold_lines(&run_document(&view)).into_owned()
+    } else {
+        run_page(&view, false, SystemClock.now(), session.ui.style)
+    });
+    Ok(view.exit.map_or(Exit::Interrupted, exit_of))
+}

@@ -1,0 +1,77 @@
+//! One phase of one unit of an apply of many units: opens its ledger, plans it again, and applies the plan if it fits the
+//! reviewed one. In: the unit, its connection and the reviewed plan. Out: the exit code, and a line for the user.
+
+use std::collections::BTreeSet;
+
+use super::unit_apply::{ApplyCommand, ReviewedUnit};
+use crate::cli::args::plan::ExecutionArgs;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::workspace::loaded_unit::WorkspaceUnit;
+use crate::cli::workspace::problems;
+use crate::ledger::state::holder::ProcessIdentity;
+use crate::workspace::fit::UnitPhase;
+use crate::workspace::unit::UnitName;
+
+/// A unit that is about to be applied.
+pub(super) struct StartedUnit<'a> {
+    pub(super) session: &'a CommandContext,
+    pub(super) running: &'a ExecutionArgs,
+    pub(super) one: &'a WorkspaceUnit,
+    pub(super) project: &'a LoadedStack,
+    pub(super) connection: &'a StackConnection,
+    /// Processes that a person stated to be dead.
+    pub(super) vouched: &'a [ProcessIdentity],
+}
+
+/// Applies a phase of a unit under its ledger's lock.
+///
+/// # Errors
+/// When the ledger cannot be opened, or the plan is blocked or does not fit; nothing was sent then.
+pub(super) async fn apply_phase(
+    unit: &StartedUnit<'_>,
+    reviewed: &ReviewedUnit<'_>,
+) -> Result<Exit, CliFailure> {
+    let context = unit.session.for_unit(&unit.one.settings);
+    let overwrite = BTreeSet::new();
+    let expected =
+        if unit.running.accept_older_ledger { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
+    let opening =
+        ledger_io::open_journal_after(unit.project, unit.connection, &context.who, expected, unit.vouched);
+    let journal = opening.await?;
+    let command =
+        ApplyCommand::new(&context, unit.project, unit.connection, &journal, unit.running, &overwrite);
+    let done = command.of_unit(&unit.one.unit.name).run_reviewed(reviewed).await;
+    ledger_io::close_after(journal, done).await
+}
+
+/// Prints how a phase of a unit ended. `holds` says that its deletions wait for other units.
+pub(super) fn report_end(
+    session: &CommandContext,
+    name: &UnitName,
+    (phase, destroy, holds): (UnitPhase, bool, bool),
+    result: &Result<Exit, CliFailure>,
+) {
+    if session.ui.json || session.ui.ndjson {
+        return;
+    }
+    match result {
+        Ok(Exit::Done) => {
+            let what = match phase {
+                UnitPhase::Changes if destroy => "destroyed",
+                UnitPhase::Changes if holds => {
+                    "applied; its deletions wait for the units that use the objects"
+                }
+                UnitPhase::Changes => "applied",
+                UnitPhase::Deletions => "deleted what waited",
+            };
+            session.ui.hint(&format!("{name} {what}"));
+        }
+        Ok(exit) => session.ui.write_message(&format!("{name}: {}", exit.meaning())),
+        Err(failure) => problems::print_failure(session.ui, &name.to_string(), failure),
+    }
+}
