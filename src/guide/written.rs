@@ -18,6 +18,7 @@ written_pages! {
     "how-to/several-environments",
     "how-to/reuse-configuration",
     "how-to/many-stacks",
+    "how-to/apply-on-many-machines",
     "how-to/rename-without-replacement",
     "how-to/move-between-stacks",
     "how-to/replace-safely",

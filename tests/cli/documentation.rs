@@ -323,7 +323,7 @@ fn the_search_of_the_site_finds_what_the_terminal_finds() {
         assert_eq!(in_browser, json!(in_terminal), "{question}");
         asked += 1;
     }
-    assert_eq!(asked, 45);
+    assert_eq!(asked, 46);
 }
 
 #[test]

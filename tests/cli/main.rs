@@ -78,3 +78,4 @@ mod server;
 #[allow(dead_code, reason = "those tests use the rest of it")]
 #[path = "../stores/wire.rs"]
 mod wire;
+mod workers;

@@ -29,6 +29,7 @@ fn piped_output_is_not_truncated_to_a_width() {
 
 /// Each command that ends without input, with its exit code on an applied stack.
 const COMMANDS: &[(i32, &str)] = &[
+    (64, "runs"),
     (0, "validate"),
     (0, "fmt --check"),
     (0, "convert stead.yaml"),

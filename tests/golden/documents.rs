@@ -7,6 +7,9 @@ use std::process::Stdio;
 use serde_json::{Deserializer, Value, json};
 use stead::ledger::state::holder::LeaseHolder;
 use stead::ledger::stores::file::process;
+use stead::report::units::runs::{
+    ListedRun, RunEventRow, RunUnit, RunView, RunWorker, run_document, runs_document,
+};
 use uuid::Uuid;
 
 use crate::case::{Case, Run};
@@ -90,6 +93,8 @@ fn schema_of(name: &str) -> Option<&'static str> {
         "ls" | "ls-unmanaged" => "ls",
         "test" => "test",
         "stacks" => "stacks",
+        "runs" => "runs",
+        "run-show" => "run",
         "validate-units" | "validate-units-failed" => "validate-units",
         "recover" => "recover",
         "secret-get" | "secret-get-value" => "secret",
@@ -404,6 +409,53 @@ fn documents_of_many_units_keep_their_keys() {
     case.edit("app/stead.yaml", "vpc: $stacks.net.vpc", "vpc: $stacks.net.cidr");
     prints(&case, "validate-units-failed", 1, "validate --all --output json");
     prints(&case, "units-failed", 1, "plan --all --output json");
+}
+
+/// A run needs a database, so its documents are made from rows here.
+#[test]
+fn documents_of_runs_keep_their_keys() {
+    let at = "2026-11-26T12:00:00Z".parse().unwrap();
+    let listed = ListedRun {
+        run: "4711".to_owned(),
+        status: "running".to_owned(),
+        started: at,
+        ended: Some(at),
+        fingerprint: "f".repeat(64),
+        commit: Some("0123abc".to_owned()),
+        waiting: 1,
+        running: 2,
+        done: 3,
+        failed: 0,
+        workers: 2,
+    };
+    compare("runs", &runs_document(&[listed]));
+    let view = RunView {
+        run: "4711".to_owned(),
+        status: "ended".to_owned(),
+        canceled: false,
+        started: at,
+        ended: Some(at),
+        fingerprint: "f".repeat(64),
+        commit: Some("0123abc".to_owned()),
+        exit: Some(6),
+        message: String::new(),
+        units: vec![RunUnit {
+            unit: "shop/prod".to_owned(),
+            state: "partly".to_owned(),
+            exit: Some(6),
+            message: "it waits for net/prod, which was not applied".to_owned(),
+            worker: Some("5f0c2b1e".to_owned()),
+        }],
+        workers: vec![RunWorker {
+            worker: "5f0c2b1e".to_owned(),
+            who: "ada@host".to_owned(),
+            process: Some(71),
+            state: "left".to_owned(),
+            seen_seconds: 3,
+        }],
+        events: vec![RunEventRow { at, worker: "5f0c2b1e".to_owned(), event: "joined".to_owned() }],
+    };
+    compare("run-show", &run_document(&view));
 }
 
 /// Every schema belongs to at least one golden file, so that a new document is not forgotten here.

@@ -19,6 +19,8 @@ mod people;
 mod postgres;
 mod races;
 mod races_elsewhere;
+#[cfg(feature = "postgres")]
+mod runs;
 #[cfg(feature = "s3")]
 mod s3;
 mod sealed;
@@ -26,3 +28,5 @@ mod server;
 mod state_server;
 mod tls;
 mod wire;
+#[cfg(feature = "postgres")]
+mod workers;

@@ -15,7 +15,7 @@ use crate::kinds::REGISTRY;
 #[cfg(test)]
 use crate::report::{
     json::{self, derived_schema},
-    units::list,
+    units::{list, runs},
     views::{cost, test_run},
 };
 
@@ -69,6 +69,10 @@ pub enum SchemaDocument {
     ValidateUnits,
     /// JSON output of `stacks`.
     Stacks,
+    /// JSON output of `runs`.
+    Runs,
+    /// JSON output of `runs show`, and of `apply --join`.
+    Run,
     /// JSON output of `lock status`.
     Lock,
     /// JSON output of `recover`.
@@ -128,6 +132,8 @@ printed_documents! {
     Units, "units", "stead plan --all", json::UnitsDocument<'_>;
     ValidateUnits, "validate-units", "stead validate --all", json::CheckedUnitsDocument<'_>;
     Stacks, "stacks", "stead stacks", list::StacksDocument<'_>;
+    Runs, "runs", "stead runs", runs::RunsDocument<'_>;
+    Run, "run", "stead runs show", runs::RunDocument<'_>;
     Lock, "lock", "stead lock status", json::LockDocument<'_>;
     Recover, "recover", "stead recover", json::RecoveryDocument<'_>;
     Secret, "secret", "stead secret get", SecretDocument<'_>;

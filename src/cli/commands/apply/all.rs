@@ -68,10 +68,10 @@ pub(in crate::cli) async fn apply_all(
         changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
-    check_approval_flags(session, &request, &workspace)?;
     if let Some(run) = request.join {
         return Box::pin(join_run(session, &request, &workspace, (run, None))).await;
     }
+    check_approval_flags(session, &request, &workspace)?;
     let options = PlanningOptions {
         destroy: request.destroy,
         allow_deletes: request.destroy || request.scope.allow_deletes,

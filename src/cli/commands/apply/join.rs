@@ -206,12 +206,14 @@ async fn load_units<'w>(
     run: &RunRow,
 ) -> Result<SharedUnits<'w>, CliFailure> {
     let facts = parse_facts(run)?;
+    let named = workspace.units.iter().enumerate();
+    let numbers: BTreeMap<String, usize> =
+        named.map(|(number, one)| (one.unit.name.to_string(), number)).collect();
     let mut plans = BTreeMap::new();
     for (name, text) in board.plans().await? {
-        let number = workspace.units.iter().position(|one| one.unit.name.to_string() == name);
-        let saved = SavedPlan::parse(&text, REGISTRY);
+        let (number, saved) = (numbers.get(&name), SavedPlan::parse(&text, REGISTRY));
         let (Some(number), Ok(saved)) = (number, saved) else { return Err(other_plans(run)) };
-        plans.insert(number, saved.plan);
+        plans.insert(*number, saved.plan);
     }
     let fingerprints: BTreeMap<String, &str> = plans
         .iter()
@@ -225,7 +227,14 @@ async fn load_units<'w>(
     let tasks = board.tasks().await?.into_iter();
     let waits = tasks.filter(|row| row.task.phase == TaskPhase::Deletions).map(|row| row.task.unit);
     let holding = waits.collect();
-    Ok(SharedUnits { workspace, plans, holding, owned: facts.owned.into(), destroy: run.identity.destroy })
+    Ok(SharedUnits {
+        workspace,
+        numbers,
+        plans,
+        holding,
+        owned: facts.owned.into(),
+        destroy: run.identity.destroy,
+    })
 }
 
 fn other_plans(run: &RunRow) -> CliFailure {

@@ -21,7 +21,7 @@ use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::runs::open_board::CommandBoard;
 use crate::cli::workspace::units::Workspace;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::ledger::runs::board::{RunBoard, WORKER_SILENCE};
+use crate::ledger::runs::board::{BoardError, RunBoard, WORKER_SILENCE};
 use crate::ledger::runs::row::{RunProgress, RunRow, RunStatus, TaskClaim, TaskEnd, TaskPhase};
 use crate::ledger::state::holder::ProcessIdentity;
 use crate::ledger::stores::file::process;
@@ -60,6 +60,8 @@ pub(super) enum WorkerEnd {
 /// The approved plans of a run, with what applying them needs.
 pub(super) struct SharedUnits<'w> {
     pub(super) workspace: &'w Workspace,
+    /// Number of each unit by its name.
+    pub(super) numbers: BTreeMap<String, usize>,
     /// Plans by the number of the unit.
     pub(super) plans: BTreeMap<usize, Plan>,
     /// Names of the units whose deletions wait for other units.
@@ -67,6 +69,16 @@ pub(super) struct SharedUnits<'w> {
     /// Objects that the units own.
     pub(super) owned: Arc<BTreeSet<ObjectKey>>,
     pub(super) destroy: bool,
+}
+
+/// What a worker does after a step.
+enum NextStep {
+    /// The next step, at once.
+    Continue,
+    /// Waits for a task, or until it is time to look at the run again.
+    Wait,
+    /// Ends.
+    End(WorkerEnd),
 }
 
 /// A task that ended.
@@ -151,24 +163,23 @@ async fn wait_or_stop(time: Duration) -> Result<bool, CliFailure> {
 }
 
 impl<'a> Worker<'a> {
-    /// Claims and applies units until the run has ended or the worker is stopped.
+    /// Claims and applies units until the run has ended or the worker is stopped. While the database cannot be used, what
+    /// runs goes on, and its end is recorded later.
     async fn work(&mut self, units: &SharedUnits<'_>, run: &RunRow) -> Result<WorkerEnd, CliFailure> {
         let mut accounts = OpenAccounts::default();
         let mut tasks: RunningTasks<'_> = FuturesUnordered::new();
         let mut stop = Box::pin(signals::wait_for_stop());
         let mut silent_since = None;
         loop {
-            for (claim, result) in std::mem::take(&mut self.ended) {
-                self.record_end(units, &mut tasks, claim, result).await?;
-            }
-            let looked = self.while_running(&mut tasks, self.board.beat(self.name)).await;
-            let progress = match looked {
-                Ok(progress) => {
+            match self.take_step(units, run, &mut accounts, &mut tasks).await {
+                Ok(NextStep::End(end)) => return Ok(end),
+                Ok(NextStep::Continue) => silent_since = None,
+                Ok(NextStep::Wait) => {
                     silent_since = None;
-                    progress
+                    self.wait(&mut tasks, &mut stop).await?;
                 }
                 Err(error) => {
-                    // What runs is finished; a worker that cannot report for long is replaced by others.
+                    // A worker that cannot report for long is replaced by others.
                     let since = *silent_since.get_or_insert_with(|| SystemClock.elapsed());
                     if self.doing.is_empty() && SystemClock.elapsed().saturating_sub(since) > WORKER_SILENCE
                     {
@@ -176,48 +187,64 @@ impl<'a> Worker<'a> {
                     }
                     self.session.ui.write_message(&format!("warning: {error}; trying again"));
                     self.wait(&mut tasks, &mut stop).await?;
-                    continue;
                 }
-            };
-            let situation = WorkerSituation {
-                name: self.name,
-                running: self.doing.len(),
-                limit: MAX_RUNNING_UNITS,
-                is_stopped: self.is_stopped,
-            };
-            let is_known = |number: i32| self.doing.contains(&number);
-            let action = next_action(&progress, &run.planner, situation, is_known, process::is_dead);
-            match action {
-                WorkerAction::Leave => return Ok(self.end_reason(&progress)),
-                WorkerAction::TakeOver { from, is_proven } => {
-                    let taking = self.board.take_over(self.name, &from, is_proven);
-                    let count = self.while_running(&mut tasks, taking).await?;
-                    if count > 0 {
-                        self.session.ui.write_message(&format!(
-                            "The worker {from} is dead: its units are taken over."
-                        ));
-                    }
-                }
-                WorkerAction::Adopt => {
-                    let claimed = self.while_running(&mut tasks, self.board.claimed(self.name)).await?;
-                    for claim in claimed
-                        .into_iter()
-                        .filter(|claim| !self.doing.contains(&claim.number))
-                        .collect::<Vec<_>>()
-                    {
-                        self.start(units, &progress, &mut accounts, &tasks, claim);
-                    }
-                }
-                WorkerAction::Claim => {
-                    let claim = self.while_running(&mut tasks, self.board.claim(self.name)).await?;
-                    match claim {
-                        Some(claim) => self.start(units, &progress, &mut accounts, &tasks, claim),
-                        None => self.wait(&mut tasks, &mut stop).await?,
-                    }
-                }
-                WorkerAction::Wait | WorkerAction::Plan { .. } => self.wait(&mut tasks, &mut stop).await?,
             }
-            self.share_limits(&accounts, &mut tasks).await;
+        }
+    }
+
+    /// Records what ended, looks at the run, and does the next action.
+    async fn take_step<'t>(
+        &mut self,
+        units: &'t SharedUnits<'_>,
+        run: &RunRow,
+        accounts: &mut OpenAccounts,
+        tasks: &mut RunningTasks<'t>,
+    ) -> Result<NextStep, BoardError>
+    where
+        'a: 't,
+    {
+        while let Some((claim, result)) = self.ended.pop() {
+            if let Err(error) = self.record_end(units, tasks, &claim, &result).await {
+                self.ended.push((claim, result));
+                return Err(error);
+            }
+        }
+        let progress = self.while_running(tasks, self.board.beat(self.name)).await?;
+        let situation = WorkerSituation {
+            name: self.name,
+            running: self.doing.len(),
+            limit: MAX_RUNNING_UNITS,
+            is_stopped: self.is_stopped,
+        };
+        let is_known = |number: i32| self.doing.contains(&number);
+        let action = next_action(&progress, &run.planner, situation, is_known, process::is_dead);
+        self.share_limits(accounts, tasks).await;
+        match action {
+            WorkerAction::Leave => Ok(NextStep::End(self.end_reason(&progress))),
+            WorkerAction::TakeOver { from, is_proven } => {
+                let taking = self.board.take_over(self.name, &from, is_proven);
+                if self.while_running(tasks, taking).await? > 0 {
+                    let message = format!("The worker {from} is dead: its units are taken over.");
+                    self.session.ui.write_message(&message);
+                }
+                Ok(NextStep::Continue)
+            }
+            WorkerAction::Adopt => {
+                let mut claimed = self.while_running(tasks, self.board.claimed(self.name)).await?;
+                claimed.retain(|claim| !self.doing.contains(&claim.number));
+                for claim in claimed {
+                    self.start(units, &progress, accounts, tasks, claim);
+                }
+                Ok(NextStep::Continue)
+            }
+            WorkerAction::Claim => {
+                let Some(claim) = self.while_running(tasks, self.board.claim(self.name)).await? else {
+                    return Ok(NextStep::Wait);
+                };
+                self.start(units, &progress, accounts, tasks, claim);
+                Ok(NextStep::Continue)
+            }
+            WorkerAction::Wait | WorkerAction::Plan { .. } => Ok(NextStep::Wait),
         }
     }
 
@@ -297,9 +324,9 @@ impl<'a> Worker<'a> {
         self.doing.insert(claim.number);
         let vouched: Vec<ProcessIdentity> = vouched_processes(&progress.workers).cloned().collect();
         let (session, running) = (self.session, self.running);
-        let found = units.workspace.units.iter().position(|one| one.unit.name.to_string() == claim.unit);
+        let number = units.numbers.get(&claim.unit);
         let planned =
-            found.and_then(|number| Some((&units.workspace.units[number], units.plans.get(&number)?)));
+            number.and_then(|number| Some((&units.workspace.units[*number], units.plans.get(number)?)));
         let started = planned
             .ok_or_else(|| CliFailure::new(Exit::OutOfDate, "its plan was not reviewed; nothing was sent"));
         let started = started.and_then(|(one, plan)| {
@@ -333,39 +360,33 @@ impl<'a> Worker<'a> {
         &mut self,
         units: &SharedUnits<'_>,
         tasks: &mut RunningTasks<'_>,
-        claim: TaskClaim,
-        result: Result<Exit, CliFailure>,
-    ) -> Result<(), CliFailure> {
-        let exit = match &result {
+        claim: &TaskClaim,
+        result: &Result<Exit, CliFailure>,
+    ) -> Result<(), BoardError> {
+        let exit = match result {
             Ok(exit) => *exit,
             Err(failure) => failure.exit,
         };
         let is_held = exit == Exit::Locked && claim.is_begun && claim.epoch < MAX_CLAIMS;
         if is_held || (self.is_stopped && exit != Exit::Done) {
             let delay = if is_held { LOCKED_DELAY } else { Duration::ZERO };
-            self.while_running(tasks, self.board.put_back(self.name, &claim, delay)).await?;
+            self.while_running(tasks, self.board.put_back(self.name, claim, delay)).await?;
             self.doing.remove(&claim.number);
             return Ok(());
         }
-        let message = match &result {
+        let message = match result {
             Ok(Exit::Done) => String::new(),
             Ok(exit) => exit.meaning().to_owned(),
             Err(failure) => failure.message.clone(),
         };
         let end = TaskEnd { exit: exit.code(), message };
-        let recorded = self.while_running(tasks, self.board.finish(self.name, &claim, &end)).await?;
+        let recorded = self.while_running(tasks, self.board.finish(self.name, claim, &end)).await?;
         self.doing.remove(&claim.number);
-        let name = units.workspace.units.iter().map(|one| &one.unit.name);
-        let Some(name) = name.into_iter().find(|name| name.to_string() == claim.unit) else {
-            return Ok(());
-        };
+        let Some(number) = units.numbers.get(&claim.unit) else { return Ok(()) };
+        let name = &units.workspace.units[*number].unit.name;
         if recorded {
-            report_end(
-                self.session,
-                name,
-                (unit_phase(claim.phase), units.destroy, units.holding.contains(&claim.unit)),
-                &result,
-            );
+            let holds = units.holding.contains(&claim.unit);
+            report_end(self.session, name, (unit_phase(claim.phase), units.destroy, holds), result);
         } else {
             let message = format!("{name}: another worker took it over; its result counts");
             self.session.ui.write_message(&message);

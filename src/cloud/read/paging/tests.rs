@@ -120,16 +120,16 @@ fn a_list_that_keeps_changing_is_an_error() {
 
 #[test]
 fn a_burst_of_other_writers_delays_a_stable_list_but_ends_it_not() {
-    let next = Cell::new(0u32);
-    let (client, clock, _) = client(|_| {
-        // Each read shows another list, until the burst ends after eight passes of two pages.
-        next.set((next.get() + 1).min(16));
-        let rows: Vec<_> =
-            (0..100).map(|n| json!({"id": format!("vm-{}", next.get() * 1_000 + n)})).collect();
-        answer(200, &json!({"data": rows, "total": 100 + next.get() % 16}))
+    let calls = Cell::new(0usize);
+    let (client, clock, _) = client(|request| {
+        // Each page is of another list, until the burst ends.
+        calls.set(calls.get() + 1);
+        let rows = dated(150 + calls.get().min(20));
+        answer(200, &json!({"data": slice(request, &rows, 100), "total": rows.len()}))
     });
     let (rows, _) = run(&clock, list_stable(&client.reader, &vms())).unwrap();
-    assert_eq!(rows.len(), 100);
+    assert_eq!(rows.len(), 170);
+    assert!(calls.get() > 12, "six passes at once were not enough");
     assert!(clock.elapsed() >= Duration::from_millis(250), "it paused before it tried again");
 }
 

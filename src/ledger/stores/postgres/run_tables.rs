@@ -376,6 +376,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_guide_has_the_tables_for_an_administrator() {
+        let pages = [
+            include_str!("../../../guide/pages/how-to/apply-on-many-machines.md"),
+            include_str!("../../../guide/pages/how-to/share-a-ledger.md"),
+        ];
+        let script = super::super::tables::setup_script(None, "stead").replace('"', "");
+        for statement in script.split_inclusive(";\n") {
+            assert!(pages.iter().any(|page| page.contains(statement)), "the guide lacks:\n{statement}");
+        }
+    }
+
+    #[test]
     fn every_table_of_runs_is_qualified_with_its_schema() {
         let statements = format!("{:?}", RunStatements::new(Some("books")));
         let mentions = statements.matches("stead_r").count();

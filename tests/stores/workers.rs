@@ -1,0 +1,332 @@
+//! Real workers: processes that apply the units of one approved plan together, with their runs and ledgers in a real
+//! PostgreSQL, against an emulator process. Some are killed at random instants.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::server::{Bouncer, Database};
+
+const STEAD: &str = env!("CARGO_BIN_EXE_stead");
+
+/// Kills of one test; `STEAD_WORKER_KILLS` sets another number.
+const KILLS: u32 = 12;
+
+/// An emulator process; dropping it ends the process.
+struct Cloud {
+    child: Child,
+    url: String,
+    key: String,
+}
+
+impl Drop for Cloud {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A repository, its cloud and the place of its ledgers and runs.
+struct Team {
+    directory: TempDir,
+    cloud: Cloud,
+    backend: String,
+}
+
+impl Team {
+    /// Returns a team with `count` units of five objects in three waves.
+    fn new(backend: String, count: usize, speed: &str) -> Self {
+        let directory = TempDir::new().unwrap();
+        let root = directory.path().join("repository");
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        for number in 0..count {
+            let name = format!("s{number:02}");
+            std::fs::create_dir_all(root.join(&name)).unwrap();
+            let above = match number {
+                0 => String::new(),
+                1..=4 => "stacks: { up: ../s00 }\n".to_owned(),
+                _ => format!("stacks: {{ up: ../s{:02} }}\n", 1 + number % 4),
+            };
+            let vpc = if number == 0 { "$vpc.main" } else { "$stacks.up.vpc" };
+            let text = format!(
+                "stead: 1\nstack: {name}\n{above}\
+                 vpc: {{ main: {{ name: \"n{number}\", cidr: 10.0.{number}.0/24 }} }}\n\
+                 vm:\n  a: {{ name: \"a{number}\", template: ubuntu-24.04, plan: std-1c-1g, vpc: {vpc} }}\n  \
+                 b: {{ name: \"b{number}\", template: ubuntu-24.04, plan: std-1c-1g, vpc: {vpc} }}\n\
+                 volume:\n  a: {{ name: \"v{number}\", size: 10, vm: $vm.a }}\n  \
+                 b: {{ name: \"w{number}\", size: 10, vm: $vm.b }}\noutputs: {{ vpc: $vpc.main }}\n"
+            );
+            std::fs::write(root.join(&name).join("stead.yaml"), text).unwrap();
+        }
+        let cloud = start_cloud(&directory.path().join("cloud"), speed);
+        Self { directory, cloud, backend }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(STEAD);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("STEAD_")) {
+            command.env_remove(name);
+        }
+        command
+            .current_dir(self.directory.path().join("repository"))
+            .args(args)
+            .env_remove("CI")
+            .env("HOME", self.directory.path())
+            .env("STEAD_API_URL", &self.cloud.url)
+            .env("STEAD_API_KEY", &self.cloud.key)
+            .env("STEAD_BACKEND", &self.backend)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> (i32, String) {
+        let Output { status, stdout, stderr } = self.command(args).output().unwrap();
+        let text = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        (status.code().unwrap_or(-1), text)
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let output = self.command(args).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        serde_json::from_str(&text)
+            .unwrap_or_else(|error| panic!("{error}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn fingerprint(&self) -> String {
+        self.json(&["plan", "--all", "--output", "json"])["fingerprint"].as_str().unwrap().to_owned()
+    }
+
+    fn join(&self, run: &str, fingerprint: &str) -> Child {
+        let mut command = self.command(&["apply", "--all", "--expect", fingerprint, "--join", run]);
+        // A pipe that is not read would stop a worker.
+        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Checks that each object exists once, and that a second plan has nothing to do.
+    fn check_complete(&self, count: usize) {
+        let plan = self.json(&["plan", "--all", "--output", "json"]);
+        let units = plan["units"].as_array().unwrap();
+        assert_eq!(units.len(), count);
+        assert!(units.iter().all(|unit| unit["status"] == "unchanged"), "{plan}");
+        for (kind, each) in [("vpc", 1), ("vm", 2), ("volume", 2)] {
+            let listed = self.count_objects(kind);
+            assert_eq!(listed, each * count, "{kind}: a duplicate or an orphan");
+        }
+    }
+
+    /// Returns the number of live objects of a kind, by the list of the service.
+    fn count_objects(&self, kind: &str) -> usize {
+        let page = http_get(&self.cloud, &format!("/api/v1/{kind}s?limit=100"));
+        let rows = page["data"].as_array().unwrap();
+        assert!(rows.len() < 100, "more than a page");
+        rows.iter().filter(|row| row["status"] != "deleting" && row["status"] != "deleted").count()
+    }
+}
+
+fn start_cloud(data: &Path, speed: &str) -> Cloud {
+    let mut child = Command::new(STEAD)
+        .args(["emulator", "--port", "0", "--output", "json", "--no-limiter", "--speed", speed, "--data"])
+        .arg(data)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let text = |name: &str| said[name].as_str().unwrap().to_owned();
+    Cloud { child, url: text("url"), key: text("api_key") }
+}
+
+fn http_get(cloud: &Cloud, path: &str) -> Value {
+    use std::io::{Read, Write};
+    let host = cloud.url.strip_prefix("http://").unwrap();
+    let mut stream = std::net::TcpStream::connect(host).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {host}\r\nX-API-Key: {}\r\nConnection: close\r\n\r\n",
+        cloud.key
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
+    serde_json::from_str(body).unwrap()
+}
+
+fn kills() -> u32 {
+    std::env::var("STEAD_WORKER_KILLS").ok().map_or(KILLS, |text| text.parse().unwrap())
+}
+
+/// Workers are killed at random instants and replaced, until enough died; then the rest finishes.
+fn survive_kills(backend: String, count: usize, seed: u64) {
+    let team = Team::new(backend, count, "60");
+    let fingerprint = team.fingerprint();
+    let mut workers: Vec<Child> = (0..3).map(|_| team.join("kills", &fingerprint)).collect();
+    let (mut left, mut dice) = (kills(), seed);
+    let mut codes = Vec::new();
+    while !workers.is_empty() {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let number = usize::try_from(dice >> 33).unwrap() % workers.len();
+        let until = Instant::now() + Duration::from_millis(300 + (dice >> 40) % 1_200);
+        // The instant of a kill is a time: the run goes on meanwhile.
+        while left > 0 && codes.is_empty() && Instant::now() < until {
+            std::thread::yield_now();
+        }
+        if left > 0 && codes.is_empty() {
+            workers[number].kill().unwrap();
+            workers[number].wait().unwrap();
+            workers[number] = team.join("kills", &fingerprint);
+            left -= 1;
+            continue;
+        }
+        codes.push(workers.remove(0).wait().unwrap().code());
+    }
+    assert!(left < kills(), "no worker was killed");
+    assert!(
+        codes.iter().all(|code| *code == Some(0)),
+        "{codes:?}: {}",
+        team.run(&["runs", "show", "kills"]).1
+    );
+    let shown = team.json(&["runs", "show", "kills", "--output", "json"]);
+    assert_eq!((&shown["status"], &shown["exit"]), (&"ended".into(), &0.into()), "{shown}");
+    assert_eq!(shown["units"].as_array().unwrap().len(), count);
+    team.check_complete(count);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn killed_workers_leave_no_duplicate_no_orphan_and_no_unit_undone() {
+    let server = Database::shared();
+    survive_kills(server.database("worker_kills"), 10, 7);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn killed_workers_behind_a_pooler_leave_nothing_undone() {
+    let server = Database::shared();
+    let pooler = Bouncer::start(&server);
+    let direct = server.database("pooled_workers");
+    survive_kills(pooler.address(&direct), 6, 11);
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn a_worker_that_differs_claims_nothing() {
+    let server = Database::shared();
+    let team = Team::new(server.database("differs"), 3, "2000");
+    let fingerprint = team.fingerprint();
+    let args = ["apply", "--all", "--expect", &fingerprint, "--join", "run-1"];
+    let (code, text) = team.run(&args);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("This is the worker") && text.contains("Run run-1: ended, exit code 0"),
+        "{text}"
+    );
+    // A late worker of the same run has its result.
+    let (code, text) = team.run(&args);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("The run run-1 has ended."), "{text}");
+    team.check_complete(3);
+    let other = "0".repeat(64);
+    let (code, text) = team.run(&["apply", "--all", "--expect", &other, "--join", "run-1"]);
+    assert_eq!(code, 5, "{text}");
+    assert!(text.contains("has another fingerprint") && text.contains("claimed nothing"), "{text}");
+    let stack = team.directory.path().join("repository/s01/stead.yaml");
+    let before = std::fs::read_to_string(&stack).unwrap();
+    std::fs::write(&stack, before.replace("size: 10", "size: 20")).unwrap();
+    let (code, text) = team.run(&args);
+    assert_eq!(code, 5, "{text}");
+    assert!(text.contains("this worker has another configuration than the run run-1"), "{text}");
+    // Another run: its fingerprint is not that of the plans now, for all of its workers.
+    let late = ["apply", "--all", "--expect", &fingerprint, "--join", "run-2"];
+    for _ in 0..2 {
+        let (code, text) = team.run(&late);
+        assert_eq!(code, 5, "{text}");
+        assert!(text.contains("the plans together have the fingerprint"), "{text}");
+    }
+    let head = team.directory.path().join("repository/.git");
+    std::fs::create_dir_all(head.join("refs/heads")).unwrap();
+    let commit = "0123456789abcdef0123456789abcdef01234567";
+    std::fs::write(head.join("refs/heads/main"), format!("{commit}\n")).unwrap();
+    let fingerprint = team.fingerprint();
+    let next = ["apply", "--all", "--expect", &fingerprint, "--join", "run-3"];
+    assert_eq!(team.run(&next).0, 0);
+    std::fs::write(head.join("refs/heads/main"), format!("{}\n", commit.replace('0', "f"))).unwrap();
+    let (code, text) = team.run(&next);
+    assert_eq!(code, 5, "{text}");
+    assert!(text.contains("another commit (f123") && text.contains(commit), "{text}");
+    let runs = team.json(&["runs", "--output", "json"]);
+    let names: Vec<&str> =
+        runs["runs"].as_array().unwrap().iter().map(|run| run["run"].as_str().unwrap()).collect();
+    assert_eq!(names, ["run-3", "run-2", "run-1"]);
+    let (code, text) = team.run(&["runs", "show", "run-4"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("there is no run `run-4`") && text.contains("Did you mean `run-"), "{text}");
+    let (code, text) = team.run(&["runs", "cancel", "run-1"]);
+    assert!(code == 1 && text.contains("has ended already"), "{text}");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn a_canceled_run_finishes_what_runs_and_a_stopped_worker_gives_its_units_back() {
+    let server = Database::shared();
+    let team = Team::new(server.database("canceled"), 10, "30");
+    let fingerprint = team.fingerprint();
+    let mut stopped = team.join("stop", &fingerprint);
+    wait_until(&team, "stop", |run| {
+        run["units"].as_array().is_some_and(|units| units.iter().any(|unit| unit["state"] == "running"))
+    });
+    let sent = Command::new("kill").args(["-INT", &stopped.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    assert_eq!(stopped.wait().unwrap().code(), Some(130));
+    let shown = team.json(&["runs", "show", "stop", "--output", "json"]);
+    assert_eq!(shown["status"], "running", "{shown}");
+    assert!(shown["units"].as_array().unwrap().iter().all(|unit| unit["state"] != "failed"), "{shown}");
+    // Another worker goes on.
+    let mut second = team.join("stop", &fingerprint);
+    wait_until(&team, "stop", |run| {
+        let units = run["units"].as_array().unwrap();
+        units.iter().any(|unit| unit["state"] == "running")
+            && units.iter().any(|unit| unit["state"] == "done")
+    });
+    let (code, text) = team.run(&["runs", "cancel", "stop"]);
+    assert!(code == 0 && text.contains("no more units are started"), "{text}");
+    let code = second.wait().unwrap().code();
+    let shown = team.json(&["runs", "show", "stop", "--output", "json"]);
+    assert_eq!((&shown["status"], &shown["canceled"]), (&"ended".into(), &true.into()), "{shown}");
+    assert!(code == Some(6), "{code:?} {shown}");
+    let states: Vec<&str> =
+        shown["units"].as_array().unwrap().iter().map(|unit| unit["state"].as_str().unwrap()).collect();
+    assert!(
+        states.contains(&"done") && states.iter().all(|state| ["done", "waiting"].contains(state)),
+        "{states:?}"
+    );
+    let (code, text) = team.run(&["runs", "dead", "stop", "nobody", "--yes"]);
+    assert!(code == 1 && text.contains("has no worker `nobody`"), "{text}");
+    // What is left is a plan like any other.
+    let rest = team.fingerprint();
+    assert_eq!(team.join("rest", &rest).wait().unwrap().code(), Some(0));
+    team.check_complete(10);
+}
+
+/// Waits until a run is in a state; fails if it ends first.
+fn wait_until(team: &Team, run: &str, is_there: impl Fn(&Value) -> bool) {
+    loop {
+        let output = team.command(&["runs", "show", run, "--output", "json"]).output().unwrap();
+        let Ok(shown) = serde_json::from_slice::<Value>(&output.stdout) else { continue };
+        if is_there(&shown) {
+            return;
+        }
+        assert!(shown["status"] != "ended", "{shown}");
+    }
+}
