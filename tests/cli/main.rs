@@ -65,6 +65,9 @@ mod surface;
 mod transfers;
 mod trials;
 mod units;
+mod units_deletions;
+mod units_readers;
+mod units_removed;
 mod untrusted;
 mod variants;
 

@@ -18,6 +18,19 @@ pub(in crate::cli) type UnitResults = BTreeMap<usize, Result<PlannedUnit, CliFai
 /// Ledgers of the units that are not selected, as far as they were read; `None` for a unit that was never applied.
 pub(super) type OtherLedgers = BTreeMap<usize, Option<Ledger>>;
 
+/// Options of the plans of many units.
+#[derive(Debug, Clone, Default)]
+pub(in crate::cli) struct UnitsOptions {
+    /// Options of each plan.
+    pub(in crate::cli) planning: PlanningOptions,
+    /// Units whose deletions are approved, whatever their number.
+    pub(in crate::cli) allowed_deletions: BTreeSet<UnitName>,
+    /// Units that are not selected, and may lose what they use.
+    pub(in crate::cli) forced_readers: BTreeSet<UnitName>,
+    /// Whether all units may lose what they use.
+    pub(in crate::cli) forces_all_readers: bool,
+}
+
 /// A unit that was planned.
 pub(in crate::cli) struct PlannedUnit {
     pub(in crate::cli) plan: Plan,

@@ -1,0 +1,67 @@
+//! Units that are not selected, and that use what a selected one deletes.
+
+use crate::case::{Case, Run};
+
+const NET: &str = "stead: 1\nstack: net\nvpc: { main: { name: main, cidr: 10.30.0.0/16 } }\noutputs: { vpc_id: $vpc.main, label: blue }\n";
+const APP: &str = "stead: 1\nstack: app\nstacks: { net: ../net }\nvm: { web: { name: web, template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\n";
+const LOG: &str = "stead: 1\nstack: log\nstacks: { net: ../net }\nvolume: { v: { name: \"v-${stacks.net.label}\", size: 10 } }\n";
+
+fn repository() -> Case {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", NET)
+        .file("app/stead.yaml", APP)
+        .file("log/stead.yaml", LOG)
+        .emulator();
+    let plan = case.ok("plan --all");
+    let next = plan.stderr.lines().find_map(|line| line.strip_prefix("next: stead ")).unwrap();
+    case.ok(next);
+    case
+}
+
+fn destroy(case: &Case, code: i32, flags: &str) -> Run {
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    case.fails(code, &format!("destroy --all {flags} --yes --confirm {root}"))
+}
+
+#[test]
+fn a_destroy_is_refused_while_a_reader_outside_of_the_selection_has_objects() {
+    let case = repository();
+    let last = case.cloud().last();
+    let run = destroy(&case, 4, "--stacks net");
+    run.says(&["outside_reader", "vm.web of app/default, which is not selected, uses vpc.main."]);
+    run.says(&["log/default, which is not selected, has 1 object and reads outputs of this unit."]);
+    run.says(&["--force-readers log/default", "Readers in other repositories are not known."]);
+    case.fails(4, "plan --all --destroy --stacks net").says(&["outside_reader"]);
+    destroy(&case, 64, "--stacks net --force-readers log/defautl").says(&["Did you mean `log/default`?"]);
+    // A unit that is named may lose what it reads, and no other.
+    destroy(&case, 4, "--stacks net --force-readers log/default").says(&["app/default"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    // A reader whose objects are gone does not count.
+    destroy(&case, 0, "--stacks app");
+    destroy(&case, 4, "--stacks net").says(&["log/default"]);
+    destroy(&case, 0, "--stacks net --force-readers log/default").says(&["1 applied"]);
+    assert!(case.cloud().list("/api/v1/vpcs").is_empty());
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+    destroy(&case, 0, "");
+    assert!(case.cloud().list("/api/v1/volumes").is_empty());
+}
+
+#[test]
+fn an_apply_does_not_replace_what_a_unit_outside_of_the_selection_uses() {
+    let case = repository();
+    case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
+    let last = case.cloud().last();
+    let run = case.fails(4, "plan --all --stacks net");
+    run.says(&[
+        "vm.web of app/default, which is not selected, uses vpc.main.",
+        "Apply it, too: --stacks app/default",
+    ]);
+    assert!(!run.stdout.contains("log/default"), "{}", run.stdout);
+    case.fails(4, "apply --all --stacks net --yes").says(&["outside_reader"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    case.ok("plan --all --stacks net --stacks app/default");
+    // What only reads an output loses no object.
+    case.ok("plan --all --stacks net --force-readers app/default")
+        .says(&["next: stead apply --all --stacks net --force-readers app/default --expect"]);
+}
