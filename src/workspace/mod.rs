@@ -13,6 +13,7 @@ pub mod conflicts;
 pub mod deletion_limit;
 pub mod fit;
 pub mod graph;
+pub mod output_changes;
 pub mod outside_readers;
 pub mod removed;
 pub mod schedule;

@@ -117,6 +117,8 @@ pub struct UnitSelection<'a> {
 pub struct SelectedUnits {
     /// Numbers of the selected units, ascending.
     pub units: BTreeSet<usize>,
+    /// Those of them that were only added as readers, directly or through others.
+    pub readers: BTreeSet<usize>,
     /// Number of units that only the selection of an environment leaves out, because their stack declares none.
     pub without_environments: usize,
 }
@@ -174,7 +176,9 @@ pub fn select(
         }
     }
     if selection.with_dependents {
-        selected.units = graph.with_readers(&selected.units);
+        let all = graph.with_readers(&selected.units);
+        selected.readers = all.difference(&selected.units).copied().collect();
+        selected.units = all;
     }
     Ok(selected)
 }

@@ -68,6 +68,7 @@ mod units;
 mod units_deletions;
 mod units_readers;
 mod units_removed;
+mod units_secrets;
 mod untrusted;
 mod variants;
 

@@ -65,3 +65,75 @@ fn an_apply_does_not_replace_what_a_unit_outside_of_the_selection_uses() {
     case.ok("plan --all --stacks net --force-readers app/default")
         .says(&["next: stead apply --all --stacks net --force-readers app/default --expect"]);
 }
+
+const CHAIN: &[(&str, &str)] = &[
+    (
+        "net",
+        "stead: 1\nstack: net\nvpc: { main: { name: main, cidr: 10.30.0.0/16 } }\noutputs: { vpc_id: $vpc.main, cidr: $vpc.main.cidr, label: blue }\n",
+    ),
+    (
+        "app",
+        "stead: 1\nstack: app\nstacks: { net: ../net }\nvm: { web: { name: web, template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\noutputs: { fixed: red, moves: $stacks.net.cidr }\n",
+    ),
+    (
+        "log",
+        "stead: 1\nstack: log\nstacks: { net: ../net }\nvpc: { v: { name: \"v-${stacks.net.label}\", cidr: 10.98.0.0/16 } }\n",
+    ),
+    (
+        "top",
+        "stead: 1\nstack: top\nstacks: { app: ../app }\nvpc: { t: { name: \"t-${stacks.app.fixed}\", cidr: 10.99.0.0/16 } }\n",
+    ),
+    (
+        "eye",
+        "stead: 1\nstack: eye\nstacks: { app: ../app, log: ../log }\nssh_key: { k: { name: \"k ${stacks.app.moves}\", public_key: \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGGYP5EXrhNPjZBZDhXvUcBbRLj3g3XvbVVZYF2iEcZS ops\" } }\n",
+    ),
+];
+
+/// Returns the names of the units that a plan with these flags covers.
+fn covered(case: &Case, flags: &str) -> Vec<String> {
+    let plan = case.ok(&format!("plan --all {flags} --output json")).json();
+    let units = plan["units"].as_array().unwrap().iter();
+    let mut names: Vec<String> = units.map(|unit| unit["stack"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn dependents_are_added_where_what_they_read_changes() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    for (name, text) in CHAIN {
+        case.write(&format!("{name}/stead.yaml"), text);
+    }
+    let plan = case.ok("plan --all");
+    let next = plan.stderr.lines().find_map(|line| line.strip_prefix("next: stead ")).unwrap();
+    case.ok(next);
+    // Nothing changes: all four readers are left out.
+    let run = case.ok("plan --all --stacks net --with-dependents");
+    run.says(&["4 readers left out: what they read does not change"]);
+    assert_eq!(covered(&case, "--stacks net --with-dependents"), ["net"]);
+    // The list of units does not plan, so it has all readers.
+    assert_eq!(
+        case.ok("stacks --stacks net --with-dependents --output json").json()["units"]
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+    // A label changes: only its reader is added.
+    case.edit("net/stead.yaml", "label: blue", "label: green");
+    assert_eq!(covered(&case, "--stacks net --with-dependents"), ["log", "net"]);
+    let plan = case.ok("plan --all --stacks net --with-dependents");
+    plan.says(&["3 readers left out"]);
+    let next = plan.stderr.lines().find_map(|line| line.strip_prefix("next: stead ")).unwrap();
+    case.ok(next).says(&["applied"]);
+    let networks = case.cloud().list("/api/v1/vpcs");
+    assert!(networks.iter().any(|network| network["name"] == "v-green"), "{networks:?}");
+    // The network is replaced: its id is not known, and its range changes, also through a reader of it.
+    case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
+    assert_eq!(covered(&case, "--stacks net --with-dependents"), ["app", "eye", "net"]);
+    // The same fingerprint as over all units: the others have nothing to do.
+    let of =
+        |flags: &str| case.ok(&format!("plan --all {flags} --output json")).json()["fingerprint"].clone();
+    assert_eq!(of("--stacks net --with-dependents"), of(""));
+    case.ok("plan --all --stacks net --with-dependents").says(&["2 readers left out"]);
+}

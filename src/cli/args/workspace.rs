@@ -20,7 +20,8 @@ pub struct UnitArgs {
     #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true, requires = "all")]
     #[expect(clippy::option_option, reason = "the flag may be absent, without a value, or have one")]
     pub changed: Option<Option<String>>,
-    /// With --all, also the stacks that read outputs of the selected ones
+    /// With --all, also the stacks that read outputs of the selected ones; plan and apply leave out those for which no
+    /// output changes, and count them
     #[arg(long, requires = "all")]
     pub with_dependents: bool,
 }

@@ -122,7 +122,7 @@ pub(super) fn block_outside_readers(
     others: &OtherLedgers,
     units: &mut UnitResults,
 ) {
-    let is_outside = |number: &usize| !workspace.selected.units.contains(number);
+    let is_outside = |number: &usize| !units.contains_key(number);
     let is_read = |number: &usize| others.contains_key(number);
     let trusted = |number: &usize| !workspace.units[*number].settings.untrusted;
     let forced = |number: &usize| options.forced_readers.contains(&workspace.units[*number].unit.name);

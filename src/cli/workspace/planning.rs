@@ -30,6 +30,7 @@ use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::workspace::combined;
+use crate::workspace::output_changes;
 use crate::workspace::unit::UnitName;
 
 /// What was read for a unit before any plan is made.
@@ -77,7 +78,7 @@ pub(in crate::cli) async fn plan_units(
             Err(failure) => drop(units.insert(number, Err(failure))),
         }
     }
-    let others = read_other_ledgers(workspace, &mut units, &mut states).await;
+    let mut others = read_other_ledgers(workspace, &mut units, &mut states).await;
     let owners = Arc::new(object_owners(workspace, &states, &others));
     let planned_elsewhere: BTreeSet<ObjectKey> =
         states.values().flat_map(|state| state.ledger.owned_keys()).collect();
@@ -102,9 +103,21 @@ pub(in crate::cli) async fn plan_units(
     }
     fail_units(failed, &mut units, &mut states);
     let live = read_accounts(accounts.count(), &mut units, &mut states).await;
-    for number in workspace.graph.order.iter().filter(|number| states.contains_key(number)) {
-        let planned =
-            plan_unit(workspace, &states[number], (*number, &units, &others), &live, &owners).await;
+    // A destroy takes the outputs away, so it covers all readers; without planned values, nothing can be left out.
+    let narrows = !(options.planning.destroy || options.planning.only_looks);
+    let mut left_out = 0;
+    for number in &workspace.graph.order {
+        if narrows
+            && workspace.selected.readers.contains(number)
+            && !reads_changes(workspace, *number, &units)
+        {
+            left_out += 1;
+            units.remove(number);
+            others.extend(states.remove(number).map(|state| (*number, Some(state.ledger))));
+            continue;
+        }
+        let Some(state) = states.get(number) else { continue };
+        let planned = plan_unit(workspace, state, (*number, &units, &others), &live, &owners).await;
         units.insert(*number, planned);
     }
     let removals = blockers::block_removed_units(workspace, &mut units);
@@ -121,7 +134,23 @@ pub(in crate::cli) async fn plan_units(
         Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
     });
     let fingerprint = combined::combined_fingerprint(plans, destroy).map_err(anyhow::Error::from)?;
-    Ok(WorkspacePlan { units, fingerprint, users, moves })
+    Ok(WorkspacePlan { units, fingerprint, users, moves, left_out })
+}
+
+/// Returns whether a unit reads an output that changes, or may change, of a unit that is planned.
+fn reads_changes(workspace: &Workspace, number: usize, units: &UnitResults) -> bool {
+    let one = &workspace.units[number];
+    let Ok(project) = &one.loaded else { return true };
+    let reads = read_outputs(one, project);
+    workspace.graph.upstream[number].iter().any(|above| match units.get(above) {
+        None => false,
+        Some(Err(_)) => true,
+        Some(Ok(planned)) => {
+            let names = reads.get(&workspace.units[*above].unit.name);
+            let mut names = names.into_iter().flatten();
+            names.any(|name| output_changes::is_changed(name, &planned.outputs, &planned.ledger))
+        }
+    })
 }
 
 /// Returns the pairs of units between which resources move, the one that is applied first before the other: a move needs

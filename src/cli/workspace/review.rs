@@ -216,6 +216,15 @@ pub(in crate::cli) fn print_left_out(ui: Ui, workspace: &Workspace) {
     }
 }
 
+/// Says how many readers a plan leaves out.
+pub(in crate::cli) fn print_left_out_readers(ui: Ui, planned: &WorkspacePlan) {
+    if planned.left_out > 0 {
+        let counted = count_noun(planned.left_out, "reader");
+        let reads = if planned.left_out == 1 { "it reads" } else { "they read" };
+        ui.hint(&format!("{counted} left out: what {reads} does not change"));
+    }
+}
+
 /// Returns whether a unit of a review has something to do.
 pub(in crate::cli) fn has_changes(review: &UnitsReview<'_>) -> bool {
     review.with_status(UnitStatus::Changed).next().is_some()

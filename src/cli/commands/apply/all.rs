@@ -98,6 +98,7 @@ pub(in crate::cli) async fn apply_all(
         }
     }
     review::print_left_out(session.ui, &workspace);
+    review::print_left_out_readers(session.ui, &planned);
     if let Some(expected) = request.expected.filter(|expected| **expected != planned.fingerprint) {
         let found = &planned.fingerprint;
         let what = format!("the plans together have the fingerprint {found}, not {expected}");

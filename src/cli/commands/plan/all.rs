@@ -84,6 +84,7 @@ pub(super) async fn plan_all(
     let exits: Vec<Exit> = reviews.iter().map(|one| one.exit).collect();
     review::show_units(session.ui, &workspace, &planned, &shown);
     review::print_left_out(session.ui, &workspace);
+    review::print_left_out_readers(session.ui, &planned);
     let exit = Exit::first_of(PLAN_EXITS, &exits);
     let is_open = !matches!(exit, Exit::Failed | Exit::Refused | Exit::Blocked);
     if let Some(directory) = request.file {
