@@ -56,7 +56,9 @@ pub struct RemovalArgs {
 impl RemovalArgs {
     /// Returns the flags as the user would type them.
     pub(in crate::cli) fn format_flags(&self) -> String {
-        self.units.iter().map(|unit| format!(" --remove {unit}")).collect()
+        let flags = self.units.iter();
+        let flags = flags.map(|unit| format!(" --remove {unit}"));
+        flags.collect::<String>()
     }
 }
 
@@ -72,7 +74,9 @@ pub struct ReaderArgs {
 impl ReaderArgs {
     /// Returns the flags as the user would type them.
     pub(in crate::cli) fn format_flags(&self) -> String {
-        self.force_readers.iter().map(|unit| format!(" --force-readers {unit}")).collect()
+        let flags = self.force_readers.iter();
+        let flags = flags.map(|unit| format!(" --force-readers {unit}"));
+        flags.collect::<String>()
     }
 }
 

@@ -12,7 +12,7 @@ use crate::cli::ledger::{other_ledgers, remote_stacks, stack_origin, stack_trans
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
-use crate::cli::secrets::kept_secrets::Keyring;
+use crate::cli::secrets::kept_secrets::{self, Keyring};
 use crate::cli::secrets::{output_secrets, secret_sinks};
 use crate::cli::service::catalog_cache;
 use crate::cli::service::connection::StackConnection;
@@ -22,6 +22,7 @@ use crate::config::stack::model::{Resource, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
@@ -267,7 +268,10 @@ async fn read_outputs(project: &LoadedStack) -> Result<BTreeMap<Name, Attributes
     let mut outputs = BTreeMap::new();
     for (alias, ledger) in remote_stacks::read_all_ledgers(project).await? {
         let reads = project.stack.stacks.get(&alias).into_iter().flat_map(|other| other.reads.keys());
-        if let Some(given) = output_secrets::open_outputs(&keyring, (&alias, reads), &ledger)? {
+        if let Some(given) = output_secrets::open_outputs(&keyring, (&alias, reads.clone()), &ledger)? {
+            if reads.into_iter().any(|name| given.get(name).is_some_and(Value::is_secret)) {
+                kept_secrets::warn_unauthenticated(&project.settings, &ledger);
+            }
             outputs.insert(alias, given);
         }
     }
@@ -276,7 +280,7 @@ async fn read_outputs(project: &LoadedStack) -> Result<BTreeMap<Name, Attributes
 
 /// Tells the client the secrets that were read: the service may return those that an earlier run sent.
 fn learn_output_secrets(connection: &StackConnection, outputs: &BTreeMap<Name, Attributes>) {
-    for value in outputs.values().flat_map(|outputs| outputs.values()) {
+    for value in outputs.values().flat_map(NameMap::values) {
         value.each_secret(&mut |secret| connection.client.learn_secret(secret));
     }
 }

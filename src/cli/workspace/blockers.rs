@@ -22,9 +22,27 @@ use crate::workspace::removed::removal_blocker;
 /// Live objects by the number of the account.
 pub(super) type AccountSnapshots<'a> = BTreeMap<usize, &'a Snapshot>;
 
+/// Adds to the plans of the units the blockers that they have together. Returns the pairs of a unit and one whose live
+/// objects use an object that the first deletes.
+pub(super) fn add_blockers(
+    workspace: &Workspace,
+    options: &UnitsOptions,
+    (others, snapshots): (&OtherLedgers, &AccountSnapshots<'_>),
+    units: &mut UnitResults,
+) -> BTreeSet<(usize, usize)> {
+    let staying = block_removed_units(workspace, units);
+    let users = add_conflicts(workspace, snapshots, &staying, units);
+    if !options.planning.only_looks {
+        block_outside_readers(workspace, options, others, units);
+        block_many_deletions(workspace, units);
+    }
+    block_dependents(workspace, &users, options.planning.destroy, units);
+    users
+}
+
 /// Blocks the removed units whose removal the command line does not name. Returns for each of them a plan that deletes
 /// nothing: what stays is still used, and still uses others.
-pub(super) fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) -> BTreeMap<usize, Plan> {
+fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) -> BTreeMap<usize, Plan> {
     let mut staying = BTreeMap::new();
     for (number, result) in units.iter_mut() {
         let unit = &workspace.units[*number].unit;
@@ -44,7 +62,7 @@ pub(super) fn block_removed_units(workspace: &Workspace, units: &mut UnitResults
 /// Adds the conflicts between the plans of each account as blockers of both units. `staying` has the plans of units that
 /// are planned, but cannot be applied. Returns the pairs of a unit and one
 /// whose live objects use an object that the first deletes.
-pub(super) fn add_conflicts(
+fn add_conflicts(
     workspace: &Workspace,
     live: &AccountSnapshots<'_>,
     staying: &BTreeMap<usize, Plan>,
@@ -83,7 +101,7 @@ pub(super) fn add_conflicts(
 
 /// Blocks the units that cannot be applied because another unit cannot: those that read its outputs, in a destroy those
 /// whose outputs it reads, and those that delete what it uses.
-pub(super) fn block_dependents(
+fn block_dependents(
     workspace: &Workspace,
     users: &BTreeSet<(usize, usize)>,
     destroy: bool,
@@ -116,7 +134,7 @@ pub(super) fn block_dependents(
 
 /// Blocks the units that delete what a unit uses that is not selected, unless the command line names that unit. Readers in
 /// other repositories are not known.
-pub(super) fn block_outside_readers(
+fn block_outside_readers(
     workspace: &Workspace,
     options: &UnitsOptions,
     others: &OtherLedgers,
@@ -155,7 +173,7 @@ pub(super) fn block_outside_readers(
 
 /// Blocks the units that delete something if they delete more than the limit together. What the command line approves does
 /// not count.
-pub(super) fn block_many_deletions(workspace: &Workspace, units: &mut UnitResults) {
+fn block_many_deletions(workspace: &Workspace, units: &mut UnitResults) {
     let counted = units.iter().filter_map(|(number, unit)| Some((*number, unit.as_ref().ok()?)));
     let counted = counted.filter(|(_, unit)| !(unit.options.destroy || unit.options.allow_deletes));
     let counted: Vec<(usize, UnitDeletions<'_>)> = counted

@@ -80,27 +80,7 @@ pub(in crate::cli) async fn plan_units(
     }
     let mut others = read_other_ledgers(workspace, &mut units, &mut states).await;
     let owners = Arc::new(object_owners(workspace, &states, &others));
-    let planned_elsewhere: BTreeSet<ObjectKey> =
-        states.values().flat_map(|state| state.ledger.owned_keys()).collect();
-    let planned_elsewhere = Arc::new(planned_elsewhere);
-    let no_outputs = BTreeMap::new();
-    let mut failed = BTreeMap::new();
-    for (number, state) in &mut states {
-        state.options.planned_elsewhere = Arc::clone(&planned_elsewhere);
-        let shared = SharedInputs { outputs: &no_outputs, owners: &owners };
-        let (project, ledger) = (state.project, &state.ledger);
-        let prepared = Box::pin(refresh::prepare_options(
-            &state.connection,
-            project,
-            ledger,
-            &state.options,
-            Some(shared),
-        ));
-        match prepared.await {
-            Ok(options) => state.options = options,
-            Err(failure) => drop(failed.insert(*number, failure)),
-        }
-    }
+    let failed = prepare_units(&mut states, &owners).await;
     fail_units(failed, &mut units, &mut states);
     let live = read_accounts(accounts.count(), &mut units, &mut states).await;
     // A destroy takes the outputs away, so it covers all readers; without planned values, nothing can be left out.
@@ -120,21 +100,44 @@ pub(in crate::cli) async fn plan_units(
         let planned = plan_unit(workspace, state, (*number, &units, &others), &live, &owners).await;
         units.insert(*number, planned);
     }
-    let removals = blockers::block_removed_units(workspace, &mut units);
     let snapshots = live.iter().map(|(account, state)| (*account, &state.snapshot)).collect();
-    let users = blockers::add_conflicts(workspace, &snapshots, &removals, &mut units);
-    let destroy = options.planning.destroy;
-    if !options.planning.only_looks {
-        blockers::block_outside_readers(workspace, options, &others, &mut units);
-        blockers::block_many_deletions(workspace, &mut units);
-    }
-    blockers::block_dependents(workspace, &users, destroy, &mut units);
+    let users = blockers::add_blockers(workspace, options, (&others, &snapshots), &mut units);
     let moves = moves_between(workspace, &states);
     let plans = units.iter().filter_map(|(number, result)| {
         Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
     });
-    let fingerprint = combined::combined_fingerprint(plans, destroy).map_err(anyhow::Error::from)?;
+    let fingerprint =
+        combined::combined_fingerprint(plans, options.planning.destroy).map_err(anyhow::Error::from)?;
     Ok(WorkspacePlan { units, fingerprint, users, moves, left_out })
+}
+
+/// Adds the facts about this machine and the ledgers to the options of each unit. Returns the units that have none.
+async fn prepare_units(
+    states: &mut BTreeMap<usize, UnitState<'_>>,
+    owners: &Arc<BTreeMap<ObjectKey, Name>>,
+) -> BTreeMap<usize, CliFailure> {
+    let planned_elsewhere: BTreeSet<ObjectKey> =
+        states.values().flat_map(|state| state.ledger.owned_keys()).collect();
+    let planned_elsewhere = Arc::new(planned_elsewhere);
+    let no_outputs = BTreeMap::new();
+    let mut failed = BTreeMap::new();
+    for (number, state) in states {
+        state.options.planned_elsewhere = Arc::clone(&planned_elsewhere);
+        let shared = SharedInputs { outputs: &no_outputs, owners };
+        let (project, ledger) = (state.project, &state.ledger);
+        let prepared = Box::pin(refresh::prepare_options(
+            &state.connection,
+            project,
+            ledger,
+            &state.options,
+            Some(shared),
+        ));
+        match prepared.await {
+            Ok(options) => state.options = options,
+            Err(failure) => drop(failed.insert(*number, failure)),
+        }
+    }
+    failed
 }
 
 /// Returns whether a unit reads an output that changes, or may change, of a unit that is planned.
