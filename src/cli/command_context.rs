@@ -170,7 +170,7 @@ impl CommandContext {
     pub(super) fn options(&self, scope: &PlanScopeArgs, destroy: bool) -> PlanningOptions {
         PlanningOptions {
             destroy,
-            allow_deletes: scope.allow_deletes,
+            allow_deletes: scope.allows_all_deletions(),
             targets: scope.targets.iter().cloned().collect(),
             excluded: scope.exclude.iter().cloned().collect(),
             replace: scope.replace.iter().cloned().collect(),

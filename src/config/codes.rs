@@ -102,7 +102,7 @@ declare_codes! {
     pub(crate) RECIPIENTS = "S0322", "The `secrets` block names no recipients, one that is refused, or a single one.";
     pub(crate) STACK_NAME_TWICE = "S0323", "Two directories of a repository declare the same stack.";
     pub(crate) STACK_CYCLE = "S0324", "Stacks read each other's outputs in a cycle.";
-    pub(crate) REMOTE_OUTPUT = "S0325", "An output of another stack is not declared, is secret, or has the wrong type.";
+    pub(crate) REMOTE_OUTPUT = "S0325", "An output of another stack is not declared, is a secret that its ledger does not keep, or has the wrong type.";
     pub(crate) REMOTE_STACK = "S0326", "A `stacks` entry names a directory without a stack, or an environment that the stack does not have.";
     pub(crate) DIGEST = "S0369", "The digest of the configuration, or of values that it reads elsewhere, cannot be computed: please report this.";
     pub(crate) FOREIGN = "S0370", "Another tool's file does not have the expected format.";

@@ -129,6 +129,7 @@ mod tests {
             name: name(stack),
             directory: stack.into(),
             has_environments: true,
+            is_removed: false,
             upstream: upstream.iter().map(edge).collect(),
         }
     }

@@ -245,6 +245,7 @@ mod tests {
                     name: name(number),
                     directory: format!("s{number}").into(),
                     has_environments: true,
+                    is_removed: false,
                     upstream: reads.into_iter().map(edge).collect(),
                 }
             })

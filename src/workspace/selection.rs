@@ -7,7 +7,7 @@ use globset::{GlobBuilder, GlobMatcher};
 use thiserror::Error;
 
 use super::graph::UnitGraph;
-use super::unit::Unit;
+use super::unit::{Unit, UnitName};
 use crate::model::address::Name;
 
 /// A pattern for units: of their names (`shop/*`, `*/prod`; without a `/` of the stack's name), or of their
@@ -64,7 +64,20 @@ impl UnitPattern {
         &self.text
     }
 
-    /// Returns whether the pattern selects a unit.
+    /// Returns whether the pattern selects a unit: a removed one only if it names its stack.
+    #[must_use]
+    pub fn selects(&self, unit: &Unit) -> bool {
+        self.matches(unit) && (!unit.is_removed || self.names_a_stack())
+    }
+
+    /// Returns whether the name of a stack is written in the pattern as it is.
+    #[must_use]
+    pub fn names_a_stack(&self) -> bool {
+        let stack = self.text.split('/').next().unwrap_or_default();
+        self.subject != PatternSubject::Directory && !stack.contains(['*', '?', '[', '{'])
+    }
+
+    /// Returns whether the pattern matches the name or the directory of a unit.
     #[must_use]
     pub fn matches(&self, unit: &Unit) -> bool {
         match self.subject {
@@ -93,6 +106,10 @@ pub struct UnitSelection<'a> {
     pub changed: Option<&'a BTreeSet<Name>>,
     /// Whether the readers of the selected units are added, transitively.
     pub with_dependents: bool,
+    /// Removed units that are selected whatever the other parts say.
+    pub removals: &'a [UnitName],
+    /// Whether removed units are left out unless `removals` has them.
+    pub skips_removed: bool,
 }
 
 /// The selected units.
@@ -100,6 +117,8 @@ pub struct UnitSelection<'a> {
 pub struct SelectedUnits {
     /// Numbers of the selected units, ascending.
     pub units: BTreeSet<usize>,
+    /// Those of them that were only added as readers, directly or through others.
+    pub readers: BTreeSet<usize>,
     /// Number of units that only the selection of an environment leaves out, because their stack declares none.
     pub without_environments: usize,
 }
@@ -121,7 +140,8 @@ pub enum SelectionError {
     },
 }
 
-/// Selects units.
+/// Selects units. A removed unit is selected if `removals` has it, a pattern names its stack, or the selection is not
+/// limited at all.
 ///
 /// # Errors
 /// When a pattern matches no unit, or no stack declares the environment: a misspelled name must not select nothing.
@@ -130,44 +150,62 @@ pub fn select(
     graph: &UnitGraph,
     selection: &UnitSelection<'_>,
 ) -> Result<SelectedUnits, SelectionError> {
+    let is_left_out = |unit: &Unit| unit.is_removed && selection.skips_removed;
     for pattern in selection.patterns {
-        if !units.iter().any(|unit| pattern.matches(unit)) {
+        if !units.iter().any(|unit| pattern.selects(unit) && !is_left_out(unit)) {
             return Err(SelectionError::NoMatch { pattern: pattern.text().to_owned() });
         }
     }
+    let mut present = units.iter().filter(|unit| !unit.is_removed).peekable();
     if let Some(environment) = selection.environment {
         let has = |unit: &Unit| unit.has_environments && unit.name.environment == *environment;
-        if !units.is_empty() && !units.iter().any(has) {
+        if present.peek().is_some() && !present.any(has) {
             return Err(SelectionError::NoEnvironment { environment: environment.clone() });
         }
     }
-    let by_pattern =
-        |unit: &Unit| selection.patterns.is_empty() || selection.patterns.iter().any(|p| p.matches(unit));
-    let by_change = |unit: &Unit| selection.changed.is_none_or(|changed| changed.contains(&unit.directory));
     let mut selected = SelectedUnits::default();
-    for (number, unit) in units.iter().enumerate().filter(|(_, unit)| by_pattern(unit) && by_change(unit)) {
-        match selection.environment {
-            Some(_) if !unit.has_environments => selected.without_environments += 1,
-            Some(environment) if unit.name.environment != *environment => {}
-            _ => drop(selected.units.insert(number)),
+    for (number, unit) in units.iter().enumerate() {
+        if selection.removals.contains(&unit.name) {
+            selected.units.insert(number);
+        } else if !is_left_out(unit) && selection.has(unit) {
+            match selection.environment {
+                Some(_) if !unit.has_environments => selected.without_environments += 1,
+                Some(environment) if unit.name.environment != *environment => {}
+                _ => drop(selected.units.insert(number)),
+            }
         }
     }
     if selection.with_dependents {
-        selected.units = graph.with_readers(&selected.units);
+        let all = graph.with_readers(&selected.units);
+        selected.readers = all.difference(&selected.units).copied().collect();
+        selected.units = all;
     }
     Ok(selected)
+}
+
+impl UnitSelection<'_> {
+    /// Returns whether a unit is selected by its name and by what changed.
+    fn has(&self, unit: &Unit) -> bool {
+        let by_pattern = self.patterns.iter().any(|pattern| pattern.selects(unit));
+        if unit.is_removed {
+            let is_whole = self.patterns.is_empty() && self.environment.is_none() && self.changed.is_none();
+            return by_pattern || is_whole;
+        }
+        (by_pattern || self.patterns.is_empty())
+            && self.changed.is_none_or(|changed| changed.contains(&unit.directory))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::unit::UnitName;
 
     fn unit(stack: &str, environment: &str, directory: &str) -> Unit {
         Unit {
             name: UnitName { stack: stack.into(), environment: environment.into() },
             directory: directory.into(),
             has_environments: environment != "default",
+            is_removed: directory == "gone",
             upstream: Vec::new(),
         }
     }
@@ -217,6 +255,44 @@ mod tests {
         let (units, prod) = (units(), Name::new("prod"));
         let selection = UnitSelection { environment: Some(&prod), ..UnitSelection::default() };
         assert_eq!(select(&units, &UnitGraph::new(&units), &selection).unwrap().without_environments, 1);
+    }
+
+    #[test]
+    fn a_removed_unit_is_selected_by_its_name_only() {
+        let mut units = units();
+        units.push(unit("old", "prod", "gone"));
+        units.push(unit("shop", "test", "gone"));
+        let removed = |patterns: &[&str], limits: UnitSelection<'_>| {
+            let patterns: Vec<_> = patterns.iter().map(|text| UnitPattern::parse(text).unwrap()).collect();
+            let selection = UnitSelection { patterns: &patterns, ..limits };
+            let found = select(&units, &UnitGraph::new(&units), &selection)?;
+            let removed = found.units.into_iter().filter(|number| units[*number].is_removed);
+            Ok::<_, SelectionError>(
+                removed.map(|number| units[number].name.to_string()).collect::<Vec<_>>(),
+            )
+        };
+        for (patterns, wanted) in [
+            (&[][..], &["old/prod", "shop/test"][..]),
+            (&["old"], &["old/prod"]),
+            (&["old/*"], &["old/prod"]),
+            (&["old/prod", "net"], &["old/prod"]),
+            (&["*/prod"], &[]),
+            (&["shop/dev"], &[]),
+            (&["shop"], &["shop/test"]),
+            (&["./**"], &[]),
+        ] {
+            assert_eq!(removed(patterns, UnitSelection::default()).unwrap(), wanted, "{patterns:?}");
+        }
+        let (prod, none, named) = (Name::new("prod"), BTreeSet::new(), [units[4].name.clone()]);
+        let in_prod = UnitSelection { environment: Some(&prod), ..UnitSelection::default() };
+        let changed = UnitSelection { changed: Some(&none), ..UnitSelection::default() };
+        let skipping = UnitSelection { skips_removed: true, ..UnitSelection::default() };
+        assert!(removed(&["./gone"], UnitSelection::default()).is_err());
+        assert!(removed(&[], in_prod.clone()).unwrap().is_empty());
+        assert!(removed(&[], changed).unwrap().is_empty());
+        assert_eq!(removed(&["net"], UnitSelection { removals: &named, ..in_prod }).unwrap(), ["old/prod"]);
+        assert!(removed(&[], skipping.clone()).unwrap().is_empty());
+        assert!(removed(&["old"], skipping).is_err());
     }
 
     #[test]

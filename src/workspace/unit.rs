@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::model::address::Name;
+use crate::model::address::{Name, is_legal_segment};
 use crate::model::source::SourceLocation;
 
 /// Name of a unit, displayed as `stack/environment`.
@@ -15,6 +15,16 @@ pub struct UnitName {
     pub stack: Name,
     /// Name of the environment; `default` for a stack that declares none.
     pub environment: Name,
+}
+
+impl UnitName {
+    /// Parses `stack/environment`; `None` if it is no such name.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (stack, environment) = text.split_once('/')?;
+        let is_legal = is_legal_segment(stack) && is_legal_segment(environment);
+        is_legal.then(|| Self { stack: stack.into(), environment: environment.into() })
+    }
 }
 
 impl fmt::Display for UnitName {
@@ -38,6 +48,9 @@ pub struct Unit {
     pub directory: Name,
     /// Whether the stack declares environments; one that declares none is left out when an environment is selected.
     pub has_environments: bool,
+    /// Whether the repository has its stack or environment no longer: only its ledger is left. The directory is then the
+    /// one that the ledger was applied from.
+    pub is_removed: bool,
     /// The units whose outputs it reads.
     pub upstream: Vec<UpstreamUnit>,
 }

@@ -65,6 +65,10 @@ mod surface;
 mod transfers;
 mod trials;
 mod units;
+mod units_deletions;
+mod units_readers;
+mod units_removed;
+mod units_secrets;
 mod untrusted;
 mod variants;
 

@@ -25,6 +25,7 @@ mod kept_secrets;
 mod leak;
 mod ledger_macs;
 mod memory;
+mod output_secrets;
 mod panics;
 mod proxy;
 mod redirect;

@@ -8,8 +8,10 @@ use clap::Args;
 use super::global_flags::quote_shell_word;
 use super::report::PlanReportArgs;
 use super::values::{parse_address, parse_adoption, parse_duration, parse_module_or_resource};
+use super::workspace::{DeletionApproval, parse_deletion_approval};
 use crate::apply::context::DEFAULT_CONCURRENCY;
 use crate::model::address::{Address, Name};
+use crate::workspace::unit::UnitName;
 
 /// Limits a plan to some resources and permits dangerous changes; shared by every command that plans.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -35,9 +37,9 @@ pub struct PlanScopeArgs {
     /// Fail if stead.lock is missing, or lacks a name that the stack uses
     #[arg(long)]
     pub locked: bool,
-    /// Override the deletion limit
-    #[arg(long)]
-    pub allow_deletes: bool,
+    /// Override the deletion limit; with --all, only that of this unit if one is named; repeatable
+    #[arg(long, value_name = "UNIT", num_args = 0..=1, require_equals = true, default_missing_value = "all", value_parser = parse_deletion_approval)]
+    pub allow_deletes: Vec<DeletionApproval>,
 }
 
 impl PlanScopeArgs {
@@ -54,9 +56,31 @@ impl PlanScopeArgs {
         self.replace.iter().for_each(|address| add("--replace", address.as_str()));
         self.delete_data.iter().for_each(|address| add("--delete-data", address.as_str()));
         self.overwrite_secrets.iter().for_each(|name| add("--overwrite-secret", name));
-        let switches = [("--locked", self.locked), ("--allow-deletes", self.allow_deletes)];
-        flags.extend(switches.iter().filter(|(_, is_set)| *is_set).map(|(name, _)| (*name).to_owned()));
+        flags.extend(self.locked.then(|| "--locked".to_owned()));
+        flags.extend(self.format_deletion_flags());
         flags
+    }
+
+    /// Returns the flags `--allow-deletes` as the user would type them.
+    pub(in crate::cli) fn format_deletion_flags(&self) -> Vec<String> {
+        let flag = |approval: &DeletionApproval| match approval {
+            DeletionApproval::All => "--allow-deletes".to_owned(),
+            DeletionApproval::Unit(unit) => format!("--allow-deletes={unit}"),
+        };
+        self.allow_deletes.iter().map(flag).collect()
+    }
+
+    /// Returns whether all deletions are approved, whatever their number.
+    pub(in crate::cli) fn allows_all_deletions(&self) -> bool {
+        self.allow_deletes.contains(&DeletionApproval::All)
+    }
+
+    /// Returns the units whose deletions are approved, whatever their number.
+    pub(in crate::cli) fn units_with_deletions(&self) -> impl Iterator<Item = &UnitName> {
+        self.allow_deletes.iter().filter_map(|approval| match approval {
+            DeletionApproval::All => None,
+            DeletionApproval::Unit(unit) => Some(unit),
+        })
     }
 }
 

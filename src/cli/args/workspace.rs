@@ -4,6 +4,7 @@ use clap::Args;
 
 use super::global_flags::quote_shell_word;
 use crate::workspace::selection::UnitPattern;
+use crate::workspace::unit::UnitName;
 
 /// Selects the units of a repository: its stacks, each in one environment.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -19,7 +20,8 @@ pub struct UnitArgs {
     #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true, requires = "all")]
     #[expect(clippy::option_option, reason = "the flag may be absent, without a value, or have one")]
     pub changed: Option<Option<String>>,
-    /// With --all, also the stacks that read outputs of the selected ones
+    /// With --all, also the stacks that read outputs of the selected ones; plan and apply leave out those for which no
+    /// output changes, and count them
     #[arg(long, requires = "all")]
     pub with_dependents: bool,
 }
@@ -40,6 +42,61 @@ impl UnitArgs {
         let dependents = if self.with_dependents { " --with-dependents" } else { "" };
         format!(" --all{}{changed}{dependents}", stacks.collect::<String>())
     }
+}
+
+/// The removed units whose objects a plan may delete.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Many stacks")]
+pub struct RemovalArgs {
+    /// With --all, delete the objects of this unit, whose stack or environment the repository has no longer; repeatable
+    #[arg(long = "remove", value_name = "UNIT", requires = "all", value_parser = parse_unit)]
+    pub units: Vec<UnitName>,
+}
+
+impl RemovalArgs {
+    /// Returns the flags as the user would type them.
+    pub(in crate::cli) fn format_flags(&self) -> String {
+        let flags = self.units.iter();
+        let flags = flags.map(|unit| format!(" --remove {unit}"));
+        flags.collect::<String>()
+    }
+}
+
+/// Units that may lose what they use.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[command(next_help_heading = "Many stacks")]
+pub struct ReaderArgs {
+    /// With --all, delete what this unit still uses, although it is not selected; repeatable
+    #[arg(long, value_name = "UNIT", requires = "all", value_parser = parse_unit)]
+    pub force_readers: Vec<UnitName>,
+}
+
+impl ReaderArgs {
+    /// Returns the flags as the user would type them.
+    pub(in crate::cli) fn format_flags(&self) -> String {
+        let flags = self.force_readers.iter();
+        let flags = flags.map(|unit| format!(" --force-readers {unit}"));
+        flags.collect::<String>()
+    }
+}
+
+/// What `--allow-deletes` approves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DeletionApproval {
+    /// The deletions of the stack, or of all units.
+    All,
+    /// The deletions of one unit.
+    Unit(UnitName),
+}
+
+/// Parses `all`, or the name of a unit.
+pub(in crate::cli) fn parse_deletion_approval(text: &str) -> Result<DeletionApproval, String> {
+    if text == "all" { Ok(DeletionApproval::All) } else { parse_unit(text).map(DeletionApproval::Unit) }
+}
+
+/// Parses the name of a unit.
+pub(in crate::cli) fn parse_unit(text: &str) -> Result<UnitName, String> {
+    UnitName::parse(text).ok_or_else(|| "expected the form STACK/ENVIRONMENT".to_owned())
 }
 
 /// Parses a pattern for units.

@@ -26,6 +26,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::project::LoadedStack;
+use crate::cli::workspace::review;
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 
@@ -66,6 +67,7 @@ pub(in crate::cli) async fn plan_and_apply(
     session: &CommandContext,
     order: &ApplyRequest<'_>,
 ) -> Result<Exit, CliFailure> {
+    review::reject_unit_names(order.scope)?;
     require_approval_flag(session, order)?;
     let project = session.open_or_report(&order.running.reports.wanted)?;
     check_confirmation(session, order, &project)?;

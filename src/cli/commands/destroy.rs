@@ -5,7 +5,7 @@ use clap::Args;
 
 use crate::cli::args::plan::{ExecutionArgs, LeftoverArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_module_or_resource};
-use crate::cli::args::workspace::UnitArgs;
+use crate::cli::args::workspace::{DeletionApproval, ReaderArgs, UnitArgs};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::apply::request::{ApplyRequest, UnitsApplyRequest};
 use crate::cli::commands::apply::{self};
@@ -17,7 +17,7 @@ use crate::model::address::{Address, Name};
 /// Command-line arguments of `stead destroy`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop\n  stead destroy -e staging --with-leftovers"
+    after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop\n  stead destroy -e staging --with-leftovers\n  stead destroy --all -e staging --yes --confirm infra\n  stead destroy --all --stacks net/staging --force-readers app/staging"
 )]
 pub struct DestroyArgs {
     /// Do not prompt; needs --confirm
@@ -41,6 +41,9 @@ pub struct DestroyArgs {
     /// Stacks that the command covers.
     #[command(flatten)]
     pub units: UnitArgs,
+    /// Units that may lose what they use.
+    #[command(flatten)]
+    pub readers: ReaderArgs,
 }
 
 /// Deletes all resources that are not protected.
@@ -57,11 +60,13 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) ->
         replace: Vec::new(),
         delete_data: Vec::new(),
         // All deletions are intended: the limit protects from accidental ones.
-        allow_deletes: true,
+        allow_deletes: vec![DeletionApproval::All],
     };
     if args.units.all {
         let request = UnitsApplyRequest {
             units: &args.units,
+            removals: &[],
+            readers: &args.readers.force_readers,
             scope: &scope,
             running: &args.running,
             yes: args.yes.then_some(&AutoApproval::All),

@@ -12,7 +12,7 @@ use jiff::SignedDuration;
 
 use crate::cli::args::plan::{LeftoverArgs, PlanScopeArgs};
 use crate::cli::args::report::PlanReportArgs;
-use crate::cli::args::workspace::UnitArgs;
+use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs};
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
@@ -25,6 +25,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::kept_secrets;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
+use crate::cli::workspace::review;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::lock_file;
 use crate::config::stack::model::Stack;
@@ -43,7 +44,7 @@ use crate::report::terminal::{self, PlanContext};
 /// Command-line arguments of `stead plan`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json\n  stead plan --all -e prod"
+    after_help = "Examples:\n  stead plan -e prod\n  stead plan -o prod.plan && stead apply prod.plan\n  stead plan -o prod.plan --expires 12h --sign-key plan.pem\n  stead plan --exit-code --output json > plan.json\n  stead plan --all -e prod\n  stead plan --all --allow-deletes=shop/dev\n  stead plan --all --remove old/prod"
 )]
 pub struct PlanArgs {
     /// Save the plan to this file, for a later apply; with --all, the plans into this directory
@@ -77,6 +78,12 @@ pub struct PlanArgs {
     /// Stacks that the command covers.
     #[command(flatten)]
     pub units: UnitArgs,
+    /// Removed units whose objects are deleted.
+    #[command(flatten)]
+    pub removals: RemovalArgs,
+    /// Units that may lose what they use.
+    #[command(flatten)]
+    pub readers: ReaderArgs,
 }
 
 /// Plans and shows the plan. Returns `Exit::Blocked` for a blocked plan, and `Exit::Changes` only with `--exit-code`.
@@ -88,6 +95,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     if args.units.all {
         return Box::pin(all::plan_all(session, args.into())).await;
     }
+    review::reject_unit_names(&args.scope)?;
     let project = session.open_or_report(&args.reports.wanted)?;
     let key = match &args.out {
         Some(_) => plan_file::signing_key(&session.settings, args.sign_key.as_deref())?,
@@ -152,6 +160,8 @@ impl<'a> From<&'a PlanArgs> for all::UnitsPlanRequest<'a> {
     fn from(args: &'a PlanArgs) -> Self {
         Self {
             units: &args.units,
+            removals: &args.removals,
+            readers: &args.readers,
             scope: &args.scope,
             destroy: args.destroy,
             exit_code: args.exit_code,

@@ -1,5 +1,6 @@
 //! `stead stacks`: lists the units of the repository: each stack in each environment, with the order of an apply and
-//! the place of its ledger. Sends no request, and reads no ledger.
+//! the place of its ledger; and the units whose stack or environment is gone. Sends no request to the service, and reads no
+//! ledger but those that no stack has.
 
 use clap::{Args, ValueEnum};
 
@@ -10,7 +11,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
-use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, RemovalRequest, SelectionRequest, Workspace};
 use crate::cli::workspace::{problems, review};
 use crate::report::units::graph::{render_unit_dot, render_unit_mermaid, render_unit_tree};
 use crate::report::units::list::{UnitRow, stacks_document, units_table};
@@ -54,7 +55,7 @@ pub enum UnitGraphFormat {
 ///
 /// # Errors
 /// When there is no stack, or the selection names something that does not exist.
-pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result<Exit, CliFailure> {
+pub(in crate::cli) async fn run(session: &CommandContext, args: &StacksArgs) -> Result<Exit, CliFailure> {
     if session.ui.json && args.graph.is_some() {
         return Err(CliFailure::new(
             Exit::Usage,
@@ -68,7 +69,9 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result
         changed: args.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let settings = &session.settings;
-    let workspace = Workspace::open(settings, &session.unit_settings, &request)?;
+    let opened =
+        Workspace::open_with_removed(settings, &session.unit_settings, &request, RemovalRequest::default());
+    let workspace = Box::pin(opened).await?;
     let rows: Vec<UnitRow> = workspace
         .units
         .iter()
@@ -81,7 +84,12 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &StacksArgs) -> Result
         Some(UnitGraphFormat::Tree) => render_unit_tree(&rows, style.unicode),
         Some(UnitGraphFormat::Mermaid) => render_unit_mermaid(&rows),
         Some(UnitGraphFormat::Dot) => render_unit_dot(&rows),
-        None if settings.output == OutputFormat::Matrix => units_matrix(&rows),
+        None if settings.output == OutputFormat::Matrix => {
+            // A job cannot plan the removal of a unit, which must be named by hand.
+            let present: Vec<UnitRow> =
+                rows.iter().filter(|row| row.directory.is_some()).cloned().collect();
+            units_matrix(&present)
+        }
         None if session.ui.json => stacks_document(&rows),
         None => units_table(&rows).to_text("No unit is selected.", style),
     });
@@ -101,7 +109,7 @@ fn unit_row(workspace: &Workspace, one: &WorkspaceUnit, wave: usize) -> UnitRow 
     UnitRow {
         stack: one.unit.name.stack.clone(),
         environment: one.unit.name.environment.clone(),
-        directory: one.unit.directory.clone(),
+        directory: (!one.unit.is_removed).then(|| one.unit.directory.clone()),
         upstream,
         wave,
         changed: change.map(StackChange::is_changed),

@@ -251,7 +251,7 @@ impl Command {
             Self::Docs(args) => pending(Document, false, move |cx| docs::run(cx, args, Cli::command())),
             Self::Graph(args) => ended(Document, false, move |cx| graph::run(cx, args)),
             Self::Why(args) => ended(Document, false, move |cx| why::run(cx, args)),
-            Self::Stacks(args) => ended(Document, false, move |cx| stacks::run(cx, args)),
+            Self::Stacks(args) => pending(Document, false, move |cx| stacks::run(cx, args)),
             Self::Runs(args) => pending(Document, false, move |cx| runs::run(cx, args)),
             Self::Test(args) if args.watch => {
                 pending(Document, true, move |cx| test::watch_tests(cx, args))

@@ -22,21 +22,28 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::Attributes;
 
-/// Reads the outputs of the other stacks from their ledgers, by the names under `stacks`. A stack that was never applied
-/// is absent.
+/// Reads the ledgers of the other stacks, by the names under `stacks`. A stack that was never applied is absent. An
+/// untrusted stack may not read any.
 ///
 /// # Errors
 /// When another stack or its ledger cannot be read.
-pub(in crate::cli) async fn read_all_outputs(
+pub(in crate::cli) async fn read_all_ledgers(
     project: &LoadedStack,
-) -> Result<BTreeMap<Name, Attributes>, CliFailure> {
-    let mut outputs = BTreeMap::new();
+) -> Result<BTreeMap<Name, Ledger>, CliFailure> {
+    let mut ledgers = BTreeMap::new();
     for (name, other) in &project.stack.stacks {
-        if let Some(given) = read_remote_outputs(project, name, other).await? {
-            outputs.insert(name.clone(), given);
+        if project.settings.untrusted {
+            return Err(CliFailure::new(
+                Exit::Failed,
+                format!("stacks.{name}: with --untrusted, stead does not read another stack's ledger"),
+            )
+            .help("An untrusted stack could name any of them, and show what it returned."));
+        }
+        if let Some(ledger) = read_remote_ledger(project, name, other).await? {
+            ledgers.insert(name.clone(), ledger);
         }
     }
-    Ok(outputs)
+    Ok(ledgers)
 }
 
 /// Returns the stack with lookups and remote stack outputs replaced by their values; the same stack if it has none.
@@ -60,22 +67,6 @@ pub(in crate::cli) fn bind_read_values<'p>(
     let read = LateBindingInputs { snapshot, owned: owned.collect(), outputs: outputs.clone() };
     late_binding::bind_lookups(stack, &read)
         .map_err(|diagnostics| Box::new(LoadFailure { sources: stack.sources.clone(), diagnostics }).into())
-}
-
-/// Returns the outputs of another stack; `None` if it was never applied. An untrusted stack may not read any.
-async fn read_remote_outputs(
-    project: &LoadedStack,
-    name: &Name,
-    other: &OtherStack,
-) -> Result<Option<Attributes>, CliFailure> {
-    if project.settings.untrusted {
-        return Err(CliFailure::new(
-            Exit::Failed,
-            format!("stacks.{name}: with --untrusted, stead does not read another stack's ledger"),
-        )
-        .help("An untrusted stack could name any of them, and show what it returned."));
-    }
-    Ok(read_remote_ledger(project, name, other).await?.and_then(|ledger| ledger.outputs))
 }
 
 /// Reads the ledger of another stack; `None` if it was never applied.

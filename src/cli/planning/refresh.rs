@@ -12,7 +12,8 @@ use crate::cli::ledger::{other_ledgers, remote_stacks, stack_origin, stack_trans
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::secrets::deferred_secrets::{self, AvailableSecrets};
-use crate::cli::secrets::secret_sinks;
+use crate::cli::secrets::kept_secrets::{self, Keyring};
+use crate::cli::secrets::{output_secrets, secret_sinks};
 use crate::cli::service::catalog_cache;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::project::LoadedStack;
@@ -21,10 +22,11 @@ use crate::config::stack::model::{Resource, Stack};
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
-use crate::model::values::value::Attributes;
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::artifact::binding;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
@@ -222,8 +224,11 @@ pub(in crate::cli) async fn with_live_state<T>(
     let is_optional = options.destroy || options.only_looks;
     let outputs = match shared {
         Some(shared) => Ok(shared.outputs.clone()),
-        None => Box::pin(remote_stacks::read_all_outputs(project)).await,
+        None => Box::pin(read_outputs(project)).await,
     };
+    if let Ok(outputs) = &outputs {
+        learn_output_secrets(connection, outputs);
+    }
     let bound = outputs.and_then(|outputs| {
         let stack = remote_stacks::bind_read_values(project, ledger, snapshot, &outputs)?;
         Ok((stack, outputs))
@@ -236,6 +241,7 @@ pub(in crate::cli) async fn with_live_state<T>(
         Some(_) => options.clone(),
         None => Box::pin(with_owners(connection, project, (&stack, ledger, snapshot), options)).await,
     };
+    let options = &with_locked_outputs(project, &outputs, options);
     let key = options.image_key.as_ref().filter(|_| ledger.identity.key.is_none());
     let secrets = match key {
         Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
@@ -253,6 +259,48 @@ pub(in crate::cli) async fn with_live_state<T>(
         nonce: connection.client.random().uuid(),
     });
     Ok(DecidedPlan { decided, known, secrets, outputs })
+}
+
+/// Returns the outputs of other stacks from their ledgers, by their names under `stacks`; secrets that the ledgers keep are
+/// decrypted.
+async fn read_outputs(project: &LoadedStack) -> Result<BTreeMap<Name, Attributes>, CliFailure> {
+    let keyring = Keyring::new(&project.settings);
+    let mut outputs = BTreeMap::new();
+    for (alias, ledger) in remote_stacks::read_all_ledgers(project).await? {
+        let reads = project.stack.stacks.get(&alias).into_iter().flat_map(|other| other.reads.keys());
+        if let Some(given) = output_secrets::open_outputs(&keyring, (&alias, reads.clone()), &ledger)? {
+            if reads.into_iter().any(|name| given.get(name).is_some_and(Value::is_secret)) {
+                kept_secrets::warn_unauthenticated(&project.settings, &ledger);
+            }
+            outputs.insert(alias, given);
+        }
+    }
+    Ok(outputs)
+}
+
+/// Tells the client the secrets that were read: the service may return those that an earlier run sent.
+fn learn_output_secrets(connection: &StackConnection, outputs: &BTreeMap<Name, Attributes>) {
+    for value in outputs.values().flat_map(NameMap::values) {
+        value.each_secret(&mut |secret| connection.client.learn_secret(secret));
+    }
+}
+
+/// Adds the secret outputs of other stacks that no identity of this run decrypts to the secrets that nothing may need.
+fn with_locked_outputs(
+    project: &LoadedStack,
+    outputs: &BTreeMap<Name, Attributes>,
+    options: &PlanningOptions,
+) -> PlanningOptions {
+    let mut options = options.clone();
+    for (alias, other) in &project.stack.stacks {
+        let Some(given) = outputs.get(alias) else { continue };
+        let locked = other
+            .reads
+            .keys()
+            .filter(|name| matches!(given.get(*name), Some(Value::Secret(secret)) if secret.is_withheld()));
+        options.locked_secrets.extend(locked.map(|name| Name::new(format!("stacks.{alias}.{name}"))));
+    }
+    options
 }
 
 /// Adds the owners of live objects that have the names of new ones: an object of another ledger must not be proposed

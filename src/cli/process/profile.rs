@@ -353,8 +353,13 @@ mod tests {
         let profiles = Profiles::parse("s.toml", &format!("{FILE}{rules}")).unwrap();
         let profile = |stack: &str, environment: &str, directory: &str| {
             let name = UnitName { stack: stack.into(), environment: environment.into() };
-            let unit =
-                Unit { name, directory: directory.into(), has_environments: true, upstream: Vec::new() };
+            let unit = Unit {
+                name,
+                directory: directory.into(),
+                has_environments: true,
+                is_removed: false,
+                upstream: Vec::new(),
+            };
             profiles.profile_of(&unit).map(ToString::to_string)
         };
         assert_eq!(profile("shop", "prod", "teams/shop").as_deref(), Some("work"));

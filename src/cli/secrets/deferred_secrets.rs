@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use sha2::{Digest, Sha256};
 
 use super::kept_secrets::{self, Keyring};
+use super::output_secrets;
 use super::secret_sinks::{self, SecretSinks, add_secret_context, read_delivered_secret};
 use crate::cli::ledger::ledger_io::CommandJournal;
 use crate::cli::process::exit_code::Exit;
@@ -212,7 +213,7 @@ pub(in crate::cli) fn check_sinks(project: &LoadedStack) -> Result<(), CliFailur
 }
 
 /// Returns the stack with every secret that an apply of the plan needs, and generates those that do not exist yet;
-/// `None` if the stack has none, or nothing is sent. If the ledger stores secrets, it has a value before any sink or
+/// `None` if the stack has none, or nothing is sent and no output is kept. If the ledger stores secrets, it has a value before any sink or
 /// request does. Otherwise the sink has it before the ledger has its fingerprint, so that a crash in between loses
 /// only a value that nothing uses yet.
 ///
@@ -231,7 +232,8 @@ pub(in crate::cli) async fn complete_secrets(
     kept_secrets::pin_recipients(&project.settings, plan, journal).await?;
     check_plaintext(project, plan, &known)?;
     let writes = |operation: &Operation| !matches!(operation, Operation::Delete { .. });
-    let sends = plan.steps.iter().any(|step| writes(&step.operation));
+    let sends = plan.steps.iter().any(|step| writes(&step.operation))
+        || output_secrets::has_kept_outputs(&project.stack, &journal.ledger());
     let mut secrets = known.secrets;
     for (name, deferred) in &project.stack.deferred_secrets {
         let SecretOrigin::Generated { length, deliver } = &deferred.origin else { continue };

@@ -5,6 +5,7 @@ pub(super) mod deferred_secrets;
 pub(super) mod identity;
 pub(super) mod kept_secrets;
 pub(super) mod lost_secrets;
+pub(super) mod output_secrets;
 pub(super) mod prompt;
 pub(super) mod redaction;
 pub(super) mod secret_sinks;

@@ -260,6 +260,26 @@ impl LoadedStack {
         Ok(StackSources { project, files: sources, request })
     }
 
+    /// Returns a stack in memory that has no resources, for the ledger of a stack whose files are gone.
+    ///
+    /// # Errors
+    /// When it has errors.
+    pub(in crate::cli) fn without_resources(
+        settings: &Settings,
+        name: &str,
+        environment: &str,
+    ) -> Result<Self, CliFailure> {
+        // Both names are parts of the location of a ledger, so neither has a character that YAML reads.
+        let text = format!("stead: 1\nstack: \"{name}\"\nenvironments: {{ \"{environment}\": {{}} }}\n");
+        let mut sources = Sources::default();
+        sources.add(Source::new("stead.yaml", text));
+        let request = LoadRequest { environment: Some(environment.into()), ..LoadRequest::default() };
+        let below = confined_files(&settings.dir, stack_trust(settings), settings.allow_outside);
+        let (stack, warnings) = load::load(REGISTRY, sources, &request, &below)?;
+        let (directory, outside) = (settings.dir.clone(), settings.allow_outside);
+        Ok(Self { directory, stack, warnings, outside, settings: settings.clone(), anew: None })
+    }
+
     /// Returns the access to files below the stack's directory, for a trusted stack.
     pub(in crate::cli) fn files(&self) -> ConfinedFiles {
         confined_files(&self.directory, Trust::Full, self.outside)

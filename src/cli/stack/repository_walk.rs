@@ -34,12 +34,7 @@ impl FoundStack {
 
 /// Returns the stacks below a repository's root, ordered by directory; empty if the root cannot be read.
 pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
-    let (Ok(folder), Ok(ignored)) = (DirHandle::open_user_dir(root), IgnoreFiles::open(root)) else {
-        return Vec::new();
-    };
-    let mut walk = RepositoryWalker { folder, ignored, found: Vec::new() };
-    walk.visit(Path::new(""), 0);
-    walk.found.sort();
+    let Some(walk) = RepositoryWalker::walk(root) else { return Vec::new() };
     let read = |relative: PathBuf| {
         let directory = root.join(relative);
         let contents = project::inspect_directory(settings, &directory);
@@ -48,13 +43,33 @@ pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<Found
     walk.found.into_iter().map(read).collect()
 }
 
+/// Returns the directories below a repository's root that have a directory `.stead` and no stack files, relative to the root:
+/// a stack may have been in them.
+pub(in crate::cli) fn directories_with_only_ledgers(root: &Path) -> Vec<PathBuf> {
+    RepositoryWalker::walk(root).map(|walk| walk.only_ledgers).unwrap_or_default()
+}
+
 struct RepositoryWalker {
     folder: DirHandle,
     ignored: IgnoreFiles,
+    /// Directories with stack files.
     found: Vec<PathBuf>,
+    /// Directories without stack files, and with a directory of stead.
+    only_ledgers: Vec<PathBuf>,
 }
 
 impl RepositoryWalker {
+    /// Visits all directories; `None` if the root cannot be read.
+    fn walk(root: &Path) -> Option<Self> {
+        let folder = DirHandle::open_user_dir(root).ok()?;
+        let ignored = IgnoreFiles::open(root).ok()?;
+        let mut walk = Self { folder, ignored, found: Vec::new(), only_ledgers: Vec::new() };
+        walk.visit(Path::new(""), 0);
+        walk.found.sort();
+        walk.only_ledgers.sort();
+        Some(walk)
+    }
+
     fn visit(&mut self, at: &Path, depth: usize) {
         // An unreadable directory has no stack that could be applied.
         let Ok(listed) = self.folder.list_below(at) else { return };
@@ -63,6 +78,7 @@ impl RepositoryWalker {
             return;
         }
         let mut has_stack = false;
+        let has_ledgers = listed.iter().any(|(name, _)| name == ".stead");
         for (name, stat) in listed {
             let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
             let path = at.join(name);
@@ -82,6 +98,8 @@ impl RepositoryWalker {
         }
         if has_stack {
             self.found.push(at.to_owned());
+        } else if has_ledgers {
+            self.only_ledgers.push(at.to_owned());
         }
     }
 }

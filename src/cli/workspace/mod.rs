@@ -3,6 +3,7 @@
 //! never hides that of another: each has its own result.
 
 pub(super) mod accounts;
+mod blockers;
 pub(super) mod edges;
 pub(super) mod git;
 pub(super) mod loaded_unit;
@@ -10,6 +11,7 @@ pub(super) mod outputs;
 pub(super) mod planned_units;
 pub(super) mod planning;
 pub(super) mod problems;
+mod removed_units;
 pub(super) mod review;
 pub(super) mod runs;
 pub(super) mod units;

@@ -7,9 +7,12 @@ use super::planned_units::{OtherLedgers, UnitResults};
 use super::units::Workspace;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::secrets::kept_secrets::Keyring;
+use crate::cli::secrets::output_secrets;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Type;
+use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanInputs;
 
@@ -17,7 +20,7 @@ use crate::plan::inputs::PlanInputs;
 /// those of its ledger. A unit that was never applied is absent.
 ///
 /// # Errors
-/// When an upstream unit has no plan.
+/// When an upstream unit has no plan, or a secret that its ledger keeps cannot be used.
 pub(super) fn upstream_outputs(
     workspace: &Workspace,
     number: usize,
@@ -34,9 +37,21 @@ pub(super) fn upstream_outputs(
         match units.get(above) {
             Some(Ok(planned)) => {
                 let waiting = Address::new("stacks", &edge.alias);
-                let values = planned.outputs.iter();
-                let values = values.map(|(name, value)| (name.clone(), known_after(value, &waiting)));
-                outputs.insert(edge.alias.clone(), values.collect());
+                let upstream = workspace.units[*above].loaded.as_ref().ok();
+                let keeps = upstream.is_some_and(|project| project.stack.recipients.is_some());
+                let given = |(name, value): (&Name, &Value)| {
+                    let value = match value {
+                        Value::Secret(secret) if keeps => {
+                            let read = output_secrets::planned_secret(secret, &edge.alias, name);
+                            read.map_or_else(|| Value::Unknown(vec![waiting.clone()]), Value::Secret)
+                        }
+                        // Nothing keeps it: the reader is refused.
+                        Value::Secret(_) => Value::Secret(Secret::Fingerprint(None)),
+                        value => known_after(value, &waiting),
+                    };
+                    (name.clone(), value)
+                };
+                outputs.insert(edge.alias.clone(), planned.outputs.iter().map(given).collect());
             }
             Some(Err(_)) => {
                 return Err(CliFailure::new(
@@ -53,10 +68,13 @@ pub(super) fn upstream_outputs(
                 outputs.insert(edge.alias.clone(), values.map(|name| (name.clone(), unknown())).collect());
             }
             None => {
-                let ledger = others.get(above).and_then(Option::as_ref);
-                if let Some(given) = ledger.and_then(|ledger| ledger.outputs.clone()) {
-                    outputs.insert(edge.alias.clone(), given);
-                }
+                let Some(ledger) = others.get(above).and_then(Option::as_ref) else { continue };
+                let project = one.loaded.as_ref().ok();
+                let other = project.and_then(|project| project.stack.stacks.get(&edge.alias));
+                let reads = other.into_iter().flat_map(|other| other.reads.keys());
+                let keyring = Keyring::new(&one.settings);
+                let given = output_secrets::open_outputs(&keyring, (&edge.alias, reads), ledger)?;
+                outputs.extend(given.map(|given| (edge.alias.clone(), given)));
             }
         }
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::process::failure::CliFailure;
+use crate::cli::secrets::output_secrets;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
@@ -17,6 +18,19 @@ pub(in crate::cli) type UnitResults = BTreeMap<usize, Result<PlannedUnit, CliFai
 
 /// Ledgers of the units that are not selected, as far as they were read; `None` for a unit that was never applied.
 pub(super) type OtherLedgers = BTreeMap<usize, Option<Ledger>>;
+
+/// Options of the plans of many units.
+#[derive(Debug, Clone, Default)]
+pub(in crate::cli) struct UnitsOptions {
+    /// Options of each plan.
+    pub(in crate::cli) planning: PlanningOptions,
+    /// Units whose deletions are approved, whatever their number.
+    pub(in crate::cli) allowed_deletions: BTreeSet<UnitName>,
+    /// Units that are not selected, and may lose what they use.
+    pub(in crate::cli) forced_readers: BTreeSet<UnitName>,
+    /// Whether all units may lose what they use.
+    pub(in crate::cli) forces_all_readers: bool,
+}
 
 /// A unit that was planned.
 pub(in crate::cli) struct PlannedUnit {
@@ -50,15 +64,22 @@ pub(in crate::cli) struct WorkspacePlan {
     pub(in crate::cli) users: BTreeSet<(usize, usize)>,
     /// Pairs of units between which resources move; the first of a pair is applied before the second.
     pub(in crate::cli) moves: BTreeSet<(usize, usize)>,
+    /// Number of readers that `--with-dependents` leaves out, because what they read does not change.
+    pub(in crate::cli) left_out: usize,
 }
 
 impl PlannedUnit {
-    /// Returns whether an apply would record other outputs than the ledger has. A secret is not compared: its readers get
-    /// none.
+    /// Returns whether an apply would record other outputs than the ledger has. A secret counts if the ledger keeps it for
+    /// readers.
     pub(in crate::cli) fn changes_outputs(&self) -> bool {
         let recorded = self.ledger.outputs.as_ref();
         let is_recorded = |(name, value): (&Name, &Value)| {
             let known = recorded.and_then(|recorded| recorded.get(name));
+            if let Value::Secret(secret) = value
+                && output_secrets::lacks_output(&self.ledger, name, secret)
+            {
+                return false;
+            }
             !value.is_unknown() && known.is_some_and(|known| value.is_secret() || known == value)
         };
         !self.outputs.iter().all(is_recorded)

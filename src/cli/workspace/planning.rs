@@ -8,9 +8,10 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 
 use super::accounts::OpenAccounts;
+use super::blockers;
 use super::loaded_unit::WorkspaceUnit;
 use super::outputs::{upstream_outputs, used_objects};
-use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, WorkspacePlan};
+use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions, WorkspacePlan};
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ledger_io, other_ledgers};
@@ -24,17 +25,12 @@ use crate::cli::stack::project::LoadedStack;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::diagnostic::blocker_code::UPSTREAM;
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
-use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::inputs::PlanningOptions;
-use crate::plan::model::block::Blocker;
-use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
-use crate::workspace::blocking::find_blocked;
 use crate::workspace::combined;
-use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
+use crate::workspace::output_changes;
 use crate::workspace::unit::UnitName;
 
 /// What was read for a unit before any plan is made.
@@ -70,7 +66,7 @@ pub(in crate::cli) enum PlanPurpose {
 /// When the fingerprint cannot be computed. A unit's own failure is its result.
 pub(in crate::cli) async fn plan_units(
     workspace: &Workspace,
-    options: &PlanningOptions,
+    options: &UnitsOptions,
     purpose: PlanPurpose,
 ) -> Result<WorkspacePlan, CliFailure> {
     let mut units = UnitResults::new();
@@ -82,16 +78,52 @@ pub(in crate::cli) async fn plan_units(
             Err(failure) => drop(units.insert(number, Err(failure))),
         }
     }
-    let others = read_other_ledgers(workspace, &mut units, &mut states).await;
+    let mut others = read_other_ledgers(workspace, &mut units, &mut states).await;
     let owners = Arc::new(object_owners(workspace, &states, &others));
+    let failed = prepare_units(&mut states, &owners).await;
+    fail_units(failed, &mut units, &mut states);
+    let live = read_accounts(accounts.count(), &mut units, &mut states).await;
+    // A destroy takes the outputs away, so it covers all readers; without planned values, nothing can be left out.
+    let narrows = !(options.planning.destroy || options.planning.only_looks);
+    let mut left_out = 0;
+    for number in &workspace.graph.order {
+        if narrows
+            && workspace.selected.readers.contains(number)
+            && !reads_changes(workspace, *number, &units)
+        {
+            left_out += 1;
+            units.remove(number);
+            others.extend(states.remove(number).map(|state| (*number, Some(state.ledger))));
+            continue;
+        }
+        let Some(state) = states.get(number) else { continue };
+        let planned = plan_unit(workspace, state, (*number, &units, &others), &live, &owners).await;
+        units.insert(*number, planned);
+    }
+    let snapshots = live.iter().map(|(account, state)| (*account, &state.snapshot)).collect();
+    let users = blockers::add_blockers(workspace, options, (&others, &snapshots), &mut units);
+    let moves = moves_between(workspace, &states);
+    let plans = units.iter().filter_map(|(number, result)| {
+        Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
+    });
+    let fingerprint =
+        combined::combined_fingerprint(plans, options.planning.destroy).map_err(anyhow::Error::from)?;
+    Ok(WorkspacePlan { units, fingerprint, users, moves, left_out })
+}
+
+/// Adds the facts about this machine and the ledgers to the options of each unit. Returns the units that have none.
+async fn prepare_units(
+    states: &mut BTreeMap<usize, UnitState<'_>>,
+    owners: &Arc<BTreeMap<ObjectKey, Name>>,
+) -> BTreeMap<usize, CliFailure> {
     let planned_elsewhere: BTreeSet<ObjectKey> =
         states.values().flat_map(|state| state.ledger.owned_keys()).collect();
     let planned_elsewhere = Arc::new(planned_elsewhere);
     let no_outputs = BTreeMap::new();
     let mut failed = BTreeMap::new();
-    for (number, state) in &mut states {
+    for (number, state) in states {
         state.options.planned_elsewhere = Arc::clone(&planned_elsewhere);
-        let shared = SharedInputs { outputs: &no_outputs, owners: &owners };
+        let shared = SharedInputs { outputs: &no_outputs, owners };
         let (project, ledger) = (state.project, &state.ledger);
         let prepared = Box::pin(refresh::prepare_options(
             &state.connection,
@@ -105,22 +137,23 @@ pub(in crate::cli) async fn plan_units(
             Err(failure) => drop(failed.insert(*number, failure)),
         }
     }
-    fail_units(failed, &mut units, &mut states);
-    let live = read_accounts(accounts.count(), &mut units, &mut states).await;
-    for number in workspace.graph.order.iter().filter(|number| states.contains_key(number)) {
-        let planned =
-            plan_unit(workspace, &states[number], (*number, &units, &others), &live, &owners).await;
-        units.insert(*number, planned);
-    }
-    let users = add_conflicts(workspace, &live, &mut units);
-    block_dependents(workspace, &users, &mut units);
-    let moves = moves_between(workspace, &states);
-    let destroy = states.values().any(|state| state.options.destroy);
-    let plans = units.iter().filter_map(|(number, result)| {
-        Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
-    });
-    let fingerprint = combined::combined_fingerprint(plans, destroy).map_err(anyhow::Error::from)?;
-    Ok(WorkspacePlan { units, fingerprint, users, moves })
+    failed
+}
+
+/// Returns whether a unit reads an output that changes, or may change, of a unit that is planned.
+fn reads_changes(workspace: &Workspace, number: usize, units: &UnitResults) -> bool {
+    let one = &workspace.units[number];
+    let Ok(project) = &one.loaded else { return true };
+    let reads = read_outputs(one, project);
+    workspace.graph.upstream[number].iter().any(|above| match units.get(above) {
+        None => false,
+        Some(Err(_)) => true,
+        Some(Ok(planned)) => {
+            let names = reads.get(&workspace.units[*above].unit.name);
+            let mut names = names.into_iter().flatten();
+            names.any(|name| output_changes::is_changed(name, &planned.outputs, &planned.ledger))
+        }
+    })
 }
 
 /// Returns the pairs of units between which resources move, the one that is applied first before the other: a move needs
@@ -149,14 +182,17 @@ fn moves_between(
 async fn read_unit<'w>(
     one: &'w WorkspaceUnit,
     accounts: &mut OpenAccounts,
-    options: &PlanningOptions,
+    UnitsOptions { planning, allowed_deletions, .. }: &UnitsOptions,
     purpose: PlanPurpose,
 ) -> Result<UnitState<'w>, CliFailure> {
     let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
     let (account, connection) = accounts.connect(one, project)?;
     let (ledger, rollback) = ledger_io::read_for_plan(project, &connection).await?;
     let pinned = read_pinned_names(&connection.lock_file)?;
-    let mut options = PlanningOptions { project: one.settings.project.clone(), ..options.clone() };
+    let mut options = PlanningOptions { project: one.settings.project.clone(), ..planning.clone() };
+    options.allow_deletes |= allowed_deletions.contains(&one.unit.name);
+    // A removed unit is destroyed, which needs no approval of each deletion: the command line names the unit.
+    options.destroy |= one.unit.is_removed;
     if purpose == PlanPurpose::Save && ledger.identity.key.is_none() {
         // The ledger does not exist yet, so the digests in the plan file use a key that is generated for the file.
         options.image_key = Some(ledger_io::new_identity(project).key);
@@ -328,76 +364,4 @@ fn read_outputs(one: &WorkspaceUnit, project: &LoadedStack) -> BTreeMap<UnitName
         reads.entry(edge.unit.clone()).or_default().extend(other.reads.keys().cloned());
     }
     reads
-}
-
-/// Adds the conflicts between the plans of each account as blockers of both units. Returns the pairs of a unit and one
-/// whose live objects use an object that the first deletes.
-fn add_conflicts(
-    workspace: &Workspace,
-    live: &BTreeMap<usize, AccountState>,
-    units: &mut UnitResults,
-) -> BTreeSet<(usize, usize)> {
-    let mut users = BTreeSet::new();
-    let mut found: Vec<(usize, Vec<Blocker>)> = Vec::new();
-    for (account, state) in live {
-        let of_account: Vec<(usize, &PlannedUnit)> = units
-            .iter()
-            .filter_map(|(number, result)| Some((*number, result.as_ref().ok()?)))
-            .filter(|(_, planned)| planned.account == *account)
-            .collect();
-        let claims: Vec<UnitClaims<'_>> = of_account
-            .iter()
-            .map(|(number, planned)| UnitClaims {
-                name: &workspace.units[*number].unit.name,
-                plan: &planned.plan,
-                ledger: &planned.ledger,
-                uses: &planned.uses,
-                reads: &planned.reads,
-            })
-            .collect();
-        let blockers = find_conflicts(REGISTRY, &state.snapshot, &claims);
-        let pairs = users_of_removed(REGISTRY, &state.snapshot, &claims);
-        users.extend(pairs.into_iter().map(|(unit, user)| (of_account[unit].0, of_account[user].0)));
-        found.extend(blockers.into_iter().map(|(position, blockers)| (of_account[position].0, blockers)));
-    }
-    for (number, blockers) in found {
-        if let Some(Ok(planned)) = units.get_mut(&number) {
-            replace_plan(planned, |plan| with_blockers(plan, blockers));
-        }
-    }
-    users
-}
-
-/// Blocks the units that cannot be applied because another unit cannot: those that read its outputs, in a destroy those
-/// whose outputs it reads, and those that delete what it uses.
-fn block_dependents(workspace: &Workspace, users: &BTreeSet<(usize, usize)>, units: &mut UnitResults) {
-    let is_blocked = |result: &Result<PlannedUnit, CliFailure>| {
-        result.as_ref().map_or(true, |planned| planned.plan.is_blocked(&BTreeSet::new()))
-    };
-    let blocked =
-        units.iter().filter(|(_, result)| is_blocked(result)).map(|(number, _)| *number).collect();
-    let destroy = units.values().flatten().any(|planned| planned.plan.base.destroy);
-    let planned = units.keys().copied().collect();
-    for (number, causes) in find_blocked(&workspace.graph, &planned, &blocked, users, destroy) {
-        let blockers = causes.iter().map(|cause| {
-            let name = &workspace.units[*cause].unit.name;
-            let text = if destroy {
-                format!("{name}, which uses what this unit has, cannot be destroyed.")
-            } else if workspace.graph.readers[*cause].contains(&number) {
-                format!("{name}, whose outputs it reads, cannot be applied.")
-            } else {
-                format!("{name}, which uses what this unit deletes, cannot be applied.")
-            };
-            let help = "Correct that unit first.".to_owned();
-            Blocker { code: UPSTREAM.code.into(), address: None, text, help, source: None }
-        });
-        if let Some(Ok(planned)) = units.get_mut(&number) {
-            replace_plan(planned, |plan| with_blockers(plan, blockers));
-        }
-    }
-}
-
-fn replace_plan(planned: &mut PlannedUnit, change: impl FnOnce(Plan) -> Plan) {
-    // A plan has no empty value to leave behind, so it is copied; only units with blockers pay for it.
-    planned.plan = change(planned.plan.clone());
 }

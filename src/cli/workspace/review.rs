@@ -1,15 +1,15 @@
 //! Shows the plans of many units: on the terminal, as JSON, and as the next command.
 
-use super::planned_units::{PlannedUnit, WorkspacePlan};
+use super::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
 use super::problems;
 use super::units::Workspace;
 use crate::cli::args::plan::PlanScopeArgs;
-use crate::cli::args::workspace::UnitArgs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::kinds::REGISTRY;
 use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::plan::inputs::PlanningOptions;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
 use crate::report::text::phrases::count_noun;
@@ -42,20 +42,60 @@ pub(in crate::cli) enum UnitsCommand {
 pub(in crate::cli) fn reject_single_stack_flags(scope: &PlanScopeArgs) -> Result<(), CliFailure> {
     let named = PlanScopeArgs {
         locked: scope.locked,
-        allow_deletes: scope.allow_deletes,
+        allow_deletes: scope.allow_deletes.clone(),
         ..PlanScopeArgs::default()
     };
     if *scope == named {
         return Ok(());
     }
     let flags = scope.format_flags();
-    let flag = flags.iter().find(|flag| !["--locked", "--allow-deletes"].contains(&flag.as_str()));
+    let is_shared = |flag: &str| flag == "--locked" || flag.starts_with("--allow-deletes");
+    let flag = flags.iter().find(|flag| !is_shared(flag));
     let flag = flag.map(|flag| flag.split(' ').next().unwrap_or_default()).unwrap_or_default();
     Err(CliFailure::new(
         Exit::Usage,
         format!("{flag} names an address of one stack, and --all covers many"),
     )
     .help("Use it for that stack alone: stead -C DIRECTORY -e ENVIRONMENT."))
+}
+
+/// Refuses the name of a unit where one stack is planned.
+///
+/// # Errors
+/// When a flag names one.
+pub(in crate::cli) fn reject_unit_names(scope: &PlanScopeArgs) -> Result<(), CliFailure> {
+    let Some(unit) = scope.units_with_deletions().next() else { return Ok(()) };
+    Err(CliFailure::new(Exit::Usage, format!("--allow-deletes={unit} names a unit, which needs --all"))
+        .help("Leave the name out: --allow-deletes is for the stack that is planned."))
+}
+
+/// Returns the options of the plans of many units.
+///
+/// # Errors
+/// When a flag names a unit that does not exist.
+pub(in crate::cli) fn units_options(
+    workspace: &Workspace,
+    scope: &PlanScopeArgs,
+    forced_readers: &[UnitName],
+    destroy: bool,
+) -> Result<UnitsOptions, CliFailure> {
+    for (flag, name) in scope
+        .units_with_deletions()
+        .map(|name| ("--allow-deletes", name))
+        .chain(forced_readers.iter().map(|name| ("--force-readers", name)))
+    {
+        workspace.require_unit(flag, name)?;
+    }
+    Ok(UnitsOptions {
+        planning: PlanningOptions {
+            destroy,
+            allow_deletes: destroy || scope.allows_all_deletions(),
+            ..PlanningOptions::default()
+        },
+        allowed_deletions: scope.units_with_deletions().cloned().collect(),
+        forced_readers: forced_readers.iter().cloned().collect(),
+        forces_all_readers: false,
+    })
 }
 
 /// Returns status and exit code of each selected unit; `exit_code` is the flag `--exit-code`.
@@ -99,7 +139,7 @@ pub(in crate::cli) fn units_review<'r>(
         let unit = &workspace.units[outcome.number].unit;
         UnitReview {
             name: &unit.name,
-            directory: Some(&unit.directory),
+            directory: (!unit.is_removed).then_some(&unit.directory),
             status: outcome.status,
             exit: outcome.exit.code(),
             plan: planned.units.get(&outcome.number).and_then(|result| Some(&result.as_ref().ok()?.plan)),
@@ -160,15 +200,28 @@ pub(in crate::cli) fn show_run(ui: Ui, review: &UnitsReview<'_>) {
     ui.write_result(&terminal::units_run_page(review, ui.style));
 }
 
-/// Says what the selection leaves out: stacks without environments, or all, because nothing changed.
+/// Says what the selection leaves out: stacks without environments, or all, because nothing changed; and why removed
+/// units may be missing.
 pub(in crate::cli) fn print_left_out(ui: Ui, workspace: &Workspace) {
     if let Some(changes) = workspace.changes.as_ref().filter(|_| workspace.selected.units.is_empty()) {
         let commit = changes.commit.get(..7).unwrap_or(&changes.commit);
         ui.hint(&format!("No selected stack changed since {} ({commit}).", changes.base));
     }
+    for note in &workspace.notes {
+        ui.hint(note);
+    }
     let count = workspace.selected.without_environments;
     if count > 0 {
         ui.hint(&format!("{} without environments left out by -e", count_noun(count, "stack")));
+    }
+}
+
+/// Says how many readers a plan leaves out.
+pub(in crate::cli) fn print_left_out_readers(ui: Ui, planned: &WorkspacePlan) {
+    if planned.left_out > 0 {
+        let counted = count_noun(planned.left_out, "reader");
+        let reads = if planned.left_out == 1 { "it reads" } else { "they read" };
+        ui.hint(&format!("{counted} left out: what {reads} does not change"));
     }
 }
 
@@ -180,19 +233,17 @@ pub(in crate::cli) fn has_changes(review: &UnitsReview<'_>) -> bool {
 /// Returns the command that applies exactly what a review shows.
 pub(in crate::cli) fn next_command(
     command: UnitsCommand,
-    units: &UnitArgs,
+    flags: &str,
     workspace: &Workspace,
     planned: &WorkspacePlan,
 ) -> String {
     match command {
-        UnitsCommand::Apply => apply_command(units, planned),
-        UnitsCommand::Destroy => {
-            format!("destroy{} --confirm {}", units.format_flags(), workspace.root_name())
-        }
+        UnitsCommand::Apply => apply_command(flags, planned),
+        UnitsCommand::Destroy => format!("destroy{flags} --confirm {}", workspace.root_name()),
     }
 }
 
-/// Returns the command that applies the plans if they are the same then.
-pub(in crate::cli) fn apply_command(units: &UnitArgs, planned: &WorkspacePlan) -> String {
-    format!("apply{} --expect {}", units.format_flags(), planned.fingerprint)
+/// Returns the command that applies the plans if they are the same then. `flags` are those of the plan.
+pub(in crate::cli) fn apply_command(flags: &str, planned: &WorkspacePlan) -> String {
+    format!("apply{flags} --expect {}", planned.fingerprint)
 }

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use super::edges;
 use super::git::changed_stacks::ChangeBase;
 use super::loaded_unit::WorkspaceUnit;
+use super::removed_units::{self, KnownStacks, RemovedUnits};
 use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -45,6 +46,10 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) changes: Option<WorkspaceChanges>,
     /// Directories whose stack is not known, so that no unit stands for them; empty if all were read.
     pub(in crate::cli) unreadable: Vec<UnreadableStack>,
+    /// Removed units whose objects are to be deleted.
+    pub(in crate::cli) removals: BTreeSet<UnitName>,
+    /// Why removed units may be missing, each as a sentence.
+    pub(in crate::cli) notes: Vec<String>,
 }
 
 /// What changed in the stacks of a repository since a base.
@@ -75,6 +80,15 @@ pub(in crate::cli) struct SelectionRequest<'a> {
     pub(in crate::cli) with_dependents: bool,
 }
 
+/// The removed units that a command covers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::cli) struct RemovalRequest<'a> {
+    /// Removed units whose objects are to be deleted.
+    pub(in crate::cli) names: &'a [UnitName],
+    /// Whether removed units are only read, to know which objects they use.
+    pub(in crate::cli) reads_only: bool,
+}
+
 impl Workspace {
     /// Finds and loads all units of the repository that contains the directory of `-C`.
     ///
@@ -82,6 +96,89 @@ impl Workspace {
     /// When there is no stack, the selection names something that does not exist, or a `--var` reaches no unit. The
     /// problems of single stacks are in their results.
     pub(in crate::cli) fn open(
+        settings: &Settings,
+        sources: &UnitSettings,
+        request: &SelectionRequest<'_>,
+    ) -> Result<Self, CliFailure> {
+        let loaded = LoadedRepository::open(settings, sources, request)?;
+        loaded.select(settings, request, RemovedUnits::default(), RemovalRequest::default())
+    }
+
+    /// Does the same, and finds the removed units, if the selection can have one: it reads ledgers.
+    ///
+    /// # Errors
+    /// Those of `open`; and when a unit to remove is none that was removed.
+    pub(in crate::cli) async fn open_with_removed(
+        settings: &Settings,
+        sources: &UnitSettings,
+        request: &SelectionRequest<'_>,
+        removal: RemovalRequest<'_>,
+    ) -> Result<Self, CliFailure> {
+        let loaded = LoadedRepository::open(settings, sources, request)?;
+        let mut removed = RemovedUnits::default();
+        if removal.reads_only || !removal.names.is_empty() || loaded.may_select_removed(settings, request) {
+            let known = KnownStacks {
+                root: &loaded.root,
+                units: &loaded.units,
+                headers: &loaded.headers,
+                is_whole: loaded.unreadable.is_empty(),
+            };
+            removed = removed_units::find_removed_units(settings, sources, &known).await?;
+        }
+        reject_unknown_removals(removal.names, &loaded.units, &removed)?;
+        loaded.select(settings, request, removed, removal)
+    }
+
+    /// Returns the first file of a unit's stack, for findings without a location; empty if the stack has problems.
+    pub(in crate::cli) fn first_file(&self, name: &UnitName) -> String {
+        let one = self.units.iter().find(|one| one.unit.name == *name);
+        let stack = one.and_then(|one| one.loaded.as_ref().ok()).map(|project| &project.stack);
+        let first = stack.and_then(|stack| stack.sources.iter().next());
+        first.map(|(_, source)| source.path.clone()).unwrap_or_default()
+    }
+
+    /// Checks that a unit that a flag names exists.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub(in crate::cli) fn require_unit(&self, flag: &str, name: &UnitName) -> Result<(), CliFailure> {
+        if self.units.iter().any(|one| one.unit.name == *name) {
+            return Ok(());
+        }
+        let failure = CliFailure::new(Exit::Usage, format!("{flag} {name}: no unit has this name"));
+        let names: Vec<String> = self.units.iter().map(|one| one.unit.name.to_string()).collect();
+        Err(match nearest_name(&name.to_string(), names.iter().map(String::as_str)) {
+            Some(near) => failure.help(format!("Did you mean `{near}`?")),
+            None => failure.help("List the units with: stead stacks"),
+        })
+    }
+
+    /// Returns the name of the root directory, which the confirmation of a destroy repeats.
+    pub(in crate::cli) fn root_name(&self) -> String {
+        let full = stack_files::real_path(&self.root).unwrap_or_else(|| self.root.clone());
+        full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Returns the selected units with their numbers, each after its upstream units.
+    pub(in crate::cli) fn selected_units(&self) -> impl Iterator<Item = (usize, &WorkspaceUnit)> {
+        let ordered = self.graph.order.iter().filter(|number| self.selected.units.contains(number));
+        ordered.map(|number| (*number, &self.units[*number]))
+    }
+}
+
+/// The stacks of a repository as they were loaded, before some of them are selected.
+struct LoadedRepository {
+    root: PathBuf,
+    units: Vec<WorkspaceUnit>,
+    /// Headers of the stacks by directory.
+    headers: BTreeMap<Name, StackHeader>,
+    changes: Option<WorkspaceChanges>,
+    unreadable: Vec<UnreadableStack>,
+}
+
+impl LoadedRepository {
+    /// Finds and loads all units, and connects them.
+    fn open(
         settings: &Settings,
         sources: &UnitSettings,
         request: &SelectionRequest<'_>,
@@ -99,75 +196,27 @@ impl Workspace {
             Some(given) => Some(ChangeBase::open(&root, given.name, sources.variables())?),
             None => None,
         };
-        let LoadedRepository { units: mut loaded, headers, reads, unreadable } =
-            LoadedRepository::load(settings, sources, (&root, found), base.as_ref())?;
-        reject_unused_variables(sources, &loaded, &headers)?;
-        let problems = edges::connect_units(&mut loaded, &headers);
+        let (mut loaded, reads) = Self::load(settings, sources, (root, found), base.as_ref())?;
+        reject_unused_variables(sources, &loaded.units, &loaded.headers)?;
+        let problems = edges::connect_units(&mut loaded.units, &loaded.headers);
         for (number, problems) in problems {
-            add_problems(&mut loaded[number], problems);
+            add_problems(&mut loaded.units[number], problems);
         }
-        let units = sort_by_wave(loaded);
-        let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
-        let graph = UnitGraph::new(&listed);
-        let changes = base.map(|base| workspace_changes(&base, &reads)).transpose()?;
-        let changed = changes.as_ref().map(|changes| {
-            let touched = changes.stacks.iter().filter(|(_, change)| change.is_changed());
-            touched.map(|(directory, _)| directory.clone()).collect::<BTreeSet<Name>>()
-        });
-        let selection = UnitSelection {
-            environment: settings.env.as_ref(),
-            patterns: request.patterns,
-            changed: changed.as_ref(),
-            with_dependents: request.with_dependents,
-        };
-        let selected = selection::select(&listed, &graph, &selection)
-            .map_err(|error| selection_failure(&error, &listed))?;
-        Ok(Self { root, units, graph, selected, changes, unreadable })
+        loaded.changes = base.map(|base| workspace_changes(&base, &reads)).transpose()?;
+        Ok(loaded)
     }
 
-    /// Returns the first file of a unit's stack, for findings without a location; empty if the stack has problems.
-    pub(in crate::cli) fn first_file(&self, name: &UnitName) -> String {
-        let one = self.units.iter().find(|one| one.unit.name == *name);
-        let stack = one.and_then(|one| one.loaded.as_ref().ok()).map(|project| &project.stack);
-        let first = stack.and_then(|stack| stack.sources.iter().next());
-        first.map(|(_, source)| source.path.clone()).unwrap_or_default()
-    }
-
-    /// Returns the name of the root directory, which the confirmation of a destroy repeats.
-    pub(in crate::cli) fn root_name(&self) -> String {
-        let full = stack_files::real_path(&self.root).unwrap_or_else(|| self.root.clone());
-        full.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
-    }
-
-    /// Returns the selected units with their numbers, each after its upstream units.
-    pub(in crate::cli) fn selected_units(&self) -> impl Iterator<Item = (usize, &WorkspaceUnit)> {
-        let ordered = self.graph.order.iter().filter(|number| self.selected.units.contains(number));
-        ordered.map(|number| (*number, &self.units[*number]))
-    }
-}
-
-/// The stacks of a repository as they were loaded, before anything between them is known.
-struct LoadedRepository {
-    units: Vec<WorkspaceUnit>,
-    /// Headers of the stacks by directory.
-    headers: BTreeMap<Name, StackHeader>,
-    /// What the loads of each stack read; empty unless changes are asked for.
-    reads: Vec<(PathBuf, RecordedReads)>,
-    unreadable: Vec<UnreadableStack>,
-}
-
-impl LoadedRepository {
-    /// Loads each stack in each of its environments; with a base, what is read is recorded.
+    /// Loads each stack in each of its environments. With a base, what is read is recorded: it is returned by directory.
     fn load(
         settings: &Settings,
         sources: &UnitSettings,
-        (root, found): (&Path, Vec<FoundStack>),
+        (root, found): (PathBuf, Vec<FoundStack>),
         base: Option<&ChangeBase>,
-    ) -> Result<Self, CliFailure> {
+    ) -> Result<(Self, Vec<(PathBuf, RecordedReads)>), CliFailure> {
         let (mut units, mut headers) = (Vec::new(), BTreeMap::new());
         let (mut reads, mut unreadable) = (Vec::new(), Vec::new());
         for FoundStack { directory, contents } in found {
-            let relative = relative_name(root, &directory);
+            let relative = relative_name(&root, &directory);
             match contents {
                 DirectoryContents::NoStack => {}
                 DirectoryContents::Stack(header) => {
@@ -181,7 +230,7 @@ impl LoadedRepository {
                         }
                         stack
                     };
-                    let place = (root, &relative, &*header);
+                    let place = (&*root, &relative, &*header);
                     units.extend(load_units(settings, sources, place, &mut load)?);
                     reads.extend(all.map(|all| (PathBuf::from(relative.as_str()), all)));
                     headers.insert(relative, *header);
@@ -195,8 +244,86 @@ impl LoadedRepository {
                 }
             }
         }
-        Ok(Self { units, headers, reads, unreadable })
+        Ok((Self { root, units, headers, changes: None, unreadable }, reads))
     }
+
+    /// Returns whether a removed unit can be selected: nothing limits the selection, or a pattern names a stack and not
+    /// only a unit of the repository.
+    fn may_select_removed(&self, settings: &Settings, request: &SelectionRequest<'_>) -> bool {
+        let is_whole = request.patterns.is_empty() && request.changed.is_none() && settings.env.is_none();
+        let is_unit = |text: &str| self.units.iter().any(|one| one.unit.name.to_string() == text);
+        let mut patterns = request.patterns.iter();
+        is_whole || patterns.any(|pattern| pattern.names_a_stack() && !is_unit(pattern.text()))
+    }
+
+    /// Adds the removed units, and selects.
+    fn select(
+        self,
+        settings: &Settings,
+        request: &SelectionRequest<'_>,
+        removed: RemovedUnits,
+        removal: RemovalRequest<'_>,
+    ) -> Result<Workspace, CliFailure> {
+        let mut notes = removed.notes;
+        if removal.reads_only {
+            notes.extend(removed.units.iter().map(|one| {
+                let name = &one.unit.name;
+                format!("{name} was removed from the repository, and keeps its objects. To delete them: stead apply --all --remove {name}")
+            }));
+        }
+        let units = sort_by_wave(self.units.into_iter().chain(removed.units).collect());
+        let listed: Vec<Unit> = units.iter().map(|one| one.unit.clone()).collect();
+        let graph = UnitGraph::new(&listed);
+        let changed = self.changes.as_ref().map(|changes| {
+            let touched = changes.stacks.iter().filter(|(_, change)| change.is_changed());
+            touched.map(|(directory, _)| directory.clone()).collect::<BTreeSet<Name>>()
+        });
+        let selection = UnitSelection {
+            environment: settings.env.as_ref(),
+            patterns: request.patterns,
+            changed: changed.as_ref(),
+            with_dependents: request.with_dependents,
+            removals: removal.names,
+            skips_removed: removal.reads_only,
+        };
+        let selected = selection::select(&listed, &graph, &selection)
+            .map_err(|error| selection_failure(&error, &listed))?;
+        Ok(Workspace {
+            root: self.root,
+            units,
+            graph,
+            selected,
+            changes: self.changes,
+            unreadable: self.unreadable,
+            removals: removal.names.iter().cloned().collect(),
+            notes,
+        })
+    }
+}
+
+/// Refuses to remove what is no removed unit: a misspelled name must not remove nothing.
+fn reject_unknown_removals(
+    names: &[UnitName],
+    units: &[WorkspaceUnit],
+    removed: &RemovedUnits,
+) -> Result<(), CliFailure> {
+    let known: Vec<&UnitName> =
+        removed.units.iter().map(|one| &one.unit.name).chain(&removed.emptied).collect();
+    let Some(name) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
+    if let Some(one) = units.iter().find(|one| one.unit.name == *name) {
+        return Err(CliFailure::new(
+            Exit::Usage,
+            format!("--remove {name}: the unit is not removed, its stack is in `{}`", one.unit.directory),
+        )
+        .help(format!("To delete its objects: stead destroy --all --stacks {name}")));
+    }
+    let failure = CliFailure::new(Exit::Usage, format!("--remove {name}: no removed unit has this name"));
+    let texts: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let failure = match nearest_name(&name.to_string(), texts.iter().map(String::as_str)) {
+        Some(near) => failure.help(format!("Did you mean `{near}`?")),
+        None => failure.help("List the units with: stead stacks"),
+    };
+    Err(removed.notes.iter().fold(failure, |failure, note| failure.help(note.clone())))
 }
 
 /// Sorts units by wave, name and directory.
@@ -252,6 +379,7 @@ fn load_units(
             name: UnitName { stack: header.name.clone(), environment: environment.clone() },
             directory: directory.clone(),
             has_environments,
+            is_removed: false,
             upstream: Vec::new(),
         };
         let declares = |name: &str| header.variables.contains(name);

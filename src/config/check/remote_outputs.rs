@@ -1,6 +1,6 @@
 //! Checks what a stack reads from other stacks against what these declare: offline, without a ledger. In: a stack, and
-//! the other stacks as their files are now. Out: a diagnostic for each output that is not declared, that is secret, or
-//! whose type does not fit the attribute that takes it.
+//! the other stacks as their files are now. Out: a diagnostic for each output that is not declared, that is a secret which
+//! the ledger of that stack does not keep, or whose type does not fit the attribute that takes it.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +16,7 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::schema::{Registry, Type};
+use crate::model::values::value::Value;
 
 /// Returns the problems of what `stack` reads from other stacks. `upstream` has them by their names under `stacks`; one
 /// that is absent is not checked.
@@ -34,6 +35,9 @@ pub fn check_remote_outputs(
     for resource in stack.resources.values() {
         for (name, setting) in &resource.attributes {
             let Some(attribute) = resource.kind.attribute(name) else { continue };
+            if name == "name" {
+                problems.extend(secret_name_problem(setting, upstream));
+            }
             let Some((other, output)) = referenced_output(&setting.expression, upstream) else { continue };
             problems.extend(type_problem(registry, other, output, &attribute.ty, setting));
         }
@@ -73,15 +77,30 @@ fn check_declared_outputs(
 ) {
     for (output, span) in &other.reads {
         match declared.outputs.get(output) {
-            Some(found) if is_secret_output(declared, found) => problems.push(
-                Diagnostic::error(codes::REMOTE_OUTPUT, "an output of another stack is secret")
-                    .with_label(*span, "")
-                    .with_label(other.span, "read from here")
-                    .detail(format!(
-                        "`{alias}.{output}` contains a secret, of which the ledger of that stack stores only a fingerprint."
-                    ))
-                    .help("pass the secret to this stack, too, as a variable"),
-            ),
+            Some(found) if is_secret_output(declared, found) => {
+                let problem = || {
+                    Diagnostic::error(codes::REMOTE_OUTPUT, "an output of another stack is secret")
+                        .with_label(*span, "")
+                        .with_label(other.span, "read from here")
+                };
+                if declared.recipients.is_none() {
+                    problems.push(
+                        problem()
+                            .detail(format!(
+                                "`{alias}.{output}` contains a secret, of which the ledger of that stack stores only a fingerprint."
+                            ))
+                            .help("keep it there: add `secrets: { recipients: [age1…] }` to that stack; or pass the secret to this stack, too, as a variable"),
+                    );
+                } else if !matches!(found.expression, Expression::Value(Value::Secret(_))) {
+                    problems.push(
+                        problem()
+                            .detail(format!(
+                                "`{alias}.{output}` is more than a secret: the ledger of that stack keeps a value that is computed from its secret variables, and not from objects."
+                            ))
+                            .help("make the secret an output of its own, and combine it with others here"),
+                    );
+                }
+            }
             Some(_) => {}
             None => {
                 let problem = Diagnostic::error(codes::REMOTE_OUTPUT, "another stack has no such output")
@@ -104,6 +123,23 @@ fn check_declared_outputs(
             }
         }
     }
+}
+
+/// Returns the problem of a name that is computed from a secret output: plans, messages and lists of the service show names.
+fn secret_name_problem(
+    setting: &AttributeSetting,
+    upstream: &BTreeMap<Name, &Stack>,
+) -> Option<Diagnostic> {
+    let is_secret = |reference: &Reference| {
+        let whole = Expression::Reference(reference.clone());
+        referenced_output(&whole, upstream).is_some_and(|(other, output)| is_secret_output(other, output))
+    };
+    any_reference(&setting.expression, &is_secret).then(|| {
+        Diagnostic::error(codes::REMOTE_OUTPUT, "a name would contain a secret of another stack")
+            .with_label(setting.span, "")
+            .detail("Plans, messages and lists of the service show names.".to_owned())
+            .help("compute the name from values that are not secret")
+    })
 }
 
 /// Returns the stack and the output of an expression that is a reference to an output and nothing else.

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use crate::config::codes;
 use crate::config::diagnostics::messages::mismatch_diagnostic;
 use crate::config::resolve::context::evaluator::NoLiveValues;
-use crate::config::stack::model::{DataLookup, OtherStack, Stack};
+use crate::config::stack::model::{AttributeSetting, DataLookup, OtherStack, Stack};
 use crate::config::syntax::budget::too_large;
 use crate::config::syntax::quoting;
 use crate::config::types::conform::conform_to_type;
+use crate::config::types::mismatch::TypeMismatch;
 use crate::model::address::{Address, Name};
 use crate::model::budget::Budget;
 use crate::model::crypto::digest::json_digest;
@@ -76,7 +77,9 @@ pub fn bind_lookups<'s>(
     let mut settled = stack.clone();
     for resource in settled.resources.values_mut() {
         for (name, setting) in &mut resource.attributes {
-            if substitute_references(&mut setting.expression, &value)
+            let is_bound = substitute_references(&mut setting.expression, &value);
+            problems.extend(is_bound.then(|| secret_name_problem(name, setting)).flatten());
+            if is_bound
                 && let Some(attribute) = resource.kind.attribute(name)
                 && let Err(problem) =
                     check_known_value(&attribute.ty, &mut setting.expression, setting.span)
@@ -198,7 +201,7 @@ fn describe_objects<'o>(objects: impl Iterator<Item = &'o Object>, kind: &Kind) 
 }
 
 /// Checks that the ledger of another stack has every output that is read. `given` is `None` if the stack was never
-/// applied. A secret output is a problem, because a ledger stores only its fingerprint.
+/// applied. A secret output is a problem if that ledger stores only its fingerprint.
 fn check_outputs(
     name: &Name,
     other: &OtherStack,
@@ -219,12 +222,12 @@ fn check_outputs(
     };
     for (output, span) in &other.reads {
         match given.get(output) {
-            Some(value) if value.is_secret() => problems.push(
+            Some(value) if value.is_secret() && !is_readable_secret(value) => problems.push(
                 problem(*span, "an output of another stack is secret")
                     .detail(format!(
                         "The ledger of that stack stores only a fingerprint of `{name}.{output}`."
                     ))
-                    .help("pass the secret to this stack, too, as a variable"),
+                    .help("keep it there: add `secrets: { recipients: [age1…] }` to that stack, and apply it; or pass the secret to this stack, too, as a variable"),
             ),
             Some(_) => {}
             None => {
@@ -242,6 +245,19 @@ fn check_outputs(
             }
         }
     }
+}
+
+/// Returns whether a value is a secret that the ledger of another stack keeps, so that it can be read, or is withheld here.
+fn is_readable_secret(value: &Value) -> bool {
+    matches!(value, Value::Secret(secret) if secret.computable_text().is_some())
+}
+
+/// Returns the problem of a name that a secret output gives: plans, messages and lists of the service show names.
+fn secret_name_problem(name: &str, setting: &AttributeSetting) -> Option<Diagnostic> {
+    (name == "name" && setting.expression.is_secret()).then(|| {
+        let mistake = TypeMismatch::wrong_type("a text that is not secret", "a secret");
+        mismatch_diagnostic(&mistake.help("compute the name from values that are not secret"), setting.span)
+    })
 }
 
 /// Returns the value of a reference to a lookup or to another stack's output: null if the object found has no such

@@ -14,6 +14,9 @@ use crate::model::crypto::recipient::MAX_RECIPIENTS;
 /// The prefix of a variable's name in the address of a secret.
 pub const VARIABLE_PREFIX: &str = "vars.";
 
+/// The prefix of an output's name in the address of a secret. No kind of resource has this name.
+pub const OUTPUT_PREFIX: &str = "outputs.";
+
 /// The stored secrets of a ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSecrets {
@@ -21,7 +24,8 @@ pub struct KeptSecrets {
     pub recipients: BTreeSet<Name>,
     /// The number of the current set of recipients.
     pub generation: u32,
-    /// The values by address: `vars.token` for a generated variable, otherwise the resource's address.
+    /// The values by address: `vars.token` for a generated variable, `outputs.token` for an output,
+    /// otherwise the resource's address.
     pub values: BTreeMap<Name, KeptSecret>,
     /// Resources whose secret is to be rotated by replacing the object that showed it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

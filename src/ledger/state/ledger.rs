@@ -11,7 +11,7 @@ use super::entry::{
     AmbiguousIntent, Entry, ForgottenObject, FormerKey, GeneratedSecret, Intent, LedgerIdentity, MacState,
     OwnedObject, SinkDelivery, Tombstone,
 };
-use super::kept_secrets::{KeptSecrets, KeptVersion, VARIABLE_PREFIX};
+use super::kept_secrets::{KeptSecrets, KeptVersion, OUTPUT_PREFIX, VARIABLE_PREFIX};
 use super::origins::StackOrigin;
 use super::run_history::{Incident, Run};
 use super::transfer::Transfers;
@@ -265,6 +265,16 @@ impl Ledger {
             version,
             object: entry.and_then(|entry| entry.current.as_ref()).map(|owned| owned.id.clone()),
         }
+    }
+
+    /// Returns whether it keeps this value of a secret output, encrypted to its present recipients.
+    #[must_use]
+    pub fn keeps_output(&self, name: &str, secret: &Secret) -> bool {
+        let kept = self.secrets.values.get(format!("{OUTPUT_PREFIX}{name}").as_str());
+        kept.map(|kept| &kept.current).is_some_and(|kept| {
+            kept.generation == self.secrets.generation
+                && secret.fingerprint(&self.identity.key).as_ref() == Some(&kept.fingerprint)
+        })
     }
 
     /// Returns the key of the fingerprint of a stored value.

@@ -78,6 +78,9 @@ codes! {
     OTHER_DIRECTORY = "other_directory",
         "The ledger is applied from another directory or repository than this one.",
         "Give this stack another name; or, if the ledger is this directory's: stead state adopt-directory.";
+    OUTSIDE_READER = "outside_reader",
+        "A unit of the repository that is not selected still uses what this unit would delete.",
+        "Select that unit, too; or, if it may lose what it uses: --force-readers STACK/ENVIRONMENT, with --all.";
     POLICY = "policy",
         "A policy of the stack denies the plan.",
         "Change what the policy denies, or: stead apply --override POLICY --reason TEXT (recorded).";
@@ -102,6 +105,9 @@ codes! {
     RECIPIENTS_CHANGED = "recipients_changed",
         "The stack names other recipients of kept secrets than those that the ledger has pinned.",
         "Undo the change; or, with a pinned identity: stead secret rekey.";
+    REMOVED_UNIT = "removed_unit",
+        "The repository has the stack or the environment of a ledger no longer, and the ledger still has objects.",
+        "To delete the objects: --remove STACK/ENVIRONMENT, with --all. To keep them, restore the files of the stack.";
     REPLACE_NEVER = "replace_never",
         "A replacement is needed, but `lifecycle.replace` is never.",
         "Undo the change that forces it, or change `lifecycle.replace`.";

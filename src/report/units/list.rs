@@ -15,8 +15,9 @@ pub struct UnitRow {
     pub stack: Name,
     /// Name of the environment; `default` for a stack that declares none.
     pub environment: Name,
-    /// Directory relative to the root of the repository.
-    pub directory: Name,
+    /// Directory relative to the root of the repository; null for a unit whose stack or environment is gone, and whose
+    /// ledger still has objects.
+    pub directory: Option<Name>,
     /// Units whose outputs it reads, as `stack/environment`.
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub upstream: Vec<UnitName>,
@@ -75,7 +76,7 @@ pub fn units_table(units: &[UnitRow]) -> ReportTable {
         let upstream: Vec<String> = unit.upstream.iter().map(ToString::to_string).collect();
         let mut cells = vec![
             TableCell::Text(format!("{}/{}", unit.stack, unit.environment)),
-            TableCell::text(Some(&unit.directory)),
+            TableCell::text(Some(unit.directory.as_ref().map_or("(removed)", Name::as_str))),
             TableCell::Text(unit.wave.to_string()),
             TableCell::text((!upstream.is_empty()).then(|| upstream.join(", "))),
         ];

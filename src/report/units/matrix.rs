@@ -45,7 +45,7 @@ mod tests {
         let unit = |number: usize| UnitRow {
             stack: format!("s{number}").into(),
             environment: "prod".into(),
-            directory: format!("s{number}").into(),
+            directory: Some(format!("s{number}").into()),
             upstream: Vec::new(),
             wave: 0,
             changed: None,

@@ -23,13 +23,15 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::signals;
 use crate::cli::workspace::accounts::OpenAccounts;
-use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
+use crate::cli::workspace::loaded_unit::WorkspaceUnit;
+use crate::cli::workspace::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review::{self, UnitOutcome};
-use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, RemovalRequest, SelectionRequest, Workspace};
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
 use crate::model::live::snapshot::ObjectKey;
+use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
@@ -37,6 +39,7 @@ use crate::report::units::review::UnitStatus;
 use crate::workspace::combined::has_work;
 use crate::workspace::fit::UnitPhase;
 use crate::workspace::schedule::UnitSchedule;
+use crate::workspace::unit::UnitName;
 
 /// How many units are applied at the same time; each runs several steps, and all share the service's rate limit.
 const MAX_RUNNING_UNITS: usize = 8;
@@ -67,16 +70,15 @@ pub(in crate::cli) async fn apply_all(
         with_dependents: request.units.with_dependents,
         changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
-    let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
+    let removal = RemovalRequest { names: request.removals, reads_only: request.destroy };
+    let opened =
+        Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
+    let workspace = Box::pin(opened).await?;
+    let options = review::units_options(&workspace, request.scope, request.readers, request.destroy)?;
     if let Some(run) = request.join {
-        return Box::pin(join_run(session, &request, &workspace, (run, None))).await;
+        return Box::pin(join_run(session, &request, &workspace, &options, (run, None))).await;
     }
     check_approval_flags(session, &request, &workspace)?;
-    let options = PlanningOptions {
-        destroy: request.destroy,
-        allow_deletes: request.destroy || request.scope.allow_deletes,
-        ..PlanningOptions::default()
-    };
     let planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     {
@@ -88,6 +90,7 @@ pub(in crate::cli) async fn apply_all(
         }
     }
     review::print_left_out(session.ui, &workspace);
+    review::print_left_out_readers(session.ui, &planned);
     if let Some(expected) = request.expected.filter(|expected| **expected != planned.fingerprint) {
         let found = &planned.fingerprint;
         let what = format!("the plans together have the fingerprint {found}, not {expected}");
@@ -106,6 +109,9 @@ pub(in crate::cli) async fn apply_all(
         ));
     }
     let count = run.units.iter().filter_map(|number| run.plan(*number)).map(|plan| deletions(plan).count());
+    if request.destroy {
+        session.ui.hint("Readers in other repositories are not known.");
+    }
     if !ask_approval(session, &request, &workspace, (&run.units, count.sum())).await? {
         session.ui.write_message(if request.destroy {
             "Nothing was deleted."
@@ -141,9 +147,20 @@ pub(super) async fn apply_set(
         checked.map_err(|stale| plan_again(&stale))?;
     }
     let settings = Settings { env: None, ..session.settings.clone() };
-    let mut workspace = Workspace::open(&settings, &session.unit_settings, &SelectionRequest::default())?;
+    let is_removal = |saved: &SavedPlan| saved.plan.base.destroy && !set.destroy;
+    let removed = set.plans.iter().filter(|(_, saved)| is_removal(saved));
+    let removed: Vec<UnitName> = removed.map(|(name, _)| name.clone()).collect();
+    let removal = RemovalRequest { names: &removed, reads_only: set.destroy };
+    let everything = SelectionRequest::default();
+    let opened = Workspace::open_with_removed(&settings, &session.unit_settings, &everything, removal);
+    let mut workspace = Box::pin(opened).await?;
     let mut reviewed = BTreeMap::new();
     for (name, saved) in &set.plans {
+        // A removed unit whose ledger is empty is done.
+        let is_known = |one: &WorkspaceUnit| one.unit.name == *name;
+        if is_removal(saved) && !workspace.units.iter().any(is_known) {
+            continue;
+        }
         let number = workspace.units.iter().position(|one| one.unit.name == *name).ok_or_else(|| {
             CliFailure::new(Exit::OutOfDate, format!("{name} of the set is not in this repository"))
                 .help("Nothing was sent. Check out the commit that was planned.")
@@ -151,13 +168,15 @@ pub(super) async fn apply_set(
         reviewed.insert(number, &saved.plan);
     }
     workspace.selected.units = reviewed.keys().copied().collect();
+    // What the set was reviewed with: it has no plan that was blocked.
+    let planning =
+        PlanningOptions { destroy: set.destroy, allow_deletes: true, ..PlanningOptions::default() };
+    let options = UnitsOptions { planning, forces_all_readers: true, ..UnitsOptions::default() };
     let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
     if let Some(run) = request.join {
         let saved = Some((set.fingerprint.as_str(), &reviewed));
-        return Box::pin(join_run(session, &request, &workspace, (run, saved))).await;
+        return Box::pin(join_run(session, &request, &workspace, &options, (run, saved))).await;
     }
-    let options =
-        PlanningOptions { destroy: set.destroy, allow_deletes: true, ..PlanningOptions::default() };
     let planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     let run = UnitsRun::new(&workspace, &planned, Some(&reviewed), set.destroy);
@@ -289,8 +308,8 @@ impl<'a> UnitsRun<'a> {
             };
             let Some((number, phase, result)) = ended else { break };
             let holds = self.holding.contains(&number);
-            let name = &self.workspace.units[number].unit.name;
-            report_end(session, name, (phase, self.destroy, holds), &result);
+            let unit = &self.workspace.units[number].unit;
+            report_end(session, unit, (phase, self.destroy, holds), &result);
             let succeeded = matches!(result, Ok(Exit::Done));
             let cause = match &result {
                 Ok(exit) => *exit,

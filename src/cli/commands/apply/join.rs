@@ -15,6 +15,7 @@ use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
+use crate::cli::workspace::planned_units::UnitsOptions;
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review;
 use crate::cli::workspace::runs::open_board::{CommandBoard, open_board};
@@ -31,7 +32,6 @@ use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::plan::artifact::binding::PlanBinding;
 use crate::plan::artifact::saved_plan::SavedPlan;
-use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::report::json::fold_lines;
 use crate::report::units::runs::{run_document, run_page};
@@ -52,6 +52,7 @@ pub(super) async fn join_run(
     session: &CommandContext,
     request: &UnitsApplyRequest<'_>,
     workspace: &Workspace,
+    options: &UnitsOptions,
     (name, saved): (&Name, Option<ApprovedSet<'_>>),
 ) -> Result<Exit, CliFailure> {
     let fingerprint = match (saved, request.expected) {
@@ -79,7 +80,7 @@ pub(super) async fn join_run(
     }
     board.register(&worker, &ledger_io::lock_holder(&session.who)).await?;
     session.ui.hint(&format!("This is the worker {worker} of the run {name}."));
-    let ended = Box::pin(do_run(session, request, workspace, &board, (&worker, saved))).await;
+    let ended = Box::pin(do_run(session, (request, workspace, options), &board, (&worker, saved))).await;
     let left = board.leave(&worker).await;
     board.end().await?;
     left?;
@@ -116,29 +117,22 @@ fn reject_own_ledgers(workspace: &Workspace) -> Result<(), CliFailure> {
 /// Plans if no other worker did, and applies units until the run has ended.
 async fn do_run(
     session: &CommandContext,
-    request: &UnitsApplyRequest<'_>,
-    workspace: &Workspace,
+    (request, workspace, options): (&UnitsApplyRequest<'_>, &Workspace, &UnitsOptions),
     board: &CommandBoard,
     (worker, saved): (&str, Option<ApprovedSet<'_>>),
 ) -> Result<WorkerEnd, CliFailure> {
-    let plan = async || Box::pin(plan_run(request, workspace, board, (worker, saved))).await;
+    let plan = async || Box::pin(plan_run((request, workspace, options), board, (worker, saved))).await;
     let load = async |run: &RunRow| load_units(workspace, board, run).await;
     work_until_end(session, request.running, board, worker, (plan, load)).await
 }
 
 /// Plans the units, compares the fingerprint, and makes the tasks of the run; or ends the run if it cannot be approved.
 async fn plan_run(
-    request: &UnitsApplyRequest<'_>,
-    workspace: &Workspace,
+    (request, workspace, options): (&UnitsApplyRequest<'_>, &Workspace, &UnitsOptions),
     board: &CommandBoard,
     (worker, saved): (&str, Option<ApprovedSet<'_>>),
 ) -> Result<(), CliFailure> {
-    let options = PlanningOptions {
-        destroy: request.destroy,
-        allow_deletes: request.destroy || saved.is_some() || request.scope.allow_deletes,
-        ..PlanningOptions::default()
-    };
-    let planned = Box::pin(planning::plan_units(workspace, &options, PlanPurpose::Show)).await?;
+    let planned = Box::pin(planning::plan_units(workspace, options, PlanPurpose::Show)).await?;
     if let (None, Some(expected)) = (saved, request.expected.filter(|one| **one != planned.fingerprint)) {
         let found = &planned.fingerprint;
         let message = format!("the plans together have the fingerprint {found}, not {expected}");

@@ -6,15 +6,16 @@ use clap::Args;
 
 use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_approval};
-use crate::cli::args::workspace::UnitArgs;
+use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs};
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
+use crate::workspace::unit::UnitName;
 
 /// Command-line arguments of `stead apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n  stead apply --all --expect $FINGERPRINT --join $CI_PIPELINE_ID\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n  stead apply --all --expect $FINGERPRINT --join $CI_PIPELINE_ID\n  stead apply --all --remove old/prod --expect $FINGERPRINT\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct ApplyArgs {
     /// A saved plan, which is applied unchanged or not at all; or a directory of plans that `plan --all -o` saved
@@ -47,6 +48,12 @@ pub struct ApplyArgs {
     /// Stacks that the command covers.
     #[command(flatten)]
     pub units: UnitArgs,
+    /// Removed units whose objects are deleted.
+    #[command(flatten)]
+    pub removals: RemovalArgs,
+    /// Units that may lose what they use.
+    #[command(flatten)]
+    pub readers: ReaderArgs,
 }
 
 /// Parameters of an apply or a destroy of many units.
@@ -54,6 +61,10 @@ pub struct ApplyArgs {
 pub(in crate::cli) struct UnitsApplyRequest<'a> {
     /// Which units are selected.
     pub(in crate::cli) units: &'a UnitArgs,
+    /// Removed units whose objects are deleted.
+    pub(in crate::cli) removals: &'a [UnitName],
+    /// Units that are not selected, and may lose what they use.
+    pub(in crate::cli) readers: &'a [UnitName],
     /// Options of the plans.
     pub(in crate::cli) scope: &'a PlanScopeArgs,
     /// Parallelism, reports and time bounds of the run.
@@ -74,6 +85,8 @@ impl<'a> From<&'a ApplyArgs> for UnitsApplyRequest<'a> {
     fn from(args: &'a ApplyArgs) -> Self {
         Self {
             units: &args.units,
+            removals: &args.removals.units,
+            readers: &args.readers.force_readers,
             scope: &args.scope,
             running: &args.running,
             yes: args.yes.as_ref(),

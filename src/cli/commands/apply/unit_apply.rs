@@ -30,6 +30,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals::{self, SignalOutcome};
 use crate::cli::secrets::deferred_secrets;
 use crate::cli::secrets::kept_secrets::{self, Keyring};
+use crate::cli::secrets::output_secrets;
 use crate::cli::secrets::secret_sinks::{self, SecretSinks};
 use crate::cli::service::connection::{CommandClock, CommandRandom, CommandTransport, StackConnection};
 use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
@@ -382,6 +383,7 @@ impl<'a> ApplyCommand<'a> {
         // Rotations end only after a complete apply: until then, an object may still use the old secret.
         if exit == Exit::Done && !plan.base.destroy {
             kept_secrets::finish_rotations(&self.session.ui, self.journal).await?;
+            output_secrets::keep_outputs(self.bound, self.journal).await?;
         }
         ledger_io::remember_ledger(self.project, &self.connection.place, self.journal);
         if exit == Exit::Done {

@@ -15,7 +15,7 @@ use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::problems;
 use crate::ledger::state::holder::ProcessIdentity;
 use crate::workspace::fit::UnitPhase;
-use crate::workspace::unit::UnitName;
+use crate::workspace::unit::Unit;
 
 /// A unit that is about to be applied.
 pub(super) struct StartedUnit<'a> {
@@ -52,17 +52,21 @@ pub(super) async fn apply_phase(
 /// Prints how a phase of a unit ended. `holds` says that its deletions wait for other units.
 pub(super) fn report_end(
     session: &CommandContext,
-    name: &UnitName,
+    unit: &Unit,
     (phase, destroy, holds): (UnitPhase, bool, bool),
     result: &Result<Exit, CliFailure>,
 ) {
     if session.ui.json || session.ui.ndjson {
         return;
     }
+    let name = &unit.name;
     match result {
         Ok(Exit::Done) => {
             let what = match phase {
-                UnitPhase::Changes if destroy => "destroyed",
+                UnitPhase::Changes if holds && unit.is_removed => {
+                    "waits for the units that use its objects"
+                }
+                UnitPhase::Changes if destroy || unit.is_removed => "destroyed",
                 UnitPhase::Changes if holds => {
                     "applied; its deletions wait for the units that use the objects"
                 }

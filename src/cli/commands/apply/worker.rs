@@ -383,12 +383,12 @@ impl<'a> Worker<'a> {
         let recorded = self.while_running(tasks, self.board.finish(self.name, claim, &end)).await?;
         self.doing.remove(&claim.number);
         let Some(number) = units.numbers.get(&claim.unit) else { return Ok(()) };
-        let name = &units.workspace.units[*number].unit.name;
+        let unit = &units.workspace.units[*number].unit;
         if recorded {
             let holds = units.holding.contains(&claim.unit);
-            report_end(self.session, name, (unit_phase(claim.phase), units.destroy, holds), result);
+            report_end(self.session, unit, (unit_phase(claim.phase), units.destroy, holds), result);
         } else {
-            let message = format!("{name}: another worker took it over; its result counts");
+            let message = format!("{}: another worker took it over; its result counts", unit.name);
             self.session.ui.write_message(&message);
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::workspace::planned_units::WorkspacePlan;
+use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::problems;
 use crate::cli::workspace::review::{self, UnitOutcome};
@@ -44,7 +44,8 @@ pub(super) async fn check_all(
         changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
-    let options = PlanningOptions { only_looks: true, ..PlanningOptions::default() };
+    let planning = PlanningOptions { only_looks: true, ..PlanningOptions::default() };
+    let options = UnitsOptions { planning, ..UnitsOptions::default() };
     let mut planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
     let mut outcomes = review::unit_reviews(&workspace, &planned, false);
     for outcome in &mut outcomes {

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::cli::args::plan::PlanScopeArgs;
 use crate::cli::args::report::ReportTarget;
-use crate::cli::args::workspace::UnitArgs;
+use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs};
 use crate::cli::artifacts::plan_file::{self, STEAD_VERSION};
 use crate::cli::artifacts::plan_set::{self, PlanToSave};
 use crate::cli::command_context::CommandContext;
@@ -16,16 +16,17 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::review::{self, UnitsCommand};
-use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, RemovalRequest, SelectionRequest, Workspace};
 use crate::plan::artifact::binding::{self, NewLedgerKey, PlanBinding, SavedPlanOptions};
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::artifact::signature::SigningKey;
-use crate::plan::inputs::PlanningOptions;
 use crate::workspace::combined::has_work;
 
 /// What the command line asks of a plan of many units.
 pub(super) struct UnitsPlanRequest<'a> {
     pub(super) units: &'a UnitArgs,
+    pub(super) removals: &'a RemovalArgs,
+    pub(super) readers: &'a ReaderArgs,
     pub(super) scope: &'a PlanScopeArgs,
     pub(super) destroy: bool,
     pub(super) exit_code: bool,
@@ -59,17 +60,18 @@ pub(super) async fn plan_all(
         with_dependents: request.units.with_dependents,
         changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
     };
-    let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
-    let options = PlanningOptions {
-        destroy: request.destroy,
-        allow_deletes: request.scope.allow_deletes,
-        ..PlanningOptions::default()
-    };
+    let removal = RemovalRequest { names: &request.removals.units, reads_only: request.destroy };
+    let opened =
+        Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
+    let workspace = Box::pin(opened).await?;
+    let options =
+        review::units_options(&workspace, request.scope, &request.readers.force_readers, request.destroy)?;
     let purpose = if request.file.is_some() { PlanPurpose::Save } else { PlanPurpose::Show };
     let planned = Box::pin(planning::plan_units(&workspace, &options, purpose)).await?;
     let reviews = review::unit_reviews(&workspace, &planned, request.exit_code);
     let shown = review::units_review(&workspace, &planned, &reviews, request.destroy);
-    let command = review::apply_command(request.units, &planned);
+    let flags = command_flags(&request);
+    let command = review::apply_command(&flags, &planned);
     let command = (!request.destroy).then_some(command.as_str());
     session.report_files(request.reports).write_units(
         &shown,
@@ -82,15 +84,27 @@ pub(super) async fn plan_all(
     let exits: Vec<Exit> = reviews.iter().map(|one| one.exit).collect();
     review::show_units(session.ui, &workspace, &planned, &shown);
     review::print_left_out(session.ui, &workspace);
+    review::print_left_out_readers(session.ui, &planned);
     let exit = Exit::first_of(PLAN_EXITS, &exits);
     let is_open = !matches!(exit, Exit::Failed | Exit::Refused | Exit::Blocked);
     if let Some(directory) = request.file {
         session.next(&format!("apply {}", stack_files::display_path(directory)), "");
     } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
-        session.next(&review::next_command(command, request.units, &workspace, &planned), "");
+        session.next(&review::next_command(command, &flags, &workspace, &planned), "");
     }
     Ok(exit)
+}
+
+/// Returns the flags that an apply of the plans needs, too.
+fn command_flags(request: &UnitsPlanRequest<'_>) -> String {
+    let UnitsPlanRequest { units, removals, readers, scope, destroy, .. } = request;
+    let mut flags = units.format_flags();
+    if !destroy {
+        flags.push_str(&removals.format_flags());
+        scope.format_deletion_flags().iter().for_each(|flag| flags.extend([" ", flag]));
+    }
+    flags + &readers.format_flags()
 }
 
 /// Saves the plans of the units with something to do, with a manifest that is signed if a key is given.

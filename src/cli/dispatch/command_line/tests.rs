@@ -87,7 +87,7 @@ fn plan_flags_for_scope_and_output_are_parsed() {
         panic!()
     };
     assert_eq!(plan.out, Some(PathBuf::from("f.plan")));
-    assert!(plan.exit_code && plan.destroy && plan.scope.allow_deletes);
+    assert!(plan.exit_code && plan.destroy && plan.scope.allows_all_deletions());
     assert_eq!(plan.scope.targets.len(), 2);
     assert_eq!(plan.scope.exclude[0].as_str(), "vm.web.b");
     assert_eq!(plan.scope.adopt[0].1.as_deref(), Some("db-1"));

@@ -25,6 +25,7 @@ use crate::ledger::journal::replay::{check_not_moved, check_owner, load_ledger, 
 use crate::ledger::journal::store::Store;
 use crate::ledger::journal::trail::HeadHistory;
 use crate::ledger::journal::{checkpoint, line};
+use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::open_options::OpenOptions;
 use crate::ledger::stores::shared::lease::LeaseInfo;
@@ -339,6 +340,16 @@ fn open_journal(directory: &DirHandle, name: &str, whole: Option<u64>) -> Result
 }
 
 /// Reads the newest checkpoint and the journal after it.
+/// Returns the `stack/environment` of the ledger in `DIR/ENV`; `None` if there is none, or it cannot be read. The ledger is
+/// not authenticated.
+#[must_use]
+pub fn owner_name(directory: &Path, environment: &str) -> Option<String> {
+    let place = ledger_directory(directory, environment).ok()?;
+    let content = read_content(&DirHandle::open_private_dir(&place).ok()?, None).ok()?;
+    let LedgerIdentity { stack, environment, .. } = load_ledger(content.records).ok()?.identity;
+    Some(format!("{stack}/{environment}"))
+}
+
 fn read_content(directory: &DirHandle, key: Option<&MacKey>) -> Result<FileStoreContents, StoreError> {
     let names = directory.names().map_err(file_error("read", directory.path()))?;
     let newest = |prefix, suffix| names.iter().filter_map(|name| serial_of(name, prefix, suffix)).max();

@@ -1,0 +1,197 @@
+//! Blockers that only the units together show: conflicts between plans, units that depend on blocked ones, and removed units
+//! that the command line does not name. In: the plans of the units. Out: plans with more blockers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
+use super::units::Workspace;
+use crate::cli::process::failure::CliFailure;
+use crate::kinds::REGISTRY;
+use crate::model::diagnostic::blocker_code::UPSTREAM;
+use crate::model::live::snapshot::Snapshot;
+use crate::plan::artifact::fingerprint::with_blockers;
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::Plan;
+use crate::report::text::phrases::count_noun;
+use crate::workspace::blocking::find_blocked;
+use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
+use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
+use crate::workspace::outside_readers::{OutsideUnits, reader_blockers};
+use crate::workspace::removed::removal_blocker;
+
+/// Live objects by the number of the account.
+pub(super) type AccountSnapshots<'a> = BTreeMap<usize, &'a Snapshot>;
+
+/// Adds to the plans of the units the blockers that they have together. Returns the pairs of a unit and one whose live
+/// objects use an object that the first deletes.
+pub(super) fn add_blockers(
+    workspace: &Workspace,
+    options: &UnitsOptions,
+    (others, snapshots): (&OtherLedgers, &AccountSnapshots<'_>),
+    units: &mut UnitResults,
+) -> BTreeSet<(usize, usize)> {
+    let staying = block_removed_units(workspace, units);
+    let users = add_conflicts(workspace, snapshots, &staying, units);
+    if !options.planning.only_looks {
+        block_outside_readers(workspace, options, others, units);
+        block_many_deletions(workspace, units);
+    }
+    block_dependents(workspace, &users, options.planning.destroy, units);
+    users
+}
+
+/// Blocks the removed units whose removal the command line does not name. Returns for each of them a plan that deletes
+/// nothing: what stays is still used, and still uses others.
+fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) -> BTreeMap<usize, Plan> {
+    let mut staying = BTreeMap::new();
+    for (number, result) in units.iter_mut() {
+        let unit = &workspace.units[*number].unit;
+        let Ok(planned) = result else { continue };
+        if !unit.is_removed || workspace.removals.contains(&unit.name) {
+            continue;
+        }
+        let objects = count_noun(planned.ledger.entries.len(), "object");
+        let all = workspace.units.iter().map(|one| &one.unit);
+        let blocker = removal_blocker(&unit.name, all, &objects);
+        staying.insert(*number, Plan { steps: Vec::new(), ..planned.plan.clone() });
+        replace_plan(planned, |plan| with_blockers(plan, [blocker]));
+    }
+    staying
+}
+
+/// Adds the conflicts between the plans of each account as blockers of both units. `staying` has the plans of units that
+/// are planned, but cannot be applied. Returns the pairs of a unit and one
+/// whose live objects use an object that the first deletes.
+fn add_conflicts(
+    workspace: &Workspace,
+    live: &AccountSnapshots<'_>,
+    staying: &BTreeMap<usize, Plan>,
+    units: &mut UnitResults,
+) -> BTreeSet<(usize, usize)> {
+    let mut users = BTreeSet::new();
+    let mut found: Vec<(usize, Vec<Blocker>)> = Vec::new();
+    for (account, snapshot) in live {
+        let of_account: Vec<(usize, &PlannedUnit)> = units
+            .iter()
+            .filter_map(|(number, result)| Some((*number, result.as_ref().ok()?)))
+            .filter(|(_, planned)| planned.account == *account)
+            .collect();
+        let claims: Vec<UnitClaims<'_>> = of_account
+            .iter()
+            .map(|(number, planned)| UnitClaims {
+                name: &workspace.units[*number].unit.name,
+                plan: staying.get(number).unwrap_or(&planned.plan),
+                ledger: &planned.ledger,
+                uses: &planned.uses,
+                reads: &planned.reads,
+            })
+            .collect();
+        let blockers = find_conflicts(REGISTRY, snapshot, &claims);
+        let pairs = users_of_removed(REGISTRY, snapshot, &claims);
+        users.extend(pairs.into_iter().map(|(unit, user)| (of_account[unit].0, of_account[user].0)));
+        found.extend(blockers.into_iter().map(|(position, blockers)| (of_account[position].0, blockers)));
+    }
+    for (number, blockers) in found {
+        if let Some(Ok(planned)) = units.get_mut(&number) {
+            replace_plan(planned, |plan| with_blockers(plan, blockers));
+        }
+    }
+    users
+}
+
+/// Blocks the units that cannot be applied because another unit cannot: those that read its outputs, in a destroy those
+/// whose outputs it reads, and those that delete what it uses.
+fn block_dependents(
+    workspace: &Workspace,
+    users: &BTreeSet<(usize, usize)>,
+    destroy: bool,
+    units: &mut UnitResults,
+) {
+    let is_blocked = |result: &Result<PlannedUnit, CliFailure>| {
+        result.as_ref().map_or(true, |planned| planned.plan.is_blocked(&BTreeSet::new()))
+    };
+    let blocked =
+        units.iter().filter(|(_, result)| is_blocked(result)).map(|(number, _)| *number).collect();
+    let planned = units.keys().copied().collect();
+    for (number, causes) in find_blocked(&workspace.graph, &planned, &blocked, users, destroy) {
+        let blockers = causes.iter().map(|cause| {
+            let name = &workspace.units[*cause].unit.name;
+            let text = if destroy {
+                format!("{name}, which uses what this unit has, cannot be destroyed.")
+            } else if workspace.graph.readers[*cause].contains(&number) {
+                format!("{name}, whose outputs it reads, cannot be applied.")
+            } else {
+                format!("{name}, which uses what this unit deletes, cannot be applied.")
+            };
+            let help = "Correct that unit first.".to_owned();
+            Blocker { code: UPSTREAM.code.into(), address: None, text, help, source: None }
+        });
+        if let Some(Ok(planned)) = units.get_mut(&number) {
+            replace_plan(planned, |plan| with_blockers(plan, blockers));
+        }
+    }
+}
+
+/// Blocks the units that delete what a unit uses that is not selected, unless the command line names that unit. Readers in
+/// other repositories are not known.
+fn block_outside_readers(
+    workspace: &Workspace,
+    options: &UnitsOptions,
+    others: &OtherLedgers,
+    units: &mut UnitResults,
+) {
+    let is_outside = |number: &usize| !units.contains_key(number);
+    let is_read = |number: &usize| others.contains_key(number);
+    let trusted = |number: &usize| !workspace.units[*number].settings.untrusted;
+    let forced = |number: &usize| options.forced_readers.contains(&workspace.units[*number].unit.name);
+    let outside = (0..workspace.units.len()).filter(|number| is_outside(number) && trusted(number));
+    let outside: Vec<usize> = outside.collect();
+    if options.forces_all_readers || outside.is_empty() {
+        return;
+    }
+    let outside = OutsideUnits {
+        ledgers: others.iter().map(|(number, ledger)| (*number, ledger.as_ref())).collect(),
+        unread: outside.iter().copied().filter(|number| !is_read(number)).collect(),
+        forced: outside.iter().copied().filter(forced).collect(),
+    };
+    let destroy = options.planning.destroy;
+    let planned = units.iter().filter_map(|(number, unit)| Some((*number, &unit.as_ref().ok()?.plan)));
+    let planned: Vec<(usize, &Plan)> = planned.collect();
+    let mut found = outside.users_of_removed(planned.iter().copied());
+    for (number, _) in planned.iter().filter(|(_, plan)| destroy && !plan.changes.is_empty()) {
+        let readers = outside.readers_of(&workspace.graph, *number);
+        found.entry(*number).or_default().extend(readers);
+    }
+    for (number, readers) in found {
+        let name = |number: usize| workspace.units[number].unit.name.clone();
+        let blockers = reader_blockers(&readers, name, destroy);
+        if let Some(Ok(planned)) = units.get_mut(&number) {
+            replace_plan(planned, |plan| with_blockers(plan, blockers));
+        }
+    }
+}
+
+/// Blocks the units that delete something if they delete more than the limit together. What the command line approves does
+/// not count.
+fn block_many_deletions(workspace: &Workspace, units: &mut UnitResults) {
+    let counted = units.iter().filter_map(|(number, unit)| Some((*number, unit.as_ref().ok()?)));
+    let counted = counted.filter(|(_, unit)| !(unit.options.destroy || unit.options.allow_deletes));
+    let counted: Vec<(usize, UnitDeletions<'_>)> = counted
+        .map(|(number, unit)| {
+            let name = &workspace.units[number].unit.name;
+            (number, UnitDeletions::new(REGISTRY, name, &unit.plan, &unit.ledger))
+        })
+        .collect();
+    let deletions: Vec<UnitDeletions<'_>> = counted.iter().map(|(_, deletions)| *deletions).collect();
+    let Some(blocker) = limit_blocker(&deletions) else { return };
+    for (number, _) in counted.iter().filter(|(_, unit)| unit.deletions > 0) {
+        if let Some(Ok(planned)) = units.get_mut(number) {
+            replace_plan(planned, |plan| with_blockers(plan, [blocker.clone()]));
+        }
+    }
+}
+
+fn replace_plan(planned: &mut PlannedUnit, change: impl FnOnce(Plan) -> Plan) {
+    // A plan has no empty value to leave behind, so it is copied; only units with blockers pay for it.
+    planned.plan = change(planned.plan.clone());
+}

@@ -1,0 +1,259 @@
+//! Finds the removed units of a repository: ledgers in the places of its other units whose stack or environment is gone.
+//! In: the loaded units, and the settings. Out: a unit without resources for each such ledger, and what cannot be known.
+//! Only reads ledgers; one of another repository is never returned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::loaded_unit::WorkspaceUnit;
+use crate::cli::files::stack_files;
+use crate::cli::ledger::open::CommandStore;
+use crate::cli::ledger::stack_origin;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::unit_settings::{UnitSettings, unit_directory};
+use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::repository_walk;
+use crate::config::load::StackHeader;
+use crate::ledger::journal::error::StoreError;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::stores::any_store;
+use crate::ledger::stores::file::store;
+use crate::ledger::stores::location::LedgerLocation;
+use crate::model::address::{Name, is_legal_segment};
+use crate::workspace::removed::{LedgerOwner, find_owner};
+use crate::workspace::unit::{Unit, UnitName};
+
+/// What was loaded of a repository.
+pub(super) struct KnownStacks<'a> {
+    pub(super) root: &'a Path,
+    pub(super) units: &'a [WorkspaceUnit],
+    /// Headers of the stacks by directory.
+    pub(super) headers: &'a BTreeMap<Name, StackHeader>,
+    /// Whether the stack of each directory is known.
+    pub(super) is_whole: bool,
+}
+
+/// The removed units of a repository.
+#[derive(Default)]
+pub(super) struct RemovedUnits {
+    pub(super) units: Vec<WorkspaceUnit>,
+    /// Units whose ledger is empty: their removal is done.
+    pub(super) emptied: BTreeSet<UnitName>,
+    /// Why units may be missing, each as a sentence.
+    pub(super) notes: Vec<String>,
+}
+
+/// A ledger that no unit of the repository has.
+struct UnclaimedLedger {
+    name: UnitName,
+    place: LedgerLocation,
+    /// Directory of the stack, if the ledger is in it; `None` on a backend that several repositories can use.
+    directory: Option<Name>,
+}
+
+/// Finds the removed units. For an untrusted repository no ledger is read.
+///
+/// # Errors
+/// When `STEAD_ORIGIN` or the profile of a removed unit is invalid.
+pub(super) async fn find_removed_units(
+    command: &Settings,
+    sources: &UnitSettings,
+    known: &KnownStacks<'_>,
+) -> Result<RemovedUnits, CliFailure> {
+    let mut removed = RemovedUnits::default();
+    if command.untrusted {
+        return Ok(removed);
+    }
+    let mut unclaimed = local_ledgers(command, known);
+    unclaimed.extend(shared_ledgers(known, &mut removed.notes).await);
+    let claimed: BTreeSet<&UnitName> = known.units.iter().map(|one| &one.unit.name).collect();
+    for found in unclaimed.into_iter().filter(|found| !claimed.contains(&found.name)) {
+        let UnitName { stack, environment } = &found.name;
+        // Ledgers of other repositories can have other MAC keys. A plan authenticates the ledger before it is used.
+        let ledger = match CommandStore::read(&found.place, stack, environment, None).await {
+            Ok(Some(ledger)) => ledger,
+            Ok(None) | Err(StoreError::Moved { .. }) => continue,
+            Err(error) => {
+                let why = CliFailure::from(error).message;
+                removed.notes.push(format!(
+                    "Whether {} is a unit that was removed is not known: {why}.",
+                    found.name
+                ));
+                continue;
+            }
+        };
+        let Some(directory) = owning_directory(command, known, &found, &ledger, &mut removed.notes)? else {
+            continue;
+        };
+        if ledger.owns_nothing() {
+            removed.emptied.insert(found.name);
+        } else if let Some(unit) = removed_unit(command, sources, known, (&found, directory, &ledger))? {
+            removed.units.push(unit);
+        }
+    }
+    Ok(removed)
+}
+
+/// Returns the directory of this repository that a ledger was applied from; `None` if it is another's, or not known.
+fn owning_directory(
+    command: &Settings,
+    known: &KnownStacks<'_>,
+    found: &UnclaimedLedger,
+    ledger: &Ledger,
+    notes: &mut Vec<String>,
+) -> Result<Option<Name>, CliFailure> {
+    if let Some(directory) = &found.directory {
+        return Ok(Some(directory.clone()));
+    }
+    let stack = known.headers.iter().find(|(_, header)| header.name == found.name.stack);
+    let is_whole = known.is_whole || stack.is_some();
+    let here =
+        stack.map_or_else(|| known.root.to_owned(), |(directory, _)| known.root.join(directory.as_str()));
+    let origin = stack_origin::find_origin(command, &here, &found.name.stack, &ledger.origins)?;
+    Ok(match find_owner(&ledger.origins, &origin, is_whole) {
+        LedgerOwner::RemovedUnit(directory) => Some(directory),
+        LedgerOwner::Other => None,
+        LedgerOwner::Unknown(why) => {
+            if !ledger.owns_nothing() {
+                notes.push(format!(
+                    "Whether {} is a unit that was removed is not known: {why}.",
+                    found.name
+                ));
+            }
+            None
+        }
+    })
+}
+
+/// Returns a removed unit; `None` if its settings lead to another ledger, which may be that of a stack elsewhere.
+fn removed_unit(
+    command: &Settings,
+    sources: &UnitSettings,
+    known: &KnownStacks<'_>,
+    (found, directory, ledger): (&UnclaimedLedger, Name, &Ledger),
+) -> Result<Option<WorkspaceUnit>, CliFailure> {
+    let unit = Unit {
+        name: found.name.clone(),
+        directory,
+        has_environments: found.name.environment != "default",
+        is_removed: true,
+        upstream: Vec::new(),
+    };
+    let mut settings = sources
+        .merge_for_unit(command, known.root, &unit, |_| false)
+        .map_err(|error| CliFailure::new(Exit::Usage, format!("{}: {error}", unit.name)))?;
+    let directory = unit_directory(known.root, &unit);
+    settings.dir = if stack_files::path_exists(&directory) { directory } else { known.root.to_owned() };
+    // The directory does not exist anymore, or is that of another stack, so the origin is that of the ledger.
+    let origin = ledger.origins.iter().find(|one| one.directory == unit.directory);
+    settings.origin =
+        origin.map(|one| format!("{}//{}", one.repository, one.directory)).or(settings.origin);
+    let place = ledger_settings::place_of(&settings, (&unit.name.stack, false), &settings.dir)?;
+    if place != found.place {
+        return Ok(None);
+    }
+    let loaded = LoadedStack::without_resources(&settings, &unit.name.stack, &unit.name.environment);
+    Ok(Some(WorkspaceUnit { unit, settings, loaded }))
+}
+
+/// Lists the ledgers in the directories of stacks, of stacks that are there and of those that are gone.
+fn local_ledgers(command: &Settings, known: &KnownStacks<'_>) -> Vec<UnclaimedLedger> {
+    let mut found = Vec::new();
+    let mut seen = BTreeSet::new();
+    for one in known.units {
+        if ledger_settings::is_shared(&one.settings) || !seen.insert(&one.unit.directory) {
+            continue;
+        }
+        let base = local_directory(&one.settings, &one.settings.dir);
+        for environment in ledger_names(&base) {
+            found.push(UnclaimedLedger {
+                name: UnitName { stack: one.unit.name.stack.clone(), environment },
+                place: LedgerLocation::Directory(base.clone()),
+                directory: Some(one.unit.directory.clone()),
+            });
+        }
+    }
+    if !ledger_settings::is_shared(command) {
+        found.extend(ledgers_without_stack(command, known));
+    }
+    found
+}
+
+/// Lists the ledgers in directories that have no stack files anymore. Only the ledger names its stack.
+fn ledgers_without_stack(command: &Settings, known: &KnownStacks<'_>) -> Vec<UnclaimedLedger> {
+    let mut found = Vec::new();
+    for relative in repository_walk::directories_with_only_ledgers(known.root) {
+        let base = local_directory(command, &known.root.join(&relative));
+        let directory = relative.to_string_lossy();
+        let directory = Name::new(if directory.is_empty() { "." } else { &*directory });
+        for environment in ledger_names(&base) {
+            let place = LedgerLocation::Directory(base.clone());
+            let Some(name) = store::owner_name(&base, &environment) else {
+                continue;
+            };
+            let Some(name) = UnitName::parse(&name).filter(|name| name.environment == environment) else {
+                continue;
+            };
+            found.push(UnclaimedLedger { name, place, directory: Some(directory.clone()) });
+        }
+    }
+    found
+}
+
+/// Returns the directory of a stack's ledgers where no backend is configured.
+fn local_directory(settings: &Settings, directory: &Path) -> PathBuf {
+    let kind = if settings.cloud == CloudEndpoint::Local { "local" } else { "ledger" };
+    directory.join(".stead").join(kind)
+}
+
+/// Lists the environments that have a subdirectory; empty if the directory does not exist.
+fn ledger_names(directory: &Path) -> Vec<Name> {
+    let names = stack_files::entry_names(directory, is_legal_segment).unwrap_or_default();
+    names.into_iter().map(Name::new).collect()
+}
+
+/// Lists the ledgers of the backends that units use; adds a note for each that cannot list them.
+async fn shared_ledgers(known: &KnownStacks<'_>, notes: &mut Vec<String>) -> Vec<UnclaimedLedger> {
+    let mut found = Vec::new();
+    let mut backends: BTreeMap<&str, &WorkspaceUnit> = BTreeMap::new();
+    for one in known.units.iter().filter(|one| ledger_settings::is_shared(&one.settings)) {
+        backends.entry(one.settings.backend.as_deref().unwrap_or_default()).or_insert(one);
+    }
+    for (text, one) in backends {
+        // An invalid location is the failure of each of its units.
+        let Ok(place) = LedgerLocation::parse(text) else { continue };
+        let mut add = |stack: &str, environment: Name, place: LedgerLocation| {
+            let name = UnitName { stack: stack.into(), environment };
+            found.push(UnclaimedLedger { name, place, directory: None });
+        };
+        match &place {
+            LedgerLocation::Directory(all) => {
+                for stack in ledger_names(all) {
+                    let base = all.join(stack.as_str());
+                    for environment in ledger_names(&base) {
+                        add(&stack, environment, LedgerLocation::Directory(base.clone()));
+                    }
+                }
+            }
+            LedgerLocation::Http(_) => notes.push(format!(
+                "Units that were removed are not known: the state server {place} cannot list its ledgers."
+            )),
+            _ => {
+                let owner = (one.unit.name.stack.as_str(), one.unit.name.environment.as_str());
+                match any_store::list_ledgers(&place, owner).await {
+                    Ok(all) => all
+                        .into_iter()
+                        .for_each(|(stack, environment)| add(&stack, environment.into(), place.clone())),
+                    Err(error) => {
+                        let why = CliFailure::from(error).message;
+                        notes.push(format!("Units that were removed are not known: {why}."));
+                    }
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,208 @@
+//! Units that are not selected, and that use what a selected one deletes. In: the graph, the ledgers of the units that are
+//! not selected, and the plans of those that are. Out: by unit, who still uses it and how. A unit uses an object if its
+//! ledger has the object's id; it reads outputs if its files say so, and it still has objects. Pure.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::graph::UnitGraph;
+use super::unit::UnitName;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Address;
+use crate::model::diagnostic::blocker_code::OUTSIDE_READER;
+use crate::model::values::value::Value;
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::Plan;
+use crate::plan::model::step::Operation;
+
+/// The units that are not selected.
+#[derive(Debug, Clone, Default)]
+pub struct OutsideUnits<'a> {
+    /// Their ledgers, those of units that were never applied without one.
+    pub ledgers: BTreeMap<usize, Option<&'a Ledger>>,
+    /// Those whose ledgers cannot be read.
+    pub unread: BTreeSet<usize>,
+    /// Those that may lose what they use.
+    pub forced: BTreeSet<usize>,
+}
+
+/// How a unit that is not selected uses a selected one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OutsideUse {
+    /// The first address uses the second one, of the selected unit.
+    Object(Address, Address),
+    /// It has this number of objects, and reads outputs; itself, or through units without objects.
+    Outputs(usize),
+    /// It reads outputs, and its ledger cannot be read.
+    Unread,
+}
+
+/// A unit that is not selected, and how it uses a selected one.
+pub type OutsideReader = (usize, OutsideUse);
+
+impl OutsideUnits<'_> {
+    /// Returns the units that read outputs of a unit, and may have objects.
+    #[must_use]
+    pub fn readers_of(&self, graph: &UnitGraph, unit: usize) -> Vec<OutsideReader> {
+        let mut found = Vec::new();
+        let mut seen = BTreeSet::from([unit]);
+        let mut open = graph.readers[unit].clone();
+        while let Some(reader) = open.pop() {
+            if !seen.insert(reader) || self.forced.contains(&reader) {
+                continue;
+            }
+            if self.unread.contains(&reader) {
+                found.push((reader, OutsideUse::Unread));
+                continue;
+            }
+            let Some(ledger) = self.ledgers.get(&reader) else { continue };
+            let objects = ledger.map_or(0, |ledger| ledger.entries.len());
+            if ledger.is_some_and(|ledger| !ledger.owns_nothing()) {
+                found.push((reader, OutsideUse::Outputs(objects)));
+            } else {
+                // Without objects, it only passes outputs on.
+                open.extend(&graph.readers[reader]);
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// Returns the units whose objects use what the plans delete, by the unit that deletes it.
+    #[must_use]
+    pub fn users_of_removed<'p>(
+        &self,
+        plans: impl IntoIterator<Item = (usize, &'p Plan)>,
+    ) -> BTreeMap<usize, Vec<OutsideReader>> {
+        let mut removed: HashMap<&str, (usize, &Address)> = HashMap::new();
+        for (number, plan) in plans {
+            removed.extend(plan.steps.iter().filter_map(|step| match &step.operation {
+                // The id of an object inside of another may be a name, which says nothing elsewhere.
+                Operation::Delete { object, .. } if object.parent.is_none() => {
+                    Some((object.id.as_str(), (number, &step.address)))
+                }
+                _ => None,
+            }));
+        }
+        let mut found: BTreeMap<usize, BTreeSet<OutsideReader>> = BTreeMap::new();
+        if removed.is_empty() {
+            return BTreeMap::new();
+        }
+        let others = self.ledgers.iter().filter(|(unit, _)| !self.forced.contains(unit));
+        for (unit, ledger) in others.filter_map(|(unit, ledger)| Some((*unit, (*ledger)?))) {
+            for (address, entry) in &ledger.entries {
+                let mut add = |id: &str| {
+                    if let Some((owner, object)) = removed.get(id) {
+                        let user = (unit, OutsideUse::Object(address.clone(), (*object).clone()));
+                        found.entry(*owner).or_default().insert(user);
+                    }
+                };
+                entry.applied.values().for_each(|value| visit_texts(value, &mut add));
+                for owned in entry.current.iter().chain(&entry.deposed) {
+                    owned.parent.iter().chain(&owned.project).for_each(|id| add(id));
+                }
+            }
+        }
+        found.into_iter().map(|(owner, users)| (owner, users.into_iter().collect())).collect()
+    }
+}
+
+fn visit_texts(value: &Value, take: &mut impl FnMut(&str)) {
+    match value {
+        Value::Text(text) => take(text),
+        Value::List(items) => items.iter().for_each(|item| visit_texts(item, take)),
+        Value::Map(map) => map.values().for_each(|part| visit_texts(part, take)),
+        _ => {}
+    }
+}
+
+/// Returns the blockers of a unit, one for each unit that still uses it.
+#[must_use]
+pub fn reader_blockers(
+    readers: &[OutsideReader],
+    names: impl Fn(usize) -> UnitName,
+    destroy: bool,
+) -> Vec<Blocker> {
+    let mut blockers: BTreeMap<usize, Blocker> = BTreeMap::new();
+    for (unit, how) in readers {
+        let name = names(*unit);
+        let (address, text) = match how {
+            OutsideUse::Object(user, object) => {
+                (Some(object.clone()), format!("{user} of {name}, which is not selected, uses {object}."))
+            }
+            OutsideUse::Outputs(objects) => {
+                let objects = if *objects == 1 { "1 object".into() } else { format!("{objects} objects") };
+                (
+                    None,
+                    format!("{name}, which is not selected, has {objects} and reads outputs of this unit."),
+                )
+            }
+            OutsideUse::Unread => (
+                None,
+                format!(
+                    "{name}, which is not selected, reads outputs of this unit, and its ledger cannot be read."
+                ),
+            ),
+        };
+        let with = if destroy { "Destroy it, too" } else { "Apply it, too" };
+        let help = format!(
+            "{with}: --stacks {name}. If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
+        );
+        let blocker = Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None };
+        blockers.entry(*unit).or_insert(blocker);
+    }
+    blockers.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::state::entry::LedgerIdentity;
+
+    /// 0 ← 1 ← 2, and 0 ← 3.
+    fn graph() -> UnitGraph {
+        UnitGraph {
+            upstream: vec![vec![], vec![0], vec![1], vec![0]],
+            readers: vec![vec![1, 3], vec![2], vec![], vec![]],
+            waves: vec![0, 1, 2, 1],
+            order: vec![0, 1, 3, 2],
+            cycles: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_reader_counts_if_it_has_objects_itself_or_passes_outputs_to_one_that_has() {
+        let empty = Ledger::new(LedgerIdentity::new_placeholder("a", "default"));
+        let mut full = empty.clone();
+        let entry = serde_json::json!({ "kind": "vm", "current": null, "applied": {} });
+        full.entries.insert(Address::new("vm", "web"), serde_json::from_value(entry).unwrap());
+        let readers = |ledgers: &[(usize, Option<&Ledger>)], unread: &[usize], forced: &[usize]| {
+            let outside = OutsideUnits {
+                ledgers: ledgers.iter().copied().collect(),
+                unread: unread.iter().copied().collect(),
+                forced: forced.iter().copied().collect(),
+            };
+            outside.readers_of(&graph(), 0)
+        };
+        let uses = OutsideUse::Outputs(1);
+        // Unit 1 is empty, or was never applied: what it passes on counts.
+        for first in [None, Some(&empty)] {
+            assert_eq!(readers(&[(1, first), (2, Some(&full))], &[], &[]), [(2, uses.clone())]);
+        }
+        // Unit 1 is selected: unit 2 reads only what is destroyed with it.
+        assert!(readers(&[(2, Some(&full))], &[], &[]).is_empty());
+        let all = [(1, Some(&full)), (2, Some(&full)), (3, Some(&full))];
+        assert_eq!(readers(&all, &[], &[]), [(1, uses.clone()), (3, uses.clone())]);
+        assert_eq!(readers(&all, &[], &[3]), [(1, uses)]);
+        assert_eq!(readers(&[(1, None)], &[3], &[]), [(3, OutsideUse::Unread)]);
+    }
+
+    #[test]
+    fn a_reader_is_named_once_with_the_flag_that_allows_its_loss() {
+        let name = |_: usize| UnitName { stack: "app".into(), environment: "prod".into() };
+        let object = OutsideUse::Object(Address::new("vm", "web"), Address::new("vpc", "main"));
+        let blockers = reader_blockers(&[(1, object), (1, OutsideUse::Outputs(2))], name, true);
+        let [blocker] = blockers.as_slice() else { panic!("{blockers:?}") };
+        assert_eq!(blocker.text, "vm.web of app/prod, which is not selected, uses vpc.main.");
+        assert!(blocker.help.contains("--force-readers app/prod"), "{}", blocker.help);
+    }
+}

@@ -1,0 +1,139 @@
+//! Units that are not selected, and that use what a selected one deletes.
+
+use crate::case::{Case, Run};
+
+const NET: &str = "stead: 1\nstack: net\nvpc: { main: { name: main, cidr: 10.30.0.0/16 } }\noutputs: { vpc_id: $vpc.main, label: blue }\n";
+const APP: &str = "stead: 1\nstack: app\nstacks: { net: ../net }\nvm: { web: { name: web, template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\n";
+const LOG: &str = "stead: 1\nstack: log\nstacks: { net: ../net }\nvolume: { v: { name: \"v-${stacks.net.label}\", size: 10 } }\n";
+
+fn repository() -> Case {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", NET)
+        .file("app/stead.yaml", APP)
+        .file("log/stead.yaml", LOG)
+        .emulator();
+    let plan = case.ok("plan --all");
+    let next = plan.stderr.lines().find_map(|line| line.strip_prefix("next: stead ")).unwrap();
+    case.ok(next);
+    case
+}
+
+fn destroy(case: &Case, code: i32, flags: &str) -> Run {
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    case.fails(code, &format!("destroy --all {flags} --yes --confirm {root}"))
+}
+
+#[test]
+fn a_destroy_is_refused_while_a_reader_outside_of_the_selection_has_objects() {
+    let case = repository();
+    let last = case.cloud().last();
+    let run = destroy(&case, 4, "--stacks net");
+    run.says(&["outside_reader", "vm.web of app/default, which is not selected, uses vpc.main."]);
+    run.says(&["log/default, which is not selected, has 1 object and reads outputs of this unit."]);
+    run.says(&["--force-readers log/default", "Readers in other repositories are not known."]);
+    case.fails(4, "plan --all --destroy --stacks net").says(&["outside_reader"]);
+    destroy(&case, 64, "--stacks net --force-readers log/defautl").says(&["Did you mean `log/default`?"]);
+    // A unit that is named may lose what it reads, and no other.
+    destroy(&case, 4, "--stacks net --force-readers log/default").says(&["app/default"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    // A reader whose objects are gone does not count.
+    destroy(&case, 0, "--stacks app");
+    destroy(&case, 4, "--stacks net").says(&["log/default"]);
+    destroy(&case, 0, "--stacks net --force-readers log/default").says(&["1 applied"]);
+    assert!(case.cloud().list("/api/v1/vpcs").is_empty());
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+    destroy(&case, 0, "");
+    assert!(case.cloud().list("/api/v1/volumes").is_empty());
+}
+
+#[test]
+fn an_apply_does_not_replace_what_a_unit_outside_of_the_selection_uses() {
+    let case = repository();
+    case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
+    let last = case.cloud().last();
+    let run = case.fails(4, "plan --all --stacks net");
+    run.says(&[
+        "vm.web of app/default, which is not selected, uses vpc.main.",
+        "Apply it, too: --stacks app/default",
+    ]);
+    assert!(!run.stdout.contains("log/default"), "{}", run.stdout);
+    case.fails(4, "apply --all --stacks net --yes").says(&["outside_reader"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    case.ok("plan --all --stacks net --stacks app/default");
+    // What only reads an output loses no object.
+    case.ok("plan --all --stacks net --force-readers app/default")
+        .says(&["next: stead apply --all --stacks net --force-readers app/default --expect"]);
+}
+
+const CHAIN: &[(&str, &str)] = &[
+    (
+        "net",
+        "stead: 1\nstack: net\nvpc: { main: { name: main, cidr: 10.30.0.0/16 } }\noutputs: { vpc_id: $vpc.main, cidr: $vpc.main.cidr, label: blue }\n",
+    ),
+    (
+        "app",
+        "stead: 1\nstack: app\nstacks: { net: ../net }\nvm: { web: { name: web, template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\noutputs: { fixed: red, moves: $stacks.net.cidr }\n",
+    ),
+    (
+        "log",
+        "stead: 1\nstack: log\nstacks: { net: ../net }\nvpc: { v: { name: \"v-${stacks.net.label}\", cidr: 10.98.0.0/16 } }\n",
+    ),
+    (
+        "top",
+        "stead: 1\nstack: top\nstacks: { app: ../app }\nvpc: { t: { name: \"t-${stacks.app.fixed}\", cidr: 10.99.0.0/16 } }\n",
+    ),
+    (
+        "eye",
+        "stead: 1\nstack: eye\nstacks: { app: ../app, log: ../log }\nssh_key: { k: { name: \"k ${stacks.app.moves}\", public_key: \"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGGYP5EXrhNPjZBZDhXvUcBbRLj3g3XvbVVZYF2iEcZS ops\" } }\n",
+    ),
+];
+
+/// Returns the names of the units that a plan with these flags covers.
+fn covered(case: &Case, flags: &str) -> Vec<String> {
+    let plan = case.ok(&format!("plan --all {flags} --output json")).json();
+    let units = plan["units"].as_array().unwrap().iter();
+    let mut names: Vec<String> = units.map(|unit| unit["stack"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn dependents_are_added_where_what_they_read_changes() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    for (name, text) in CHAIN {
+        case.write(&format!("{name}/stead.yaml"), text);
+    }
+    let plan = case.ok("plan --all");
+    let next = plan.stderr.lines().find_map(|line| line.strip_prefix("next: stead ")).unwrap();
+    case.ok(next);
+    // Nothing changes: all four readers are left out.
+    let run = case.ok("plan --all --stacks net --with-dependents");
+    run.says(&["4 readers left out: what they read does not change"]);
+    assert_eq!(covered(&case, "--stacks net --with-dependents"), ["net"]);
+    // The list of units does not plan, so it has all readers.
+    assert_eq!(
+        case.ok("stacks --stacks net --with-dependents --output json").json()["units"]
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+    // A label changes: only its reader is added.
+    case.edit("net/stead.yaml", "label: blue", "label: green");
+    assert_eq!(covered(&case, "--stacks net --with-dependents"), ["log", "net"]);
+    let plan = case.ok("plan --all --stacks net --with-dependents");
+    plan.says(&["3 readers left out"]);
+    let next = plan.stderr.lines().find_map(|line| line.strip_prefix("next: stead ")).unwrap();
+    case.ok(next).says(&["applied"]);
+    let networks = case.cloud().list("/api/v1/vpcs");
+    assert!(networks.iter().any(|network| network["name"] == "v-green"), "{networks:?}");
+    // The network is replaced: its id is not known, and its range changes, also through a reader of it.
+    case.edit("net/stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
+    assert_eq!(covered(&case, "--stacks net --with-dependents"), ["app", "eye", "net"]);
+    // The same fingerprint as over all units: the others have nothing to do.
+    let of =
+        |flags: &str| case.ok(&format!("plan --all {flags} --output json")).json()["fingerprint"].clone();
+    assert_eq!(of("--stacks net --with-dependents"), of(""));
+    case.ok("plan --all --stacks net --with-dependents").says(&["2 readers left out"]);
+}

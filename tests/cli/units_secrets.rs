@@ -1,0 +1,135 @@
+//! Secret outputs that another stack reads: only from a ledger that keeps them encrypted.
+
+use serde_json::Value;
+
+use crate::case::{Case, Run};
+
+const DB: &str = "stead: 1\nstack: db\nvars: { token: { type: secret, generate: 32, deliver_secret: { file: ./token } } }\napp: { core: { type: web, name: core, repo: acme/core, branch: main, port: 80, env_vars: { TOKEN: $vars.token } } }\noutputs: { token: $vars.token, url: \"https://u:${vars.token}@db/\", plain: open }\n";
+const SITE: &str = "stead: 1\nstack: site\nstacks: { db: ../db }\napp: { web: { type: web, name: web, repo: acme/web, branch: main, port: 80, env_vars: { TOKEN: $stacks.db.token, URL: $stacks.db.url, BOTH: \"${stacks.db.plain} ${stacks.db.token}\" } } }\n";
+
+/// A repository with two stacks, and the recipient of an identity in the file `ada`.
+struct Repository(Case);
+
+impl Repository {
+    fn new() -> (Self, String) {
+        let case =
+            Case::new().file(".git/HEAD", "").file("db/stead.yaml", DB).file("site/stead.yaml", SITE);
+        let recipient = case.ok("secret keygen --out ada").stdout.trim().to_owned();
+        (Self(case.emulator()), recipient)
+    }
+
+    /// Returns a repository whose first stack keeps its secrets.
+    fn with_recipients() -> Self {
+        let (repository, recipient) = Self::new();
+        let text = format!("{DB}secrets: {{ recipients: [{recipient}] }}\n");
+        repository.0.write("db/stead.yaml", text);
+        repository
+    }
+
+    fn exits(&self, code: i32, args: &str) -> Run {
+        let mut command = self.0.command(args);
+        let run = Run::of(&command.env("STEAD_AGE_IDENTITY", self.0.path("ada")).output().unwrap());
+        assert_eq!(run.code, code, "stead {args}\n{}\n{}", run.stdout, run.stderr);
+        run
+    }
+
+    fn apply(&self, flags: &str) -> Run {
+        let plan = self.exits(0, &format!("plan --all {flags} --output json")).json();
+        self.exits(0, &format!("apply --all {flags} --expect {}", plan["fingerprint"].as_str().unwrap()))
+    }
+
+    /// Returns the environment variables of an app, as the service has them.
+    fn env_vars(&self, name: &str) -> Value {
+        let apps = self.0.cloud().list("/api/v1/apps/services");
+        let app = apps.into_iter().find(|app| app["name"] == name).unwrap();
+        let path = format!("/api/v1/apps/services/{}", app["id"].as_str().unwrap());
+        self.0.cloud().control("GET", &path, &Value::Null)
+    }
+
+    fn token(&self) -> String {
+        std::fs::read_to_string(self.0.path("db/token")).unwrap().trim().to_owned()
+    }
+}
+
+#[test]
+fn a_secret_output_crosses_if_the_ledger_of_its_stack_keeps_it() {
+    let repository = Repository::with_recipients();
+    let case = &repository.0;
+    repository.exits(0, "validate --all");
+    // Neither stack was applied: the reader's values are known after the apply.
+    let first = repository.apply("");
+    let token = repository.token();
+    assert!(!first.all().contains(&token));
+    let sent = repository.env_vars("web").to_string();
+    for value in [token.clone(), format!("https://u:{token}@db/"), format!("open {token}")] {
+        assert!(sent.contains(&value), "{value} {sent}");
+    }
+    repository.exits(0, "plan --all --exit-code");
+    // A stack alone reads it from the ledger of the other; so does an apply of a selection.
+    case.edit("site/stead.yaml", "TOKEN: $stacks", "KEY: $stacks");
+    repository.exits(2, "-C site plan --exit-code");
+    repository.apply("--stacks site").says(&["1 applied"]);
+    assert!(repository.env_vars("web").to_string().contains(&token));
+    let kept = repository.exits(0, "-C db secret get --output json");
+    assert!(
+        kept.stdout.contains("outputs.token") && kept.stdout.contains("outputs.url"),
+        "{}",
+        kept.stdout
+    );
+
+    // Without the identity, a plan works, and what needs the text is blocked before the first request.
+    case.ok("-C site plan --exit-code");
+    case.edit("site/stead.yaml", "KEY: $stacks", "OTHER: $stacks");
+    let last = case.cloud().last();
+    case.fails(4, "-C site apply --yes").says(&["identity_missing", "STEAD_AGE_IDENTITY"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    repository.exits(0, "-C site apply --yes");
+
+    // Another value of the secret reaches the reader.
+    repository.exits(0, "-C db secret rotate vars.token --yes");
+    assert_ne!(repository.token(), token);
+    let plan = repository.exits(2, "plan --all --exit-code");
+    assert!(
+        plan.stdout.contains("(secret)") && !plan.all().contains(&repository.token()),
+        "{}",
+        plan.stdout
+    );
+    repository.apply("");
+    let sent = repository.env_vars("web").to_string();
+    assert!(sent.contains(&repository.token()) && !sent.contains(&token), "{sent}");
+    repository.exits(0, "plan --all --exit-code");
+}
+
+#[test]
+fn a_secret_output_is_refused_where_nothing_keeps_it() {
+    let (repository, recipient) = Repository::new();
+    let case = &repository.0;
+    repository.exits(1, "validate --all").says(&[
+        "S0325",
+        "`db.token` contains a secret",
+        "add `secrets: { recipients: [age1…] }` to that stack",
+    ]);
+    repository.exits(1, "plan --all --stacks site").says(&["S0325"]);
+    // The stack alone, too: the other one was applied without recipients.
+    repository.exits(0, "-C db apply --yes");
+    repository.exits(1, "-C site plan").says(&["stores only a fingerprint of `db.token`"]);
+    // The remedy.
+    case.write("db/stead.yaml", format!("{DB}secrets: {{ recipients: [{recipient}] }}\n"));
+    repository.exits(0, "validate --all");
+    repository.apply("").says(&["2 applied"]);
+    assert!(repository.env_vars("web").to_string().contains(&repository.token()));
+    // A secret beside a live value is not kept.
+    case.edit(
+        "db/stead.yaml",
+        "url: \"https://u:${vars.token}@db/\"",
+        "url: \"${app.core.url} ${vars.token}\"",
+    );
+    repository.exits(1, "validate --all").says(&["`db.url` is more than a secret", "an output of its own"]);
+    case.edit("db/stead.yaml", "url: \"${app.core.url} ${vars.token}\"", "url: open");
+    // A name would show it.
+    case.edit("site/stead.yaml", "name: web", "name: \"web-${stacks.db.token}\"");
+    repository
+        .exits(1, "validate --all")
+        .says(&["S0325", "a name would contain a secret of another stack"]);
+    repository.exits(1, "-C site plan").says(&["a text that is not secret"]);
+}
