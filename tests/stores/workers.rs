@@ -278,6 +278,37 @@ fn a_worker_that_differs_claims_nothing() {
 
 #[test]
 #[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn a_worker_without_a_secret_or_with_another_one_claims_nothing() {
+    let server = Database::shared();
+    let team = Team::new(server.database("secret_workers"), 2, "2000");
+    let stack = team.directory.path().join("repository/s01/stead.yaml");
+    let text = std::fs::read_to_string(&stack).unwrap();
+    let text = text.replace("stack: s01\n", "stack: s01\nvars: { token: { type: secret } }\n");
+    let text = text.replacen("plan: std-1c-1g", "plan: std-1c-1g, user_data: $vars.token", 1);
+    std::fs::write(&stack, text).unwrap();
+    let with = |token: Option<&str>, args: &[&str]| {
+        let mut command = team.command(args);
+        if let Some(token) = token {
+            command.env("STEAD_VAR_TOKEN", token);
+        }
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    };
+    let (_, plan, told) = with(Some("canary-1"), &["plan", "--all", "--output", "json"]);
+    let plan: Value = serde_json::from_str(&plan).unwrap_or_else(|error| panic!("{error}: {plan}{told}"));
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    let args = ["apply", "--all", "--expect", fingerprint, "--join", "secret"];
+    let (code, out, told) = with(Some("canary-1"), &args);
+    assert_eq!(code, Some(0), "{out}{told}");
+    let (code, _, other) = with(Some("canary-2"), &args);
+    assert!(code == Some(5) && other.contains("another value of a secret than the run secret"), "{other}");
+    let (code, _, none) = with(None, &args);
+    assert!(code == Some(5) && none.contains("STEAD_VAR_TOKEN") && none.contains("claimed nothing"), "{none}");
+    assert!(![out, told, other, none].concat().contains("canary"), "a secret was printed");
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
 fn a_canceled_run_finishes_what_runs_and_a_stopped_worker_gives_its_units_back() {
     let server = Database::shared();
     let team = Team::new(server.database("canceled"), 10, "30");

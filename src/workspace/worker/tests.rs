@@ -216,6 +216,7 @@ impl World {
                 }
             }
             WorkerAction::Claim => {
+                assert!(!self.workers[number].is_stopped, "seed {}: a stopped worker claims", self.seed);
                 let claim = now(self.board.claim(&name));
                 // The answer may be lost: then the worker has a task that it does not know.
                 if let Some(claim) = claim.filter(|_| !self.dice.one_in(10)) {

@@ -17,6 +17,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::workspace::planned_units::UnitsOptions;
 use crate::cli::workspace::planning::{self, PlanPurpose};
+use crate::cli::workspace::problems;
 use crate::cli::workspace::review;
 use crate::cli::workspace::runs::open_board::{CommandBoard, open_board};
 use crate::cli::workspace::runs::run_view::{self, BlockedUnit, RunFacts, exit_of, parse_facts};
@@ -72,7 +73,11 @@ pub(super) async fn join_run(
     if run.planner != worker {
         let same_key = run.identity.salt.clone();
         let own = worker_identity(session, workspace, (fingerprint, request.destroy), same_key)?;
-        check_same(&run, &own)?;
+        if let Err(failure) = check_same(&run, &own) {
+            // A secret that this worker lacks, or another problem of its checkout, is the reason.
+            problems::report_problems(session.ui, workspace);
+            return Err(failure);
+        }
     }
     if run.status == RunStatus::Ended {
         session.ui.hint(&format!("The run {name} has ended."));
