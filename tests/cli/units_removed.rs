@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::case::{Case, Run};
+use crate::{moto, server};
 
 const NET: &str = "stead: 1\nstack: net\nenvironments: { dev: { vars: { cidr: 10.40.0.0/16 } }, prod: {} }\nvars: { cidr: { default: 10.30.0.0/16 } }\nvpc: { main: { name: \"main-${env}\", cidr: $vars.cidr } }\noutputs: { vpc_id: $vpc.main }\n";
 const APP: &str = "stead: 1\nstack: app\nenvironments: { dev: {}, prod: {} }\nstacks: { net: ../net }\nvm: { web: { name: \"web-${env}\", template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.net.vpc_id } }\n";
@@ -14,11 +15,18 @@ const GIT: &str = "[remote \"origin\"]\n\turl = git@github.com:acme/infra.git\n"
 /// A repository whose ledgers are in one shared directory, or in those of the stacks.
 struct Repository {
     case: Case,
-    is_shared: bool,
+    /// Backend of the ledgers; `None` for the directories of the stacks.
+    backend: Option<String>,
 }
 
 impl Repository {
     fn new(is_shared: bool) -> Self {
+        let repository = Self::with_backend(None);
+        let backend = is_shared.then(|| format!("file:{}", repository.case.path("ledgers").display()));
+        Self { backend, ..repository }
+    }
+
+    fn with_backend(backend: Option<String>) -> Self {
         let case = Case::new()
             .file("infra/.git/HEAD", "ref: refs/heads/main\n")
             .file("infra/.git/config", GIT)
@@ -26,14 +34,21 @@ impl Repository {
             .file("infra/app/stead.yaml", APP)
             .file("infra/log/stead.yaml", LOG)
             .emulator();
-        Self { case, is_shared }
+        Self { case, backend }
     }
 
     fn exits_in(&self, directory: &str, code: i32, args: &str) -> Run {
         let mut command = self.case.command(args);
         command.current_dir(self.case.path(directory));
-        if self.is_shared {
-            command.env("STEAD_BACKEND", format!("file:{}", self.case.path("ledgers").display()));
+        if let Some(backend) = &self.backend {
+            command.env("STEAD_BACKEND", backend);
+        }
+        if self.backend.as_ref().is_some_and(|backend| backend.starts_with("s3:")) {
+            command
+                .env("AWS_ENDPOINT_URL", moto::address())
+                .env("AWS_ACCESS_KEY_ID", "test")
+                .env("AWS_SECRET_ACCESS_KEY", "test")
+                .env("AWS_REGION", "us-east-1");
         }
         let run = Run::of(&command.output().unwrap());
         assert_eq!(run.code, code, "stead {args}\n{}\n{}", run.stdout, run.stderr);
@@ -69,13 +84,12 @@ fn unit<'j>(document: &'j Value, name: &str) -> &'j Value {
 }
 
 /// Removes a stack and an environment, and checks each step until their objects are deleted.
-fn remove_units(is_shared: bool) {
-    let repository = Repository::new(is_shared);
+fn remove_units(repository: &Repository) {
     repository.apply("");
     assert_eq!((repository.count("vpcs"), repository.count("vms"), repository.count("volumes")), (2, 2, 1));
     // The whole stack `app`, and one environment of `net`, on which it depends.
     fs::remove_file(repository.case.path("infra/app/stead.yaml")).unwrap();
-    if is_shared {
+    if repository.backend.is_some() {
         fs::remove_dir_all(repository.case.path("infra/app")).unwrap();
     }
     repository.case.edit(
@@ -138,12 +152,26 @@ fn remove_units(is_shared: bool) {
 
 #[test]
 fn removed_units_of_a_shared_backend_are_deleted_only_by_name() {
-    remove_units(true);
+    remove_units(&Repository::new(true));
 }
 
 #[test]
 fn removed_units_with_ledgers_in_their_directories_are_deleted_only_by_name() {
-    remove_units(false);
+    remove_units(&Repository::new(false));
+}
+
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn removed_units_in_postgres_are_deleted_only_by_name() {
+    let server = server::Database::shared();
+    remove_units(&Repository::with_backend(Some(server.database("cli_removed"))));
+}
+
+#[test]
+#[ignore = "needs an S3 server (moto); .ci/run brings what it needs and runs it"]
+fn removed_units_in_s3_are_deleted_only_by_name() {
+    moto::bucket("cli-removed");
+    remove_units(&Repository::with_backend(Some("s3://cli-removed/ledgers".to_owned())));
 }
 
 #[test]

@@ -77,6 +77,14 @@ fn a_secret_output_crosses_if_the_ledger_of_its_stack_keeps_it() {
         kept.stdout
     );
 
+    // An output is set by what it is computed from.
+    case.write("other", "another value");
+    let mut command = case.command("-C db secret set outputs.token");
+    command.env("STEAD_AGE_IDENTITY", case.path("ada"));
+    let run = Run::of(&command.stdin(std::fs::File::open(case.path("other")).unwrap()).output().unwrap());
+    run.says(&["An output follows from other secrets"]);
+    assert_eq!(run.code, 1);
+
     // Without the identity, a plan works, and what needs the text is blocked before the first request.
     case.ok("-C site plan --exit-code");
     case.edit("site/stead.yaml", "KEY: $stacks", "OTHER: $stacks");

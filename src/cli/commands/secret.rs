@@ -31,7 +31,7 @@ use crate::config::stack::model::{SecretOrigin, SecretSink};
 use crate::ledger::age_file::AgeIdentity;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::entry::Entry;
-use crate::ledger::state::kept_secrets::{KeptSecret, VARIABLE_PREFIX};
+use crate::ledger::state::kept_secrets::{KeptSecret, OUTPUT_PREFIX, VARIABLE_PREFIX};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
@@ -352,7 +352,11 @@ async fn write_secret(
             Exit::Failed,
             format!("the value is not the one of {address}: its fingerprint differs; nothing was written"),
         )
-        .help(format!("For a new value: stead secret rotate {address}.")));
+        .help(if address.starts_with(OUTPUT_PREFIX) {
+            "An output follows from other secrets: change those, and apply.".to_owned()
+        } else {
+            format!("For a new value: stead secret rotate {address}.")
+        }));
     }
     let owner = Address::parse(address).ok().filter(|_| !address.starts_with(VARIABLE_PREFIX));
     let entry = owner.as_ref().and_then(|owner| ledger.entries.get(owner));

@@ -146,7 +146,7 @@ fn every_failed_lookup_describes_the_live_objects() {
     --
     S0321 6:43 another stack has no such output | The last apply of the stack in `../net` did not record an output `zone`. | did you mean `$stacks.net.tons`?
     --
-    S0321 6:43 an output of another stack is secret | The ledger of that stack stores only a fingerprint of `net.zone`. | pass the secret to this stack, too, as a variable
+    S0321 6:43 an output of another stack is secret | The ledger of that stack stores only a fingerprint of `net.zone`. | keep it there: add `secrets: { recipients: [age1…] }` to that stack, and apply it; or pass the secret to this stack, too, as a variable
     --
     S0222 6:104 this value has the wrong type | It takes a whole number (t), and this is a text. | write `${int(…)}` around the expression
     ");
