@@ -11,4 +11,5 @@ pub(super) mod planned_units;
 pub(super) mod planning;
 pub(super) mod problems;
 pub(super) mod review;
+pub(super) mod unit_outputs;
 pub(super) mod units;

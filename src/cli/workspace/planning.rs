@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use super::accounts::OpenAccounts;
 use super::loaded_unit::WorkspaceUnit;
 use super::outputs::{upstream_outputs, used_objects};
-use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, WorkspacePlan};
+use super::planned_units::{AccountState, OtherLedgers, PlannedUnit, UnitResults, WorkspacePlan};
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ledger_io, other_ledgers};
@@ -26,7 +26,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code::UPSTREAM;
 use crate::model::live::catalog::Catalog;
-use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
+use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::block::Blocker;
@@ -49,12 +49,6 @@ struct UnitState<'w> {
     options: PlanningOptions,
 }
 
-/// The live state of one account.
-struct AccountState {
-    snapshot: Snapshot,
-    catalog: Catalog,
-}
-
 /// What the plans are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum PlanPurpose {
@@ -62,6 +56,10 @@ pub(in crate::cli) enum PlanPurpose {
     Show,
     /// They are saved for a later apply.
     Save,
+    /// The live objects of the units are listed, so they are kept with the plans.
+    List,
+    /// As `List`, and the objects of each account are compared with all ledgers: lists cover all projects.
+    Inventory,
 }
 
 /// Plans the selected units.
@@ -106,7 +104,7 @@ pub(in crate::cli) async fn plan_units(
         }
     }
     fail_units(failed, &mut units, &mut states);
-    let live = read_accounts(accounts.count(), &mut units, &mut states).await;
+    let live = read_accounts((accounts.count(), purpose), &mut units, &mut states).await;
     for number in workspace.graph.order.iter().filter(|number| states.contains_key(number)) {
         let planned =
             plan_unit(workspace, &states[number], (*number, &units, &others), &live, &owners).await;
@@ -120,7 +118,20 @@ pub(in crate::cli) async fn plan_units(
         Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
     });
     let fingerprint = combined::combined_fingerprint(plans, destroy).map_err(anyhow::Error::from)?;
-    Ok(WorkspacePlan { units, fingerprint, users, moves })
+    let is_kept = matches!(purpose, PlanPurpose::List | PlanPurpose::Inventory);
+    let accounts = if is_kept { with_connections(live, states) } else { BTreeMap::new() };
+    Ok(WorkspacePlan { units, fingerprint, users, moves, accounts, others })
+}
+
+/// Adds the connection of one of its units to each account.
+fn with_connections(
+    mut live: BTreeMap<usize, AccountState>,
+    states: BTreeMap<usize, UnitState<'_>>,
+) -> BTreeMap<usize, (AccountState, StackConnection)> {
+    let states = states.into_values();
+    states
+        .filter_map(|state| Some((state.account, (live.remove(&state.account)?, state.connection))))
+        .collect()
 }
 
 /// Returns the pairs of units between which resources move, the one that is applied first before the other: a move needs
@@ -233,7 +244,7 @@ fn object_owners(
 
 /// Reads each account once, all accounts at the same time: the lists and objects that any of its units needs.
 async fn read_accounts(
-    count: usize,
+    (count, purpose): (usize, PlanPurpose),
     units: &mut UnitResults,
     states: &mut BTreeMap<usize, UnitState<'_>>,
 ) -> BTreeMap<usize, AccountState> {
@@ -250,6 +261,9 @@ async fn read_accounts(
                 let (more, used) = request(state);
                 wanted.merge(more);
                 tables.extend(used);
+            }
+            if purpose == PlanPurpose::Inventory {
+                wanted.projects = None;
             }
             Some((account, Box::pin(refresh::read_world(&first.connection, &wanted, &tables, None)).await))
         }

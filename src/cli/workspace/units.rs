@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use super::edges;
 use super::git::changed_stacks::ChangeBase;
 use super::loaded_unit::WorkspaceUnit;
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -18,6 +19,7 @@ use crate::cli::stack::repository_walk::{self, FoundStack};
 use crate::config::load::{DirectoryContents, LoadFailure, StackHeader};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity, nearest_name};
+use crate::report::units::title::UnitsTitle;
 use crate::workspace::changes::compare::StackChange;
 use crate::workspace::changes::recorded_reads::RecordedReads;
 use crate::workspace::graph::UnitGraph;
@@ -43,6 +45,8 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) selected: SelectedUnits,
     /// What changed since the base; `None` unless the selection asks.
     pub(in crate::cli) changes: Option<WorkspaceChanges>,
+    /// Title of the selection, for comments and reports.
+    pub(in crate::cli) title: UnitsTitle,
     /// Directories whose stack is not known, so that no unit stands for them; empty if all were read.
     pub(in crate::cli) unreadable: Vec<UnreadableStack>,
 }
@@ -73,6 +77,16 @@ pub(in crate::cli) struct SelectionRequest<'a> {
     pub(in crate::cli) changed: Option<BaseRequest<'a>>,
     /// Whether readers of the selected units are added.
     pub(in crate::cli) with_dependents: bool,
+}
+
+impl<'a> From<&'a UnitArgs> for SelectionRequest<'a> {
+    fn from(args: &'a UnitArgs) -> Self {
+        Self {
+            patterns: &args.patterns,
+            with_dependents: args.with_dependents,
+            changed: args.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
+        }
+    }
 }
 
 impl Workspace {
@@ -122,7 +136,9 @@ impl Workspace {
         };
         let selected = selection::select(&listed, &graph, &selection)
             .map_err(|error| selection_failure(&error, &listed))?;
-        Ok(Self { root, units, graph, selected, changes, unreadable })
+        let patterns: Vec<&str> = request.patterns.iter().map(UnitPattern::text).collect();
+        let title = UnitsTitle::new(settings.env.as_deref(), &patterns);
+        Ok(Self { root, units, graph, selected, changes, title, unreadable })
     }
 
     /// Returns the first file of a unit's stack, for findings without a location; empty if the stack has problems.

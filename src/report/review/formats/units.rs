@@ -22,6 +22,9 @@ pub const ALL_UNITS_TITLE: &str = "all";
 const MAX_COMMENT_BYTES: usize = 65_000;
 
 /// Limit on the rows of the table of units; the others are counted.
+/// Limit on the listed objects of an account, and on the units that are not applied as configured.
+const MAX_LISTED: usize = 50;
+
 const MAX_UNIT_ROWS: usize = 200;
 
 /// What the reports of many units are made from.
@@ -106,13 +109,15 @@ pub(super) fn units_metrics(of: &UnitsReport<'_>) -> String {
         }
     }
     let lines = families.iter().flat_map(|(_, head, samples)| head.iter().chain(samples));
-    lines.fold(String::new(), |text, line| text + line + "\n")
+    let text = lines.fold(String::new(), |text, line| text + line + "\n");
+    text + &of.review.drift.map(|drift| prometheus::account_metrics(&drift.accounts)).unwrap_or_default()
 }
 
 /// Returns the comment for many units: the sums, a table with a row for each unit, and the plans of the units, worst first,
 /// as many as fit. What does not fit is counted.
 pub(super) fn units_markdown(of: &UnitsReport<'_>) -> String {
     let foot = footer(of);
+    add_accounts(&mut text, of);
     let mut text = head(of);
     add_unit_table(&mut text, of);
     let room = MAX_COMMENT_BYTES.saturating_sub(foot.len() + 200);
@@ -205,6 +210,40 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
 fn unit_section(unit: &UnitReview<'_>, plan: &PlanReview<'_>) -> String {
     let report = markdown::markdown_report(plan);
     let body = report.split_once("\n\n").map_or("", |(_, body)| body);
+/// Adds what a drift check found in each account, and the units that are not applied as configured.
+fn add_accounts(text: &mut String, of: &UnitsReport<'_>) {
+    let Some(found) = of.review.drift else { return };
+    for account in &found.accounts {
+        let name = markdown::code(&account.name);
+        if !account.is_known() {
+            let _ = writeln!(text, "- {name}: unmanaged objects are not known");
+            for reason in account.unknown.iter().take(MAX_LISTED) {
+                let _ = writeln!(text, "  - {}", markdown::escape_text(reason));
+            }
+            continue;
+        }
+        let count = phrases::count_noun(account.unmanaged.len(), "unmanaged object");
+        let share = account.managed_percent().map(|percent| format!(", {percent}% managed"));
+        let _ = writeln!(text, "- {name}: {count}{}", share.unwrap_or_default());
+        for object in account.unmanaged.iter().take(MAX_LISTED) {
+            let _ = writeln!(text, "  - {}", markdown::code(&object_name(object)));
+        }
+        let more = account.unmanaged.len().saturating_sub(MAX_LISTED);
+        if more > 0 {
+            let _ = writeln!(text, "  - {more} more");
+        }
+    }
+    for (unit, reason) in found.not_applied.iter().take(MAX_LISTED) {
+        let unit = markdown::code(&unit.to_string());
+        let _ = writeln!(text, "- {unit}: not applied as configured, {}", reason.as_text());
+    }
+    let more = found.not_applied.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        let _ = writeln!(text, "- {more} more units are not applied as configured");
+    }
+    text.push('\n');
+}
+
     let body = body.trim_end().rsplit_once("<sub>").map_or(body, |(body, _)| body);
     let name = escape::escape_line(&unit.name.to_string()).into_owned();
     let open = if unit.status == UnitStatus::Blocked { " open" } else { "" };
