@@ -65,6 +65,9 @@ mod surface;
 mod transfers;
 mod trials;
 mod units;
+mod units_drift;
+mod units_results;
+mod units_shown;
 mod untrusted;
 mod variants;
 

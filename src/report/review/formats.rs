@@ -57,11 +57,11 @@ impl ReviewFormat {
         Self {
             name: "html",
             purpose: None,
-            summary: "A page that loads nothing from elsewhere: filter to dangerous changes, search, keys `j` and `k`, a map, times and costs, and the plan's JSON inside.",
+            summary: "A page that loads nothing from elsewhere: filter to dangerous changes, search, keys `j` and `k`, a map, times and costs, and the plan's JSON inside. For many units, one page: the graph of units with what changes where, then each unit's changes.",
             has_outcome: true,
             plan: html::html_report,
             problems: None,
-            units: None,
+            units: Some(html::units_html),
         },
         Self {
             name: "json",
