@@ -6,6 +6,7 @@ mod approval;
 pub(in crate::cli) mod request;
 mod unit_apply;
 mod units_approval;
+mod units_progress;
 
 use std::path::Path;
 

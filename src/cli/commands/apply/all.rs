@@ -13,6 +13,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::request::{ApplyArgs, UnitsApplyRequest};
 use super::unit_apply::{ApplyCommand, ReviewedUnit};
 use super::units_approval::{ask_approval, check_approval_flags};
+use super::units_progress::UnitsProgress;
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
@@ -268,10 +269,13 @@ impl<'a> UnitsRun<'a> {
         let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = PhaseResult> + '_>>> =
             FuturesUnordered::new();
         let mut results = RunResults::default();
+        let mut progress =
+            UnitsProgress::new(session.ui, self.workspace, (self.units.len(), &self.holding));
         let mut stop = Box::pin(signals::wait_for_stop());
         let mut is_stopped = false;
         loop {
             for (number, phase) in schedule.start_ready(MAX_RUNNING_UNITS) {
+                progress.start(number, phase);
                 running.push(self.start_unit(session, request, &mut accounts, (number, phase)));
             }
             if running.is_empty() {
@@ -293,6 +297,7 @@ impl<'a> UnitsRun<'a> {
             };
             let Some((number, phase, result)) = ended else { break };
             self.report_end(session, number, phase, &result);
+            progress.end(number, phase, &result);
             let succeeded = matches!(result, Ok(Exit::Done));
             let cause = match &result {
                 Ok(exit) => *exit,
@@ -302,7 +307,9 @@ impl<'a> UnitsRun<'a> {
                 let name = &self.workspace.units[number].unit.name;
                 let failure = CliFailure::new(cause, format!("it waits for {name}, which was not applied"));
                 results.skipped.insert(skipped, failure);
+                progress.skip(skipped, number);
             }
+            progress.print_line();
             record_result(&mut results.ended, number, phase, result);
         }
         self.add_unfinished(&schedule, &mut results);
