@@ -15,8 +15,8 @@ mod units;
 
 use std::fmt;
 
-pub use self::markdown::{comment_marker, fingerprint_of, marker_of};
-pub use self::units::{ALL_UNITS_TITLE, UnitsReport};
+pub use self::markdown::{comment_marker, fingerprint_of, marker_of, units_of};
+pub use self::units::UnitsReport;
 use super::finding::{ReviewDiagnostics, plan_findings};
 use super::view::PlanReview;
 use crate::report::json::{self, PlanDocumentOptions};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::markdown::comment_marker;
+use super::markdown::{comment_marker, units_line};
 use super::{codequality, gitlab, junit, markdown, prometheus, sarif};
 use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
@@ -14,18 +14,16 @@ use crate::report::review::view::PlanReview;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::{escape, junit_xml, phrases};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
-
-/// Title of the comment of many units, in its hidden first line.
-pub const ALL_UNITS_TITLE: &str = "all";
+use crate::report::views::drift::object_name;
 
 /// Size limit of the comment in bytes, as of that of one plan.
 const MAX_COMMENT_BYTES: usize = 65_000;
 
 /// Limit on the rows of the table of units; the others are counted.
+const MAX_UNIT_ROWS: usize = 200;
+
 /// Limit on the listed objects of an account, and on the units that are not applied as configured.
 const MAX_LISTED: usize = 50;
-
-const MAX_UNIT_ROWS: usize = 200;
 
 /// What the reports of many units are made from.
 pub struct UnitsReport<'a> {
@@ -117,9 +115,9 @@ pub(super) fn units_metrics(of: &UnitsReport<'_>) -> String {
 /// as many as fit. What does not fit is counted.
 pub(super) fn units_markdown(of: &UnitsReport<'_>) -> String {
     let foot = footer(of);
-    add_accounts(&mut text, of);
     let mut text = head(of);
     add_unit_table(&mut text, of);
+    add_accounts(&mut text, of);
     let room = MAX_COMMENT_BYTES.saturating_sub(foot.len() + 200);
     let mut left_out = 0;
     for (position, unit) in of.review.units().iter().enumerate() {
@@ -166,9 +164,15 @@ fn head(of: &UnitsReport<'_>) -> String {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }
     let worst = review.units().first().map_or(UnitStatus::Unchanged, |unit| unit.status);
+    let names: Vec<String> = review.units_to_apply().iter().map(ToString::to_string).collect();
+    let selection = match review.title.flags.as_str() {
+        "" => String::new(),
+        flags => format!(" · {}", markdown::code(flags)),
+    };
     format!(
-        "<!-- stead:{} -->\n### {} stead · {} · {}\n\n",
-        comment_marker(ALL_UNITS_TITLE),
+        "<!-- stead:{} -->\n{}### {} stead{selection} · {} · {}\n\n",
+        comment_marker(&review.title.title),
+        units_line(&names),
         sign(worst),
         phrases::count_noun(review.units().len(), "unit"),
         facts.join(" · ")
@@ -206,10 +210,6 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
     text.push('\n');
 }
 
-/// Returns the report of a unit's plan, folded, without its own marker and last line.
-fn unit_section(unit: &UnitReview<'_>, plan: &PlanReview<'_>) -> String {
-    let report = markdown::markdown_report(plan);
-    let body = report.split_once("\n\n").map_or("", |(_, body)| body);
 /// Adds what a drift check found in each account, and the units that are not applied as configured.
 fn add_accounts(text: &mut String, of: &UnitsReport<'_>) {
     let Some(found) = of.review.drift else { return };
@@ -244,6 +244,10 @@ fn add_accounts(text: &mut String, of: &UnitsReport<'_>) {
     text.push('\n');
 }
 
+/// Returns the report of a unit's plan, folded, without its own marker and last line.
+fn unit_section(unit: &UnitReview<'_>, plan: &PlanReview<'_>) -> String {
+    let report = markdown::markdown_report(plan);
+    let body = report.split_once("\n\n").map_or("", |(_, body)| body);
     let body = body.trim_end().rsplit_once("<sub>").map_or(body, |(body, _)| body);
     let name = escape::escape_line(&unit.name.to_string()).into_owned();
     let open = if unit.status == UnitStatus::Blocked { " open" } else { "" };
