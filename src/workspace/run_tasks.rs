@@ -171,7 +171,13 @@ mod tests {
                         source: source.clone(),
                     })
                     .collect();
-                Unit { name: name.clone(), directory: name.stack.clone(), has_environments: true, upstream }
+                Unit {
+                    name: name.clone(),
+                    directory: name.stack.clone(),
+                    has_environments: true,
+                    is_removed: false,
+                    upstream,
+                }
             })
             .collect();
         UnitGraph::new(&units)

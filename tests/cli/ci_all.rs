@@ -29,14 +29,50 @@ fn the_comment_of_all_stacks_approves_their_apply() {
     assert!(forge.notes()[0]["body"].as_str().unwrap().starts_with("<!-- stead:all -->\n"));
     let reviewed = ran(forge.hub(&case, "ci reviewed --all"), 0).stdout;
     let flags = reviewed.strip_suffix('\n').unwrap();
-    assert!(flags.starts_with("--expect ") && flags.len() == "--expect ".len() + 64, "{reviewed}");
     let json = ran(forge.hub(&case, "ci reviewed --all --output json"), 0).json();
-    assert_eq!(flags, format!("--expect {}", json["fingerprint"].as_str().unwrap()));
+    let names = "--stacks app/default --stacks network/prod --stacks network/staging";
+    assert_eq!(flags, format!("{names} --expect {}", json["fingerprint"].as_str().unwrap()));
+    assert_eq!(json["units"].as_array().unwrap().len(), 3);
     ran(case.command(&format!("apply --all {flags}")), 0).says(&["3 applied"]);
     // Without a plan of this commit, the one of before approves nothing.
     ran(forge.hub(&case, "ci comment --all --failed"), 0).says(&["comment changed"]);
     ran(forge.hub(&case, "ci reviewed --all"), 1).says(&["no comment with a plan of all"]);
     assert_eq!(forge.notes().len(), 1);
+}
+
+#[test]
+fn jobs_with_different_selections_have_different_comments() {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("network/stead.yaml", NETWORK)
+        .file("app/stead.yaml", "stead: 1\nstack: app\nstacks: { network: { source: ../network, env: prod } }\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g, vpc: $stacks.network.vpc } }\n")
+        .emulator();
+    let forge = Forge::start();
+    let selections = ["-e staging", "-e prod", "--stacks */prod --stacks app", ""];
+    for selection in selections {
+        ran(case.command(&format!("plan --all {selection} --report md=plan.md")), 0);
+        ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment created"]);
+    }
+    assert_eq!(forge.notes().len(), selections.len());
+    // The same selection updates its own comment, whatever the order of its patterns.
+    ran(case.command("plan --all --stacks app --stacks */prod --report md=plan.md"), 0);
+    ran(forge.hub(&case, "ci comment plan.md"), 0).says(&["comment"]);
+    assert_eq!(forge.notes().len(), selections.len());
+    let flags = |selection: &str| {
+        ran(forge.hub(&case, &format!("ci reviewed --all {selection}")), 0).stdout.trim().to_owned()
+    };
+    let prod = flags("-e prod");
+    assert!(prod.starts_with("--stacks network/prod --expect "), "{prod}");
+    let both = flags("--stacks app --stacks */prod");
+    assert!(both.starts_with("--stacks app/default --stacks network/prod --expect "), "{both}");
+    // A failed plan of one selection leaves the others as they are.
+    ran(forge.hub(&case, "ci comment --all -e prod --failed"), 0).says(&["comment changed"]);
+    ran(forge.hub(&case, "ci reviewed --all -e prod"), 1).says(&["no comment with a plan of all prod"]);
+    assert_eq!(flags("--stacks app --stacks */prod"), both);
+    // What was reviewed is applied, and nothing else.
+    ran(case.command(&format!("apply --all {both}")), 0).says(&["2 applied"]);
+    ran(case.command("plan --all -e staging --exit-code"), 2);
+    ran(forge.hub(&case, "ci reviewed --stacks app"), 64).says(&["--all"]);
 }
 
 #[test]

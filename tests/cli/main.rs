@@ -66,9 +66,12 @@ mod transfers;
 mod trials;
 mod units;
 mod units_deletions;
+mod units_drift;
 mod units_readers;
 mod units_removed;
+mod units_results;
 mod units_secrets;
+mod units_shown;
 mod untrusted;
 mod variants;
 

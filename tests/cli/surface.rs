@@ -64,6 +64,15 @@ const COMMANDS: &[(i32, &str)] = &[
     (0, "state list --cloud local"),
     (0, "state verify --cloud local"),
     (0, "version"),
+    (0, "stacks"),
+    (0, "validate --all"),
+    (0, "fmt --all --check"),
+    (0, "plan --all --cloud local"),
+    (0, "drift --all --cloud local --exit-code"),
+    (0, "ls --all --cloud local"),
+    (0, "cost --all --cloud local"),
+    (0, "cost --all --offline"),
+    (1, "test --all"),
 ];
 
 #[test]

@@ -85,6 +85,10 @@ fn units_are_written_as_a_matrix_and_drawn() {
     {
         assert!(dot.lines().any(|found| found == line), "{line}\n{dot}");
     }
+    let image = case.ok("stacks --graph svg").stdout;
+    assert!(image.starts_with("<svg ") && image.ends_with("</svg>\n"), "{image}");
+    assert_eq!(image.matches("<rect ").count(), 5, "{image}");
+    assert_eq!(image.matches("<path ").count(), 3, "{image}");
     case.fails(64, "stacks --graph dot --output json").says(&["exclude each other"]);
 }
 
@@ -279,7 +283,8 @@ fn reports_of_many_units_are_one_file_where_the_format_allows_it() {
     case.fails(4, &format!("plan --all --cloud local{flags}"));
     let read = |name: &str| std::fs::read_to_string(case.path(name)).unwrap();
     let comment = read("out.md");
-    assert!(comment.starts_with("<!-- stead:all -->\n### ⛔ stead · 5 units"), "{comment}");
+    assert!(comment.starts_with("<!-- stead:all -->\n<!-- stead-units:app/dev app/prod "), "{comment}");
+    assert!(comment.contains("\n### ⛔ stead · 5 units"), "{comment}");
     assert!(comment.contains("| ⛔ | <code>net/prod</code>") || comment.contains("net/prod"), "{comment}");
     let sarif: Value = serde_json::from_str(&read("out.sarif")).unwrap();
     assert_eq!(sarif["runs"].as_array().unwrap().len(), 1);

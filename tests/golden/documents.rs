@@ -96,6 +96,11 @@ fn schema_of(name: &str) -> Option<&'static str> {
         "runs" => "runs",
         "run-show" => "run",
         "validate-units" | "validate-units-failed" => "validate-units",
+        "plan-units-events" => "plan-event",
+        "fmt-units" => "fmt-units",
+        "cost-units" => "cost-units",
+        "ls-units" => "ls-units",
+        "test-units" => "test-units",
         "recover" => "recover",
         "secret-get" | "secret-get-value" => "secret",
         _ if name.starts_with("units-") => "units",
@@ -404,8 +409,23 @@ fn documents_of_many_units_keep_their_keys() {
     prints(&case, "validate-units", 0, "validate --all --output json");
     let plan = prints(&case, "units-plan", 0, "plan --all --output json").json();
     let expected = plan["fingerprint"].as_str().unwrap();
+    prints(&case, "plan-units-events", 0, "plan --all -v --output ndjson");
+    case.cloud().faults(&["POST /vpcs=403:2"]);
+    let failed = format!("apply --all --expect {expected} --output ndjson");
+    prints(&case, "apply-units-failed-events", 7, &failed);
+    case.cloud().faults(&[]);
     prints(&case, "units-apply", 0, &format!("apply --all --expect {expected} --output json"));
     prints(&case, "units-drift", 0, "drift --all --output json");
+    prints(&case, "ls-units", 0, "ls --all --output json");
+    prints(&case, "cost-units", 0, "cost --all --output json");
+    let test =
+        "test:\n  a network:\n    given: { env: prod }\n    plan: { create: [vpc.main, vpc.other] }\n";
+    case.write("net/net.test.yaml", test);
+    case.write("app/app.test.yaml", "test: [\n");
+    prints(&case, "test-units", 1, "test --all --output json");
+    case.write("bad/stead.yaml", "stead: 1\nstack: [\n");
+    prints(&case, "fmt-units", 1, "fmt --all --check --output json");
+    std::fs::remove_dir_all(case.path("bad")).unwrap();
     case.edit("app/stead.yaml", "vpc: $stacks.net.vpc", "vpc: $stacks.net.cidr");
     prints(&case, "validate-units-failed", 1, "validate --all --output json");
     prints(&case, "units-failed", 1, "plan --all --output json");

@@ -303,7 +303,10 @@ fn a_worker_without_a_secret_or_with_another_one_claims_nothing() {
     let (code, _, other) = with(Some("canary-2"), &args);
     assert!(code == Some(5) && other.contains("another value of a secret than the run secret"), "{other}");
     let (code, _, none) = with(None, &args);
-    assert!(code == Some(5) && none.contains("STEAD_VAR_TOKEN") && none.contains("claimed nothing"), "{none}");
+    assert!(
+        code == Some(5) && none.contains("STEAD_VAR_TOKEN") && none.contains("claimed nothing"),
+        "{none}"
+    );
     assert!(![out, told, other, none].concat().contains("canary"), "a secret was printed");
 }
 

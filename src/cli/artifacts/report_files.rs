@@ -15,11 +15,13 @@ use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
+use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::Plan;
 use crate::report::review::{
     PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject, UnitsReport,
 };
-use crate::report::units::review::UnitsReview;
+use crate::report::units::review::{UnitReview, UnitsReview};
+use crate::report::views::drift::{DriftReport, OtherProjectCounts};
 use crate::workspace::unit::UnitName;
 
 /// Additional data about a plan, for its reports.
@@ -102,6 +104,9 @@ impl ReportFiles<'_> {
         let command = command.map(|command| self.settings.command_line(command));
         let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
         let homes: Vec<String> = review.units().iter().map(|unit| home(unit.name)).collect();
+        let memory = DriftHistoryDiff::default();
+        let drifts: Vec<Option<DriftReport<'_>>> =
+            review.units().iter().map(|unit| unit_drift(review, unit, &memory)).collect();
         let mut plans = BTreeMap::new();
         for (position, unit) in review.units().iter().enumerate() {
             let Some(plan) = unit.plan else { continue };
@@ -112,7 +117,7 @@ impl ReportFiles<'_> {
                 commit: commit.as_deref(),
                 home: &homes[position],
                 command: None,
-                told: ReviewSubject::Plan,
+                told: drifts[position].as_ref().map_or(ReviewSubject::Plan, ReviewSubject::Drift),
             };
             plans.insert(position, reviewed);
         }
@@ -185,6 +190,25 @@ impl ReportFiles<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the results of a unit's drift check; `None` if the review is not one, or the unit has no plan.
+pub(in crate::cli) fn unit_drift<'a>(
+    review: &UnitsReview<'a>,
+    unit: &UnitReview<'a>,
+    memory: &'a DriftHistoryDiff,
+) -> Option<DriftReport<'a>> {
+    let (found, plan) = (review.drift?, unit.plan?);
+    Some(DriftReport {
+        stack: &unit.name.stack,
+        environment: &unit.name.environment,
+        drift: &plan.drift,
+        unmanaged: &[],
+        managed: found.managed.get(unit.name).copied().unwrap_or_default(),
+        elsewhere: OtherProjectCounts { by_account: true, ..OtherProjectCounts::default() },
+        memory,
+        notes: &plan.notes,
+    })
 }
 
 /// Returns the path of a unit's own report: `plan.json` becomes `plan.shop-prod.json`.

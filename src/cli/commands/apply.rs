@@ -8,6 +8,7 @@ pub(in crate::cli) mod request;
 mod unit_apply;
 mod unit_phase;
 mod units_approval;
+mod units_progress;
 mod worker;
 
 use std::path::Path;

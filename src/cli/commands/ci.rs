@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use crate::cli::args::workspace::parse_pattern;
 use crate::cli::artifacts::ci_templates::{
     self, CiSystem, PipelineParameters, WorkspacePipelineParameters,
 };
@@ -30,7 +31,9 @@ use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::source::Sources;
 use crate::report::text::escape;
+use crate::report::units::title::UnitsTitle;
 use crate::report::{json, review};
+use crate::workspace::selection::UnitPattern;
 
 /// Command-line arguments of `stead ci`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -101,7 +104,7 @@ pub struct CiCommentArgs {
 /// Command-line arguments of `stead ci reviewed`, and of the choice of a pull or merge request.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\"\n  stead apply --all $(stead ci reviewed --all)"
+    after_help = "Examples:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\"\n  stead apply --all $(stead ci reviewed --all)\n  stead apply --all $(stead ci reviewed --all -e prod --stacks 'shop/*')"
 )]
 pub struct PullRequestArgs {
     /// Number of the pull or merge request [default: the job's, or the one that its commit came from]
@@ -111,9 +114,12 @@ pub struct PullRequestArgs {
     /// that may not ask]
     #[arg(long, value_name = "ID")]
     pub author: Option<u64>,
-    /// The comment of `plan --all`, which covers all stacks of the repository; `reviewed` prints `--expect FINGERPRINT`
+    /// The comment of `plan --all`; `reviewed` prints the flags of `apply --all`: `--stacks UNIT … --expect FINGERPRINT`
     #[arg(long)]
     pub all: bool,
+    /// With --all, the comment of a plan with the same --stacks and -e; repeatable
+    #[arg(long = "stacks", value_name = "GLOB", requires = "all", value_parser = parse_pattern)]
+    pub patterns: Vec<UnitPattern>,
 }
 
 /// Command-line arguments of `stead ci hook`.
@@ -203,7 +209,11 @@ fn report_title(settings: &Settings) -> Result<String, CliFailure> {
 
 /// Returns the title of the comment that a command names: that of all stacks, or of the stack.
 fn commented_title(settings: &Settings, args: &PullRequestArgs) -> Result<String, CliFailure> {
-    if args.all { Ok(review::ALL_UNITS_TITLE.to_owned()) } else { report_title(settings) }
+    if !args.all {
+        return report_title(settings);
+    }
+    let patterns: Vec<&str> = args.patterns.iter().map(UnitPattern::text).collect();
+    Ok(UnitsTitle::new(settings.env.as_deref(), &patterns).title)
 }
 
 /// Prints the fingerprint of the plan that was reviewed in the request that this commit was merged by.
@@ -240,12 +250,20 @@ async fn print_reviewed_fingerprint(
         )
         .help("Run the pipeline of its last commit, so that it writes its plan; or plan again and review that."));
     }
+    let units = found.as_ref().map(|note| review::units_of(&note.body)).unwrap_or_default();
     if session.ui.json {
-        session.ui.write_result(&json::to_pretty(&json!({
+        let mut document = json!({
             "schema_version": json::SCHEMA_VERSION, "number": number, "fingerprint": fingerprint,
-        })));
+        });
+        if args.all {
+            document["units"] = units.into();
+        }
+        session.ui.write_result(&json::to_pretty(&document));
     } else if args.all {
-        session.ui.write_result(&format!("--expect {fingerprint}\n"));
+        // A name has no character that a shell would change, so the line needs no quotes.
+        let stacks = units.iter().map(|unit| format!("--stacks {unit}"));
+        let flags: Vec<String> = stacks.chain([format!("--expect {fingerprint}\n")]).collect();
+        session.ui.write_result(&flags.join(" "));
     } else {
         session.ui.write_result(&format!("{fingerprint}\n"));
     }

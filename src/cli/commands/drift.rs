@@ -3,6 +3,7 @@
 //! and writes no ledger.
 
 mod all;
+mod inventory;
 
 use clap::Args;
 
@@ -103,8 +104,8 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     let (strangers, unread) =
         find_unmanaged(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
     let looked_at = looked_at(&plan);
-    let elsewhere =
-        OtherProjectCounts { projects: strangers.projects, account: strangers.account.len(), unread };
+    let (projects, account) = (strangers.projects, strangers.account.len());
+    let elsewhere = OtherProjectCounts { projects, account, unread, ..OtherProjectCounts::default() };
     let found = DriftReport {
         stack: &project.stack.name,
         environment: &project.stack.environment.name,

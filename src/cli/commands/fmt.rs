@@ -1,21 +1,22 @@
 //! `stead fmt`: formats files in the canonical form; comments are kept. All files are formatted before the first is
 //! written, so that a syntax error changes none.
 
+mod all;
+mod stack_formatting;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use self::stack_formatting::{FormattedFile, format_source, stack_paths};
 use crate::cli::args::values::FileSyntax;
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
-use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
 use crate::cli::planning::prune;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::rewrite_files;
-use crate::config::edit::EditableFile;
-use crate::config::format;
-use crate::kinds::REGISTRY;
 use crate::model::source::Source;
 use crate::report::json;
 use crate::report::views::edits;
@@ -23,11 +24,11 @@ use crate::report::views::edits;
 /// Command-line arguments of `stead fmt`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead fmt\n  stead fmt --check\n  stead fmt --diff shop.stead.yaml\n  stead fmt --prune\n  stead fmt - --format kdl < stead.kdl"
+    after_help = "Examples:\n  stead fmt\n  stead fmt --check\n  stead fmt --diff shop.stead.yaml\n  stead fmt --prune\n  stead fmt --all --check\n  stead fmt - --format kdl < stead.kdl"
 )]
 pub struct FmtArgs {
     /// Files, or `-` for standard input; the stack's own files when omitted
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "all")]
     pub files: Vec<PathBuf>,
     /// Write nothing; exit with 1 and list the files that would change
     #[arg(long)]
@@ -36,11 +37,14 @@ pub struct FmtArgs {
     #[arg(long)]
     pub diff: bool,
     /// Remove `moved`, `import` and `removed` entries that are done in every environment; shows the change
-    #[arg(long, conflicts_with = "files")]
+    #[arg(long, conflicts_with_all = ["files", "all"])]
     pub prune: bool,
     /// Syntax of the text on standard input
     #[arg(long, default_value = "yaml")]
     pub format: FileSyntax,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
 }
 
 /// Formats the given files, those of the stack, or standard input for `-`. With `--check`, writes nothing and
@@ -49,12 +53,15 @@ pub struct FmtArgs {
 /// # Errors
 /// When a file cannot be read or has syntax errors, in which case no file is changed; or cannot be written.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &FmtArgs) -> Result<Exit, CliFailure> {
+    if args.units.all {
+        return all::format_all(session, &args.units, (args.check, args.diff));
+    }
     if let [path] = args.files.as_slice()
         && path == Path::new("-")
     {
         return format_stdin(session, args);
     }
-    let mut changed: Vec<(PathBuf, Source, String)> = Vec::new();
+    let mut changed: Vec<FormattedFile> = Vec::new();
     for (path, before, source) in read_and_format(session, args).await? {
         let text = format_source(&source)?;
         if text != *before.text {
@@ -128,21 +135,5 @@ fn source_paths(session: &CommandContext, args: &FmtArgs) -> Result<Vec<PathBuf>
     if !args.files.is_empty() {
         return Ok(args.files.clone());
     }
-    let directory = &session.settings.dir;
-    let stack = stack_files::read_stack(directory)?;
-    let shown = stack.sources.iter().map(|(_, source)| PathBuf::from(&source.path));
-    let paths: Vec<PathBuf> = shown.collect();
-    if paths.is_empty() {
-        return Err(CliFailure::new(
-            Exit::Failed,
-            format!("there is no stack in {}", stack_files::display_path(directory)),
-        )
-        .help("Name the files to format, or a directory with -C."));
-    }
-    Ok(paths)
-}
-
-fn format_source(source: &Source) -> Result<String, CliFailure> {
-    let file = EditableFile { source, registry: &REGISTRY };
-    format::format_file(&file).map_err(|refusal| rewrite_files::edit_failure(source, refusal))
+    stack_paths(&session.settings.dir)
 }

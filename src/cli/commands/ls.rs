@@ -1,11 +1,16 @@
 //! `stead ls`: lists managed or unmanaged objects. In: the ledger and the live objects. Out: a table. `drift`,
 //! `cost` and `get` use its rows.
 
+mod all;
+mod rows;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use clap::{Args, ValueEnum};
 use futures_util::future::{join, join_all};
 
+pub(in crate::cli) use self::rows::{managed_rows, object_row, redact_secrets};
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::{ambiguous_intents, ledger_io, other_ledgers};
 use crate::cli::planning::refresh::{self, RefreshResult};
@@ -21,7 +26,6 @@ use crate::model::address::{Address, Name};
 use crate::model::diagnostic::nearest_name;
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Kind, KindScope, Price};
-use crate::model::values::value::Value;
 use crate::plan::join::prices::ObjectPrices;
 use crate::plan::join::project_scope::{ObjectScope, ProjectScope};
 use crate::plan::pipeline;
@@ -31,13 +35,15 @@ use crate::report::views::list::{self, ObjectSummary};
 
 /// Command-line arguments of `stead ls`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead ls -o wide\n  stead ls --unmanaged --output json")]
+#[command(
+    after_help = "Examples:\n  stead ls -o wide\n  stead ls --unmanaged --output json\n  stead ls --all -e prod"
+)]
 pub struct LsArgs {
     /// Columns to print
     #[arg(short = 'o', value_name = "COLUMNS", default_value = "short")]
     pub columns: ListColumns,
     /// List unmanaged live objects of every kind, in the stack's projects and outside of projects
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all")]
     pub unmanaged: bool,
     /// Also those of every other project of the account
     #[arg(long, requires = "unmanaged")]
@@ -45,6 +51,9 @@ pub struct LsArgs {
     /// Only this kind; repeatable
     #[arg(long = "kind", value_name = "KIND")]
     pub kinds: Vec<Name>,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
 }
 
 /// Selection of columns of a list.
@@ -64,13 +73,21 @@ const MAX_PARENTS: usize = 50;
 /// # Errors
 /// When a kind does not exist, the stack has problems, or the service or a ledger cannot be read.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Result<Exit, CliFailure> {
+    check_kinds(&args.kinds)?;
+    if args.units.all {
+        let wide = session.ui.json || args.columns == ListColumns::Wide;
+        return Box::pin(all::list_all(session, &args.units, (&args.kinds, wide))).await;
+    }
+    Box::pin(list_stack(session, args)).await
+}
+
+async fn list_stack(session: &CommandContext, args: &LsArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let connection = session.connect(&project)?;
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &ledger);
     let pinned = read_pinned_names(&connection.lock_file)?;
     let options = session.read_only_options();
-    check_kinds(&args.kinds)?;
     let (plan, mut world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let of_kind = |row: &ObjectSummary| args.kinds.is_empty() || args.kinds.contains(&row.kind);
@@ -103,7 +120,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
         ("unmanaged", list::unmanaged_table(&rows), "Everything in the project is managed.")
     } else {
         redact_secrets(&connection, &mut world);
-        let mut rows = managed_rows(&ledger, &world);
+        let mut rows = managed_rows(&ledger, &world.snapshot, &world.catalog);
         rows.retain(of_kind);
         let wide = session.ui.json || args.columns == ListColumns::Wide;
         ("resources", list::managed_table(&rows, wide), "Nothing is managed yet.")
@@ -123,14 +140,6 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &LsArgs) -> Resu
     Ok(Exit::Done)
 }
 
-/// Redacts the secrets that this process knows in the live objects; afterwards they can only
-/// be displayed, not compared.
-pub(in crate::cli) fn redact_secrets(connection: &StackConnection, world: &mut RefreshResult) {
-    for object in world.snapshot.objects.values_mut() {
-        *object = object.to_redacted(&|text| connection.client.redact(text));
-    }
-}
-
 fn check_kinds(kinds: &[Name]) -> Result<(), CliFailure> {
     let Some(wrong) = kinds.iter().find(|kind| REGISTRY.kind(kind).is_none()) else { return Ok(()) };
     let failure = CliFailure::new(Exit::Usage, format!("there is no kind `{wrong}`"));
@@ -140,15 +149,28 @@ fn check_kinds(kinds: &[Name]) -> Result<(), CliFailure> {
     })
 }
 
-/// Adds the objects of kinds that the stack does not use, with their prices: of the kinds in `wanted`, or of all if
-/// it is empty; with `only_in_projects`, without kinds of the account. `reach` narrows the lists to its only
-/// project; `None` reads all projects. Lists that the key may not read are left out with a note.
+/// Adds the objects of kinds that the stack does not use, as `list_unused_kinds`; prints a note for each list that the key
+/// may not read.
 pub(in crate::cli) async fn add_unused_kinds(
     session: &CommandContext,
     connection: &StackConnection,
-    (reach, wanted, only_in_projects): (Option<&ProjectScope>, &[Name], bool),
+    selection: (Option<&ProjectScope>, &[Name], bool),
     world: &mut RefreshResult,
 ) -> Result<(), CliFailure> {
+    for (kind, why) in list_unused_kinds(connection, selection, world).await? {
+        session.ui.write_message(&format!("note: {kind} is left out: {}", escape::escape_line(&why)));
+    }
+    Ok(())
+}
+
+/// Adds the objects of kinds that the stack does not use, with their prices: of the kinds in `wanted`, or of all if
+/// it is empty; with `only_in_projects`, without kinds of the account. `reach` narrows the lists to its only
+/// project; `None` reads all projects. Returns the kinds whose lists the key may not read, with the service's reason.
+pub(in crate::cli) async fn list_unused_kinds(
+    connection: &StackConnection,
+    (reach, wanted, only_in_projects): (Option<&ProjectScope>, &[Name], bool),
+    world: &mut RefreshResult,
+) -> Result<Vec<(Name, String)>, CliFailure> {
     let listed = world.snapshot.listed.clone();
     let more = REGISTRY.top_level().filter(|kind| {
         let has = |name: &Name| REGISTRY.children(kind.name).any(|child| child.name == *name);
@@ -165,23 +187,20 @@ pub(in crate::cli) async fn add_unused_kinds(
     }));
     let tables: BTreeSet<&str> = more.iter().flat_map(|kind| priced_by(kind)).collect();
     let (lists, catalog) = join(lists, client.catalog(&tables)).await;
+    let mut refused = Vec::new();
     for (kind, objects) in more.iter().zip(lists) {
         match objects {
             Ok(objects) => {
                 world.snapshot.objects.extend(objects.into_iter().map(|object| (object.key(), object)));
             }
             Err(error @ ReadError::Refused { .. }) => {
-                session.ui.write_message(&format!(
-                    "note: {} is left out: {}",
-                    kind.name,
-                    escape::escape_line(&error.to_string())
-                ));
+                refused.push((Name::new_static(kind.name), error.to_string()));
             }
             Err(error) => return Err(error.into()),
         }
     }
     world.catalog.extend_with(catalog?);
-    Ok(())
+    Ok(refused)
 }
 
 /// Adds the children of the live objects that can have some. Each parent costs a request: if a kind has more than
@@ -234,29 +253,6 @@ fn priced_by(kind: &Kind) -> Vec<&'static str> {
         Price::Free => Vec::new(),
         Price::Sum(terms) => terms.iter().map(|term| term.table).collect(),
     }
-}
-
-/// Returns one row for each owned object, deposed ones included, ordered by address. An object that was not read
-/// has the status `gone`.
-pub(in crate::cli) fn managed_rows(ledger: &Ledger, world: &RefreshResult) -> Vec<ObjectSummary> {
-    let prices = ObjectPrices::new(&world.catalog);
-    let mut rows = Vec::new();
-    for (address, entry) in &ledger.entries {
-        for owned in entry.current.iter().chain(&entry.deposed) {
-            let key = owned.key(&entry.kind);
-            rows.push(match world.snapshot.objects.get(&key) {
-                Some(object) => object_row(Some(address), object, &prices),
-                None => ObjectSummary {
-                    address: Some(address.clone()),
-                    kind: entry.kind.clone(),
-                    id: owned.id.clone(),
-                    status: Some(Name::new_static("gone")),
-                    ..ObjectSummary::default()
-                },
-            });
-        }
-    }
-    rows
 }
 
 /// Unmanaged live objects, by location.
@@ -370,26 +366,4 @@ fn belongs_to(
         || Name::new(format!("{}:{}", owner.kind, owner.id)),
         |address| Name::new(address.as_str()),
     ))
-}
-
-/// Returns the list row of a live object; `address` is `None` for an unmanaged one. The price is monthly.
-pub(in crate::cli) fn object_row(
-    address: Option<&Address>,
-    object: &Object,
-    prices: &ObjectPrices<'_>,
-) -> ObjectSummary {
-    let kind = REGISTRY.kind(&object.kind);
-    let text = |name: &str| object.attributes.get(name).and_then(Value::as_text).map(Name::new);
-    ObjectSummary {
-        address: address.cloned(),
-        kind: object.kind.clone(),
-        id: object.id.clone(),
-        name: text("name"),
-        status: kind.and_then(|kind| kind.api.ready).and_then(|ready| text(ready.attribute)),
-        monthly: kind.and_then(|kind| prices.monthly(kind, &object.attributes)),
-        project: object.project.clone(),
-        created_at: object.created_at.clone(),
-        parent: object.parent.clone(),
-        of: None,
-    }
 }

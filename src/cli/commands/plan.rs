@@ -254,7 +254,7 @@ pub(in crate::cli) fn show_plan(session: &CommandContext, plan: &Plan, facts: &P
         let mut out = BufWriter::new(stdout().lock());
         // A closed pipe (`| head`) is not an error.
         let _ = if ui.ndjson {
-            json::plan_events(&mut out, plan, REGISTRY, options, (SystemClock.now(), exit.code()))
+            json::plan_events(&mut out, plan, REGISTRY, options, (None, SystemClock.now(), exit.code()))
         } else {
             json::plan_to(&mut out, plan, REGISTRY, options)
         };

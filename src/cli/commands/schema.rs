@@ -67,6 +67,14 @@ pub enum SchemaDocument {
     Units,
     /// JSON output of `validate --all`.
     ValidateUnits,
+    /// JSON output of `fmt --all`.
+    FmtUnits,
+    /// JSON output of `cost --all`.
+    CostUnits,
+    /// JSON output of `ls --all`.
+    LsUnits,
+    /// JSON output of `test --all`.
+    TestUnits,
     /// JSON output of `stacks`.
     Stacks,
     /// JSON output of `runs`.
@@ -131,6 +139,10 @@ printed_documents! {
     History, "history", "stead history", json::HistoryDocument<'_>;
     Units, "units", "stead plan --all", json::UnitsDocument<'_>;
     ValidateUnits, "validate-units", "stead validate --all", json::CheckedUnitsDocument<'_>;
+    FmtUnits, "fmt-units", "stead fmt --all", json::UnitResultsDocument<'_, json::FmtSummary, json::FormattedFiles<'_>>;
+    CostUnits, "cost-units", "stead cost --all", json::UnitResultsDocument<'_, json::CostSummary, cost::CostDocument<'_>>;
+    LsUnits, "ls-units", "stead ls --all", json::UnitResultsDocument<'_, json::ListSummary, json::LsDocument>;
+    TestUnits, "test-units", "stead test --all", json::UnitResultsDocument<'_, json::TestSummary, test_run::TestRunDocument<'_>>;
     Stacks, "stacks", "stead stacks", list::StacksDocument<'_>;
     Runs, "runs", "stead runs", runs::RunsDocument<'_>;
     Run, "run", "stead runs show", runs::RunDocument<'_>;

@@ -13,7 +13,9 @@ use crate::cli::process::ledger_settings;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::units::{BaseRequest, RemovalRequest, SelectionRequest, Workspace};
 use crate::cli::workspace::{problems, review};
-use crate::report::units::graph::{render_unit_dot, render_unit_mermaid, render_unit_tree};
+use crate::report::units::graph::{
+    render_unit_dot, render_unit_mermaid, render_unit_svg, render_unit_tree,
+};
 use crate::report::units::list::{UnitRow, stacks_document, units_table};
 use crate::report::units::matrix::units_matrix;
 use crate::workspace::changes::compare::StackChange;
@@ -22,7 +24,7 @@ use crate::workspace::selection::UnitPattern;
 /// Command-line arguments of `stead stacks`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead stacks\n  stead stacks -e prod --stacks './teams/**'\n  stead stacks --changed=origin/main\n  stead stacks --output json\n  stead stacks --output matrix    # for a GitHub workflow: include, and count\n  stead stacks --graph mermaid"
+    after_help = "Examples:\n  stead stacks\n  stead stacks -e prod --stacks './teams/**'\n  stead stacks --changed=origin/main\n  stead stacks --output json\n  stead stacks --output matrix    # for a GitHub workflow: include, and count\n  stead stacks --graph mermaid\n  stead stacks --graph svg > stacks.svg"
 )]
 pub struct StacksArgs {
     /// Only stacks like this: shop/prod, */prod, shop or ./teams/**; repeatable
@@ -49,6 +51,8 @@ pub enum UnitGraphFormat {
     Mermaid,
     /// Graphviz source, for `dot`.
     Dot,
+    /// An SVG image: a column for each wave.
+    Svg,
 }
 
 /// Lists the selected units. Returns `Exit::Failed` if one of them has problems, which are printed.
@@ -84,6 +88,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &StacksArgs) -> 
         Some(UnitGraphFormat::Tree) => render_unit_tree(&rows, style.unicode),
         Some(UnitGraphFormat::Mermaid) => render_unit_mermaid(&rows),
         Some(UnitGraphFormat::Dot) => render_unit_dot(&rows),
+        Some(UnitGraphFormat::Svg) => render_unit_svg(&rows),
         None if settings.output == OutputFormat::Matrix => {
             // A job cannot plan the removal of a unit, which must be named by hand.
             let present: Vec<UnitRow> =

@@ -1,13 +1,17 @@
 //! `stead test`: runs the stack's own tests, on the built-in cloud in memory. In: test files. Out: the failed
 //! expectations of each test. Reads no variable of the environment, so a test gives the same result on every machine.
 
+mod all;
+mod test_files;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use self::test_files::{directory_tests, run_files};
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::testing::{self, AssertionFailure};
 use crate::cli::files::file_watcher::{FileFingerprints, StopSignals};
 use crate::cli::files::stack_files;
 use crate::cli::files::write_files;
@@ -15,13 +19,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::LoadedStack;
-use crate::cli::stack::rewrite_files;
-use crate::cloud::system_clock::SystemClock;
-use crate::config::input::discovery;
-use crate::config::test_file::{self, StackTest};
-use crate::model::clock::Clock;
-use crate::model::source::{Source, SourceId, Sources, Span};
-use crate::report::views::test_run::{self, TestFailure, TestResult};
+use crate::report::views::test_run;
 
 /// Command-line arguments of `stead test`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -43,17 +41,21 @@ Examples:
   stead test
   stead test shop.test.yaml --report junit=report.xml
   stead test --watch
-  stead test --output json")]
+  stead test --output json
+  stead test --all --report junit=report.xml")]
 pub struct TestArgs {
     /// Test files; every *.test.yaml and *.test.kdl of the stack's directory when omitted
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "all")]
     pub files: Vec<PathBuf>,
     /// Write a JUnit report, as junit=PATH
     #[arg(long, value_name = "FORMAT=PATH", value_parser = parse_junit_path)]
     pub report: Option<PathBuf>,
     /// Run again when a file of the stack or of its tests changes, until Ctrl-C
-    #[arg(long)]
+    #[arg(long, conflicts_with = "all")]
     pub watch: bool,
+    /// Stacks that the command covers.
+    #[command(flatten)]
+    pub units: UnitArgs,
 }
 
 /// Escape sequence that clears the terminal.
@@ -64,15 +66,10 @@ const CLEAR_SCREEN: &str = "\x1b[2J\x1b[H";
 /// # Errors
 /// When there are no test files, one cannot be read or has errors, or the report cannot be written.
 pub(in crate::cli) fn run(session: &CommandContext, args: &TestArgs) -> Result<Exit, CliFailure> {
-    let mut tested = Vec::new();
-    for path in test_paths(session, args)? {
-        let source = rewrite_files::read_source(&path)?;
-        let tests = test_file::read_tests(SourceId(0), &source)
-            .map_err(|problems| rewrite_files::source_failure(&source, problems))?;
-        for test in &tests {
-            tested.push(run_test(session, &path, &source, test));
-        }
+    if args.units.all {
+        return all::test_all(session, &args.units, args.report.as_deref());
     }
+    let tested = run_files(session, test_paths(session, args)?)?;
     if let Some(path) = &args.report {
         write_files::write_public(path, test_run::test_run_junit(&tested).as_bytes())?;
     }
@@ -140,8 +137,8 @@ fn test_paths(session: &CommandContext, args: &TestArgs) -> Result<Vec<PathBuf>,
         return Ok(args.files.clone());
     }
     let directory = &session.settings.dir;
-    let names = stack_files::entry_names(directory, discovery::is_test_file)?;
-    if names.is_empty() {
+    let paths = directory_tests(directory)?;
+    if paths.is_empty() {
         let text = format!(
             "there are no tests in {}: no *.test.yaml or *.test.kdl",
             stack_files::display_path(directory)
@@ -150,43 +147,7 @@ fn test_paths(session: &CommandContext, args: &TestArgs) -> Result<Vec<PathBuf>,
             CliFailure::new(Exit::Failed, text).help("stead test --help shows what one looks like.")
         );
     }
-    Ok(names.into_iter().map(|name| directory.join(name)).collect())
-}
-
-/// Runs one test on the stack in the directory of its file. A test that cannot be run counts as failed.
-fn run_test(session: &CommandContext, path: &Path, source: &Source, test: &StackTest) -> TestResult {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let start = SystemClock.elapsed();
-    let missed = testing::run(&session.settings, directory, test);
-    let took = SystemClock.elapsed().saturating_sub(start);
-    let missed = missed.unwrap_or_else(|failure| {
-        vec![AssertionFailure { span: test.span, text: one_line_reason(&failure) }]
-    });
-    let mut sources = Sources::default();
-    sources.add(source.clone());
-    let place = |span: Span| sources.location_of(span);
-    let miss = |missed: AssertionFailure| TestFailure { place: place(missed.span), text: missed.text };
-    TestResult {
-        name: test.name.to_string(),
-        file: source.path.clone(),
-        place: place(test.span),
-        missed: missed.into_iter().map(miss).collect(),
-        took,
-    }
-}
-
-/// Returns on one line why a test could not be run, with the first diagnostic of an invalid stack.
-fn one_line_reason(failure: &CliFailure) -> String {
-    let problem = failure.rejected.as_ref().and_then(|rejected| {
-        let problem = rejected.diagnostics.first()?;
-        let place = problem.span().and_then(|span| rejected.sources.location_of(span));
-        let place = place.map(|place| format!(" at {}:{}", place.file, place.line)).unwrap_or_default();
-        Some(format!(": {} {}{place}", problem.code, problem.summary))
-    });
-    format!("{}{}", failure.message, problem.unwrap_or_default())
+    Ok(paths)
 }
 
 /// Parses `junit=PATH`, the only report of tests.

@@ -3,6 +3,7 @@
 //! connect it to settings, files and messages.
 
 pub(super) mod ambiguous_intents;
+pub(super) mod backend_ledgers;
 pub(super) mod high_water_mark;
 pub(super) mod ledger_io;
 pub(super) mod open;

@@ -96,7 +96,7 @@ fn about_environment(environment: &Name, error: StoreError) -> CliFailure {
 }
 
 /// Returns the objects that a ledger owns, deposed ones included, each with `ADDRESS of STACK/ENVIRONMENT`.
-fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
+pub(in crate::cli) fn owned_objects(ledger: &Ledger) -> Vec<(ObjectKey, Name)> {
     let LedgerIdentity { stack, environment, .. } = &ledger.identity;
     let of = |(address, entry): (&Address, &Entry)| {
         let whose = Name::new(format!("{address} of {stack}/{environment}"));

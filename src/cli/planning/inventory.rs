@@ -9,7 +9,6 @@ use super::refresh::RefreshResult;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
-use crate::cli::secrets::deferred_secrets::AvailableSecrets;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::project::LoadedStack;
 use crate::cloud::error::ReadError;
@@ -20,7 +19,6 @@ use crate::model::live::snapshot::{Object, ObjectKey, RefreshRequest, Snapshot};
 use crate::model::schema::{Attribute, Kind};
 use crate::model::values::value::Value;
 use crate::plan::inputs::PlanningOptions;
-use crate::plan::model::transfers::StackTransfers;
 use crate::plan::pipeline;
 use crate::report::text::escape;
 
@@ -94,14 +92,7 @@ pub(in crate::cli) async fn read_inventory(
         merge_snapshot(&mut snapshot, client.refresh(&below).await?);
     }
     let tables: BTreeSet<&str> = REGISTRY.catalogs.iter().map(|table| table.name).collect();
-    Ok(RefreshResult {
-        snapshot,
-        catalog: client.catalog(&tables).await?,
-        known: AvailableSecrets::default(),
-        secrets: None,
-        transfers: StackTransfers::default(),
-        outputs: BTreeMap::new(),
-    })
+    Ok(RefreshResult::from_live(snapshot, client.catalog(&tables).await?))
 }
 
 /// Reads each object that `taken` selects by its id, unless it was read so already. Returns the objects that could

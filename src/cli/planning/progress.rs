@@ -69,7 +69,8 @@ pub(in crate::cli) struct ProgressReporter<'a, K> {
 
 enum ProgressFormat {
     Silent,
-    Ndjson,
+    /// Lines of JSON, with the unit that they belong to in an apply of many.
+    Ndjson(Option<UnitName>),
     TransitionLog(Box<TransitionLog>),
     ProgressTable(Box<ProgressTable>, LiveRegion),
 }
@@ -79,7 +80,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
     /// service's clock, as a multiple of real time.
     pub(in crate::cli) fn new(ui: Ui, (clock, speed): (&'a K, f64), plan: Option<&Plan>) -> Self {
         let form = match plan {
-            _ if ui.ndjson => ProgressFormat::Ndjson,
+            _ if ui.ndjson => ProgressFormat::Ndjson(None),
             _ if ui.quiet || ui.json => ProgressFormat::Silent,
             Some(plan) if ui.live => ProgressFormat::ProgressTable(
                 Box::new(ProgressTable::new(plan).with_clock_speed(speed)),
@@ -116,8 +117,8 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
                 let lines = TransitionLog::new(board.step_count(), self.clock.now(), self.ui.message_style);
                 ProgressFormat::TransitionLog(Box::new(lines.for_unit(unit.to_string())))
             }
-            // The result of the whole run is one document.
-            ProgressFormat::Ndjson | ProgressFormat::Silent => ProgressFormat::Silent,
+            ProgressFormat::Ndjson(_) => ProgressFormat::Ndjson(Some(unit.clone())),
+            ProgressFormat::Silent => ProgressFormat::Silent,
         };
         Self { form: RefCell::new(form), announces_stop: false, ..self }
     }
@@ -127,8 +128,9 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
         self.steps.borrow_mut().record_event(event);
         match &mut *self.form.borrow_mut() {
             ProgressFormat::Silent => {}
-            ProgressFormat::Ndjson => {
-                self.ui.write_result(&(apply_events::event_line(self.clock.now(), event) + "\n"));
+            ProgressFormat::Ndjson(unit) => {
+                let line = apply_events::event_line(self.clock.now(), unit.as_ref(), event);
+                self.ui.write_result(&(line + "\n"));
             }
             ProgressFormat::TransitionLog(lines) => {
                 self.print_line(lines.handle_event(self.clock.now(), event));
@@ -163,7 +165,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
     /// few times a second.
     pub(in crate::cli) fn tick(&self) {
         match &mut *self.form.borrow_mut() {
-            ProgressFormat::Silent | ProgressFormat::Ndjson => {}
+            ProgressFormat::Silent | ProgressFormat::Ndjson(_) => {}
             ProgressFormat::TransitionLog(lines) => self.print_line(lines.heartbeat_line(self.clock.now())),
             ProgressFormat::ProgressTable(board, live) => {
                 live.draw(board.lines(self.elapsed_time(), MAX_TABLE_ROWS, self.ui.message_style));

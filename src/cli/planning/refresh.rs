@@ -51,6 +51,18 @@ pub(in crate::cli) struct RefreshResult {
 }
 
 impl RefreshResult {
+    /// Returns what was read of the service, without secrets, moves and outputs.
+    pub(in crate::cli) fn from_live(snapshot: Snapshot, catalog: Catalog) -> Self {
+        Self {
+            snapshot,
+            catalog,
+            known: AvailableSecrets::default(),
+            secrets: None,
+            transfers: StackTransfers::default(),
+            outputs: BTreeMap::new(),
+        }
+    }
+
     /// Returns the stack with what was read of lookups and other stacks. A destroy sends no values, and needs none.
     ///
     /// # Errors
@@ -85,14 +97,7 @@ pub(in crate::cli) async fn read_world(
     if let Some(pinned) = pinned {
         catalog.pin_ids(pinned);
     }
-    Ok(RefreshResult {
-        snapshot,
-        catalog,
-        known: AvailableSecrets::default(),
-        secrets: None,
-        transfers: StackTransfers::default(),
-        outputs: BTreeMap::new(),
-    })
+    Ok(RefreshResult::from_live(snapshot, catalog))
 }
 
 /// Reads the live state and makes the plan of a stack.

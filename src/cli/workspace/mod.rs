@@ -14,4 +14,5 @@ pub(super) mod problems;
 mod removed_units;
 pub(super) mod review;
 pub(super) mod runs;
+pub(super) mod unit_outputs;
 pub(super) mod units;

@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::output_secrets;
+use crate::cli::service::connection::StackConnection;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
-use crate::model::live::snapshot::ObjectKey;
+use crate::model::live::catalog::Catalog;
+use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
@@ -17,7 +19,7 @@ use crate::workspace::unit::UnitName;
 pub(in crate::cli) type UnitResults = BTreeMap<usize, Result<PlannedUnit, CliFailure>>;
 
 /// Ledgers of the units that are not selected, as far as they were read; `None` for a unit that was never applied.
-pub(super) type OtherLedgers = BTreeMap<usize, Option<Ledger>>;
+pub(in crate::cli) type OtherLedgers = BTreeMap<usize, Option<Ledger>>;
 
 /// Options of the plans of many units.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +56,12 @@ pub(in crate::cli) struct PlannedUnit {
     pub(super) reads: BTreeMap<UnitName, BTreeSet<Name>>,
 }
 
+/// The live state of one account.
+pub(in crate::cli) struct AccountState {
+    pub(in crate::cli) snapshot: Snapshot,
+    pub(in crate::cli) catalog: Catalog,
+}
+
 /// The plans of the selected units.
 pub(in crate::cli) struct WorkspacePlan {
     /// Plan or failure by the number of the unit, for each selected unit.
@@ -66,6 +74,11 @@ pub(in crate::cli) struct WorkspacePlan {
     pub(in crate::cli) moves: BTreeSet<(usize, usize)>,
     /// Number of readers that `--with-dependents` leaves out, because what they read does not change.
     pub(in crate::cli) left_out: usize,
+    /// Live state of each account that was read, by number, with the connection of one of its units; empty unless the
+    /// purpose of the plans needs it, because an apply opens the accounts again.
+    pub(in crate::cli) accounts: BTreeMap<usize, (AccountState, StackConnection)>,
+    /// Ledgers of the units that are not selected, as far as they were read.
+    pub(in crate::cli) others: OtherLedgers,
 }
 
 impl PlannedUnit {

@@ -11,7 +11,9 @@ use super::accounts::OpenAccounts;
 use super::blockers;
 use super::loaded_unit::WorkspaceUnit;
 use super::outputs::{upstream_outputs, used_objects};
-use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions, WorkspacePlan};
+use super::planned_units::{
+    AccountState, OtherLedgers, PlannedUnit, UnitResults, UnitsOptions, WorkspacePlan,
+};
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ledger_io, other_ledgers};
@@ -26,7 +28,7 @@ use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
-use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
+use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::workspace::combined;
@@ -45,12 +47,6 @@ struct UnitState<'w> {
     options: PlanningOptions,
 }
 
-/// The live state of one account.
-struct AccountState {
-    snapshot: Snapshot,
-    catalog: Catalog,
-}
-
 /// What the plans are made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::cli) enum PlanPurpose {
@@ -58,6 +54,10 @@ pub(in crate::cli) enum PlanPurpose {
     Show,
     /// They are saved for a later apply.
     Save,
+    /// The live objects of the units are listed, so they are kept with the plans.
+    List,
+    /// As `List`, and the objects of each account are compared with all ledgers: lists cover all projects.
+    Inventory,
 }
 
 /// Plans the selected units.
@@ -82,7 +82,7 @@ pub(in crate::cli) async fn plan_units(
     let owners = Arc::new(object_owners(workspace, &states, &others));
     let failed = prepare_units(&mut states, &owners).await;
     fail_units(failed, &mut units, &mut states);
-    let live = read_accounts(accounts.count(), &mut units, &mut states).await;
+    let live = read_accounts((accounts.count(), purpose), &mut units, &mut states).await;
     // A destroy takes the outputs away, so it covers all readers; without planned values, nothing can be left out.
     let narrows = !(options.planning.destroy || options.planning.only_looks);
     let mut left_out = 0;
@@ -108,7 +108,9 @@ pub(in crate::cli) async fn plan_units(
     });
     let fingerprint =
         combined::combined_fingerprint(plans, options.planning.destroy).map_err(anyhow::Error::from)?;
-    Ok(WorkspacePlan { units, fingerprint, users, moves, left_out })
+    let is_kept = matches!(purpose, PlanPurpose::List | PlanPurpose::Inventory);
+    let accounts = if is_kept { with_connections(live, states) } else { BTreeMap::new() };
+    Ok(WorkspacePlan { units, fingerprint, users, moves, left_out, accounts, others })
 }
 
 /// Adds the facts about this machine and the ledgers to the options of each unit. Returns the units that have none.
@@ -154,6 +156,17 @@ fn reads_changes(workspace: &Workspace, number: usize, units: &UnitResults) -> b
             names.any(|name| output_changes::is_changed(name, &planned.outputs, &planned.ledger))
         }
     })
+}
+
+/// Adds the connection of one of its units to each account.
+fn with_connections(
+    mut live: BTreeMap<usize, AccountState>,
+    states: BTreeMap<usize, UnitState<'_>>,
+) -> BTreeMap<usize, (AccountState, StackConnection)> {
+    let states = states.into_values();
+    states
+        .filter_map(|state| Some((state.account, (live.remove(&state.account)?, state.connection))))
+        .collect()
 }
 
 /// Returns the pairs of units between which resources move, the one that is applied first before the other: a move needs
@@ -269,7 +282,7 @@ fn object_owners(
 
 /// Reads each account once, all accounts at the same time: the lists and objects that any of its units needs.
 async fn read_accounts(
-    count: usize,
+    (count, purpose): (usize, PlanPurpose),
     units: &mut UnitResults,
     states: &mut BTreeMap<usize, UnitState<'_>>,
 ) -> BTreeMap<usize, AccountState> {
@@ -286,6 +299,9 @@ async fn read_accounts(
                 let (more, used) = request(state);
                 wanted.merge(more);
                 tables.extend(used);
+            }
+            if purpose == PlanPurpose::Inventory {
+                wanted.projects = None;
             }
             Some((account, Box::pin(refresh::read_world(&first.connection, &wanted, &tables, None)).await))
         }

@@ -1,5 +1,7 @@
 //! Shows the plans of many units: on the terminal, as JSON, and as the next command.
 
+use std::io::{self, BufWriter, Write, stdout};
+
 use super::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
 use super::problems;
 use super::units::Workspace;
@@ -7,9 +9,12 @@ use crate::cli::args::plan::PlanScopeArgs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
+use crate::cloud::system_clock::SystemClock;
 use crate::kinds::REGISTRY;
+use crate::model::clock::Clock;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::plan::inputs::PlanningOptions;
+use crate::report::json::plan::unit_events::{UnitEvent, unit_event_line};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
 use crate::report::text::phrases::count_noun;
@@ -143,18 +148,40 @@ pub(in crate::cli) fn units_review<'r>(
             status: outcome.status,
             exit: outcome.exit.code(),
             plan: planned.units.get(&outcome.number).and_then(|result| Some(&result.as_ref().ok()?.plan)),
-            failure: outcome.failure.as_ref().map(|failure| UnitFailure {
-                message: &failure.message,
-                help: &failure.help,
-                problems: failure
-                    .rejected
-                    .as_deref()
-                    .map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources)),
-            }),
+            failure: outcome.failure.as_ref().map(unit_failure),
             upstream: &outcome.upstream,
         }
     };
-    UnitsReview::new(outcomes.iter().map(review).collect(), &planned.fingerprint, destroy)
+    let units = outcomes.iter().map(review).collect();
+    UnitsReview::new(units, &planned.fingerprint, destroy).with_title(&workspace.title)
+}
+
+/// Returns a failure as the reports show it.
+pub(in crate::cli) fn unit_failure(failure: &CliFailure) -> UnitFailure<'_> {
+    UnitFailure {
+        message: &failure.message,
+        help: &failure.help,
+        problems: failure
+            .rejected
+            .as_deref()
+            .map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources)),
+    }
+}
+
+/// Writes the events of all plans, one per line, each with its unit. A closed pipe is not an error.
+fn write_plan_events(review: &UnitsReview<'_>, options: PlanDocumentOptions<'_>) {
+    let mut out = BufWriter::new(stdout().lock());
+    let mut write = |unit: &UnitReview<'_>| {
+        let time = SystemClock.now();
+        let line = |event| unit_event_line(time, unit.name, event);
+        writeln!(out, "{}", line(UnitEvent::UnitStarted { phase: None }))?;
+        if let Some(plan) = unit.plan {
+            json::plan_events(&mut out, plan, REGISTRY, options, (Some(unit.name), time, unit.exit))?;
+        }
+        let error = unit.failure.map(|failure| failure.message);
+        writeln!(out, "{}", line(UnitEvent::UnitEnded { phase: None, exit: unit.exit, error }))
+    };
+    let _: io::Result<()> = review.units().iter().try_for_each(&mut write);
 }
 
 /// Prints a review in the requested format. Problems of the configuration and warnings about ledgers go to standard
@@ -173,6 +200,9 @@ pub(in crate::cli) fn show_units(
     }
     if ui.json || ui.ndjson {
         let options = PlanDocumentOptions { details: ui.verbose, ran: None };
+        if ui.ndjson {
+            write_plan_events(review, options);
+        }
         ui.write_result(&json::units_document(review, REGISTRY, options));
         return;
     }

@@ -9,6 +9,7 @@ use super::edges;
 use super::git::changed_stacks::ChangeBase;
 use super::loaded_unit::WorkspaceUnit;
 use super::removed_units::{self, KnownStacks, RemovedUnits};
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -19,6 +20,7 @@ use crate::cli::stack::repository_walk::{self, FoundStack};
 use crate::config::load::{DirectoryContents, LoadFailure, StackHeader};
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity, nearest_name};
+use crate::report::units::title::UnitsTitle;
 use crate::workspace::changes::compare::StackChange;
 use crate::workspace::changes::recorded_reads::RecordedReads;
 use crate::workspace::graph::UnitGraph;
@@ -44,6 +46,8 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) selected: SelectedUnits,
     /// What changed since the base; `None` unless the selection asks.
     pub(in crate::cli) changes: Option<WorkspaceChanges>,
+    /// Title of the selection, for comments and reports.
+    pub(in crate::cli) title: UnitsTitle,
     /// Directories whose stack is not known, so that no unit stands for them; empty if all were read.
     pub(in crate::cli) unreadable: Vec<UnreadableStack>,
     /// Removed units whose objects are to be deleted.
@@ -87,6 +91,16 @@ pub(in crate::cli) struct RemovalRequest<'a> {
     pub(in crate::cli) names: &'a [UnitName],
     /// Whether removed units are only read, to know which objects they use.
     pub(in crate::cli) reads_only: bool,
+}
+
+impl<'a> From<&'a UnitArgs> for SelectionRequest<'a> {
+    fn from(args: &'a UnitArgs) -> Self {
+        Self {
+            patterns: &args.patterns,
+            with_dependents: args.with_dependents,
+            changed: args.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
+        }
+    }
 }
 
 impl Workspace {
@@ -288,8 +302,10 @@ impl LoadedRepository {
         };
         let selected = selection::select(&listed, &graph, &selection)
             .map_err(|error| selection_failure(&error, &listed))?;
+        let patterns: Vec<&str> = request.patterns.iter().map(UnitPattern::text).collect();
         Ok(Workspace {
             root: self.root,
+            title: UnitsTitle::new(settings.env.as_deref(), &patterns),
             units,
             graph,
             selected,

@@ -17,7 +17,7 @@ use crate::report::views::list::{self, ObjectSummary};
 /// Returns the JSON document of a list: `{schema_version, <key>: [row…]}`.
 #[must_use]
 pub fn list_document(key: &'static str, table: &ReportTable) -> String {
-    to_pretty(&ListDocument { key, table })
+    to_pretty(&ListDocument::new(key, table))
 }
 
 /// The document of `stead ls --output json`: `resources`, or `unmanaged` with `--unmanaged`.
@@ -86,9 +86,18 @@ pub(crate) struct UnmanagedRow {
     created_at: Option<Name>,
 }
 
-struct ListDocument<'a> {
+/// A list under a key: `{schema_version, <key>: [row…]}`.
+pub struct ListDocument<'a> {
     key: &'static str,
     table: &'a ReportTable,
+}
+
+impl<'a> ListDocument<'a> {
+    /// Returns the list of a table's rows.
+    #[must_use]
+    pub const fn new(key: &'static str, table: &'a ReportTable) -> Self {
+        Self { key, table }
+    }
 }
 
 impl Serialize for ListDocument<'_> {

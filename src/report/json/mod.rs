@@ -17,6 +17,7 @@ mod ledger_check;
 mod list;
 pub mod plan;
 mod recovery;
+mod unit_results;
 mod units;
 
 pub use self::ambiguous_intents::{AmbiguousIntentEntry, questions_document};
@@ -44,6 +45,10 @@ pub use failure::CommandFailure;
 pub use history::{HistoryDocument, LockDocument, history_document, lock_document};
 #[cfg(test)]
 pub(crate) use list::LsDocument;
-pub use list::{DriftDocument, drift_document, list_document, object_document};
+pub use list::{DriftDocument, ListDocument, drift_document, list_document, object_document};
 pub use recovery::{RecoveryDocument, recovery_document};
+pub use unit_results::{
+    CostSummary, FmtSummary, FormattedFiles, ListSummary, ResultStatus, TestSummary, UnitResult,
+    UnitResultsDocument, unit_results_document,
+};
 pub use units::{UnitsDocument, units_document};

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::diagnostics::{self, DiagnosticEntry};
+#[cfg(test)]
+use super::list::UnmanagedRow;
 use super::plan::change_entry::PlanDocumentOptions;
 use super::plan::document::PlanDocument;
 use crate::model::address::Name;
@@ -10,7 +12,11 @@ use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
 use crate::report::json_value::JsonDecimal;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
-use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
+use crate::report::text::table::ReportTable;
+use crate::report::units::accounts::{AccountReview, UnappliedReason};
+use crate::report::units::review::{UnitFailure, UnitReview, UnitStatus, UnitsReview};
+use crate::report::views::list;
+use crate::workspace::unit::UnitName;
 
 /// The document of `plan`, `apply`, `destroy` and `drift` with `--all --output json`.
 #[derive(Serialize)]
@@ -23,6 +29,75 @@ pub struct UnitsDocument<'a> {
     cost: UnitsCostEntry,
     /// The units, worst first.
     units: Vec<UnitEntry<'a>>,
+    /// What each account has; only of `drift`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    accounts: Option<Vec<AccountEntry<'a>>>,
+    /// Units that are not applied as configured; only of `drift`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_applied: Option<Vec<NotAppliedEntry<'a>>>,
+}
+
+/// What an account has.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct AccountEntry<'a> {
+    /// Address of its service, with a number if several accounts have the same one.
+    account: &'a str,
+    /// Number of the selected units that use it.
+    units: usize,
+    /// Number of its live objects that are in a ledger.
+    managed: usize,
+    /// Live objects that are in no ledger of the account's backends; null if that is not known.
+    #[cfg_attr(test, schemars(with = "Option<Vec<UnmanagedRow>>"))]
+    unmanaged: Option<ReportTable>,
+    /// Why the unmanaged objects are not known; empty if they are.
+    not_known: &'a [String],
+    /// Kinds that the key may not list.
+    left_out: Vec<LeftOutKindEntry<'a>>,
+}
+
+/// A kind that the key may not list.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct LeftOutKindEntry<'a> {
+    /// Name of the kind.
+    kind: &'a str,
+    /// What the service answered.
+    reason: &'a str,
+}
+
+/// A unit that is not applied as configured.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct NotAppliedEntry<'a> {
+    /// Name of the stack.
+    stack: &'a Name,
+    /// Name of the environment; `default` for a stack that declares none.
+    environment: &'a Name,
+    reason: UnappliedReason,
+}
+
+impl<'a> NotAppliedEntry<'a> {
+    const fn new(unit: &'a UnitName, reason: UnappliedReason) -> Self {
+        Self { stack: &unit.stack, environment: &unit.environment, reason }
+    }
+}
+
+impl<'a> AccountEntry<'a> {
+    fn new(account: &'a AccountReview) -> Self {
+        Self {
+            account: &account.name,
+            units: account.units,
+            managed: account.managed,
+            unmanaged: account.is_known().then(|| list::unmanaged_table(&account.unmanaged)),
+            not_known: &account.unknown,
+            left_out: account
+                .left_out
+                .iter()
+                .map(|(kind, reason)| LeftOutKindEntry { kind, reason })
+                .collect(),
+        }
+    }
 }
 
 /// What the units have together.
@@ -33,6 +108,8 @@ struct UnitsSummary {
     units: usize,
     /// Number of units whose plan has changes.
     changed: usize,
+    /// Number of units whose live objects differ from what was last applied.
+    drifted: usize,
     /// Number of units whose changes were applied.
     applied: usize,
     /// Number of units whose plan has blockers.
@@ -96,7 +173,7 @@ struct UnitEntry<'a> {
 /// Why a unit has no result.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct UnitErrorEntry<'a> {
+pub(super) struct UnitErrorEntry<'a> {
     /// What happened and why.
     message: &'a str,
     /// Remedies, one per entry.
@@ -122,6 +199,7 @@ pub fn units_document(
         summary: UnitsSummary {
             units: review.units().len(),
             changed: number(&[UnitStatus::Changed]),
+            drifted: number(&[UnitStatus::Drifted]),
             applied: number(&[UnitStatus::Applied]),
             blocked: number(&[UnitStatus::Blocked]),
             failed: number(&[UnitStatus::Failed, UnitStatus::Partly]),
@@ -142,6 +220,11 @@ pub fn units_document(
             unpriced: cost.unpriced,
         },
         units: review.units().iter().map(|unit| unit_entry(unit, registry, options)).collect(),
+        accounts: review.drift.map(|drift| drift.accounts.iter().map(AccountEntry::new).collect()),
+        not_applied: review.drift.map(|drift| {
+            let found = drift.not_applied.iter();
+            found.map(|(unit, reason)| NotAppliedEntry::new(unit, *reason)).collect()
+        }),
     })
 }
 
@@ -157,13 +240,19 @@ fn unit_entry<'a>(
         status: unit.status,
         exit: unit.exit,
         plan: unit.plan.map(|plan| PlanDocument::new(plan, registry, options)),
-        error: unit.failure.map(|failure| UnitErrorEntry {
+        error: unit.failure.map(UnitErrorEntry::new),
+    }
+}
+
+impl<'a> UnitErrorEntry<'a> {
+    pub(super) fn new(failure: UnitFailure<'a>) -> Self {
+        Self {
             message: failure.message,
             help: failure.help.iter().map(String::as_str).filter(|text| !text.is_empty()).collect(),
             diagnostics: failure
                 .problems
                 .map(|(found, sources)| diagnostics::diagnostic_entries(found, sources))
                 .unwrap_or_default(),
-        }),
+        }
     }
 }

@@ -15,8 +15,8 @@ mod units;
 
 use std::fmt;
 
-pub use self::markdown::{comment_marker, fingerprint_of, marker_of};
-pub use self::units::{ALL_UNITS_TITLE, UnitsReport};
+pub use self::markdown::{comment_marker, fingerprint_of, marker_of, units_of};
+pub use self::units::UnitsReport;
 use super::finding::{ReviewDiagnostics, plan_findings};
 use super::view::PlanReview;
 use crate::report::json::{self, PlanDocumentOptions};
@@ -57,11 +57,11 @@ impl ReviewFormat {
         Self {
             name: "html",
             purpose: None,
-            summary: "A page that loads nothing from elsewhere: filter to dangerous changes, search, keys `j` and `k`, a map, times and costs, and the plan's JSON inside.",
+            summary: "A page that loads nothing from elsewhere: filter to dangerous changes, search, keys `j` and `k`, a map, times and costs, and the plan's JSON inside. For many units, one page: the graph of units with what changes where, then each unit's changes.",
             has_outcome: true,
             plan: html::html_report,
             problems: None,
-            units: None,
+            units: Some(html::units_html),
         },
         Self {
             name: "json",

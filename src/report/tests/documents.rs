@@ -70,7 +70,7 @@ fn a_plan_is_rendered_as_one_line_per_event() {
         for details in [false, true] {
             let options = PlanDocumentOptions { details, ran: None };
             let mut written = Vec::new();
-            json::plan_events(&mut written, &plan, REGISTRY, options, (plans::time(0), 4)).unwrap();
+            json::plan_events(&mut written, &plan, REGISTRY, options, (None, plans::time(0), 4)).unwrap();
             let text = String::from_utf8(written).unwrap();
             assert!(!text.chars().any(|c| c != '\n' && escape::acts_or_hides(c)));
             let events: Vec<Json> = text.lines().map(|line| check(PLAN_EVENT, line)).collect();
@@ -238,7 +238,7 @@ fn every_event_fits_its_schema() {
         error: error.clone(),
     }));
     for event in &events {
-        check(APPLY_EVENT, &apply_events::event_line(plans::time(0), event));
+        check(APPLY_EVENT, &apply_events::event_line(plans::time(0), None, event));
     }
     let outcome = Outcome {
         done: vec![address()],
@@ -276,7 +276,7 @@ fn lists_fit_their_schema() {
         drift: &full.drift,
         unmanaged: &objects,
         managed: 40,
-        elsewhere: OtherProjectCounts { projects: 3, account: 0, unread: false },
+        elsewhere: OtherProjectCounts { projects: 3, account: 0, unread: false, by_account: false },
         memory: &DriftHistoryDiff::default(),
         notes: &[],
     };

@@ -305,7 +305,7 @@ fn drift_is_rendered_without_a_plan() {
         DriftHistoryDiff::new_with_history(Some(before), found.observed_items(), plans::time(2 * 86_400));
     let later = DriftReport {
         memory: &memory,
-        elsewhere: OtherProjectCounts { projects: 3, account: 1, unread: false },
+        elsewhere: OtherProjectCounts { projects: 3, account: 1, unread: false, by_account: false },
         ..found
     };
     insta::assert_snapshot!(drift::drift_page(&later, TextStyle::plain(110)), @r#"

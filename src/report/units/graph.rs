@@ -1,9 +1,12 @@
-//! The graph of a repository's units as text: a tree, a Mermaid flow chart, or Graphviz source. In: the rows of `stacks`. A
-//! unit that is read but not listed is drawn as an outside one.
+//! The graph of a repository's units: a tree, a Mermaid flow chart, Graphviz source, or an SVG image. In: the rows of
+//! `stacks`. A unit that is read but not listed is drawn as an outside one.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use maud::html;
+
+use super::drawing::{DrawnBox, draw_units};
 use super::list::UnitRow;
 use crate::workspace::unit::UnitName;
 
@@ -116,4 +119,34 @@ pub fn render_unit_dot(units: &[UnitRow]) -> String {
     }
     text.push_str("}\n");
     text
+}
+
+/// Style of the image, in light and dark mode.
+const SVG_STYLE: &str = "text{font:11px ui-monospace,Menlo,Consolas,monospace;fill:#1b1f24}.map path{fill:none;stroke:#7d8590}rect{fill:#fff;stroke:#57606a}.outside rect{stroke-dasharray:4 3}svg{background:#fff}@media(prefers-color-scheme:dark){text{fill:#e6edf3}rect{fill:#161b22;stroke:#8b949e}svg{background:#0d1117}}";
+
+/// Returns the graph as an SVG document: a column for each wave, upstream units to the left of their readers.
+#[must_use]
+pub fn render_unit_svg(units: &[UnitRow]) -> String {
+    let drawn = DrawnUnits::new(units);
+    let boxes: Vec<DrawnBox> = drawn
+        .names
+        .iter()
+        .enumerate()
+        .map(|(number, name)| DrawnBox {
+            id: format!("unit-{number}"),
+            name: name.clone(),
+            detail: match units.get(number).and_then(|unit| unit.changed) {
+                Some(true) => "changed".to_owned(),
+                _ => String::new(),
+            },
+            class: if number < drawn.listed { "unit" } else { "outside" },
+            is_link: false,
+        })
+        .collect();
+    let edges: Vec<(usize, usize)> = drawn.edges().collect();
+    let image = draw_units(&boxes, &edges, "Stacks").into_string();
+    let style = html! { style { (SVG_STYLE) } }.into_string();
+    // The style is the first child: a drawing in a page takes that of the page.
+    let (open, rest) = image.split_once('>').unwrap_or((&image, ""));
+    format!("{open}>{style}{rest}\n")
 }

@@ -1,7 +1,9 @@
 //! The review of many units: each with its plan or failure, and what they cost and change together. Every format shows
 //! the units of one review in the same order, worst first.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 use serde::Serialize;
@@ -11,6 +13,8 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::model::change::{Action, Plan};
 use crate::report::text::counts::ActionCounts;
+use crate::report::units::accounts::UnitsDrift;
+use crate::report::units::title::UnitsTitle;
 use crate::workspace::combined::has_work;
 use crate::workspace::unit::UnitName;
 
@@ -122,6 +126,10 @@ pub struct UnitsReview<'a> {
     pub fingerprint: &'a str,
     /// Whether everything is deleted.
     pub destroy: bool,
+    /// Title of the selection.
+    pub title: Cow<'a, UnitsTitle>,
+    /// What a drift check found beside the units' differences; `None` for a plan or an apply.
+    pub drift: Option<&'a UnitsDrift>,
 }
 
 impl<'a> UnitsReview<'a> {
@@ -133,7 +141,37 @@ impl<'a> UnitsReview<'a> {
             counts.get(Action::Replace) + counts.get(Action::Delete)
         };
         units.sort_by_key(|unit| (unit.status, Reverse(danger(unit)), unit.name.clone()));
-        Self { units, fingerprint, destroy }
+        let title = Cow::Owned(UnitsTitle::new(None, &[]));
+        Self { units, fingerprint, destroy, title, drift: None }
+    }
+
+    /// Returns the review of a selection that has a title.
+    #[must_use]
+    pub fn with_title(self, title: &'a UnitsTitle) -> Self {
+        Self { title: Cow::Borrowed(title), ..self }
+    }
+
+    /// Returns the units with something to do, and those of the review whose outputs they read: these may have to record
+    /// them.
+    #[must_use]
+    pub fn units_to_apply(&self) -> BTreeSet<&'a UnitName> {
+        let by_name: BTreeMap<&UnitName, &UnitReview<'a>> =
+            self.units.iter().map(|unit| (unit.name, unit)).collect();
+        let mut open: Vec<&UnitReview<'a>> =
+            self.units.iter().filter(|unit| unit.plan.is_some_and(has_work)).collect();
+        let mut found = BTreeSet::new();
+        while let Some(unit) = open.pop() {
+            if found.insert(unit.name) {
+                open.extend(unit.upstream.iter().filter_map(|above| by_name.get(above).copied()));
+            }
+        }
+        found
+    }
+
+    /// Returns the review as that of a drift check.
+    #[must_use]
+    pub fn with_drift(self, drift: &'a UnitsDrift) -> Self {
+        Self { drift: Some(drift), ..self }
     }
 
     /// Returns the units, worst first.

@@ -153,22 +153,75 @@ struct MonthlyPrice(Option<f64>);
 /// Returns the bill as a JSON document.
 #[must_use]
 pub fn cost_document(bill: &CostReport) -> String {
-    let sides = || bill.first.iter().chain([&bill.second]);
-    let total = ReportTable {
-        columns: sides().map(|side| TableColumn { key: side.name.clone(), right: true }).collect(),
-        rows: vec![sides().map(|side| TableCell::Money(side.total)).collect()],
+    to_pretty(&CostDocument::new(bill))
+}
+
+impl<'a> CostDocument<'a> {
+    /// Returns the document of a bill.
+    #[must_use]
+    pub fn new(bill: &'a CostReport) -> Self {
+        let sides = || bill.first.iter().chain([&bill.second]);
+        let total = ReportTable {
+            columns: sides().map(|side| TableColumn { key: side.name.clone(), right: true }).collect(),
+            rows: vec![sides().map(|side| TableCell::Money(side.total)).collect()],
+        };
+        Self {
+            schema_version: SCHEMA_VERSION,
+            stack: &bill.stack,
+            env: &bill.environment,
+            columns: sides().map(|side| &side.name).collect(),
+            resources: bill.to_table(),
+            total,
+            unpriced: bill.unpriced,
+            priced_at: bill.priced_at.filter(|_| !bill.built_in),
+            built_in_prices: bill.built_in,
+        }
+    }
+}
+
+/// Returns the bills of many units as text: a row for each, the most expensive first, and the sums.
+#[must_use]
+pub fn units_cost_page(bills: &[&CostReport], style: TextStyle) -> String {
+    let has_first = bills.iter().any(|bill| bill.first.is_some());
+    let first = |bill: &CostReport| bill.first.as_ref().map(|side| side.total);
+    let mut sorted: Vec<&CostReport> = bills.to_vec();
+    sorted.sort_by_key(|bill| {
+        let most = bill.second.total.max(first(bill).unwrap_or_default());
+        (std::cmp::Reverse(most), bill.stack.clone(), bill.environment.clone())
+    });
+    let before: Decimal = bills.iter().filter_map(|bill| first(bill)).sum();
+    let after: Decimal = bills.iter().map(|bill| bill.second.total).sum();
+    let row = |name: String, before: Option<Decimal>, after: Decimal| {
+        let before = has_first.then(|| before.map_or(TableCell::Empty, TableCell::Money));
+        let cells = std::iter::once(TableCell::Text(name)).chain(before);
+        cells.chain([TableCell::Money(after)]).collect::<Vec<_>>()
     };
-    to_pretty(&CostDocument {
-        schema_version: SCHEMA_VERSION,
-        stack: &bill.stack,
-        env: &bill.environment,
-        columns: sides().map(|side| &side.name).collect(),
-        resources: bill.to_table(),
-        total,
-        unpriced: bill.unpriced,
-        priced_at: bill.priced_at.filter(|_| !bill.built_in),
-        built_in_prices: bill.built_in,
-    })
+    let mut columns = vec![TableColumn::text("unit")];
+    columns.extend(has_first.then(|| TableColumn::number("now")));
+    columns.push(TableColumn::number("after"));
+    let mut rows: Vec<Vec<TableCell>> = sorted
+        .iter()
+        .map(|bill| row(format!("{}/{}", bill.stack, bill.environment), first(bill), bill.second.total))
+        .collect();
+    rows.push(row("total".to_owned(), Some(before), after));
+    let dot = style.sign(Symbol::Dot);
+    let mut line = TextLine::indent(0)
+        .push_styled(TextRole::Strong, phrases::count_noun(bills.len(), "unit"))
+        .push_text(format!(" {dot} a month"));
+    if has_first {
+        line = line.push_text(format!(" {dot} after an apply: {}", phrases::money_change(after - before)));
+    }
+    if bills.iter().any(|bill| bill.built_in) {
+        line = line.push_text(format!(" {dot} prices of the built-in cloud, not of your account"));
+    }
+    let unpriced: usize = bills.iter().map(|bill| bill.unpriced).sum();
+    if unpriced > 0 {
+        let count = phrases::count_noun(unpriced, "resource");
+        line = line.push_text(format!(" {dot} {count} without a known price, not counted"));
+    }
+    let mut page = TextPage::new(style);
+    page.add_line(line);
+    page.finish() + &ReportTable { columns, rows }.to_text("", style)
 }
 
 #[cfg(test)]

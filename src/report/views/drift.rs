@@ -47,6 +47,8 @@ pub struct OtherProjectCounts {
     pub account: usize,
     /// Whether another ledger could not be read, so that the unmanaged objects are not known.
     pub unread: bool,
+    /// Whether the unmanaged objects are those of a whole account, which are shown on their own.
+    pub by_account: bool,
 }
 
 impl OtherProjectCounts {
@@ -139,7 +141,9 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     if keys > 0 {
         line = line.push_text(format!(" {dot} {}", phrases::count_noun(keys, "unmanaged key")));
     }
-    if found.elsewhere.unread {
+    if found.elsewhere.by_account {
+        line = line.push_text(format!(" {dot} {}", phrases::count_noun(found.managed, "managed object")));
+    } else if found.elsewhere.unread {
         line = line.push_text(format!(" {dot} unmanaged: not known"));
     } else if let Some(share) = (found.managed * 100).checked_div(all) {
         line = line.push_text(format!(" {dot} {share}% of {} managed", phrases::count_noun(all, "object")));

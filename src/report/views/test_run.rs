@@ -118,34 +118,44 @@ struct TestFailureEntry<'t> {
 /// Returns the results as a JSON document.
 #[must_use]
 pub fn test_run_document(tests: &[TestResult]) -> String {
-    let of_miss = |miss: &'_ TestFailure| -> (Option<u32>, Option<u32>) {
-        (miss.place.as_ref().map(|place| place.line), miss.place.as_ref().map(|place| place.column))
-    };
-    let of_test = |test: &'_ TestResult| test.place.as_ref().map(|place| place.line);
-    let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
-    json::to_pretty(&TestRunDocument {
-        schema_version: json::SCHEMA_VERSION,
-        passed: tests.len() - failed,
-        failed,
-        tests: tests
-            .iter()
-            .map(|test| TestEntry {
-                name: &test.name,
-                file: &test.file,
-                line: of_test(test),
-                passed: test.missed.is_empty(),
-                seconds: test.took.as_secs_f64(),
-                failures: test
-                    .missed
-                    .iter()
-                    .map(|miss| {
-                        let (line, column) = of_miss(miss);
-                        TestFailureEntry { line, column, text: &miss.text }
-                    })
-                    .collect(),
-            })
-            .collect(),
-    })
+    json::to_pretty(&TestRunDocument::new(tests))
+}
+
+impl<'t> TestRunDocument<'t> {
+    /// Returns the document of some results.
+    #[must_use]
+    pub fn new(tests: &'t [TestResult]) -> Self {
+        let failed = tests.iter().filter(|test| !test.missed.is_empty()).count();
+        Self {
+            schema_version: json::SCHEMA_VERSION,
+            passed: tests.len() - failed,
+            failed,
+            tests: tests.iter().map(TestEntry::new).collect(),
+        }
+    }
+}
+
+impl<'t> TestEntry<'t> {
+    fn new(test: &'t TestResult) -> Self {
+        Self {
+            name: &test.name,
+            file: &test.file,
+            line: test.place.as_ref().map(|place| place.line),
+            passed: test.missed.is_empty(),
+            seconds: test.took.as_secs_f64(),
+            failures: test.missed.iter().map(TestFailureEntry::new).collect(),
+        }
+    }
+}
+
+impl<'t> TestFailureEntry<'t> {
+    fn new(miss: &'t TestFailure) -> Self {
+        Self {
+            line: miss.place.as_ref().map(|place| place.line),
+            column: miss.place.as_ref().map(|place| place.column),
+            text: &miss.text,
+        }
+    }
 }
 
 /// Returns the results as JUnit XML, with one suite per file.

@@ -15,6 +15,7 @@ use super::request::{ApplyArgs, UnitsApplyRequest};
 use super::unit_apply::ReviewedUnit;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use super::units_approval::{ask_approval, check_approval_flags};
+use super::units_progress::UnitsProgress;
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::planning::approval::plan_again;
@@ -283,10 +284,13 @@ impl<'a> UnitsRun<'a> {
         let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = PhaseResult> + '_>>> =
             FuturesUnordered::new();
         let mut results = RunResults::default();
+        let mut progress =
+            UnitsProgress::new(session.ui, self.workspace, (self.units.len(), &self.holding));
         let mut stop = Box::pin(signals::wait_for_stop());
         let mut is_stopped = false;
         loop {
             for (number, phase) in schedule.start_ready(MAX_RUNNING_UNITS) {
+                progress.start(number, phase);
                 running.push(self.start_unit(session, request, &mut accounts, (number, phase)));
             }
             if running.is_empty() {
@@ -310,6 +314,7 @@ impl<'a> UnitsRun<'a> {
             let holds = self.holding.contains(&number);
             let unit = &self.workspace.units[number].unit;
             report_end(session, unit, (phase, self.destroy, holds), &result);
+            progress.end(number, phase, &result);
             let succeeded = matches!(result, Ok(Exit::Done));
             let cause = match &result {
                 Ok(exit) => *exit,
@@ -319,7 +324,9 @@ impl<'a> UnitsRun<'a> {
                 let name = &self.workspace.units[number].unit.name;
                 let failure = CliFailure::new(cause, format!("it waits for {name}, which was not applied"));
                 results.skipped.insert(skipped, failure);
+                progress.skip(skipped, number);
             }
+            progress.print_line();
             record_result(&mut results.ended, number, phase, result);
         }
         self.add_unfinished(&schedule, &mut results);

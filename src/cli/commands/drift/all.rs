@@ -1,8 +1,12 @@
-//! `stead drift --all`: the drift of the selected units, from one read of each account. Unmanaged objects are not listed:
-//! that is a question about a project, which several stacks may share.
+//! `stead drift --all`: the drift of the selected units, and the objects of their accounts that are in no ledger, from one
+//! read of each account.
 
+use std::collections::BTreeMap;
+
+use super::inventory::{review_accounts, unapplied_reason};
 use crate::cli::args::report::ReportTarget;
 use crate::cli::args::workspace::UnitArgs;
+use crate::cli::artifacts::report_files::unit_drift;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -10,13 +14,15 @@ use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::problems;
 use crate::cli::workspace::review::{self, UnitOutcome};
-use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
+use crate::cli::workspace::units::{SelectionRequest, Workspace};
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::decide::checks::lost_ledger;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
-use crate::report::units::review::UnitStatus;
-use crate::report::views::drift::{self, DriftReport, OtherProjectCounts};
+use crate::report::units::accounts::{UnappliedReason, UnitsDrift, accounts_page};
+use crate::report::units::review::{UnitStatus, UnitsReview};
+use crate::report::views::drift;
+use crate::workspace::unit::UnitName;
 
 /// What the command line asks of the check.
 pub(super) struct UnitsDriftRequest<'a> {
@@ -30,7 +36,7 @@ pub(super) struct UnitsDriftRequest<'a> {
 /// Codes of a drift check of many units, the first one that a unit has counts.
 const DRIFT_EXITS: &[Exit] = &[Exit::Failed, Exit::Refused, Exit::Blocked, Exit::Drift];
 
-/// Compares the live objects of the selected units with their ledgers.
+/// Compares the live objects of the selected units with their ledgers, and the objects of their accounts with all ledgers.
 ///
 /// # Errors
 /// When there is no stack, or the selection is not accepted. The failures of single units are shown.
@@ -38,76 +44,90 @@ pub(super) async fn check_all(
     session: &CommandContext,
     request: &UnitsDriftRequest<'_>,
 ) -> Result<Exit, CliFailure> {
-    let selection = SelectionRequest {
-        patterns: &request.units.patterns,
-        with_dependents: request.units.with_dependents,
-        changed: request.units.changed.as_ref().map(|base| BaseRequest { name: base.as_deref() }),
-    };
+    let selection = SelectionRequest::from(request.units);
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     let planning = PlanningOptions { only_looks: true, ..PlanningOptions::default() };
     let options = UnitsOptions { planning, ..UnitsOptions::default() };
-    let mut planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
+    let mut planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Inventory)).await?;
+    let not_applied = not_applied(&workspace, &planned);
     let mut outcomes = review::unit_reviews(&workspace, &planned, false);
+    let mut lost: Vec<UnitName> = Vec::new();
     for outcome in &mut outcomes {
-        judge_unit(outcome, &mut planned, request);
+        if judge_unit(outcome, &mut planned, request) {
+            lost.push(workspace.units[outcome.number].unit.name.clone());
+        }
     }
-    let shown = review::units_review(&workspace, &planned, &outcomes, false);
+    let accounts = Box::pin(review_accounts(&workspace, &mut planned, &lost)).await;
+    let managed = planned
+        .planned()
+        .map(|(number, unit)| (workspace.units[number].unit.name.clone(), unit.ledger.entries.len()))
+        .collect();
+    let found = UnitsDrift { accounts, not_applied, managed };
+    let shown = review::units_review(&workspace, &planned, &outcomes, false).with_drift(&found);
     session.report_files(request.reports).write_units(&shown, &|name| workspace.first_file(name), None)?;
     if session.ui.json {
         review::show_units(session.ui, &workspace, &planned, &shown);
     } else {
-        print_pages(session, &workspace, &planned, &outcomes);
+        print_pages(session, &workspace, &shown, &outcomes);
+        for unreadable in &workspace.unreadable {
+            problems::print_failure(session.ui, &unreadable.directory, &unreadable.failure);
+        }
+        session.ui.write_result(&accounts_page(&found, session.ui.verbose, session.ui.style));
     }
     review::print_left_out(session.ui, &workspace);
-    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    let unreadable = workspace.unreadable.iter().map(|unreadable| unreadable.failure.exit);
+    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).chain(unreadable).collect();
     Ok(Exit::first_of(DRIFT_EXITS, &exits))
 }
 
-/// Sets status and exit code of a unit by its drift, and reduces its plan to what the check read.
-fn judge_unit(outcome: &mut UnitOutcome, planned: &mut WorkspacePlan, request: &UnitsDriftRequest<'_>) {
-    let Some(Ok(unit)) = planned.units.get_mut(&outcome.number) else { return };
+/// Returns the units that are not applied as configured. The plans must still have their changes.
+fn not_applied(workspace: &Workspace, planned: &WorkspacePlan) -> BTreeMap<UnitName, UnappliedReason> {
+    let reason = |(number, unit): (usize, &_)| {
+        let one = &workspace.units[number];
+        Some((one.unit.name.clone(), unapplied_reason(one, unit)?))
+    };
+    planned.planned().filter_map(reason).collect()
+}
+
+/// Sets status and exit code of a unit by its drift, and reduces its plan to what the check read. Returns whether its
+/// ledger was lost.
+fn judge_unit(
+    outcome: &mut UnitOutcome,
+    planned: &mut WorkspacePlan,
+    request: &UnitsDriftRequest<'_>,
+) -> bool {
+    let Some(Ok(unit)) = planned.units.get_mut(&outcome.number) else { return false };
     // Without its ledger, every object of the stack would be reported as unmanaged.
     if let Some(block) = lost_ledger::lost_ledger_blocker(&unit.ledger, &unit.plan) {
         let failure = CliFailure::new(Exit::Blocked, block.text).help(block.help);
         (outcome.status, outcome.exit) = (UnitStatus::Blocked, Exit::Blocked);
         outcome.failure = Some(failure);
-        return;
+        return true;
     }
     unit.plan = (request.looked_at)(&unit.plan);
     let open = drift::count_undecided(&unit.plan.drift);
     outcome.status = if open > 0 { UnitStatus::Drifted } else { UnitStatus::Unchanged };
     outcome.exit = Exit::of_drift(open, request.exit_code);
+    false
 }
 
 /// Prints the drift of each unit: those with drift first, the others in one line each.
 fn print_pages(
     session: &CommandContext,
     workspace: &Workspace,
-    planned: &WorkspacePlan,
+    shown: &UnitsReview<'_>,
     outcomes: &[UnitOutcome],
 ) {
-    let mut ordered: Vec<&UnitOutcome> = outcomes.iter().collect();
-    ordered.sort_by_key(|outcome| (outcome.status, &workspace.units[outcome.number].unit.name));
     let memory = DriftHistoryDiff::default();
-    for outcome in ordered {
-        let name = &workspace.units[outcome.number].unit.name;
-        let unit = planned.units.get(&outcome.number).and_then(|unit| unit.as_ref().ok());
-        let (Some(unit), None) = (unit, &outcome.failure) else {
-            if let Some(failure) = &outcome.failure {
-                problems::print_failure(session.ui, &name.to_string(), failure);
-            }
-            continue;
-        };
-        let found = DriftReport {
-            stack: &name.stack,
-            environment: &name.environment,
-            drift: &unit.plan.drift,
-            unmanaged: &[],
-            managed: unit.ledger.entries.len(),
-            elsewhere: OtherProjectCounts { unread: true, ..OtherProjectCounts::default() },
-            memory: &memory,
-            notes: &unit.plan.notes,
-        };
-        session.ui.write_result(&drift::drift_page(&found, session.ui.style));
+    let failures: BTreeMap<&UnitName, &CliFailure> = outcomes
+        .iter()
+        .filter_map(|one| Some((&workspace.units[one.number].unit.name, one.failure.as_ref()?)))
+        .collect();
+    for unit in shown.units() {
+        if let Some(failure) = failures.get(unit.name) {
+            problems::print_failure(session.ui, &unit.name.to_string(), failure);
+        } else if let Some(found) = unit_drift(shown, unit, &memory) {
+            session.ui.write_result(&drift::drift_page(&found, session.ui.style));
+        }
     }
 }

@@ -32,6 +32,7 @@ use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::diagnostic::blocker_code::HOLDS_DATA;
 use crate::model::live::snapshot::Snapshot;
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
@@ -45,6 +46,8 @@ struct TestFixture {
     /// Whether the test expects the blocker for objects that hold data; otherwise their deletion needs no approval,
     /// because the test created all of them.
     guards_data: bool,
+    /// Outputs of other stacks, by their names under `stacks`; empty if the stack must not read any.
+    outputs: BTreeMap<Name, Attributes>,
 }
 
 /// A plan with its inputs.
@@ -92,22 +95,35 @@ pub(in crate::cli) fn run(
     time.run(work).unwrap_or_else(stuck)
 }
 
-/// Makes the plan of a stack in an empty emulated cloud, so that everything is created; uses no account.
+/// Makes the plan of a stack in an empty emulated cloud, so that everything is created; uses no account. The outputs of
+/// other stacks are unknown values if `is_unit` is set.
 ///
 /// # Errors
-/// When the stack has errors, or reads an object or another stack.
-pub(in crate::cli) fn plan_empty_world(settings: &Settings) -> Result<Plan, CliFailure> {
+/// When the stack has errors, or reads an object; or another stack, unless `is_unit` is set.
+pub(in crate::cli) fn plan_empty_world(settings: &Settings, is_unit: bool) -> Result<Plan, CliFailure> {
     let settings =
         Settings { cloud: CloudEndpoint::Unset, api_key: None, project: None, ..settings.clone() };
     let project = LoadedStack::open_with_vars(&settings, Vec::new())?;
     let time = VirtualTime::default();
     let cloud = InProcessTransport::new(&time, None, &settings.dir)?;
     let work = async {
-        let stage = TestFixture::set_up(cloud, &time, &project.stack, &BTreeSet::new()).await?;
+        let mut stage = TestFixture::set_up(cloud, &time, &project.stack, &BTreeSet::new()).await?;
+        if is_unit {
+            stage.outputs = unknown_outputs(&project.stack);
+        }
         stage.make_plan(&project).await.map(|planned| planned.plan)
     };
     let stuck = || Err(CliFailure::new(Exit::Failed, "the plan waits for an event that never happens"));
     time.run(work).unwrap_or_else(stuck)
+}
+
+/// Returns an unknown value for each output of another stack that a stack reads.
+fn unknown_outputs(stack: &Stack) -> BTreeMap<Name, Attributes> {
+    let unknown = |alias: &Name| Value::Unknown(vec![Address::new("stacks", alias)]);
+    let outputs = stack.stacks.iter().map(|(alias, other)| {
+        (alias.clone(), other.reads.keys().map(|name| (name.clone(), unknown(alias))).collect())
+    });
+    outputs.collect()
 }
 
 /// Opens the stack with the test's variables, and without any setting of the user or the machine; `over` has
@@ -150,6 +166,7 @@ impl TestFixture {
             journal: Journal::open(MemoryStore::new(&identity)).await?,
             counted: counted.clone(),
             guards_data: false,
+            outputs: BTreeMap::new(),
         })
     }
 
@@ -204,8 +221,11 @@ impl TestFixture {
             let objects = entry.current.iter().chain(&entry.deposed);
             objects.map(|owned| (owned.key(&entry.kind), address.clone()))
         });
-        let read =
-            LateBindingInputs { snapshot: &snapshot, owned: owned.collect(), outputs: BTreeMap::new() };
+        let read = LateBindingInputs {
+            snapshot: &snapshot,
+            owned: owned.collect(),
+            outputs: self.outputs.clone(),
+        };
         let sources = || project.stack.sources.clone();
         let stack = late_binding::bind_lookups(&project.stack, &read)
             .map_err(|diagnostics| Box::new(LoadFailure { sources: sources(), diagnostics }))?

@@ -1,6 +1,7 @@
 //! `PostgresRunBoard`: the rows of runs in a PostgreSQL database. Every operation is one statement that contains its whole
 //! condition, so a connection pooler may be used.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -137,7 +138,7 @@ impl RunBoard for PostgresRunBoard {
             (&worker as _, Type::TEXT),
             (&from as _, Type::TEXT),
             (&is_proven as _, Type::BOOL),
-            (&SILENCE_SECONDS as _, Type::FLOAT8),
+            (&*SILENCE_SECONDS as _, Type::FLOAT8),
         ];
         self.write_if(&self.statements.take_planning, &params, "plan for the run").await
     }
@@ -243,7 +244,7 @@ impl RunBoard for PostgresRunBoard {
             (&worker as _, Type::TEXT),
             (&from as _, Type::TEXT),
             (&is_proven as _, Type::BOOL),
-            (&SILENCE_SECONDS as _, Type::FLOAT8),
+            (&*SILENCE_SECONDS as _, Type::FLOAT8),
         ];
         Ok(self.write(&self.statements.take_over, &params, "take over from a worker").await?.len())
     }
@@ -363,7 +364,7 @@ impl RunBoard for PostgresRunBoard {
 }
 
 /// `WORKER_SILENCE` as a parameter.
-const SILENCE_SECONDS: f64 = WORKER_SILENCE.as_secs() as f64;
+static SILENCE_SECONDS: LazyLock<f64> = LazyLock::new(|| WORKER_SILENCE.as_secs_f64());
 
 fn run_row(row: &Row, action: &'static str) -> Result<RunRow, BoardError> {
     let identity: String = column(row, "identity", action)?;

@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::unit_events::EventUnit;
+#[cfg(test)]
+use super::unit_events::UnitEventLine;
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 #[cfg(test)]
 use crate::report::json::failure::FailureEvent;
 use crate::report::json::to_compact;
+#[cfg(test)]
+use crate::report::json::units::UnitsDocument;
 use crate::report::json_value::JsonValue;
+use crate::workspace::unit::UnitName;
 
 /// One line of the output of `stead apply --output ndjson` and `stead destroy --output ndjson`.
 #[derive(Serialize)]
@@ -19,6 +25,9 @@ use crate::report::json_value::JsonValue;
 pub struct ApplyEventLine<'a> {
     /// When the line was written.
     time: Timestamp,
+    /// The unit that it belongs to, of a command with `--all`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<EventUnit<'a>>,
     #[serde(flatten)]
     event: ApplyEventEntry<'a>,
 }
@@ -165,9 +174,9 @@ impl StepErrorEntry {
     }
 }
 
-/// Returns an event as one line of JSON, without its line break.
+/// Returns an event as one line of JSON, without its line break; `unit` is that of a command with `--all`.
 #[must_use]
-pub fn event_line(time: Timestamp, event: &ApplyEvent) -> String {
+pub fn event_line(time: Timestamp, unit: Option<&UnitName>, event: &ApplyEvent) -> String {
     let event = match event {
         ApplyEvent::Recovering { address, text } => ApplyEventEntry::Recovering { address, text },
         ApplyEvent::Started { step, address, doing } => {
@@ -192,7 +201,7 @@ pub fn event_line(time: Timestamp, event: &ApplyEvent) -> String {
             ApplyEventEntry::Skipped { address, step: *step, because }
         }
     };
-    to_compact(&ApplyEventLine { time, event })
+    to_compact(&ApplyEventLine { time, unit: unit.map(EventUnit::from), event })
 }
 
 /// The outcome of the apply. The last line.
@@ -253,17 +262,19 @@ pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
             .collect(),
         exit,
     };
-    to_compact(&ApplyEventLine { time, event: ApplyEventEntry::Outcome(entry) })
+    to_compact(&ApplyEventLine { time, unit: None, event: ApplyEventEntry::Outcome(entry) })
 }
 
 /// One line of the output of `stead apply --output ndjson` and `stead destroy --output ndjson`. The last line is an
-/// outcome or an error.
+/// outcome or an error; with `--all`, the document of all units or an error.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "each line is written on its own")]
 pub(crate) enum ApplyStreamLine<'a> {
     Event(ApplyEventLine<'a>),
+    Unit(UnitEventLine<'a>),
+    Units(UnitsDocument<'a>),
     Failure(FailureEvent<'a>),
 }
 
@@ -309,7 +320,7 @@ mod tests {
             ApplyEvent::Failed { step: 1, address: web(), error: refusal() },
             ApplyEvent::Skipped { step: 2, address: web(), because: Address::new("vpc", "main") },
         ];
-        let lines: Vec<String> = events.iter().map(|one| event_line(now(), one)).collect();
+        let lines: Vec<String> = events.iter().map(|one| event_line(now(), None, one)).collect();
         insta::assert_snapshot!(lines.join("\n"), @r#"
         {"time":"2026-10-14T17:46:40Z","event":"recovering","address":"vm.web","text":"looks for it"}
         {"time":"2026-10-14T17:46:40Z","event":"started","address":"vm.web","step":0,"doing":"create"}

@@ -12,11 +12,17 @@ use super::document::{
     RequestStats,
 };
 use super::step_entry::{CriticalPathEntry, StepEntry};
+use super::unit_events::EventUnit;
+#[cfg(test)]
+use super::unit_events::UnitEventLine;
 use crate::model::schema::Registry;
 use crate::plan::model::change::Plan;
 #[cfg(test)]
 use crate::report::json::failure::FailureEvent;
+#[cfg(test)]
+use crate::report::json::units::UnitsDocument;
 use crate::report::json_writer::to_compact;
+use crate::workspace::unit::UnitName;
 
 /// One line of the output of `stead plan --output ndjson` and `stead show --output ndjson`.
 #[derive(Serialize)]
@@ -24,6 +30,9 @@ use crate::report::json_writer::to_compact;
 pub struct PlanEventLine<'a> {
     /// When the line was written.
     time: Timestamp,
+    /// The unit that it belongs to, of a command with `--all`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<EventUnit<'a>>,
     #[serde(flatten)]
     event: PlanEvent<'a>,
 }
@@ -44,13 +53,15 @@ enum PlanEvent<'a> {
 }
 
 /// One line of the output of `stead plan --output ndjson` and `stead show --output ndjson`. The last line is an
-/// outcome or an error.
+/// outcome or an error; with `--all`, the document of all units or an error.
 #[cfg(test)]
 #[derive(schemars::JsonSchema)]
 #[schemars(untagged)]
 #[expect(dead_code, reason = "each line is written on its own")]
 pub(crate) enum PlanStreamLine<'a> {
     Event(PlanEventLine<'a>),
+    Unit(UnitEventLine<'a>),
+    Units(UnitsDocument<'a>),
     Failure(FailureEvent<'a>),
 }
 
@@ -68,7 +79,8 @@ struct PlanSummaryEvent<'a> {
     exit: u8,
 }
 
-/// Writes a plan's events with the given time; the last one has the command's exit code.
+/// Writes a plan's events with the given time; the last one has the command's exit code. `unit` is that of a command with
+/// `--all`.
 ///
 /// # Errors
 /// When writing fails.
@@ -77,9 +89,10 @@ pub fn plan_events(
     plan: &Plan,
     registry: Registry,
     options: PlanDocumentOptions<'_>,
-    (time, exit): (Timestamp, u8),
+    (unit, time, exit): (Option<&UnitName>, Timestamp, u8),
 ) -> io::Result<()> {
-    let mut write = |event| writeln!(out, "{}", to_compact(&PlanEventLine { time, event }));
+    let unit = unit.map(EventUnit::from);
+    let mut write = |event| writeln!(out, "{}", to_compact(&PlanEventLine { time, unit, event }));
     write(PlanEvent::Plan(PlanHeader::from_plan(plan)))?;
     plan.drift.iter().try_for_each(|drift| write(PlanEvent::Drift(DriftEntry::from_drift(drift))))?;
     plan.changes

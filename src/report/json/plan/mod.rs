@@ -6,3 +6,4 @@ pub(super) mod document;
 pub(super) mod events;
 pub(super) mod run;
 pub(super) mod step_entry;
+pub mod unit_events;

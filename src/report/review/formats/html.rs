@@ -2,6 +2,9 @@
 //! plan's JSON document for programs. All text of the plan is escaped for HTML, and for invisible characters.
 
 mod chart;
+mod units_page;
+
+pub(super) use self::units_page::units_html;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -28,6 +31,44 @@ const MAX_EXPANDED: usize = 30;
 /// Returns the report as an HTML page.
 pub(super) fn html_report(of: &PlanReview<'_>) -> String {
     let facts = of.headline_facts();
+    let title = format!("{} · {}", escape_text(&of.title()), facts.join(" · "));
+    let counts = ActionCounts::from_plan(of.plan);
+    let counts: Vec<(Action, usize)> = counts.iter().collect();
+    let dangerous = of.plan.changes.iter().filter(|change| view::is_dangerous(change)).count();
+    let document = json::render_plan_document(
+        of.plan,
+        of.registry,
+        PlanDocumentOptions { details: true, ran: of.run_report() },
+    );
+    let body = html! {
+        (head_markup(of, &facts))
+        (toolbar_markup((of.plan.changes.len(), dangerous), &counts))
+        main {
+            section.changes aria-label="Changes" {
+                (run_markup(of))
+                (alerts_markup(of))
+                (drift_markup(of))
+                (unmanaged_markup(of))
+                @for (at, change) in of.plan.changes.iter().enumerate() { (change_card(of, change, ("", at < MAX_EXPANDED))) }
+                @if of.plan.changes.is_empty() && of.drift_result().is_none() { p.quiet { "No changes to make." } }
+                p.none hidden { "Nothing fits the filter." }
+            }
+            aside {
+                (chart::dependency_map(of.plan))
+                (chart::time_chart(of.plan))
+                (chart::cost_chart(of.plan))
+            }
+        }
+        footer { (footer_markup(of)) }
+    };
+    html_page(&title, &body, Some(&document))
+}
+
+/// Returns a page with its style, its script and a JSON document, in which no text can end the script element.
+fn html_page(title: &str, body: &Markup, document: Option<&str>) -> String {
+    // As JSON escapes, these characters are text for a program that reads the document.
+    let document =
+        document.map(|text| text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026"));
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -36,46 +77,19 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
                 meta http-equiv="Content-Security-Policy" content=(CONTENT_SECURITY_POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="referrer" content="no-referrer";
-                title { (escape_text(&of.title())) " · " (facts.join(" · ")) }
+                title { (title) }
                 style { (PreEscaped(BASE_STYLE)) (PreEscaped(CSS)) }
             }
             body {
-                (head_markup(of, &facts))
-                (toolbar_markup(of))
-                main {
-                    section.changes aria-label="Changes" {
-                        (run_markup(of))
-                        (alerts_markup(of))
-                        (drift_markup(of))
-                        (unmanaged_markup(of))
-                        @for (at, change) in of.plan.changes.iter().enumerate() { (change_card(of, change, at < MAX_EXPANDED)) }
-                        @if of.plan.changes.is_empty() && of.drift_result().is_none() { p.quiet { "No changes to make." } }
-                        p.none hidden { "Nothing fits the filter." }
-                    }
-                    aside {
-                        (chart::dependency_map(of.plan))
-                        (chart::time_chart(of.plan))
-                        (chart::cost_chart(of.plan))
-                    }
+                (body)
+                @if let Some(document) = document {
+                    script type="application/json" id="plan" { (PreEscaped(document)) }
                 }
-                footer { (footer_markup(of)) }
-                script type="application/json" id="plan" { (PreEscaped(embedded_document(of))) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
     }
     .into_string()
-}
-
-/// Returns the plan's JSON document, with `<`, `>` and `&` as JSON escapes, so that no text in it can
-/// end the script element.
-fn embedded_document(of: &PlanReview<'_>) -> String {
-    let text = json::render_plan_document(
-        of.plan,
-        of.registry,
-        PlanDocumentOptions { details: true, ran: of.run_report() },
-    );
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 /// Returns untrusted text as one line, with control and invisible characters escaped; `html!` escapes the markup.
@@ -97,16 +111,15 @@ fn head_markup(of: &PlanReview<'_>, facts: &[String]) -> Markup {
     }
 }
 
-fn toolbar_markup(of: &PlanReview<'_>) -> Markup {
-    let changes = &of.plan.changes;
-    let dangerous = changes.iter().filter(|change| view::is_dangerous(change)).count();
+/// Returns the filters; the counts are those of all changes, of the dangerous ones, and by action.
+fn toolbar_markup((all, dangerous): (usize, usize), counts: &[(Action, usize)]) -> Markup {
     html! {
         nav aria-label="Filter" {
-            button type="button" data-filter="all" aria-pressed="true" { "all " (changes.len()) }
+            button type="button" data-filter="all" aria-pressed="true" { "all " (all) }
             button type="button" data-filter="danger" aria-pressed="false" { "dangerous only " (dangerous) }
-            @for (action, count) in ActionCounts::from_plan(of.plan).iter().filter(|(_, count)| *count > 0) {
-                button type="button" data-filter=(phrases::action_keyword(action)) aria-pressed="false" {
-                    (action_sign(action)) " " (phrases::action_keyword(action)) " " (count)
+            @for (action, count) in counts.iter().filter(|(_, count)| *count > 0) {
+                button type="button" data-filter=(phrases::action_keyword(*action)) aria-pressed="false" {
+                    (action_sign(*action)) " " (phrases::action_keyword(*action)) " " (count)
                 }
             }
             input type="search" placeholder="search" aria-label="Search";
@@ -217,10 +230,11 @@ fn drift_markup(of: &PlanReview<'_>) -> Markup {
     }
 }
 
-fn change_card(of: &PlanReview<'_>, change: &Change, open: bool) -> Markup {
+/// Returns the card of a change. `prefix` distinguishes the addresses of several plans on one page.
+fn change_card(of: &PlanReview<'_>, change: &Change, (prefix, open): (&str, bool)) -> Markup {
     let danger = view::is_dangerous(change);
     html! {
-        details.card.danger[danger] open[open] id=(change.address)
+        details.card.danger[danger] open[open] id=(format!("{prefix}{}", change.address))
             data-action=(phrases::action_keyword(change.action)) data-danger=(danger)
         {
             summary {
@@ -237,7 +251,7 @@ fn change_card(of: &PlanReview<'_>, change: &Change, open: bool) -> Markup {
             @for effect in view::ordered_effects(change) { p.effect[view::affects_users(effect.code)] { (escape_text(&effect.text)) } }
             @if !change.hits.is_empty() {
                 p { "affects "
-                    @for (at, hit) in change.hits.iter().enumerate() { @if at > 0 { ", " } a href=(format!("#{hit}")) { (hit) } }
+                    @for (at, hit) in change.hits.iter().enumerate() { @if at > 0 { ", " } a href=(format!("#{prefix}{hit}")) { (hit) } }
                 }
             }
             @if !change.attributes.is_empty() {

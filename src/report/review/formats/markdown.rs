@@ -2,10 +2,13 @@
 //! Untrusted text is in code fences, or in `<code>` with each character escaped that Markdown, HTML
 //! or a forge would interpret.
 
+mod approved_units;
 mod escaping;
 
 use std::fmt::Write as _;
 
+pub(super) use self::approved_units::units_line;
+pub use self::approved_units::units_of;
 use self::escaping::{escape_prose, fence_code, inline_code};
 use super::mermaid;
 use crate::model::source::SourceLocation;

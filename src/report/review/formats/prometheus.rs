@@ -11,6 +11,7 @@ use crate::report::review::view::{PlanReview, ReviewSubject};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
+use crate::report::units::accounts::AccountReview;
 use crate::report::views::drift::{self, DriftReport, is_settled};
 
 /// All classes of drift, so that a class without drift is reported as 0 and not as absent.
@@ -58,11 +59,14 @@ pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
 fn looked_at(page: &mut MetricsPage, found: &DriftReport<'_>) {
     page.add_header("stead_managed_resources", "Resources in the ledger.");
     page.add_sample("stead_managed_resources", &[], found.managed);
-    page.add_header(
-        "stead_unmanaged_objects",
-        "Live objects in the stack's projects that no ledger manages.",
-    );
-    page.add_sample("stead_unmanaged_objects", &[], found.unmanaged.len());
+    // A missing number is not 0: an alert on unmanaged objects would end.
+    if !(found.elsewhere.unread || found.elsewhere.by_account) {
+        page.add_header(
+            "stead_unmanaged_objects",
+            "Live objects in the stack's projects that no ledger manages.",
+        );
+        page.add_sample("stead_unmanaged_objects", &[], found.unmanaged.len());
+    }
     if let Some((new, known, resolved)) = found.since_last_look() {
         page.add_header(
             "stead_findings",
@@ -125,6 +129,31 @@ fn add_plan_metrics(page: &mut MetricsPage, of: &PlanReview<'_>) {
         round_dollars(plan.cost.monthly_before),
     );
     page.add_sample("stead_monthly_dollars", &[("when", "after")], round_dollars(plan.cost.monthly_after));
+}
+
+/// Returns the metrics of the accounts of a drift check, whose unmanaged objects belong to no unit.
+pub(super) fn account_metrics(accounts: &[AccountReview]) -> String {
+    let mut page = MetricsPage { text: String::new(), labels: String::new() };
+    let label = |account: &AccountReview| format!("account=\"{}\"", escape_label(&account.name));
+    page.add_header("stead_account_managed_objects", "Live objects of the account that are in a ledger.");
+    for account in accounts {
+        page.labels = label(account);
+        page.add_sample("stead_account_managed_objects", &[], account.managed);
+    }
+    page.add_header("stead_account_unmanaged_known", "Whether the unmanaged objects are known.");
+    for account in accounts {
+        page.labels = label(account);
+        page.add_sample("stead_account_unmanaged_known", &[], u8::from(account.is_known()));
+    }
+    page.add_header(
+        "stead_account_unmanaged_objects",
+        "Live objects of the account that are in no ledger.",
+    );
+    for account in accounts.iter().filter(|account| account.is_known()) {
+        page.labels = label(account);
+        page.add_sample("stead_account_unmanaged_objects", &[], account.unmanaged.len());
+    }
+    page.text
 }
 
 fn round_dollars(amount: Decimal) -> Decimal {

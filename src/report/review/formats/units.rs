@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::markdown::comment_marker;
+use super::markdown::{comment_marker, units_line};
 use super::{codequality, gitlab, junit, markdown, prometheus, sarif};
 use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
@@ -14,15 +14,16 @@ use crate::report::review::view::PlanReview;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::{escape, junit_xml, phrases};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
-
-/// Title of the comment of many units, in its hidden first line.
-pub const ALL_UNITS_TITLE: &str = "all";
+use crate::report::views::drift::object_name;
 
 /// Size limit of the comment in bytes, as of that of one plan.
 const MAX_COMMENT_BYTES: usize = 65_000;
 
 /// Limit on the rows of the table of units; the others are counted.
 const MAX_UNIT_ROWS: usize = 200;
+
+/// Limit on the listed objects of an account, and on the units that are not applied as configured.
+const MAX_LISTED: usize = 50;
 
 /// What the reports of many units are made from.
 pub struct UnitsReport<'a> {
@@ -106,7 +107,8 @@ pub(super) fn units_metrics(of: &UnitsReport<'_>) -> String {
         }
     }
     let lines = families.iter().flat_map(|(_, head, samples)| head.iter().chain(samples));
-    lines.fold(String::new(), |text, line| text + line + "\n")
+    let text = lines.fold(String::new(), |text, line| text + line + "\n");
+    text + &of.review.drift.map(|drift| prometheus::account_metrics(&drift.accounts)).unwrap_or_default()
 }
 
 /// Returns the comment for many units: the sums, a table with a row for each unit, and the plans of the units, worst first,
@@ -115,6 +117,7 @@ pub(super) fn units_markdown(of: &UnitsReport<'_>) -> String {
     let foot = footer(of);
     let mut text = head(of);
     add_unit_table(&mut text, of);
+    add_accounts(&mut text, of);
     let room = MAX_COMMENT_BYTES.saturating_sub(foot.len() + 200);
     let mut left_out = 0;
     for (position, unit) in of.review.units().iter().enumerate() {
@@ -161,9 +164,15 @@ fn head(of: &UnitsReport<'_>) -> String {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }
     let worst = review.units().first().map_or(UnitStatus::Unchanged, |unit| unit.status);
+    let names: Vec<String> = review.units_to_apply().iter().map(ToString::to_string).collect();
+    let selection = match review.title.flags.as_str() {
+        "" => String::new(),
+        flags => format!(" · {}", markdown::code(flags)),
+    };
     format!(
-        "<!-- stead:{} -->\n### {} stead · {} · {}\n\n",
-        comment_marker(ALL_UNITS_TITLE),
+        "<!-- stead:{} -->\n{}### {} stead{selection} · {} · {}\n\n",
+        comment_marker(&review.title.title),
+        units_line(&names),
         sign(worst),
         phrases::count_noun(review.units().len(), "unit"),
         facts.join(" · ")
@@ -197,6 +206,40 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
     }
     if shown.len() > MAX_UNIT_ROWS {
         let _ = writeln!(text, "| … | **{} more** | | | | | | |", shown.len() - MAX_UNIT_ROWS);
+    }
+    text.push('\n');
+}
+
+/// Adds what a drift check found in each account, and the units that are not applied as configured.
+fn add_accounts(text: &mut String, of: &UnitsReport<'_>) {
+    let Some(found) = of.review.drift else { return };
+    for account in &found.accounts {
+        let name = markdown::code(&account.name);
+        if !account.is_known() {
+            let _ = writeln!(text, "- {name}: unmanaged objects are not known");
+            for reason in account.unknown.iter().take(MAX_LISTED) {
+                let _ = writeln!(text, "  - {}", markdown::escape_text(reason));
+            }
+            continue;
+        }
+        let count = phrases::count_noun(account.unmanaged.len(), "unmanaged object");
+        let share = account.managed_percent().map(|percent| format!(", {percent}% managed"));
+        let _ = writeln!(text, "- {name}: {count}{}", share.unwrap_or_default());
+        for object in account.unmanaged.iter().take(MAX_LISTED) {
+            let _ = writeln!(text, "  - {}", markdown::code(&object_name(object)));
+        }
+        let more = account.unmanaged.len().saturating_sub(MAX_LISTED);
+        if more > 0 {
+            let _ = writeln!(text, "  - {more} more");
+        }
+    }
+    for (unit, reason) in found.not_applied.iter().take(MAX_LISTED) {
+        let unit = markdown::code(&unit.to_string());
+        let _ = writeln!(text, "- {unit}: not applied as configured, {}", reason.as_text());
+    }
+    let more = found.not_applied.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        let _ = writeln!(text, "- {more} more units are not applied as configured");
     }
     text.push('\n');
 }

@@ -453,7 +453,7 @@ fn found<'a>(
         drift: &plan.drift,
         unmanaged,
         managed: 40,
-        elsewhere: OtherProjectCounts { projects: 2, account: 1, unread: false },
+        elsewhere: OtherProjectCounts { projects: 2, account: 1, unread: false, by_account: false },
         memory,
         notes: &plan.notes,
     }

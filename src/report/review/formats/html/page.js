@@ -4,6 +4,7 @@
   const buttons = [...document.querySelectorAll("nav button")];
   const search = document.querySelector("nav input");
   const none = document.querySelector(".none");
+  const units = [...document.querySelectorAll(".unit")];
   let filter = "all";
   let at = -1;
 
@@ -13,7 +14,12 @@
     const words = search.value.toLowerCase();
     for (const card of cards) {
       const fits = filter === "all" || (filter === "danger" ? card.dataset.danger === "true" : card.dataset.action === filter);
-      card.hidden = !(fits && (words === "" || card.textContent.toLowerCase().includes(words)));
+      const text = (card.closest(".unit")?.dataset.unit ?? "") + " " + card.textContent;
+      card.hidden = !(fits && (words === "" || text.toLowerCase().includes(words)));
+    }
+    for (const unit of units) {
+      const named = filter === "all" && unit.dataset.unit.toLowerCase().includes(words);
+      unit.hidden = !named && unit.querySelector(".card:not([hidden])") === null;
     }
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.filter === filter));
     none.hidden = cards.length === 0 || shown().length > 0;
@@ -80,7 +86,7 @@
     node.addEventListener("blur", () => light(null));
     node.addEventListener("click", () => {
       const card = document.getElementById(node.dataset.node);
-      if (card) card.open = true;
+      if (card && card.tagName === "DETAILS") card.open = true;
     });
   }
 })();

@@ -1,0 +1,114 @@
+//! The progress of an apply of many units: an event when a unit starts and ends, for a program; or a line that says how many
+//! units are done and which run, for a log. A terminal has the lines of the units themselves.
+
+use std::collections::BTreeSet;
+
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::output::Ui;
+use crate::cli::workspace::units::Workspace;
+use crate::cloud::system_clock::SystemClock;
+use crate::model::clock::Clock;
+use crate::report::json::plan::unit_events::{UnitEvent, unit_event_line};
+use crate::report::text::phrases;
+use crate::workspace::fit::UnitPhase;
+
+/// How many running units a line names before the rest is counted.
+const MAX_LISTED_UNITS: usize = 6;
+
+/// The progress of an apply of many units.
+pub(super) struct UnitsProgress<'a> {
+    ui: Ui,
+    workspace: &'a Workspace,
+    /// Units whose deletions wait: they are done after their second phase.
+    holding: &'a BTreeSet<usize>,
+    total: usize,
+    running: BTreeSet<usize>,
+    done: BTreeSet<usize>,
+    skipped: usize,
+}
+
+impl<'a> UnitsProgress<'a> {
+    /// Returns the progress of a run of `total` units, none of which was started.
+    pub(super) const fn new(
+        ui: Ui,
+        workspace: &'a Workspace,
+        (total, holding): (usize, &'a BTreeSet<usize>),
+    ) -> Self {
+        Self { ui, workspace, holding, total, running: BTreeSet::new(), done: BTreeSet::new(), skipped: 0 }
+    }
+
+    /// Reports that a phase of a unit starts.
+    pub(super) fn start(&mut self, number: usize, phase: UnitPhase) {
+        self.running.insert(number);
+        self.write_event(number, UnitEvent::UnitStarted { phase: Some(phase.into()) });
+    }
+
+    /// Reports that a phase of a unit ended.
+    pub(super) fn end(&mut self, number: usize, phase: UnitPhase, result: &Result<Exit, CliFailure>) {
+        self.running.remove(&number);
+        let waits = phase == UnitPhase::Changes && self.holding.contains(&number);
+        if !(waits && matches!(result, Ok(Exit::Done))) {
+            self.done.insert(number);
+        }
+        let (exit, error) = match result {
+            Ok(exit) => (*exit, None),
+            Err(failure) => (failure.exit, Some(failure.message.as_str())),
+        };
+        let phase = Some(phase.into());
+        self.write_event(number, UnitEvent::UnitEnded { phase, exit: exit.code(), error });
+    }
+
+    /// Reports that a unit is not started because of another one.
+    pub(super) fn skip(&mut self, number: usize, because: usize) {
+        self.skipped += 1;
+        let because = (&self.workspace.units[because].unit.name).into();
+        self.write_event(number, UnitEvent::UnitSkipped { because });
+    }
+
+    /// Prints how far the run is, in a log.
+    pub(super) fn print_line(&self) {
+        if !(self.ui.live || self.ui.json || self.ui.ndjson) {
+            self.ui.hint(&self.line());
+        }
+    }
+
+    fn line(&self) -> String {
+        let name = |number: &usize| self.workspace.units[*number].unit.name.to_string();
+        let running: Vec<String> = self.running.iter().map(name).collect();
+        progress_line((self.done.len(), self.skipped, self.total), &running)
+    }
+
+    fn write_event(&self, number: usize, event: UnitEvent<'_>) {
+        if self.ui.ndjson {
+            let name = &self.workspace.units[number].unit.name;
+            self.ui.write_result(&(unit_event_line(SystemClock.now(), name, event) + "\n"));
+        }
+    }
+}
+
+fn progress_line((done, skipped, total): (usize, usize, usize), running: &[String]) -> String {
+    let done = format!("{done} of {} done", phrases::count_noun(total, "unit"));
+    let skipped = (skipped > 0).then(|| format!("{skipped} skipped"));
+    let names = || phrases::join_words(running.iter(), MAX_LISTED_UNITS);
+    let running = (!running.is_empty()).then(|| format!("running: {}", names()));
+    let parts: Vec<String> = std::iter::once(done).chain(skipped).chain(running).collect();
+    parts.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_counts_units_and_names_those_that_run() {
+        let names = |count: usize| (0..count).map(|number| format!("s{number}/prod")).collect::<Vec<_>>();
+        assert_eq!(progress_line((1, 0, 1), &[]), "1 of 1 unit done");
+        assert_eq!(
+            progress_line((2, 1, 5), &names(2)),
+            "2 of 5 units done, 1 skipped, running: s0/prod, s1/prod"
+        );
+        let many = progress_line((0, 0, 9), &names(9));
+        assert!(many.contains("s5/prod") && !many.contains("s6/prod") && many.contains('3'), "{many}");
+    }
+}
