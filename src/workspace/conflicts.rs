@@ -263,27 +263,54 @@ fn block_repeated_adoptions(units: &[UnitClaims<'_>], blockers: &mut UnitBlocker
     }
 }
 
-/// What a unit deletes: the object, and whether its replacement must wait for the deletion.
+/// What a unit deletes: the object, whether another step must wait for the deletion, and whether that creates the object
+/// of the same resource.
 struct Removal<'a> {
     claimant: Claimant<'a>,
     key: ObjectKey,
-    is_delete_first: bool,
+    is_awaited: bool,
+    is_replaced: bool,
 }
 
 fn removals<'a>(number: usize, unit: &UnitClaims<'a>) -> Vec<Removal<'a>> {
-    let delete_first = |address: &Address| {
-        let change = unit.plan.changes.iter().find(|change| change.address == *address);
-        change.is_some_and(|change| change.action == Action::Replace && change.create_first == Some(false))
-    };
-    let removal = |step: &'a Step| match &step.operation {
+    let awaited = awaited_steps(&unit.plan.steps);
+    let removal = |(position, step): (usize, &'a Step)| match &step.operation {
         Operation::Delete { object, deposed } => Some(Removal {
             claimant: (number, &step.address),
             key: object.key(&step.kind),
-            is_delete_first: !deposed && delete_first(&step.address),
+            is_awaited: awaited[position],
+            is_replaced: !deposed && is_deleted_first(unit.plan, &step.address),
         }),
         _ => None,
     };
-    unit.plan.steps.iter().filter_map(removal).collect()
+    unit.plan.steps.iter().enumerate().filter_map(removal).collect()
+}
+
+/// Returns whether the object of a resource must be deleted before it is created again.
+fn is_deleted_first(plan: &Plan, address: &Address) -> bool {
+    let change = plan.changes.iter().find(|change| change.address == *address);
+    change.is_some_and(|change| change.action == Action::Replace && change.create_first == Some(false))
+}
+
+/// Returns for each step whether a creation or an update waits for it, directly or through others: a deletion of that kind
+/// cannot wait until other units let go of the object.
+fn awaited_steps(steps: &[Step]) -> Vec<bool> {
+    let mut awaited = vec![false; steps.len()];
+    // Each step comes after those that it depends on, so what waits for a step is known before the step.
+    for (number, step) in steps.iter().enumerate().rev() {
+        let changes = match &step.operation {
+            Operation::Delete { .. } => false,
+            // A final snapshot is a part of a deletion, and so is an update that only undoes links.
+            Operation::Create { remember, .. } => !remember.let_go,
+            Operation::Update { desired, .. } => !desired.is_empty(),
+        };
+        if changes || awaited[number] {
+            for before in &step.after {
+                awaited[*before] = true;
+            }
+        }
+    }
+    awaited
 }
 
 /// Blocks the deletion of an object that another unit uses after its plan, and a replacement that deletes first an object
@@ -313,8 +340,12 @@ fn block_removals_in_use(
             if *other == number {
                 continue;
             }
-            if removal.is_delete_first {
-                let what = "exclude each other: the first must be deleted before it is created again, and the second still uses it";
+            if removal.is_awaited {
+                let what = if removal.is_replaced {
+                    "exclude each other: the first must be deleted before it is created again, and the second still uses it"
+                } else {
+                    "exclude each other: the first must be deleted before something else of its stack is created or changed, and the second still uses it"
+                };
                 add_pair(units, removal.claimant, (*other, holder), what, blockers);
             } else if !lets_go(&units[*other], key, *attribute) {
                 let what =
@@ -322,7 +353,7 @@ fn block_removals_in_use(
                 add_pair(units, removal.claimant, (*other, holder), what, blockers);
             }
         }
-        if removal.is_delete_first {
+        if removal.is_replaced {
             block_read_outputs(units, (number, address), blockers);
         }
     }

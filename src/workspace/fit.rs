@@ -67,6 +67,19 @@ impl fmt::Display for Misfit {
 /// # Errors
 /// The first way in which it does more.
 pub fn check_fit(reviewed: &Plan, fresh: &Plan, phase: UnitPhase, is_begun: bool) -> Result<(), Misfit> {
+    check_inputs(reviewed, fresh)?;
+    match phase {
+        UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh),
+        UnitPhase::Changes => check_changes(reviewed, fresh),
+        UnitPhase::Deletions => check_deletions(reviewed, fresh),
+    }
+}
+
+/// Checks that a plan is of the configuration and the account of the reviewed one.
+///
+/// # Errors
+/// Which of them is another one.
+pub fn check_inputs(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
     let (base, now) = (&reviewed.base, &fresh.base);
     if base.account != now.account {
         return Err(Misfit::Account);
@@ -74,11 +87,7 @@ pub fn check_fit(reviewed: &Plan, fresh: &Plan, phase: UnitPhase, is_begun: bool
     if base.config != now.config || base.destroy != now.destroy {
         return Err(Misfit::Configuration);
     }
-    match phase {
-        UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh),
-        UnitPhase::Changes => check_changes(reviewed, fresh),
-        UnitPhase::Deletions => check_deletions(reviewed, fresh),
-    }
+    Ok(())
 }
 
 fn changes_by_address(plan: &Plan) -> BTreeMap<&Address, &Change> {
@@ -119,6 +128,10 @@ fn check_remaining_changes(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> 
 }
 
 fn check_effects(reviewed: &Change, fresh: &Change) -> Result<(), Misfit> {
+    // An update disturbs an object less than the replacement that was reviewed, and its effects have other names.
+    if (reviewed.action, fresh.action) == (Action::Replace, Action::Update) {
+        return Ok(());
+    }
     let effects: BTreeSet<_> = reviewed.effects.iter().map(|effect| effect.code).collect();
     if fresh.effects.iter().all(|effect| effects.contains(&effect.code)) {
         Ok(())

@@ -9,6 +9,7 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::kept_secrets::Keyring;
 use crate::cli::secrets::output_secrets;
+use crate::config::resolve::late_binding::looked_up_objects;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Type;
@@ -94,8 +95,8 @@ fn known_after(value: &Value, stack: &Address) -> Value {
     }
 }
 
-/// Returns the objects that the blocks of a stack name by id, or find by `data`, and that its ledger does not own; each with
-/// the address of a block.
+/// Returns the objects that the blocks of a stack name by id, or that its lookups find, and that its ledger does not own; each
+/// with the address of a block or a lookup. A lookup counts for itself: an output may show what it finds.
 pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> BTreeMap<ObjectKey, Address> {
     let mut used = BTreeMap::new();
     if inputs.options.destroy {
@@ -114,6 +115,9 @@ pub(super) fn used_objects(inputs: &PlanInputs<'_>) -> BTreeMap<ObjectKey, Addre
                 used.entry(key).or_insert_with(|| resource.address.clone());
             }
         }
+    }
+    for (key, lookup) in looked_up_objects(inputs.stack, inputs.snapshot) {
+        used.entry(key).or_insert(lookup);
     }
     let owned = inputs.ledger.owned_keys();
     owned.for_each(|key| drop(used.remove(&key)));

@@ -224,4 +224,8 @@ fn a_reviewed_effect_is_needed_for_an_object_of_the_review() {
     let restarted = plan(json!([effect]), json!([image("x", json!({}))]), json!([]));
     let misfit = || Err(Misfit::Effect(Address::new("vm", "web")));
     assert_eq!(fits(&reviewed, &restarted), (misfit(), misfit()));
+    // A replacement that turns out to be an update disturbs less.
+    let replaced =
+        plan(json!([change("replace", Some("x"), &[])]), json!([image("x", json!({}))]), json!([]));
+    assert_eq!(fits(&replaced, &restarted), (Ok(()), Ok(())));
 }
