@@ -130,9 +130,10 @@ fn a_log_says_how_many_units_are_done_and_which_run() {
     let flags = format!("--expect {}", plan["fingerprint"].as_str().unwrap());
     let run = case.ok(&format!("apply --all {flags}"));
     let lines: Vec<&str> = run.stderr.lines().filter(|line| line.contains(" units done")).collect();
-    assert_eq!(lines.len(), 4, "{}", run.stderr);
-    assert!(lines[0].starts_with("1 of 4 units done, running: "), "{lines:?}");
-    assert_eq!(lines[3], "4 of 4 units done");
+    assert_eq!(lines.len(), 5, "{}", run.stderr);
+    assert_eq!(lines[0], "0 of 4 units done, running: net/dev, net/prod");
+    assert!(lines[1].starts_with("1 of 4 units done, running: "), "{lines:?}");
+    assert_eq!(lines[4], "4 of 4 units done");
     let quiet = case.ok(&format!("apply --all {flags} -q").replace(&flags, "-e dev --yes"));
     assert!(!quiet.stderr.contains("units done"), "{}", quiet.stderr);
 }

@@ -293,6 +293,7 @@ impl<'a> UnitsRun<'a> {
                 progress.start(number, phase);
                 running.push(self.start_unit(session, request, &mut accounts, (number, phase)));
             }
+            progress.print_line();
             if running.is_empty() {
                 break;
             }
@@ -326,7 +327,6 @@ impl<'a> UnitsRun<'a> {
                 results.skipped.insert(skipped, failure);
                 progress.skip(skipped, number);
             }
-            progress.print_line();
             record_result(&mut results.ended, number, phase, result);
         }
         self.add_unfinished(&schedule, &mut results);

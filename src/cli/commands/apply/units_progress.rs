@@ -26,6 +26,8 @@ pub(super) struct UnitsProgress<'a> {
     running: BTreeSet<usize>,
     done: BTreeSet<usize>,
     skipped: usize,
+    /// The line that was printed last.
+    last_line: String,
 }
 
 impl<'a> UnitsProgress<'a> {
@@ -35,7 +37,16 @@ impl<'a> UnitsProgress<'a> {
         workspace: &'a Workspace,
         (total, holding): (usize, &'a BTreeSet<usize>),
     ) -> Self {
-        Self { ui, workspace, holding, total, running: BTreeSet::new(), done: BTreeSet::new(), skipped: 0 }
+        Self {
+            ui,
+            workspace,
+            holding,
+            total,
+            running: BTreeSet::new(),
+            done: BTreeSet::new(),
+            skipped: 0,
+            last_line: String::new(),
+        }
     }
 
     /// Reports that a phase of a unit starts.
@@ -66,17 +77,15 @@ impl<'a> UnitsProgress<'a> {
         self.write_event(number, UnitEvent::UnitSkipped { because });
     }
 
-    /// Prints how far the run is, in a log.
-    pub(super) fn print_line(&self) {
-        if !(self.ui.live || self.ui.json || self.ui.ndjson) {
-            self.ui.hint(&self.line());
-        }
-    }
-
-    fn line(&self) -> String {
+    /// Prints how far the run is, in a log, if that changed.
+    pub(super) fn print_line(&mut self) {
         let name = |number: &usize| self.workspace.units[*number].unit.name.to_string();
         let running: Vec<String> = self.running.iter().map(name).collect();
-        progress_line((self.done.len(), self.skipped, self.total), &running)
+        let line = progress_line((self.done.len(), self.skipped, self.total), &running);
+        if !(self.ui.live || self.ui.json || self.ui.ndjson || line == self.last_line) {
+            self.ui.hint(&line);
+            self.last_line = line;
+        }
     }
 
     fn write_event(&self, number: usize, event: UnitEvent<'_>) {
