@@ -244,9 +244,7 @@ pub fn merge(
             verify: path("STEAD_PLAN_VERIFY_KEY", profile.plan_verify_key),
         },
         age_identity: age_identity(variables, profile.age_identity, profile.age_identity_command)?,
-        allowed_recipients: profile
-            .allowed_recipients
-            .map(|names| names.into_iter().map(Name::from).collect()),
+        allowed_recipients: profile.allowed_recipients.map(to_names),
         untrusted: false,
         needs_secrets: true,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
@@ -325,6 +323,10 @@ fn choose_backend(flag: Option<String>, variable: Option<String>) -> Result<Opti
         Some(text) => Ok(Some(text)),
         None => Ok(variable),
     }
+}
+
+fn to_names(texts: Vec<String>) -> BTreeSet<Name> {
+    texts.into_iter().map(Name::from).collect()
 }
 
 /// Returns the variables of a stack that the environment sets; `STEAD_VAR_FILE` names a file and is none of them.

@@ -243,25 +243,29 @@ impl World {
         self.workers[number].doing.push(doing);
     }
 
+    /// Returns whether a worker may take the lease of a unit's ledger: no process has it, the one that has it is proven dead or
+    /// a person says so, or it expired together with its requests.
+    fn is_lease_free(&self, number: usize, unit: &str) -> bool {
+        let Some((holder, renewed)) = self.ledgers.get(unit).and_then(|ledger| ledger.lease) else {
+            return true;
+        };
+        let id = u32::try_from(holder).unwrap();
+        let workers = now(self.board.beat(&self.workers[number].name)).workers;
+        let is_vouched = vouched_processes(&workers).any(|process| process.id == id);
+        let is_here = self.workers[holder].process.boot == self.workers[number].process.boot;
+        let is_dead = self.killed.borrow().contains(&id) && (is_here || is_vouched);
+        is_dead || renewed + LEASE_DURATION + EFFECT <= self.now
+    }
+
     /// Does one step of the first task of a worker: takes the ledger's lease, sends a request, or records the end.
     fn work(&mut self, number: usize) {
         let mut doing = self.workers[number].doing.remove(0);
         let unit = doing.claim.unit.clone();
         let count = self.actions[&unit];
         let name = self.workers[number].name.clone();
-        let boot = self.workers[number].process.boot.clone();
-        let vouched: BTreeSet<u32> =
-            vouched_processes(&now(self.board.beat(&name)).workers).map(|process| process.id).collect();
-        let killed = self.killed.borrow().clone();
+        let is_free = self.is_lease_free(number, &unit);
         let ledger = self.ledgers.entry(unit.clone()).or_default();
         let Some(epoch) = doing.epoch else {
-            let is_free = ledger.lease.is_none_or(|(holder, renewed)| {
-                let id = u32::try_from(holder).unwrap();
-                let is_here = self.workers[holder].process.boot == boot;
-                (is_here && killed.contains(&id))
-                    || (vouched.contains(&id) && killed.contains(&id))
-                    || renewed + LEASE_DURATION + EFFECT <= self.now
-            });
             if !is_free {
                 let delay = Duration::from_secs(5);
                 now(self.board.put_back(&name, &doing.claim, delay));
@@ -368,6 +372,7 @@ impl World {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "the number of schedules comes from the environment")]
 fn no_schedule_of_workers_makes_a_duplicate_or_leaves_a_unit_undone() {
     let schedules = std::env::var("STEAD_WORKERS").map_or(SCHEDULES, |text| text.parse().unwrap());
     for seed in 0..schedules {
