@@ -86,7 +86,9 @@ fn compare(name: &str, text: &str) {
 /// Returns the name of the schema of a golden document, or of the lines of a golden stream; some have none.
 fn schema_of(name: &str) -> Option<&'static str> {
     Some(match name {
-        "plan-drift-events" | "plan-events" | "show-events" | "failure-event" => "plan-event",
+        "plan-drift-events" | "plan-events" | "plan-units-events" | "show-events" | "failure-event" => {
+            "plan-event"
+        }
         "plan-create" | "plan-blocked" | "show" | "report-plan" | "report-apply" => "plan",
         "apply" => "apply-event",
         "drift-first" | "drift-again" => "drift",
@@ -96,7 +98,6 @@ fn schema_of(name: &str) -> Option<&'static str> {
         "runs" => "runs",
         "run-show" => "run",
         "validate-units" | "validate-units-failed" => "validate-units",
-        "plan-units-events" => "plan-event",
         "fmt-units" => "fmt-units",
         "cost-units" => "cost-units",
         "ls-units" => "ls-units",

@@ -71,7 +71,7 @@ fn events(text: &str) {
         ApplyEvent::Failed { step: 1, address: web.clone(), error: error.clone() },
     ];
     for event in &told {
-        assert_json(&apply_events::event_line(Timestamp::UNIX_EPOCH, event), true);
+        assert_json(&apply_events::event_line(Timestamp::UNIX_EPOCH, None, event), true);
     }
     let ended = Outcome {
         failed: vec![(web, error)],
