@@ -6,6 +6,9 @@ mod approval;
 pub(in crate::cli) mod request;
 mod unit_apply;
 mod units_approval;
+mod units_outcome;
+mod units_planning;
+mod units_review;
 
 use std::path::Path;
 

@@ -13,53 +13,39 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::request::{ApplyArgs, UnitsApplyRequest};
 use super::unit_apply::{ApplyCommand, ReviewedUnit};
 use super::units_approval::{ask_approval, check_approval_flags};
+use super::units_outcome::{RunResults, finish, record_result};
+use super::units_planning::plan_for_apply;
+use super::units_review::{
+    ApprovedPlans, KeptReview, ReviewFingerprints, check_expected, close_review, keep_review, open_unit,
+};
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
+use crate::cli::ledger::ledger_io;
 use crate::cli::planning::approval::plan_again;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::process::signals;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
-use crate::cli::workspace::planning::{self, PlanPurpose};
 use crate::cli::workspace::problems;
-use crate::cli::workspace::review::{self, UnitOutcome};
+use crate::cli::workspace::review;
 use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
 use crate::cloud::system_clock::SystemClock;
+use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::live::snapshot::ObjectKey;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
-use crate::report::units::review::UnitStatus;
 use crate::workspace::combined::has_work;
 use crate::workspace::fit::UnitPhase;
 use crate::workspace::schedule::UnitSchedule;
 
 /// How many units are applied at the same time; each runs several steps, and all share the service's rate limit.
 const MAX_RUNNING_UNITS: usize = 8;
-
-/// Codes of an apply in which nothing was applied, the first one that a unit has counts.
-const APPLY_EXITS: &[Exit] = &[
-    Exit::Interrupted,
-    Exit::Failed,
-    Exit::Refused,
-    Exit::OutOfDate,
-    Exit::Blocked,
-    Exit::Locked,
-    Exit::Partly,
-];
-
-/// How the units of a run ended.
-#[derive(Default)]
-struct RunResults {
-    /// Result of each unit that was started, or that had to wait until the end.
-    ended: BTreeMap<usize, Result<Exit, CliFailure>>,
-    /// Units that were not started because of another unit, with the exit code of that unit.
-    skipped: BTreeMap<usize, CliFailure>,
-}
 
 /// The result of a phase of a unit.
 type PhaseResult = (usize, UnitPhase, Result<Exit, CliFailure>);
@@ -85,7 +71,7 @@ pub(in crate::cli) async fn apply_all(
         allow_deletes: request.destroy || request.scope.allow_deletes,
         ..PlanningOptions::default()
     };
-    let planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
+    let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     {
         let shown = review::units_review(&workspace, &planned, &outcomes, request.destroy);
@@ -96,13 +82,16 @@ pub(in crate::cli) async fn apply_all(
         }
     }
     review::print_left_out(session.ui, &workspace);
-    if let Some(expected) = request.expected.filter(|expected| **expected != planned.fingerprint) {
-        let found = &planned.fingerprint;
-        let what = format!("the plans together have the fingerprint {found}, not {expected}");
-        return Err(CliFailure::new(Exit::OutOfDate, what)
-            .help("Nothing was sent. Review these plans: stead plan --all."));
+    let kept = check_expected(&workspace, &planned, request.expected)?;
+    if let Some(kept) = &kept {
+        session.ui.hint(&kept.describe());
     }
-    let run = UnitsRun::new(&workspace, &planned, None, request.destroy);
+    // A destroy that is repeated goes on by itself.
+    let is_kept = !request.destroy && request.yes.is_none();
+    let fingerprints = is_kept.then(|| ReviewFingerprints::of_planned(&workspace, &planned));
+    let planned_now = || ApprovedPlans { fingerprints, ..ApprovedPlans::default() };
+    let approved = kept.as_ref().map_or_else(planned_now, KeptReview::approved_plans);
+    let run = UnitsRun::new(&workspace, &planned, approved, request.destroy);
     if run.units.is_empty() {
         return Ok(finish(
             session,
@@ -113,8 +102,7 @@ pub(in crate::cli) async fn apply_all(
             request.destroy,
         ));
     }
-    let count = run.units.iter().filter_map(|number| run.plan(*number)).map(|plan| deletions(plan).count());
-    if !ask_approval(session, &request, &workspace, (&run.units, count.sum())).await? {
+    if !ask_approval(session, &request, &workspace, (&run.units, run.count_deletions())).await? {
         session.ui.write_message(if request.destroy {
             "Nothing was deleted."
         } else {
@@ -123,7 +111,12 @@ pub(in crate::cli) async fn apply_all(
         return Ok(Exit::Failed);
     }
     let results = run.execute(session, &request).await?;
-    Ok(finish(session, &workspace, &planned, outcomes, &results, request.destroy))
+    let exit = finish(session, &workspace, &planned, outcomes, &results, request.destroy);
+    if let Some(review) = run.approved.fingerprints.as_ref().filter(|_| exit != Exit::Done) {
+        let again = format!("apply{} --expect {}", request.units.format_flags(), review.whole);
+        session.next(&again, "continues with what is not done");
+    }
+    Ok(exit)
 }
 
 /// Applies a set of saved plans: each unit only as its plan shows. A set can be applied again after a part of it failed:
@@ -161,10 +154,25 @@ pub(super) async fn apply_set(
     workspace.selected.units = reviewed.keys().copied().collect();
     let options =
         PlanningOptions { destroy: set.destroy, allow_deletes: true, ..PlanningOptions::default() };
-    let planned = Box::pin(planning::plan_units(&workspace, &options, PlanPurpose::Show)).await?;
-    let outcomes = review::unit_reviews(&workspace, &planned, false);
     let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
-    let run = UnitsRun::new(&workspace, &planned, Some(&reviewed), set.destroy);
+    let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
+    let outcomes = review::unit_reviews(&workspace, &planned, false);
+    let whole = Name::new(&set.fingerprint);
+    let begun = planned.planned().filter(|(_, unit)| {
+        unit.ledger
+            .review
+            .as_ref()
+            .is_some_and(|review| review.begun && review.reviewed.fingerprint == whole)
+    });
+    let units = reviewed.iter().map(|(number, plan)| {
+        (Name::new(workspace.units[*number].unit.name.to_string()), Name::new(&plan.fingerprint))
+    });
+    let approved = ApprovedPlans {
+        begun: begun.map(|(number, _)| number).collect(),
+        fingerprints: (!set.destroy).then(|| ReviewFingerprints { whole, units: units.collect() }),
+        plans: reviewed,
+    };
+    let run = UnitsRun::new(&workspace, &planned, approved, set.destroy);
     let results = run.execute(session, &request).await?;
     Ok(finish(session, &workspace, &planned, outcomes, &results, set.destroy))
 }
@@ -178,8 +186,7 @@ fn deletions(plan: &Plan) -> impl Iterator<Item = &Step> {
 struct UnitsRun<'a> {
     workspace: &'a Workspace,
     planned: &'a WorkspacePlan,
-    /// Saved plans by the number of the unit; `None` if the plans of this process were reviewed.
-    saved: Option<&'a BTreeMap<usize, &'a Plan>>,
+    approved: ApprovedPlans<'a>,
     /// Units that are applied.
     units: BTreeSet<usize>,
     /// Units whose deletions wait for those that use the objects.
@@ -195,7 +202,7 @@ impl<'a> UnitsRun<'a> {
     fn new(
         workspace: &'a Workspace,
         planned: &'a WorkspacePlan,
-        saved: Option<&'a BTreeMap<usize, &'a Plan>>,
+        approved: ApprovedPlans<'a>,
         destroy: bool,
     ) -> Self {
         let is_open = |unit: &PlannedUnit| !unit.plan.is_blocked(&BTreeSet::new());
@@ -204,7 +211,7 @@ impl<'a> UnitsRun<'a> {
             .planned()
             .filter(|(number, unit)| {
                 let records = !destroy && has_readers(*number) && unit.changes_outputs();
-                is_open(unit) && (has_work(&unit.plan) || records)
+                is_open(unit) && (has_work(&unit.plan) || records || approved.is_kept_by(&unit.ledger))
             })
             .map(|(number, _)| number)
             .collect();
@@ -235,7 +242,12 @@ impl<'a> UnitsRun<'a> {
             units.iter().copied().filter(|number| deletes(number) && waits(number)).collect()
         };
         let owned = planned.planned().flat_map(|(_, unit)| unit.ledger.owned_keys()).collect();
-        Self { workspace, planned, saved, units, holding, users, owned: Arc::new(owned), destroy }
+        Self { workspace, planned, approved, units, holding, users, owned: Arc::new(owned), destroy }
+    }
+
+    fn count_deletions(&self) -> usize {
+        let plans = self.units.iter().filter_map(|number| self.plan(*number));
+        plans.map(|plan| deletions(plan).count()).sum()
     }
 
     /// Returns the plan that was just made of a unit; `None` if it has none.
@@ -243,12 +255,12 @@ impl<'a> UnitsRun<'a> {
         self.planned.units.get(&number).and_then(|unit| Some(&unit.as_ref().ok()?.plan))
     }
 
-    /// Returns the reviewed plan of a unit: the saved one, or the one that was just shown.
+    /// Returns the reviewed plan of a unit: one that was reviewed before, or the one that was just shown. A unit that is not in
+    /// an earlier review may only record its outputs.
     fn reviewed(&self, number: usize) -> Option<&'a Plan> {
-        match self.saved {
-            Some(saved) => saved.get(&number).copied(),
-            None => self.plan(number),
-        }
+        let earlier = &self.approved.plans;
+        let own = || self.plan(number).filter(|plan| earlier.is_empty() || !has_work(plan));
+        earlier.get(&number).copied().or_else(own)
     }
 
     /// Applies the units; returns the result of each unit that was started or skipped.
@@ -270,6 +282,7 @@ impl<'a> UnitsRun<'a> {
         let mut results = RunResults::default();
         let mut stop = Box::pin(signals::wait_for_stop());
         let mut is_stopped = false;
+        self.keep_reviews(session, request, &mut accounts, (&mut schedule, &mut results)).await;
         loop {
             for (number, phase) in schedule.start_ready(MAX_RUNNING_UNITS) {
                 running.push(self.start_unit(session, request, &mut accounts, (number, phase)));
@@ -292,21 +305,81 @@ impl<'a> UnitsRun<'a> {
                 }
             };
             let Some((number, phase, result)) = ended else { break };
-            self.report_end(session, number, phase, &result);
-            let succeeded = matches!(result, Ok(Exit::Done));
-            let cause = match &result {
-                Ok(exit) => *exit,
-                Err(failure) => failure.exit,
-            };
-            for skipped in schedule.finish(number, phase, succeeded) {
-                let name = &self.workspace.units[number].unit.name;
-                let failure = CliFailure::new(cause, format!("it waits for {name}, which was not applied"));
-                results.skipped.insert(skipped, failure);
-            }
-            record_result(&mut results.ended, number, phase, result);
+            self.end_phase(session, (number, phase, result), &mut schedule, &mut results);
         }
         self.add_unfinished(&schedule, &mut results);
         Ok(results)
+    }
+
+    /// Reports and records how a phase of a unit ended; a failure skips the units that wait for it.
+    fn end_phase(
+        &self,
+        session: &CommandContext,
+        (number, phase, result): PhaseResult,
+        schedule: &mut UnitSchedule,
+        results: &mut RunResults,
+    ) {
+        self.report_end(session, number, phase, &result);
+        let succeeded = matches!(result, Ok(Exit::Done));
+        let cause = match &result {
+            Ok(exit) => *exit,
+            Err(failure) => failure.exit,
+        };
+        for skipped in schedule.finish(number, phase, succeeded) {
+            let name = &self.workspace.units[number].unit.name;
+            let failure = CliFailure::new(cause, format!("it waits for {name}, which was not applied"));
+            results.skipped.insert(skipped, failure);
+        }
+        record_result(&mut results.ended, number, phase, result);
+    }
+
+    /// Records in the ledgers what was approved, before the first unit starts: a later attempt goes on with it. A unit whose
+    /// ledger takes no record is not applied.
+    async fn keep_reviews(
+        &self,
+        session: &CommandContext,
+        request: &UnitsApplyRequest<'_>,
+        accounts: &mut OpenAccounts,
+        (schedule, results): (&mut UnitSchedule, &mut RunResults),
+    ) {
+        let Some(fingerprints) = &self.approved.fingerprints else { return };
+        let with_plan = self.units.iter().filter_map(|number| Some((*number, self.reviewed(*number)?)));
+        let mut wanted: BTreeMap<usize, Option<&Plan>> = with_plan
+            .filter(|(number, plan)| has_work(plan) && self.plan(*number).is_some_and(has_work))
+            .map(|(number, plan)| (number, Some(plan)))
+            .collect();
+        let stale = self.planned.planned().filter(|(_, unit)| {
+            !has_work(&unit.plan)
+                && unit
+                    .ledger
+                    .review
+                    .as_ref()
+                    .is_some_and(|review| review.reviewed.fingerprint != fingerprints.whole)
+        });
+        wanted.extend(stale.map(|(number, _)| (number, None)));
+        for (number, plan) in wanted {
+            let kept = async {
+                let (project, connection) = self.connect(accounts, number)?;
+                let context = session.for_unit(&self.workspace.units[number].settings);
+                let journal = open_unit(&context, project, &connection, request).await?;
+                let kept = keep_review(&journal, fingerprints, plan).await;
+                ledger_io::close_after(journal, kept).await
+            };
+            if let Err(failure) = Box::pin(kept).await {
+                self.end_phase(session, (number, UnitPhase::Changes, Err(failure)), schedule, results);
+            }
+        }
+    }
+
+    /// Returns the stack of a unit and its connection.
+    fn connect(
+        &self,
+        accounts: &mut OpenAccounts,
+        number: usize,
+    ) -> Result<(&'a LoadedStack, StackConnection), CliFailure> {
+        let one = &self.workspace.units[number];
+        let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
+        accounts.connect(one, project).map(|(_, connection)| (project, connection))
     }
 
     /// Adds the units that were not started, and those whose deletions still wait.
@@ -334,9 +407,7 @@ impl<'a> UnitsRun<'a> {
         (number, phase): (usize, UnitPhase),
     ) -> Pin<Box<dyn Future<Output = PhaseResult> + 's>> {
         let one = &self.workspace.units[number];
-        let connected = one.loaded.as_ref().map_err(CliFailure::clone).and_then(|project| {
-            accounts.connect(one, project).map(|(_, connection)| (project, connection))
-        });
+        let connected = self.connect(accounts, number);
         Box::pin(async move {
             let (project, connection) = match connected {
                 Ok(connected) => connected,
@@ -353,16 +424,11 @@ impl<'a> UnitsRun<'a> {
                 plan,
                 phase,
                 holds_deletions: self.holding.contains(&number),
-                is_begun: false,
+                is_begun: self.approved.begun.contains(&number),
                 planned_elsewhere: Arc::clone(&self.owned),
             };
             let applied = async {
-                let expected = if request.running.accept_older_ledger {
-                    ExpectedLedger::Any
-                } else {
-                    ExpectedLedger::NewestForApply
-                };
-                let journal = ledger_io::open_journal(project, &connection, &context.who, expected).await?;
+                let journal = open_unit(&context, project, &connection, request).await?;
                 let command = ApplyCommand::new(
                     &context,
                     project,
@@ -372,6 +438,13 @@ impl<'a> UnitsRun<'a> {
                     &overwrite,
                 );
                 let done = command.of_unit(&one.unit.name).run_reviewed(&reviewed).await;
+                let is_last = phase == UnitPhase::Deletions || !reviewed.holds_deletions;
+                let done = match (&self.approved.fingerprints, done) {
+                    (Some(review), Ok(Exit::Done)) if is_last => {
+                        close_review(&journal, &review.whole).await.map(|()| Exit::Done)
+                    }
+                    (_, done) => done,
+                };
                 ledger_io::close_after(journal, done).await
             };
             (number, phase, Box::pin(applied).await)
@@ -406,68 +479,4 @@ impl<'a> UnitsRun<'a> {
             Err(failure) => problems::print_failure(session.ui, &name, failure),
         }
     }
-}
-
-/// Records the result of a phase. A unit whose changes are made and whose deletions failed is partly applied.
-fn record_result(
-    results: &mut BTreeMap<usize, Result<Exit, CliFailure>>,
-    number: usize,
-    phase: UnitPhase,
-    result: Result<Exit, CliFailure>,
-) {
-    let result = match (phase, result) {
-        (UnitPhase::Deletions, Err(failure)) => Err(CliFailure { exit: Exit::Partly, ..failure }),
-        (UnitPhase::Deletions, Ok(exit)) if exit != Exit::Done => Ok(Exit::Partly),
-        (_, result) => result,
-    };
-    results.insert(number, result);
-}
-
-/// Prints the result of the run, and returns its exit code.
-fn finish(
-    session: &CommandContext,
-    workspace: &Workspace,
-    planned: &WorkspacePlan,
-    mut outcomes: Vec<UnitOutcome>,
-    results: &RunResults,
-    destroy: bool,
-) -> Exit {
-    let mut has_applied = false;
-    for outcome in &mut outcomes {
-        if let Some(failure) = results.skipped.get(&outcome.number) {
-            outcome.exit = failure.exit;
-            outcome.status = UnitStatus::Skipped;
-            outcome.failure = Some(failure.clone());
-            continue;
-        }
-        let Some(result) = results.ended.get(&outcome.number) else { continue };
-        let exit = match result {
-            Ok(exit) => *exit,
-            Err(failure) => failure.exit,
-        };
-        outcome.exit = exit;
-        outcome.failure = result.as_ref().err().cloned();
-        outcome.status = match exit {
-            Exit::Done => UnitStatus::Applied,
-            Exit::Partly => UnitStatus::Partly,
-            Exit::Blocked => UnitStatus::Blocked,
-            Exit::OutOfDate => UnitStatus::OutOfDate,
-            Exit::Locked => UnitStatus::Locked,
-            _ => UnitStatus::Failed,
-        };
-        let is_work = planned
-            .units
-            .get(&outcome.number)
-            .and_then(|unit| unit.as_ref().ok())
-            .is_some_and(|unit| has_work(&unit.plan));
-        if exit == Exit::Done && !is_work {
-            outcome.status = UnitStatus::Unchanged;
-        }
-        has_applied |= matches!(exit, Exit::Done | Exit::Partly) && is_work;
-    }
-    let shown = review::units_review(workspace, planned, &outcomes, destroy);
-    review::show_run(session.ui, &shown);
-    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
-    let exit = Exit::first_of(APPLY_EXITS, &exits);
-    if has_applied && exit != Exit::Done { Exit::Partly } else { exit }
 }
