@@ -29,7 +29,11 @@ use crate::ledger::stores::location::LedgerLocation;
 use crate::model::values::secret::Secret;
 
 /// The transport type of all commands.
+#[cfg(not(test))]
 pub(in crate::cli) type CommandTransport = HttpsTransport;
+/// The transport type of all commands in tests.
+#[cfg(test)]
+pub(in crate::cli) type CommandTransport = super::test_transport::TestTransport;
 /// The clock type of all commands.
 pub(in crate::cli) type CommandClock = SystemClock;
 /// The random source type of all commands.
@@ -271,6 +275,8 @@ fn share_limits(client: &CommandClient, settings: &Settings, url: &str, key: Opt
 fn build_client(options: &TransportOptions, bounds: TimingBounds) -> Result<CommandClient, CliFailure> {
     let http =
         HttpsTransport::new(options).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
+    #[cfg(test)]
+    let http = CommandTransport::new(http);
     let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
     client.expect_lag(bounds.listing);
     Ok(client)

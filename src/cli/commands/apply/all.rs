@@ -480,3 +480,6 @@ impl<'a> UnitsRun<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
