@@ -15,10 +15,18 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
+        #[cfg(test)]
+        if let Some(now) = virtual_clock::now() {
+            return now;
+        }
         Timestamp::now()
     }
 
     fn elapsed(&self) -> Duration {
+        #[cfg(test)]
+        if let Some(elapsed) = virtual_clock::elapsed() {
+            return elapsed;
+        }
         since_boot()
     }
 
@@ -56,6 +64,39 @@ impl Random for SystemRandom {
 
     fn fraction(&self) -> f64 {
         rand::rng().random()
+    }
+}
+
+/// A clock for tests of whole commands: this thread's time is that of tokio's paused clock, which advances to the next
+/// sleeper when nothing can run.
+#[cfg(test)]
+pub(crate) mod virtual_clock {
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+    use tokio::time::Instant;
+
+    thread_local! {
+        static START: Cell<Option<(Instant, Timestamp)>> = const { Cell::new(None) };
+    }
+
+    /// Starts the clock of this thread, within a runtime whose time is paused.
+    pub(crate) fn start(at: Timestamp) {
+        START.set(Some((Instant::now(), at)));
+    }
+
+    /// Gives this thread the real time again.
+    pub(crate) fn stop() {
+        START.set(None);
+    }
+
+    pub(super) fn now() -> Option<Timestamp> {
+        START.get().and_then(|(start, at)| at.checked_add(start.elapsed()).ok())
+    }
+
+    pub(super) fn elapsed() -> Option<Duration> {
+        START.get().map(|(start, _)| start.elapsed())
     }
 }
 

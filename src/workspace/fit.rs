@@ -282,17 +282,14 @@ fn check_remaining_objects(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> 
         let Some(change) = shown.get(address) else { return Err(Misfit::Object(address.clone())) };
         let then = known.get(&which).filter(|then| is_same_digest(then, &now, CREATED_AT));
         let left = planned.get(address).map(|left| left.attributes.as_slice()).unwrap_or_default();
-        let is_explained = match then {
-            Some(then) => {
-                let changed = changed_attributes(reviewed, change);
-                let mut moved = now.keys().filter(|name| !is_same_digest(then, &now, name));
-                moved.all(|name| changed.contains(name) && is_done(left, name))
-            }
-            None => {
-                let is_drift = |one: &AttributeChange| matches!(one.cause, Cause::Drift | Cause::Both);
-                matches!(change.action, Action::Create | Action::Replace | Action::Adopt)
-                    && !left.iter().any(is_drift)
-            }
+        let is_explained = if let Some(then) = then {
+            let changed = changed_attributes(reviewed, change);
+            let mut moved = now.keys().filter(|name| !is_same_digest(then, &now, name));
+            moved.all(|name| changed.contains(name) && is_done(left, name))
+        } else {
+            let is_drift = |one: &AttributeChange| matches!(one.cause, Cause::Drift | Cause::Both);
+            matches!(change.action, Action::Create | Action::Replace | Action::Adopt)
+                && !left.iter().any(is_drift)
         };
         if !is_explained {
             return Err(Misfit::Object(address.clone()));

@@ -239,8 +239,16 @@ fn a_failed_unit_skips_its_readers_only_and_a_second_run_continues() {
     assert_eq!(status("app", "prod"), "failed");
     assert_eq!(status("log", "default"), "skipped");
     assert_eq!(case.cloud().list("/api/v1/vpcs").len(), 2);
+    // The same review goes on, as often as it fails.
+    case.cloud().faults(&["POST /vms=403:1"]);
+    let again = case.fails(7, &format!("apply --all {selection} --expect {fingerprint}"));
+    again.says(&["Continuing a review of 4 units: 2 not done, 1 of them begun."]);
+    let next = format!("apply --all --stacks '*/prod' --stacks log --stacks net --expect {fingerprint}");
+    assert!(again.stderr.contains(&format!("next: stead {next} continues")), "{}", again.stderr);
     case.cloud().faults(&[]);
-    apply(&case, selection).says(&["2 applied"]);
+    case.ok(&next.replace('\'', "")).says(&["2 applied"]);
+    // It is done: no ledger knows it any more.
+    case.fails(5, &format!("apply --all {selection} --expect {fingerprint}")).says(&["not"]);
     case.ok(&format!("plan --all {selection} --exit-code"));
 }
 

@@ -58,10 +58,11 @@ struct Checkpoint {
     mac: Option<String>,
 }
 
-const CHECKPOINTS: [&str; 4] = [
+const CHECKPOINTS: [&str; 5] = [
     "checkpoint.json",
     "checkpoint-held.json",
     "checkpoint-with-mac.json",
+    "checkpoint-with-review.json",
     "checkpoint-with-transfers.json",
 ];
 

@@ -8,7 +8,11 @@ pub(in crate::cli) mod request;
 mod unit_apply;
 mod unit_phase;
 mod units_approval;
+mod units_outcome;
+mod units_planning;
 mod units_progress;
+mod units_review;
+mod units_run;
 mod worker;
 
 use std::path::Path;

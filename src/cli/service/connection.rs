@@ -31,7 +31,11 @@ use crate::model::crypto::hex::encode_hex;
 use crate::model::values::secret::Secret;
 
 /// The transport type of all commands.
+#[cfg(not(test))]
 pub(in crate::cli) type CommandTransport = HttpsTransport;
+/// The transport type of all commands in tests.
+#[cfg(test)]
+pub(in crate::cli) type CommandTransport = super::test_transport::TestTransport;
 /// The clock type of all commands.
 pub(in crate::cli) type CommandClock = SystemClock;
 /// The random source type of all commands.
@@ -282,6 +286,8 @@ fn limit_name(url: &str, key: &str) -> String {
 fn build_client(options: &TransportOptions, bounds: TimingBounds) -> Result<CommandClient, CliFailure> {
     let http =
         HttpsTransport::new(options).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
+    #[cfg(test)]
+    let http = CommandTransport::new(http);
     let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
     client.expect_lag(bounds.listing);
     Ok(client)

@@ -11,3 +11,5 @@ pub(super) mod embedded_cloud;
 pub(super) mod key_command;
 pub(super) mod keychain;
 pub(super) mod rate_limit_file;
+#[cfg(test)]
+pub(super) mod test_transport;

@@ -276,6 +276,8 @@ impl RepairProgress {
                 "the end of a move between two ledgers".to_owned()
             }
             Record::MovedAway { to } => format!("the move to {to}"),
+            Record::Reviewed(_) => "the review of many stacks".to_owned(),
+            Record::ReviewDone { .. } => "the end of a review of many stacks".to_owned(),
             Record::Origins { .. } => "the directories and repositories that it is applied from".to_owned(),
         }
     }

@@ -1,11 +1,12 @@
 //! The part of a ledger that the legality of some records depends on, so that a commit tries its records on a copy of
 //! this part and not on a copy of everything.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
 
 use super::record::{IntentResolution, Record};
+use crate::ledger::state::entry::Tombstone;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 
@@ -59,6 +60,8 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
             | Record::SecretRecipients { .. }
             | Record::Noted(_)
             | Record::Origins { .. }
+            | Record::Reviewed(_)
+            | Record::ReviewDone { .. }
             | Record::MovedAway { .. }
             | Record::Released { .. } => {}
         }
@@ -67,10 +70,14 @@ pub(in crate::ledger) fn excerpt_ledger(ledger: &Ledger, records: &[Record]) -> 
     addresses.extend(ops.iter().filter_map(|op| address_of(ledger, *op)));
     let mut excerpt = copy_selected(ledger, &addresses, &ops, &plans);
     excerpt.secrets = ledger.secrets.excerpt(&secrets);
-    let named = records.iter().flat_map(newly_owned);
-    excerpt.tombstones =
-        named.filter_map(|id| Some((id.clone(), ledger.tombstones.get(id)?.clone()))).collect();
+    excerpt.tombstones = named_tombstones(ledger, records);
     excerpt
+}
+
+/// Returns the tombstones of the objects that records make owned.
+fn named_tombstones(ledger: &Ledger, records: &[Record]) -> BTreeMap<Name, Tombstone> {
+    let named = records.iter().flat_map(newly_owned);
+    named.filter_map(|id| Some((id.clone(), ledger.tombstones.get(id)?.clone()))).collect()
 }
 
 /// Returns the addresses of the secrets that arrive with a record.

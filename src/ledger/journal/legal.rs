@@ -70,6 +70,8 @@ pub(super) fn check_record(ledger: &Ledger, record: &Record) -> Result<(), &'sta
         | Record::SecretKept { .. }
         | Record::SecretRotation { .. }
         | Record::Origins { .. }
+        | Record::Reviewed(_)
+        | Record::ReviewDone { .. }
         | Record::MovedAway { .. }
         | Record::Ended { .. } => check_of_itself(ledger, record),
     }

@@ -13,6 +13,7 @@ use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::open_review::ReviewedPlan;
 use crate::ledger::state::origins::StackOrigin;
 use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
 use crate::ledger::state::transfer::{IncomingTransfer, Transfer};
@@ -220,6 +221,13 @@ pub enum Record {
     TransferSettled {
         /// The id of the transfer.
         transfer: Uuid,
+    },
+    /// The stack's plan was approved as one of many. It replaces an earlier review.
+    Reviewed(Box<ReviewedPlan>),
+    /// Nothing of the review is left to do.
+    ReviewDone {
+        /// The fingerprint of all plans of the review together.
+        fingerprint: Name,
     },
     /// The ledger was moved to another location: only the release of the lease may follow.
     MovedAway {

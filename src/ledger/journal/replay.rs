@@ -17,6 +17,7 @@ use crate::ledger::state::entry::{
 use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::open_review::OpenReview;
 use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, RunEnd};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
@@ -127,9 +128,8 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
     match record {
         Record::Condensed(_) | Record::Born { .. } => {}
         Record::Begin { run, plan, who, at, origin } => {
-            ledger.tombstones.retain(|_, stone| at.duration_since(stone.at) < TOMBSTONE_RETENTION);
             let (who, origin) = (who.clone(), origin.clone());
-            remember_run(ledger, Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
+            begin_run(ledger, Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
         }
         Record::Intent(intent) => {
             ledger.intents.insert(intent.op, intent.clone());
@@ -177,6 +177,8 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::SecretRotation { .. }
         | Record::Account { .. }
         | Record::Origins { .. }
+        | Record::Reviewed(_)
+        | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
         Record::Ended { run, plan, complete, at, tally, outputs } => {
             ledger.outputs = outputs.clone().or(ledger.outputs.take());
@@ -236,6 +238,13 @@ fn follow_of_itself(ledger: &mut Ledger, record: &Record) {
         }
         Record::SecretRotation { address, step } => rotate_secret(ledger, address, *step),
         Record::Origins { origins } => ledger.origins.clone_from(origins),
+        Record::Reviewed(reviewed) => {
+            let reviewed = (**reviewed).clone();
+            ledger.review = Some(Box::new(OpenReview { reviewed, begun: false }));
+        }
+        Record::ReviewDone { fingerprint } => {
+            ledger.review.take_if(|review| review.reviewed.fingerprint == *fingerprint);
+        }
         Record::MovedAway { to } => ledger.moved_to = Some(to.clone()),
         _ => {}
     }
@@ -275,7 +284,12 @@ fn let_go(ledger: &mut Ledger, address: &Address) {
     }
 }
 
-fn remember_run(ledger: &mut Ledger, run: Run) {
+/// Records the start of a run: from now on, some changes of a review may be made.
+fn begin_run(ledger: &mut Ledger, run: Run) {
+    if let Some(review) = &mut ledger.review {
+        review.begun = true;
+    }
+    ledger.tombstones.retain(|_, stone| run.at.duration_since(stone.at) < TOMBSTONE_RETENTION);
     if ledger.history.len() >= MAX_RUNS {
         ledger.history.pop_front();
     }

@@ -12,6 +12,7 @@ use super::entry::{
     OwnedObject, SinkDelivery, Tombstone,
 };
 use super::kept_secrets::{KeptSecrets, KeptVersion, OUTPUT_PREFIX, VARIABLE_PREFIX};
+use super::open_review::OpenReview;
 use super::origins::StackOrigin;
 use super::run_history::{Incident, Run};
 use super::transfer::Transfers;
@@ -96,6 +97,9 @@ pub struct Ledger {
     /// Transfers of objects to and from the ledgers of other stacks.
     #[serde(default, skip_serializing_if = "Transfers::is_empty")]
     pub transfers: Transfers,
+    /// What was approved for the stack as one of many, and is not done; `None` without such a review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<Box<OpenReview>>,
 }
 
 impl Ledger {
@@ -126,6 +130,7 @@ impl Ledger {
             had_entries: false,
             origins: BTreeSet::new(),
             transfers: Transfers::default(),
+            review: None,
         }
     }
 }

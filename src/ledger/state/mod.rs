@@ -7,6 +7,7 @@ pub mod holder;
 pub mod kept_secrets;
 pub mod key_as_hex;
 pub mod ledger;
+pub mod open_review;
 pub mod origins;
 pub mod run_history;
 pub mod secret_origin;

@@ -162,6 +162,7 @@ pub fn ledger_digest(ledger: &Ledger) -> Result<String, serde_json::Error> {
         // Plans that an earlier version saved have a digest without this field.
         had_entries: false,
         origins: BTreeSet::new(),
+        review: None,
         ..ledger.clone()
     };
     json_digest("stead ledger 2", &remembered)

@@ -1,4 +1,5 @@
 //! Whether later plans fit reviewed ones, of units that were begun and of others.
+#![allow(clippy::needless_pass_by_value, reason = "`json!(…)` is written in place, as in a file")]
 
 use serde_json::{Value as Json, json};
 

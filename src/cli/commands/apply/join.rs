@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 
-use super::all::UnitsRun;
 use super::request::UnitsApplyRequest;
+use super::units_planning::plan_for_apply;
+use super::units_review::{ApprovedPlans, ReviewFingerprints, check_expected};
+use super::units_run::UnitsRun;
 use super::worker::{SharedUnits, WorkerEnd, work_until_end};
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
 use crate::cli::command_context::CommandContext;
@@ -15,8 +17,8 @@ use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
-use crate::cli::workspace::planned_units::UnitsOptions;
-use crate::cli::workspace::planning::{self, PlanPurpose};
+use crate::cli::workspace::accounts::OpenAccounts;
+use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::problems;
 use crate::cli::workspace::review;
 use crate::cli::workspace::runs::open_board::{CommandBoard, open_board};
@@ -126,58 +128,85 @@ async fn do_run(
     board: &CommandBoard,
     (worker, saved): (&str, Option<ApprovedSet<'_>>),
 ) -> Result<WorkerEnd, CliFailure> {
-    let plan = async || Box::pin(plan_run((request, workspace, options), board, (worker, saved))).await;
+    let plan =
+        async || Box::pin(plan_run(session, (request, workspace, options), board, (worker, saved))).await;
     let load = async |run: &RunRow| load_units(workspace, board, run).await;
     work_until_end(session, request.running, board, worker, (plan, load)).await
 }
 
 /// Plans the units, compares the fingerprint, and makes the tasks of the run; or ends the run if it cannot be approved.
 async fn plan_run(
+    session: &CommandContext,
     (request, workspace, options): (&UnitsApplyRequest<'_>, &Workspace, &UnitsOptions),
     board: &CommandBoard,
     (worker, saved): (&str, Option<ApprovedSet<'_>>),
 ) -> Result<(), CliFailure> {
-    let planned = Box::pin(planning::plan_units(workspace, options, PlanPurpose::Show)).await?;
-    if let (None, Some(expected)) = (saved, request.expected.filter(|one| **one != planned.fingerprint)) {
-        let found = &planned.fingerprint;
-        let message = format!("the plans together have the fingerprint {found}, not {expected}");
-        board.refuse(worker, &TaskEnd { exit: Exit::OutOfDate.code(), message }).await?;
-        return Ok(());
+    let planned = Box::pin(plan_for_apply(session, workspace, options, request)).await?;
+    let expected = request.expected.filter(|_| saved.is_none());
+    let kept = match check_expected(workspace, &planned, expected) {
+        Ok(kept) => kept,
+        Err(failure) => {
+            let end = TaskEnd { exit: failure.exit.code(), message: failure.message };
+            board.refuse(worker, &end).await?;
+            return Ok(());
+        }
+    };
+    let approved = match (saved, &kept) {
+        (Some((fingerprint, plans)), _) => {
+            let whole = (fingerprint, request.destroy);
+            ApprovedPlans::of_set(workspace, &planned, whole, plans.clone())
+        }
+        (None, Some(kept)) => kept.approved_plans(),
+        (None, None) => {
+            let fingerprints = Some(ReviewFingerprints::of_planned(workspace, &planned));
+            ApprovedPlans { fingerprints, ..ApprovedPlans::default() }
+        }
+    };
+    let run = UnitsRun::new(workspace, &planned, approved, request.destroy);
+    // A ledger that takes no record now is tried again by the task of its unit, which then reports the reason.
+    let _ = Box::pin(run.keep_reviews(session, request, &mut OpenAccounts::default())).await;
+    for number in &run.units {
+        let Some(plan) = run.reviewed(*number) else { continue };
+        let expires = SystemClock.now().checked_add(PLAN_LIFETIME).map_err(anyhow::Error::from)?;
+        let binding = PlanBinding { expires, ..PlanBinding::default() };
+        let stored = SavedPlan::new(plan.clone(), binding, STEAD_VERSION).map_err(anyhow::Error::from)?;
+        let text = stored.to_text().map_err(anyhow::Error::from)?;
+        let name = workspace.units[*number].unit.name.to_string();
+        if !board.put_plan(worker, &name, &text).await? {
+            return Ok(());
+        }
     }
-    let outcomes = review::unit_reviews(workspace, &planned, false);
-    let run = UnitsRun::new(workspace, &planned, saved.map(|(_, plans)| plans), request.destroy);
+    let facts = run_facts(workspace, &planned, &run);
+    let tasks = tasks_of(workspace, &run, &planned.moves, request.destroy);
+    let facts = serde_json::to_string(&facts).map_err(anyhow::Error::from)?;
+    board.publish(worker, &tasks, &facts).await?;
+    Ok(())
+}
+
+/// Returns what the workers need besides the plans.
+fn run_facts(workspace: &Workspace, planned: &WorkspacePlan, run: &UnitsRun<'_>) -> RunFacts {
+    let name = |number: usize| workspace.units[number].unit.name.to_string();
+    let outcomes = review::unit_reviews(workspace, planned, false);
     let blocked = outcomes.iter().filter(|outcome| outcome.exit != Exit::Done);
     let blocked = blocked.map(|outcome| BlockedUnit {
-        unit: workspace.units[outcome.number].unit.name.to_string(),
+        unit: name(outcome.number),
         exit: outcome.exit.code(),
         message: outcome.failure.as_ref().map_or_else(
             || "its plan is blocked; stead plan --all shows why".to_owned(),
             |failure| failure.message.clone(),
         ),
     });
-    let facts = RunFacts { owned: (*run.owned).clone(), blocked: blocked.collect() };
-    // All plans with something to do are part of the fingerprint, also those that are blocked.
-    let stored: BTreeSet<usize> = match saved {
-        Some((_, plans)) => plans.keys().copied().collect(),
-        None => {
-            planned.planned().filter(|(_, unit)| has_work(&unit.plan)).map(|(number, _)| number).collect()
-        }
+    let approved = &run.approved;
+    let of_plans = || {
+        let plans = approved.plans.iter();
+        plans.map(|(number, plan)| (Name::new(name(*number)), Name::new(&plan.fingerprint))).collect()
     };
-    for number in stored.union(&run.units) {
-        let Some(plan) = run.reviewed(*number) else { continue };
-        let expires = SystemClock.now().checked_add(PLAN_LIFETIME).map_err(anyhow::Error::from)?;
-        let binding = PlanBinding { expires, ..PlanBinding::default() };
-        let saved = SavedPlan::new(plan.clone(), binding, STEAD_VERSION).map_err(anyhow::Error::from)?;
-        let text = saved.to_text().map_err(anyhow::Error::from)?;
-        let name = workspace.units[*number].unit.name.to_string();
-        if !board.put_plan(worker, &name, &text).await? {
-            return Ok(());
-        }
+    RunFacts {
+        owned: (*run.owned).clone(),
+        review: approved.fingerprints.as_ref().map_or_else(of_plans, |review| review.units.clone()),
+        begun: approved.begun.iter().map(|number| name(*number)).collect(),
+        blocked: blocked.collect(),
     }
-    let tasks = tasks_of(workspace, &run, &planned.moves, request.destroy);
-    let facts = serde_json::to_string(&facts).map_err(anyhow::Error::from)?;
-    board.publish(worker, &tasks, &facts).await?;
-    Ok(())
 }
 
 fn tasks_of(
@@ -214,26 +243,22 @@ async fn load_units<'w>(
         let (Some(number), Ok(saved)) = (number, saved) else { return Err(other_plans(run)) };
         plans.insert(*number, saved.plan);
     }
-    let fingerprints: BTreeMap<String, &str> = plans
-        .iter()
-        .filter(|(_, plan)| has_work(plan))
-        .map(|(number, plan)| (workspace.units[*number].unit.name.to_string(), plan.fingerprint.as_str()))
-        .collect();
-    let found = digest_of(&fingerprints, run.identity.destroy).map_err(anyhow::Error::from)?;
-    if found != run.identity.fingerprint {
+    let review = facts.review.iter().map(|(name, fingerprint)| (name.to_string(), fingerprint.as_str()));
+    let found = digest_of(&review.collect(), run.identity.destroy).map_err(anyhow::Error::from)?;
+    let is_approved = |(number, plan): (&usize, &Plan)| {
+        let name = Name::new(workspace.units[*number].unit.name.to_string());
+        !has_work(plan) || facts.review.get(&name).is_some_and(|known| *known == plan.fingerprint)
+    };
+    if found != run.identity.fingerprint || !plans.iter().all(is_approved) {
         return Err(other_plans(run));
     }
     let tasks = board.tasks().await?.into_iter();
     let waits = tasks.filter(|row| row.task.phase == TaskPhase::Deletions).map(|row| row.task.unit);
     let holding = waits.collect();
-    Ok(SharedUnits {
-        workspace,
-        numbers,
-        plans,
-        holding,
-        owned: facts.owned.into(),
-        destroy: run.identity.destroy,
-    })
+    let destroy = run.identity.destroy;
+    let review = (!destroy).then(|| Name::new(&run.identity.fingerprint));
+    let (begun, owned) = (facts.begun, facts.owned.into());
+    Ok(SharedUnits { workspace, numbers, plans, holding, begun, review, owned, destroy })
 }
 
 fn other_plans(run: &RunRow) -> CliFailure {

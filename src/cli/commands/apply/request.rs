@@ -81,6 +81,16 @@ pub(in crate::cli) struct UnitsApplyRequest<'a> {
     pub(in crate::cli) join: Option<&'a Name>,
 }
 
+impl UnitsApplyRequest<'_> {
+    /// Returns the flags that select units and approve what else blocks them, as the user would type them.
+    pub(in crate::cli) fn format_flags(&self) -> String {
+        let mut flags = self.units.format_flags();
+        flags += &RemovalArgs { units: self.removals.to_vec() }.format_flags();
+        self.scope.format_deletion_flags().iter().for_each(|flag| flags.extend([" ", flag]));
+        flags + &ReaderArgs { force_readers: self.readers.to_vec() }.format_flags()
+    }
+}
+
 impl<'a> From<&'a ApplyArgs> for UnitsApplyRequest<'a> {
     fn from(args: &'a ApplyArgs) -> Self {
         Self {

@@ -303,7 +303,7 @@ impl<'a> ApplyCommand<'a> {
     }
 
     /// Resolves the intents that an earlier run left open, after the recovery file is replayed, which decides some.
-    async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
+    pub(super) async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
         let Self { session, journal, .. } = self;
         self.put_in_what_was_kept().await?;
         let actor = (&session.ui, session.who.as_str());

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::unit_apply::{ApplyCommand, ReviewedUnit};
+use super::units_review::close_review;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
@@ -14,6 +15,7 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::problems;
 use crate::ledger::state::holder::ProcessIdentity;
+use crate::model::address::Name;
 use crate::workspace::fit::UnitPhase;
 use crate::workspace::unit::Unit;
 
@@ -26,6 +28,8 @@ pub(super) struct StartedUnit<'a> {
     pub(super) connection: &'a StackConnection,
     /// Processes that a person stated to be dead.
     pub(super) vouched: &'a [ProcessIdentity],
+    /// Fingerprint of the review that the ledger keeps until the unit is done; `None` if it keeps none.
+    pub(super) review: Option<&'a Name>,
 }
 
 /// Applies a phase of a unit under its ledger's lock.
@@ -46,6 +50,13 @@ pub(super) async fn apply_phase(
     let command =
         ApplyCommand::new(&context, unit.project, unit.connection, &journal, unit.running, &overwrite);
     let done = command.of_unit(&unit.one.unit.name).run_reviewed(reviewed).await;
+    let is_last = reviewed.phase == UnitPhase::Deletions || !reviewed.holds_deletions;
+    let done = match (unit.review, done) {
+        (Some(review), Ok(Exit::Done)) if is_last => {
+            close_review(&journal, review).await.map(|()| Exit::Done)
+        }
+        (_, done) => done,
+    };
     ledger_io::close_after(journal, done).await
 }
 

@@ -25,6 +25,7 @@ use crate::ledger::runs::board::{BoardError, RunBoard, WORKER_SILENCE};
 use crate::ledger::runs::row::{RunProgress, RunRow, RunStatus, TaskClaim, TaskEnd, TaskPhase};
 use crate::ledger::state::holder::ProcessIdentity;
 use crate::ledger::stores::file::process;
+use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::live::snapshot::ObjectKey;
 use crate::plan::model::change::Plan;
@@ -66,6 +67,10 @@ pub(super) struct SharedUnits<'w> {
     pub(super) plans: BTreeMap<usize, Plan>,
     /// Names of the units whose deletions wait for other units.
     pub(super) holding: BTreeSet<String>,
+    /// Names of the units of which an earlier run made some changes.
+    pub(super) begun: BTreeSet<String>,
+    /// Fingerprint of the review that the ledgers keep until their units are done; `None` if they keep none.
+    pub(super) review: Option<Name>,
     /// Objects that the units own.
     pub(super) owned: Arc<BTreeSet<ObjectKey>>,
     pub(super) destroy: bool,
@@ -335,6 +340,7 @@ impl<'a> Worker<'a> {
             Ok((one, plan, project, connection))
         });
         let owned = Arc::clone(&units.owned);
+        let (is_begun, review) = (units.begun.contains(&claim.unit), units.review.as_ref());
         let holds_deletions = units.holding.contains(&claim.unit);
         tasks.push(Box::pin(async move {
             let (one, plan, project, connection) = match started {
@@ -346,10 +352,17 @@ impl<'a> Worker<'a> {
                 phase: unit_phase(claim.phase),
                 holds_deletions,
                 planned_elsewhere: owned,
-                is_begun: claim.is_begun,
+                is_begun: claim.is_begun || is_begun,
             };
-            let unit =
-                StartedUnit { session, running, one, project, connection: &connection, vouched: &vouched };
+            let unit = StartedUnit {
+                session,
+                running,
+                one,
+                project,
+                connection: &connection,
+                vouched: &vouched,
+                review,
+            };
             let result = Box::pin(apply_phase(&unit, &reviewed)).await;
             (claim, result)
         }));

@@ -1,14 +1,16 @@
 //! A run as `runs show` and its workers report it: how each unit ended, and the exit code of the run.
 
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::ledger::runs::board::{RunBoard, WORKER_SILENCE};
 use crate::ledger::runs::row::{RunRow, RunStatus, RunSummary, TaskRow, WorkerRow};
 use crate::ledger::stores::file::process;
+use crate::model::address::Name;
 use crate::model::live::snapshot::ObjectKey;
 use crate::report::units::runs::{ListedRun, RunEventRow, RunUnit, RunView, RunWorker};
 use crate::workspace::run_tasks::{UnitState, unit_results};
@@ -22,6 +24,10 @@ const SILENT: Duration = Duration::from_secs(20);
 pub(in crate::cli) struct RunFacts {
     /// Objects that the units of the run own.
     pub(in crate::cli) owned: BTreeSet<ObjectKey>,
+    /// Fingerprints of the approved plans by unit, which together have the fingerprint of the run.
+    pub(in crate::cli) review: BTreeMap<Name, Name>,
+    /// Units of which an earlier run made some changes.
+    pub(in crate::cli) begun: BTreeSet<String>,
     /// Selected units that cannot be applied, and so have no task.
     pub(in crate::cli) blocked: Vec<BlockedUnit>,
 }

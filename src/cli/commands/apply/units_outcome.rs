@@ -1,0 +1,85 @@
+//! How the units of a run ended, as a result, an exit code and the page or document of the run.
+
+use std::collections::BTreeMap;
+
+use crate::cli::command_context::CommandContext;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::workspace::planned_units::WorkspacePlan;
+use crate::cli::workspace::review::{self, UnitOutcome};
+use crate::cli::workspace::units::Workspace;
+use crate::report::units::review::UnitStatus;
+use crate::workspace::combined::has_work;
+use crate::workspace::fit::UnitPhase;
+
+/// How the units of a run ended.
+#[derive(Default)]
+pub(super) struct RunResults {
+    /// Result of each unit that was started, or that had to wait until the end.
+    pub(super) ended: BTreeMap<usize, Result<Exit, CliFailure>>,
+    /// Units that were not started because of another unit, with the exit code of that unit.
+    pub(super) skipped: BTreeMap<usize, CliFailure>,
+}
+
+/// Records the result of a phase. A unit whose changes are made and whose deletions failed is partly applied.
+pub(super) fn record_result(
+    results: &mut BTreeMap<usize, Result<Exit, CliFailure>>,
+    number: usize,
+    phase: UnitPhase,
+    result: Result<Exit, CliFailure>,
+) {
+    let result = match (phase, result) {
+        (UnitPhase::Deletions, Err(failure)) => Err(CliFailure { exit: Exit::Partly, ..failure }),
+        (UnitPhase::Deletions, Ok(exit)) if exit != Exit::Done => Ok(Exit::Partly),
+        (_, result) => result,
+    };
+    results.insert(number, result);
+}
+
+/// Prints the result of the run, and returns its exit code.
+pub(super) fn finish(
+    session: &CommandContext,
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    mut outcomes: Vec<UnitOutcome>,
+    results: &RunResults,
+    destroy: bool,
+) -> Exit {
+    let mut has_applied = false;
+    for outcome in &mut outcomes {
+        if let Some(failure) = results.skipped.get(&outcome.number) {
+            outcome.exit = failure.exit;
+            outcome.status = UnitStatus::Skipped;
+            outcome.failure = Some(failure.clone());
+            continue;
+        }
+        let Some(result) = results.ended.get(&outcome.number) else { continue };
+        let exit = match result {
+            Ok(exit) => *exit,
+            Err(failure) => failure.exit,
+        };
+        outcome.exit = exit;
+        outcome.failure = result.as_ref().err().cloned();
+        outcome.status = match exit {
+            Exit::Done => UnitStatus::Applied,
+            Exit::Partly => UnitStatus::Partly,
+            Exit::Blocked => UnitStatus::Blocked,
+            Exit::OutOfDate => UnitStatus::OutOfDate,
+            Exit::Locked => UnitStatus::Locked,
+            _ => UnitStatus::Failed,
+        };
+        let is_work = planned
+            .units
+            .get(&outcome.number)
+            .and_then(|unit| unit.as_ref().ok())
+            .is_some_and(|unit| has_work(&unit.plan));
+        if exit == Exit::Done && !is_work {
+            outcome.status = UnitStatus::Unchanged;
+        }
+        has_applied |= matches!(exit, Exit::Done | Exit::Partly) && is_work;
+    }
+    let shown = review::units_review(workspace, planned, &outcomes, destroy);
+    review::show_run(session.ui, &shown);
+    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    Exit::of_units(&exits, has_applied)
+}

@@ -1,0 +1,62 @@
+//! The plans of many units for an apply. In: the selected units, and the fingerprint that was approved. Out: their plans. What
+//! an earlier attempt left open is resolved first where a plan depends on it: an object whose creation was interrupted may
+//! look like one of somebody else until then. Sends only reads.
+
+use std::collections::BTreeSet;
+
+use super::request::UnitsApplyRequest;
+use super::unit_apply::ApplyCommand;
+use super::units_review::open_unit;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::workspace::accounts::OpenAccounts;
+use crate::cli::workspace::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
+use crate::cli::workspace::planning::{self, PlanPurpose};
+use crate::cli::workspace::units::Workspace;
+
+/// Plans the selected units, after requests that an earlier attempt left open are resolved; not where the plans are the
+/// approved ones as they are.
+///
+/// # Errors
+/// When the plans have no fingerprint.
+pub(super) async fn plan_for_apply(
+    session: &CommandContext,
+    workspace: &Workspace,
+    options: &UnitsOptions,
+    request: &UnitsApplyRequest<'_>,
+) -> Result<WorkspacePlan, CliFailure> {
+    let planned = Box::pin(planning::plan_units(workspace, options, PlanPurpose::Show)).await?;
+    let is_approved = request.expected.is_some_and(|expected| *expected == planned.fingerprint);
+    let is_open = |unit: &PlannedUnit| !unit.ledger.intents.is_empty();
+    let is_blocked = |unit: &PlannedUnit| unit.plan.is_blocked(&BTreeSet::new());
+    let open: Vec<usize> =
+        planned.planned().filter(|(_, unit)| is_open(unit)).map(|(number, _)| number).collect();
+    if open.is_empty() || (is_approved && !planned.planned().any(|(_, unit)| is_blocked(unit))) {
+        return Ok(planned);
+    }
+    let mut accounts = OpenAccounts::default();
+    for number in open {
+        // What cannot be resolved now is reported when the unit starts, or blocks its plan.
+        let _ = Box::pin(resolve_unit(session, workspace, &mut accounts, (number, request))).await;
+    }
+    Box::pin(planning::plan_units(workspace, options, PlanPurpose::Show)).await
+}
+
+/// Resolves what an earlier attempt left open in one unit.
+async fn resolve_unit(
+    session: &CommandContext,
+    workspace: &Workspace,
+    accounts: &mut OpenAccounts,
+    (number, request): (usize, &UnitsApplyRequest<'_>),
+) -> Result<(), CliFailure> {
+    let one = &workspace.units[number];
+    let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
+    let (_, connection) = accounts.connect(one, project)?;
+    let context = session.for_unit(&one.settings);
+    let journal = open_unit(&context, project, &connection, request).await?;
+    let overwrite = BTreeSet::new();
+    let command = ApplyCommand::new(&context, project, &connection, &journal, request.running, &overwrite);
+    let resolved = command.of_unit(&one.unit.name).resolve_open_intents().await;
+    ledger_io::close_after(journal, resolved).await
+}

@@ -1,0 +1,262 @@
+//! The review of an apply of many units, which their ledgers keep until they are done. In: the plans that were approved, or
+//! the fingerprint of a review of an earlier attempt. Out: records in the ledgers; or the reviewed plans of the units that
+//! are not done, and which of them were begun. Invariant: a unit without a kept plan is continued only if it has nothing to
+//! do, or its plan is still the reviewed one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::request::UnitsApplyRequest;
+use crate::cli::artifacts::plan_file::STEAD_VERSION;
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::StackConnection;
+use crate::cli::stack::project::LoadedStack;
+use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
+use crate::cli::workspace::units::Workspace;
+use crate::kinds::REGISTRY;
+use crate::ledger::journal::record::Record;
+use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::open_review::ReviewedPlan;
+use crate::model::address::Name;
+use crate::plan::artifact::binding::PlanBinding;
+use crate::plan::artifact::saved_plan::SavedPlan;
+use crate::plan::model::change::Plan;
+use crate::report::text::phrases;
+use crate::workspace::combined::{digest_of, has_work};
+use crate::workspace::fit::check_inputs;
+
+/// Fingerprints of a review: of all its plans together, and of each plan with something to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ReviewFingerprints {
+    pub(super) whole: Name,
+    /// By stack and environment.
+    pub(super) units: BTreeMap<Name, Name>,
+}
+
+impl ReviewFingerprints {
+    /// Returns the fingerprints of plans that were just made.
+    pub(super) fn of_planned(workspace: &Workspace, planned: &WorkspacePlan) -> Self {
+        let units = planned.planned().filter(|(_, unit)| has_work(&unit.plan));
+        let units =
+            units.map(|(number, unit)| (unit_name(workspace, number), Name::new(&unit.plan.fingerprint)));
+        Self { whole: Name::new(&planned.fingerprint), units: units.collect() }
+    }
+}
+
+/// A review of an earlier attempt, as far as it is not done.
+pub(super) struct KeptReview {
+    pub(super) fingerprints: ReviewFingerprints,
+    /// Reviewed plans by the number of the unit.
+    pub(super) plans: BTreeMap<usize, Plan>,
+    /// Units of which an earlier attempt made some changes.
+    pub(super) begun: BTreeSet<usize>,
+}
+
+impl KeptReview {
+    /// Returns a sentence that says what is left of the review.
+    pub(super) fn describe(&self) -> String {
+        let count = phrases::count_noun(self.fingerprints.units.len(), "unit");
+        format!(
+            "Continuing a review of {count}: {} not done, {} of them begun.",
+            self.plans.len(),
+            self.begun.len()
+        )
+    }
+
+    /// Returns what the review approves.
+    pub(super) fn approved_plans(&self) -> ApprovedPlans<'_> {
+        ApprovedPlans {
+            plans: self.plans.iter().map(|(number, plan)| (*number, plan)).collect(),
+            begun: self.begun.clone(),
+            fingerprints: Some(self.fingerprints.clone()),
+        }
+    }
+}
+
+/// What a run of many units was approved for.
+#[derive(Default)]
+pub(super) struct ApprovedPlans<'a> {
+    /// Plans that were reviewed before, by the number of the unit; empty if the plans of this process were reviewed.
+    pub(super) plans: BTreeMap<usize, &'a Plan>,
+    /// Units of which an earlier attempt made some changes.
+    pub(super) begun: BTreeSet<usize>,
+    /// Fingerprints of the review, which the ledgers keep until their units are done; `None` if they keep nothing.
+    pub(super) fingerprints: Option<ReviewFingerprints>,
+}
+
+impl<'a> ApprovedPlans<'a> {
+    /// Returns what a set of saved plans approves. A unit was begun if its ledger keeps the set's review and says so.
+    pub(super) fn of_set(
+        workspace: &Workspace,
+        planned: &WorkspacePlan,
+        (fingerprint, destroy): (&str, bool),
+        plans: BTreeMap<usize, &'a Plan>,
+    ) -> Self {
+        let whole = Name::new(fingerprint);
+        let is_begun = |unit: &PlannedUnit| {
+            let review = unit.ledger.review.as_ref();
+            review.is_some_and(|review| review.begun && review.reviewed.fingerprint == whole)
+        };
+        let begun = planned.planned().filter(|(_, unit)| is_begun(unit));
+        let begun = begun.map(|(number, _)| number).collect();
+        let units = plans
+            .iter()
+            .map(|(number, plan)| (unit_name(workspace, *number), Name::new(&plan.fingerprint)))
+            .collect();
+        Self { begun, fingerprints: (!destroy).then_some(ReviewFingerprints { whole, units }), plans }
+    }
+
+    /// Returns whether a ledger still keeps this review.
+    pub(super) fn is_kept_by(&self, ledger: &Ledger) -> bool {
+        let whole = self.fingerprints.as_ref().map(|fingerprints| &fingerprints.whole);
+        ledger.review.as_ref().is_some_and(|review| Some(&review.reviewed.fingerprint) == whole)
+    }
+}
+
+fn unit_name(workspace: &Workspace, number: usize) -> Name {
+    Name::new(workspace.units[number].unit.name.to_string())
+}
+
+/// Checks that the plans are the expected ones; returns the review of an earlier attempt that has the expected fingerprint, if
+/// the plans are what it left to do.
+///
+/// # Errors
+/// When they are other ones, or do something that the earlier review does not show; nothing was sent.
+pub(super) fn check_expected(
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    expected: Option<&Name>,
+) -> Result<Option<KeptReview>, CliFailure> {
+    let Some(expected) = expected.filter(|expected| **expected != planned.fingerprint) else {
+        return Ok(None);
+    };
+    let kept = find_review(workspace, planned, expected)?;
+    if kept.is_none() {
+        let found = &planned.fingerprint;
+        let what = format!("the plans together have the fingerprint {found}, not {expected}");
+        return Err(CliFailure::new(Exit::OutOfDate, what)
+            .help("Nothing was sent. Review these plans: stead plan --all."));
+    }
+    Ok(kept)
+}
+
+/// Returns the review with a fingerprint that the ledgers keep of an earlier attempt; `None` if none of them has it.
+///
+/// # Errors
+/// When a unit has something to do that is not in the review, or its configuration is another one.
+pub(super) fn find_review(
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    expected: &Name,
+) -> Result<Option<KeptReview>, CliFailure> {
+    let kept = |unit: &PlannedUnit| {
+        unit.ledger.review.as_ref().filter(|review| review.reviewed.fingerprint == *expected).cloned()
+    };
+    let Some(first) = planned.planned().find_map(|(_, unit)| kept(unit)) else { return Ok(None) };
+    let destroy = planned.planned().any(|(_, unit)| unit.plan.base.destroy);
+    let first = first.reviewed;
+    let digests = first.units.iter().map(|(name, digest)| (name.to_string(), digest.as_str())).collect();
+    if digest_of(&digests, destroy).map_err(anyhow::Error::from)? != *expected {
+        return Err(outdated(format!("the ledgers have another review than {expected}")));
+    }
+    let fingerprints = ReviewFingerprints { whole: expected.clone(), units: first.units.clone() };
+    let mut review = KeptReview { fingerprints, plans: BTreeMap::new(), begun: BTreeSet::new() };
+    for (number, unit) in planned.planned() {
+        let name = unit_name(workspace, number);
+        let digest = review.fingerprints.units.get(&name);
+        match kept(unit) {
+            Some(own) => {
+                let plan = read_plan(&own.reviewed).map_err(|why| outdated(format!("{name}: {why}")))?;
+                if own.reviewed.units != first.units
+                    || digest.is_none_or(|digest| *digest != plan.fingerprint)
+                {
+                    return Err(outdated(format!("{name}: its ledger has the plan of another review")));
+                }
+                check_inputs(&plan, &unit.plan).map_err(|misfit| outdated(format!("{name}: {misfit}")))?;
+                review.plans.insert(number, plan);
+                review.begun.extend(own.begun.then_some(number));
+            }
+            None if !has_work(&unit.plan) => {}
+            None if digest.is_some_and(|digest| *digest == unit.plan.fingerprint) => {
+                review.plans.insert(number, unit.plan.clone());
+            }
+            None => {
+                return Err(outdated(format!("{name} has something to do that the review does not show")));
+            }
+        }
+    }
+    Ok(Some(review))
+}
+
+fn outdated(what: String) -> CliFailure {
+    CliFailure::new(Exit::OutOfDate, what)
+        .help("Nothing was sent. Review what is left to do: stead plan --all.")
+}
+
+fn read_plan(review: &ReviewedPlan) -> Result<Plan, String> {
+    let saved = SavedPlan::parse(&review.plan, REGISTRY).map_err(|error| error.to_string())?;
+    if saved.stead_version == STEAD_VERSION {
+        Ok(saved.plan)
+    } else {
+        Err(format!("stead {} reviewed its plan, and this is {STEAD_VERSION}", saved.stead_version))
+    }
+}
+
+/// Opens the ledger of a unit for writing.
+///
+/// # Errors
+/// Those of `ledger_io::open_journal`.
+pub(super) async fn open_unit(
+    context: &CommandContext,
+    project: &LoadedStack,
+    connection: &StackConnection,
+    request: &UnitsApplyRequest<'_>,
+) -> Result<CommandJournal, CliFailure> {
+    let accepts = request.running.accept_older_ledger;
+    let expected = if accepts { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
+    ledger_io::open_journal(project, connection, &context.who, expected).await
+}
+
+/// Records the reviewed plan of a unit in its ledger, unless that has it; or, for a unit with nothing to do (`None`), that an
+/// earlier review is over.
+///
+/// # Errors
+/// When the plan cannot be written as JSON, or the ledger takes no record.
+pub(super) async fn keep_review(
+    journal: &CommandJournal,
+    fingerprints: &ReviewFingerprints,
+    plan: Option<&Plan>,
+) -> Result<(), CliFailure> {
+    let known = journal.ledger().review.as_ref().map(|review| review.reviewed.fingerprint.clone());
+    if known.as_ref() == Some(&fingerprints.whole) {
+        return Ok(());
+    }
+    let record = match (plan, known) {
+        (Some(plan), _) => {
+            let binding = PlanBinding::default();
+            let saved =
+                SavedPlan::new(plan.clone(), binding, STEAD_VERSION).and_then(|saved| saved.to_text());
+            let plan = saved.map_err(anyhow::Error::from)?;
+            let (fingerprint, units) = (fingerprints.whole.clone(), fingerprints.units.clone());
+            Record::Reviewed(Box::new(ReviewedPlan { fingerprint, units, plan }))
+        }
+        (None, Some(fingerprint)) => Record::ReviewDone { fingerprint },
+        (None, None) => return Ok(()),
+    };
+    Ok(journal.commit(&[record]).await?)
+}
+
+/// Records that a unit of a review is done.
+///
+/// # Errors
+/// When the ledger takes no record.
+pub(super) async fn close_review(journal: &CommandJournal, whole: &Name) -> Result<(), CliFailure> {
+    let is_kept =
+        journal.ledger().review.as_ref().is_some_and(|review| review.reviewed.fingerprint == *whole);
+    if is_kept {
+        journal.commit(&[Record::ReviewDone { fingerprint: whole.clone() }]).await?;
+    }
+    Ok(())
+}
