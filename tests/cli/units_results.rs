@@ -103,7 +103,7 @@ fn objects_of_all_units_are_listed_with_their_unit() {
         let words = format!("stead {directory}ls --all --stacks ne");
         let at = words.split(' ').count() - 1;
         let offered = case.ok(&format!("__complete {at} {words}")).stdout;
-        let offered: Vec<&str> = offered.lines().map(|line| line.trim_end()).collect();
+        let offered: Vec<&str> = offered.lines().map(str::trim_end).collect();
         assert_eq!(offered, ["net", "net/dev", "net/prod"], "{directory}");
     }
     case.fails(64, "ls --all --unmanaged").says(&["--all"]);
