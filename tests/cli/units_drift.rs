@@ -1,5 +1,8 @@
 //! Drift of many stacks: what differs, what is in no ledger of an account, and when that is not known.
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -142,6 +145,27 @@ fn ledgers_of_other_stacks_in_the_same_backend_own_their_objects() {
     let run = case.fails(1, "drift --all --output json --backend http://127.0.0.1:9/{stack}");
     let reasons = account(&run.json())["not_known"].to_string();
     assert!(reasons.contains("its objects were not read: disk/default"), "{reasons}");
+}
+
+#[test]
+fn a_state_server_cannot_list_its_ledgers() {
+    let case =
+        Case::new().file(".git/HEAD", "ref: refs/heads/main\n").file("disk/stead.yaml", DISK).emulator();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // It has no ledger: no unit was applied.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 404 X\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    let document =
+        case.ok(&format!("drift --all --output json --backend http://{address}/{{stack}}")).json();
+    let found = account(&document);
+    assert_eq!((&found["units"], &found["unmanaged"]), (&json!(1), &Value::Null), "{found:#}");
+    assert!(found["not_known"].to_string().contains("cannot list its ledgers"), "{found:#}");
 }
 
 #[test]

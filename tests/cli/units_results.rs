@@ -98,6 +98,14 @@ fn objects_of_all_units_are_listed_with_their_unit() {
     assert!(!run.stdout.contains("dev"), "{}", run.stdout);
     assert_eq!(case.ok("ls --all --kind vm --output json").json()["summary"]["objects"], 2);
     case.fails(64, "ls --all --kind vmm").says(&["Did you mean vm?"]);
+    // A shell completes stacks and units, also from a directory inside of the repository.
+    for directory in ["", "-C app "] {
+        let words = format!("stead {directory}ls --all --stacks ne");
+        let at = words.split(' ').count() - 1;
+        let offered = case.ok(&format!("__complete {at} {words}")).stdout;
+        let offered: Vec<&str> = offered.lines().map(str::trim_end).collect();
+        assert_eq!(offered, ["net", "net/dev", "net/prod"], "{directory}");
+    }
     case.fails(64, "ls --all --unmanaged").says(&["--all"]);
     // A unit whose ledger is damaged is first, and hides nothing.
     let ledger = case.path("net/.stead/ledger/dev");

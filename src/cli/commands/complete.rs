@@ -8,10 +8,11 @@ use clap::Args;
 use crate::cli::actions::registry;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::completion_candidates::{self, CompletionContext, CompletionSource};
-use crate::cli::files::stack_files;
+use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::LoadedStack;
+use crate::cli::stack::repository_walk;
 use crate::editor::explain;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::kept_secrets::VARIABLE_PREFIX;
@@ -80,6 +81,9 @@ fn stack_candidates(settings: &Settings, place: &CompletionContext) -> Vec<(Stri
             .into_iter()
             .map(plain_candidate)
             .collect(),
+        CompletionSource::Unit => {
+            unit_names(&settings_from_line(settings, place)).into_iter().map(plain_candidate).collect()
+        }
         CompletionSource::Address => address_candidates(&settings_from_line(settings, place), place)
             .into_iter()
             .map(plain_candidate)
@@ -125,6 +129,18 @@ fn names_in_block(settings: &Settings, word: &str) -> BTreeSet<String> {
 /// Returns the environments that the stack's files declare.
 fn environment_names(settings: &Settings) -> BTreeSet<String> {
     names_in_block(settings, "environments")
+}
+
+/// Returns the names of the repository's stacks and of their units, as far as their headers can be read.
+fn unit_names(settings: &Settings) -> BTreeSet<String> {
+    let root = SharedRoot::find_root(&settings.dir, false).root;
+    let mut found = BTreeSet::new();
+    for stack in repository_walk::find_stacks(settings, &root) {
+        let Some(header) = stack.header() else { continue };
+        found.extend(header.environments.iter().map(|name| format!("{}/{name}", header.name)));
+        found.insert(header.name.to_string());
+    }
+    found
 }
 
 /// Returns the stack's addresses, in the named environment or else in the first one; for an invalid stack, the

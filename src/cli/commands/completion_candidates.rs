@@ -25,6 +25,8 @@ pub(in crate::cli) enum CompletionSource {
     Address,
     /// Environments of the stack.
     Environment,
+    /// Stacks of the repository and their units.
+    Unit,
     /// Subjects of `explain`: kinds, keywords, codes.
     Subject,
     /// Kinds of resources, such as `vm`.
@@ -179,6 +181,7 @@ fn value_candidates(arg: &Arg, before: &str) -> (Vec<(String, String)>, Completi
     let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
     let wants = match (arg.get_id().as_str(), name) {
         ("env", _) => CompletionSource::Environment,
+        ("patterns", "GLOB") => CompletionSource::Unit,
         ("accept" | "why" | "from" | "to" | "address" | "target", "PATH" | "ADDRESS" | "FROM" | "TO")
         | (_, "ADDRESS") => CompletionSource::Address,
         (_, "SUBJECT") => CompletionSource::Subject,

@@ -69,10 +69,11 @@ pub(super) async fn check_all(
         review::show_units(session.ui, &workspace, &planned, &shown);
     } else {
         print_pages(session, &workspace, &shown, &outcomes);
-        for unreadable in &workspace.unreadable {
-            problems::print_failure(session.ui, &unreadable.directory, &unreadable.failure);
-        }
         session.ui.write_result(&accounts_page(&found, session.ui.verbose, session.ui.style));
+    }
+    // Also beside a document, which has no unit for such a directory.
+    for unreadable in &workspace.unreadable {
+        problems::print_failure(session.ui, &unreadable.directory, &unreadable.failure);
     }
     review::print_left_out(session.ui, &workspace);
     let unreadable = workspace.unreadable.iter().map(|unreadable| unreadable.failure.exit);
