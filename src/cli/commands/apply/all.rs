@@ -8,7 +8,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::stream::{self, FuturesUnordered, StreamExt};
 
 use super::request::{ApplyArgs, UnitsApplyRequest};
 use super::unit_apply::{ApplyCommand, ReviewedUnit};
@@ -345,7 +345,12 @@ impl<'a> UnitsRun<'a> {
         let Some(fingerprints) = &self.approved.fingerprints else { return };
         let with_plan = self.units.iter().filter_map(|number| Some((*number, self.reviewed(*number)?)));
         let mut wanted: BTreeMap<usize, Option<&Plan>> = with_plan
-            .filter(|(number, plan)| has_work(plan) && self.plan(*number).is_some_and(has_work))
+            .filter(|(number, plan)| {
+                let unit = self.planned.units.get(number).and_then(|unit| unit.as_ref().ok());
+                let is_missing =
+                    |unit: &PlannedUnit| has_work(&unit.plan) && !self.approved.is_kept_by(&unit.ledger);
+                has_work(plan) && unit.is_some_and(is_missing)
+            })
             .map(|(number, plan)| (number, Some(plan)))
             .collect();
         let stale = self.planned.planned().filter(|(_, unit)| {
@@ -357,15 +362,21 @@ impl<'a> UnitsRun<'a> {
                     .is_some_and(|review| review.reviewed.fingerprint != fingerprints.whole)
         });
         wanted.extend(stale.map(|(number, _)| (number, None)));
+        let mut records = Vec::with_capacity(wanted.len());
         for (number, plan) in wanted {
-            let kept = async {
-                let (project, connection) = self.connect(accounts, number)?;
+            let connected = self.connect(accounts, number);
+            let kept = async move {
+                let (project, connection) = connected?;
                 let context = session.for_unit(&self.workspace.units[number].settings);
                 let journal = open_unit(&context, project, &connection, request).await?;
                 let kept = keep_review(&journal, fingerprints, plan).await;
                 ledger_io::close_after(journal, kept).await
             };
-            if let Err(failure) = Box::pin(kept).await {
+            records.push(async move { (number, Box::pin(kept).await) });
+        }
+        let mut kept = stream::iter(records).buffer_unordered(MAX_RUNNING_UNITS);
+        while let Some((number, result)) = kept.next().await {
+            if let Err(failure) = result {
                 self.end_phase(session, (number, UnitPhase::Changes, Err(failure)), schedule, results);
             }
         }
