@@ -20,8 +20,8 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
-use crate::cli::workspace::planned_units::UnitsOptions;
-use crate::cli::workspace::review;
+use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
+use crate::cli::workspace::review::{self, UnitOutcome};
 use crate::cli::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
@@ -51,16 +51,7 @@ pub(in crate::cli) async fn apply_all(
     check_approval_flags(session, &request, &workspace)?;
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
-    {
-        let shown = review::units_review(&workspace, &planned, &outcomes, request.destroy);
-        let reports = session.report_files(&request.running.reports.wanted);
-        reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
-        if !(session.ui.json || session.ui.ndjson) {
-            review::show_units(session.ui, &workspace, &planned, &shown);
-        }
-    }
-    review::print_left_out(session.ui, &workspace);
-    review::print_left_out_readers(session.ui, &planned);
+    show_plans(session, &request, &workspace, (&planned, &outcomes))?;
     let kept = check_expected(&workspace, &planned, request.expected)?;
     if let Some(kept) = &kept {
         session.ui.hint(&kept.describe());
@@ -99,6 +90,24 @@ pub(in crate::cli) async fn apply_all(
         session.next(&again, "continues with what is not done");
     }
     Ok(exit)
+}
+
+/// Shows the plans, writes the reports, and says what the selection leaves out.
+fn show_plans(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    workspace: &Workspace,
+    (planned, outcomes): (&WorkspacePlan, &[UnitOutcome]),
+) -> Result<(), CliFailure> {
+    let shown = review::units_review(workspace, planned, outcomes, request.destroy);
+    let reports = session.report_files(&request.running.reports.wanted);
+    reports.write_units(&shown, &|name| workspace.first_file(name), None)?;
+    if !(session.ui.json || session.ui.ndjson) {
+        review::show_units(session.ui, workspace, planned, &shown);
+    }
+    review::print_left_out(session.ui, workspace);
+    review::print_left_out_readers(session.ui, planned);
+    Ok(())
 }
 
 /// Applies a set of saved plans: each unit only as its plan shows. A set can be applied again after a part of it failed:
