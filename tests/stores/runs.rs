@@ -8,7 +8,7 @@ use stead::cloud::system_clock::SystemRandom;
 use stead::ledger::runs::board::RunBoard;
 use stead::ledger::runs::memory_board::MemoryBoard;
 use stead::ledger::runs::row::{
-    NewTask, RunIdentity, RunRow, RunStatus, TaskClaim, TaskEnd, TaskPhase, TaskRow, TaskState,
+    NewTask, RunIdentity, RunRow, TaskClaim, TaskEnd, TaskPhase, TaskRow, TaskState,
 };
 use stead::ledger::state::entry::LedgerIdentity;
 use stead::ledger::state::holder::LeaseHolder;
@@ -67,10 +67,10 @@ fn tasks(dice: &mut Dice) -> Vec<NewTask> {
 }
 
 /// What can be compared: times and names of places differ.
-fn compared(run: Option<RunRow>) -> Option<(RunStatus, bool, String, bool, Option<u8>, String, String)> {
+fn compared(run: Option<RunRow>) -> Option<String> {
     run.map(|run| {
         let RunRow { status, canceled, planner, ended, refused, message, facts, .. } = run;
-        (status, canceled, planner, ended.is_some(), refused, message, facts)
+        format!("{status} {canceled} {planner} {} {refused:?} {message} {facts}", ended.is_some())
     })
 }
 
