@@ -44,6 +44,7 @@ fn every_setting_of_a_profile_is_read() {
         plan_sign_key,
         plan_verify_key,
         project,
+        runs,
         sinks,
         sources,
     } = profiles.choose(Some(&"work".into())).unwrap();
@@ -62,6 +63,7 @@ fn every_setting_of_a_profile_is_read() {
     assert_eq!(plan_sign_key, text("/home/ada/sign.pem"));
     assert_eq!(plan_verify_key, text("/home/ada/verify.pem"));
     assert_eq!(project.as_deref(), Some("shop"));
+    assert_eq!(runs, text("postgres://db/runs"));
     assert_eq!(sinks["vault"], HelperProgramConfig { command: words(&["put", "-"]), env: Vec::new() });
     assert_eq!(
         sources["vault"],
