@@ -195,7 +195,7 @@ const ORDER: &[(&str, &[&str])] = &[
         ],
     ),
     ("report/review", &["view", "finding", "identity", "formats", "comment"]),
-    ("ledger", &["age_file", "state", "journal", "stores", "integrity"]),
+    ("ledger", &["age_file", "state", "journal", "runs", "stores", "integrity"]),
     (
         "plan",
         &[

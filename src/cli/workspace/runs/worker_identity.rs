@@ -3,24 +3,24 @@
 use std::collections::BTreeMap;
 
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
-use crate::cli::command_context::CommandContext;
 use crate::cli::files::git_origin;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::units::Workspace;
 use crate::ledger::runs::row::{RunIdentity, RunRow};
+use crate::model::address::Name;
 use crate::model::crypto::digest::json_digest;
 use crate::model::values::secret::FingerprintKey;
 use crate::plan::artifact::binding;
 
-/// Returns what a worker has in common with the others. `fingerprint` is that of the approved plans, and `salt` the key of the
+/// Returns what a worker has in common with the others. `said` is the commit that the CI job states, `fingerprint` that of the approved plans, and `salt` the key of the
 /// secrets' digest: the run's, or a new one.
 ///
 /// # Errors
 /// When a digest cannot be computed.
 pub(in crate::cli) fn worker_identity(
-    session: &CommandContext,
     workspace: &Workspace,
+    said: Option<&Name>,
     (fingerprint, destroy): (&str, bool),
     salt: FingerprintKey,
 ) -> Result<RunIdentity, CliFailure> {
@@ -38,7 +38,7 @@ pub(in crate::cli) fn worker_identity(
     }
     Ok(RunIdentity {
         version: STEAD_VERSION.to_owned(),
-        commit: git_origin::checked_out_commit(&workspace.root).or_else(|| session.commit.clone()),
+        commit: git_origin::checked_out_commit(&workspace.root).or_else(|| said.cloned()),
         configuration: json_digest("stead run 1", &configurations).map_err(anyhow::Error::from)?,
         secrets: json_digest("stead run secrets 1", &secrets).map_err(anyhow::Error::from)?,
         fingerprint: fingerprint.to_owned(),
