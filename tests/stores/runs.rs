@@ -334,7 +334,7 @@ async fn damaged_rows_of_runs_are_one_clear_error() {
             "alter table stead_run_tasks alter unit type bytea using ''",
             "does not have the type",
         ),
-        ("no_column", "alter table stead_runs drop column planner", "(42703); the tables are not"),
+        ("no_planner", "alter table stead_runs drop column planner", "(42703); the tables are not"),
     ] {
         let address = server.database(name);
         let board = board(&address, "run");
