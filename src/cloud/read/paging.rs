@@ -6,6 +6,8 @@
 //! adjacent pages as many rows were added (above the common row) as were removed above it, and none was removed below
 //! it: otherwise the row would have moved, or the total changed. By induction, no page changed between the read of the
 //! first page and its own, in whatever order they were read: the pass shows the state at the read of the first page.
+//! If others add objects meanwhile, the total grows by their number, and the common row is found that much further down
+//! its page, unless a row below it was removed: so a pass over a growing list still shows the state at its first page.
 //! Inconsistent pages are read again; an unprovable pass is accepted when two passes agree.
 
 use std::collections::HashSet;
@@ -43,6 +45,9 @@ const PAUSES: [Duration; 6] = [
     Duration::from_secs(8),
     Duration::from_secs(8),
 ];
+
+/// Maximum number of pages of a list that changes that are read in vain in one pass.
+const MAX_MISSED_PAGES: usize = 4 * CONCURRENT_PAGES;
 
 /// Maximum number of rows of one list: more indicate an endless loop.
 const MAX_LIST_ROWS: usize = 1_000_000;
@@ -94,15 +99,21 @@ struct ListPass {
     pages: usize,
     /// Two adjacent pages had no row in common.
     gaps: bool,
+    /// How much the total of the last page differs from that of the first: the rows of the first page are that much
+    /// further down now. `None` while it never differed.
+    shift: Option<isize>,
+    /// Pages of a list that changed that could not be used, because they begin below the known rows.
+    missed: usize,
     ended: bool,
 }
 
 impl ListPass {
     /// Returns the offsets to request now, concurrently.
     fn next_offsets(&self) -> Vec<usize> {
-        let start = self.rows.len() - self.overlap_len();
+        let shift = self.shift.unwrap_or(0);
+        let start = (self.rows.len() - self.overlap_len()).saturating_add_signed(shift);
         let step = self.size.saturating_sub(self.overlap_len()).max(1);
-        let end = self.total.filter(|_| self.size > 0).unwrap_or(0);
+        let end = self.total.filter(|_| self.size > 0).unwrap_or(0).saturating_add_signed(shift);
         let more =
             (1..CONCURRENT_PAGES).map(|i| start + i * step).take_while(|at| at + self.overlap_len() < end);
         std::iter::once(start).chain(more).collect()
@@ -124,8 +135,9 @@ impl ListPass {
             self.total = None;
             self.no_total = true;
         }
-        if part.total.filter(|_| !self.no_total) != self.total {
-            return Err(ListChanged);
+        let total = part.total.filter(|_| !self.no_total);
+        if total != self.total || self.shift.is_some() {
+            return self.accept_moved_page(offset, part.rows, total);
         }
         if self.ended || offset != self.rows.len() - overlap {
             // A page beyond the end, or after a page that was shorter than the others.
@@ -151,6 +163,46 @@ impl ListPass {
             self.size = count;
         }
         Ok(())
+    }
+
+    /// Adds a page of a list whose total is or was another one than that of the first page.
+    fn accept_moved_page(
+        &mut self,
+        offset: usize,
+        rows: Vec<Object>,
+        total: Option<usize>,
+    ) -> Result<(), ListChanged> {
+        let signed = |number: usize| isize::try_from(number).map_err(|_| ListChanged);
+        let (Some(before), Some(now)) = (self.total, total) else { return Err(ListChanged) };
+        if self.overlap_len() == 0 {
+            return Err(ListChanged);
+        }
+        let shift = signed(now)? - signed(before)?;
+        self.shift = Some(shift);
+        if self.ended {
+            return Ok(());
+        }
+        // The last known row is where it was in the first page's state, and further down by what was added above it.
+        let position = signed(self.rows.len())? - 1 - signed(offset)? + shift;
+        let Ok(position) = usize::try_from(position) else { return self.miss_page() };
+        let mut rows = rows.into_iter().skip(position);
+        match (rows.next(), self.rows.last()) {
+            (None, _) => return self.miss_page(),
+            (Some(row), Some(last)) if row.id == last.id => {}
+            _ => return Err(ListChanged),
+        }
+        self.add_rows(rows)?;
+        if self.rows.len() > before {
+            return Err(ListChanged);
+        }
+        self.ended = self.rows.len() == before;
+        Ok(())
+    }
+
+    /// Counts a page that does not continue the known rows: that part of the list is requested again, where it is now.
+    fn miss_page(&mut self) -> Result<(), ListChanged> {
+        self.missed += 1;
+        if self.missed > MAX_MISSED_PAGES { Err(ListChanged) } else { Ok(()) }
     }
 
     fn take_first(&mut self, part: DecodedPage) -> Result<(), ListChanged> {
@@ -288,10 +340,13 @@ async fn collect_passes<C: Transport, K: Clock, R: Random>(
             before = None;
             continue;
         };
-        if pass.is_instant() || before.as_ref().is_some_and(|before| before.same_rows(&pass)) {
+        if pass.is_instant()
+            || before.as_ref().is_some_and(|before| pass.shift.is_none() && before.same_rows(&pass))
+        {
             return Ok(pass);
         }
-        before = Some(pass);
+        // A pass over a list that changed meanwhile agrees with no other one by itself.
+        before = Some(pass).filter(|pass| pass.shift.is_none());
     }
     let request = format!("GET {}", scope.kind.api.list.path);
     Err(ReadError::ListChanging { request, reads })

@@ -119,6 +119,40 @@ fn a_list_that_keeps_changing_is_an_error() {
 }
 
 #[test]
+fn a_list_that_grows_with_every_page_is_read_in_one_pass() {
+    let calls = Cell::new(0usize);
+    let (client, clock, log) = client(|request| {
+        calls.set(calls.get() + 1);
+        let rows = dated_newest(500 + calls.get());
+        answer(200, &json!({"data": slice(request, &rows, 100), "total": rows.len()}))
+    });
+    let rows = run(&clock, list_consistently(&client.reader, &vms())).unwrap();
+    assert_eq!(rows.len(), 501, "the objects at the time of the first page");
+    assert!(log.borrow().len() < 16, "{} pages", log.borrow().len());
+}
+
+#[test]
+fn a_removal_below_what_is_known_is_noticed_while_the_list_grows() {
+    let calls = Cell::new(0usize);
+    let (client, clock, _) = client(|request| {
+        calls.set(calls.get() + 1);
+        let mut rows = dated_newest(300 + calls.get());
+        // One object is added and the oldest one removed with each page: the total stays the same.
+        let oldest = rows.len() - calls.get();
+        rows.truncate(oldest);
+        answer(200, &json!({"data": slice(request, &rows, 100), "total": rows.len()}))
+    });
+    let error = run(&clock, list_consistently(&client.reader, &vms())).unwrap_err();
+    assert!(error.to_string().contains("changed during each of 6 reads"), "{error}");
+}
+
+/// Records of a list that grows at its top: an object keeps its id and its time of creation.
+fn dated_newest(count: usize) -> Vec<Json> {
+    let record = |n| json!({"id": format!("vm-{n}"), "created_at": format!("2026-11-21T12:00:00.{n:06}Z")});
+    (0..count).rev().map(record).collect()
+}
+
+#[test]
 fn a_burst_of_other_writers_delays_a_stable_list_but_ends_it_not() {
     let calls = Cell::new(0usize);
     let (client, clock, _) = client(|request| {
