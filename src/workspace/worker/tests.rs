@@ -279,13 +279,9 @@ impl World {
             return;
         };
         if ledger.epoch != epoch {
-            // Displaced: it stops, and its end does not count.
-            let end = TaskEnd { exit: 0, message: String::new() };
-            assert!(
-                !now(self.board.finish(&name, &doing.claim, &end)),
-                "seed {}: a displaced worker ended a task",
-                self.seed
-            );
+            // Displaced, perhaps by a worker whose claim had been taken away before it had the lease: it ends nothing, and gives
+            // the task back if that still is its own.
+            now(self.board.put_back(&name, &doing.claim, Duration::from_secs(5)));
             return;
         }
         if self.now.saturating_sub(doing.renewed) >= LEASE_RENEWAL_INTERVAL {
