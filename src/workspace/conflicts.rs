@@ -48,7 +48,7 @@ pub fn find_conflicts(registry: Registry, snapshot: &Snapshot, units: &[UnitClai
 }
 
 /// Returns the pairs of a unit and one whose live objects use an object that the first deletes: the deletion has to wait for
-/// the second, which by its plan lets go of the object.
+/// the second, whose plan ends the use of the object.
 #[must_use]
 pub fn users_of_removed(
     registry: Registry,
@@ -293,7 +293,7 @@ fn is_deleted_first(plan: &Plan, address: &Address) -> bool {
 }
 
 /// Returns for each step whether a creation or an update waits for it, directly or through others: a deletion of that kind
-/// cannot wait until other units let go of the object.
+/// cannot wait until other units no longer use the object.
 fn awaited_steps(steps: &[Step]) -> Vec<bool> {
     let mut awaited = vec![false; steps.len()];
     // Each step comes after those that it depends on, so what waits for a step is known before the step.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::step_error::{FailedResourceEntry, StepErrorEntry};
 use super::unit_events::EventUnit;
 #[cfg(test)]
 use super::unit_events::UnitEventLine;
-use crate::apply::event::{ApplyEvent, Outcome, StepError};
+use crate::apply::event::{ApplyEvent, Outcome};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 #[cfg(test)]
@@ -103,77 +104,6 @@ enum ApplyEventEntry<'a> {
     Outcome(OutcomeEntry<'a>),
 }
 
-/// Why a step failed.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(in crate::report) struct StepErrorEntry {
-    /// Category of the error.
-    kind: StepErrorKind,
-    /// What happened, in the words of the service if it gives any.
-    message: String,
-    /// HTTP status of the response.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
-    /// Reason that the service gives.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-}
-
-/// Category of a step's error.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-enum StepErrorKind {
-    /// The service refused the request.
-    Refused,
-    /// The service failed.
-    #[serde(rename = "broken")]
-    ServerError,
-    /// The object changed after the plan was made.
-    #[serde(rename = "moved")]
-    ObjectChanged,
-    /// The service did not keep a value.
-    NotKept,
-    /// The object did not become ready in time.
-    #[serde(rename = "unsettled")]
-    NotReady,
-    /// The outcome of a request is not known.
-    #[serde(rename = "question")]
-    Ambiguous,
-    /// The ledger could not be written.
-    Ledger,
-    /// Another process took the lock over.
-    #[serde(rename = "displaced")]
-    LeaseLost,
-    /// Another error of the step.
-    Failed,
-    /// The service could not be reached.
-    Unreachable,
-}
-
-impl StepErrorEntry {
-    /// Returns the entry for a step's error.
-    pub(in crate::report) fn from_step_error(error: &StepError) -> Self {
-        let (kind, status, reason) = match error {
-            StepError::Refused(refusal) | StepError::NotGranted { refusal, .. } => {
-                (StepErrorKind::Refused, Some(refusal.status), refusal.reason.clone())
-            }
-            StepError::ServerError(refusal) => {
-                (StepErrorKind::ServerError, Some(refusal.status), refusal.reason.clone())
-            }
-            StepError::ObjectChanged(_) => (StepErrorKind::ObjectChanged, None, None),
-            StepError::NotKept(_) => (StepErrorKind::NotKept, None, None),
-            StepError::NotReady(_) => (StepErrorKind::NotReady, None, None),
-            StepError::Ambiguous(_) => (StepErrorKind::Ambiguous, None, None),
-            StepError::Ledger(_) => (StepErrorKind::Ledger, None, None),
-            StepError::LeaseLost(_) => (StepErrorKind::LeaseLost, None, None),
-            StepError::Failed(_) => (StepErrorKind::Failed, None, None),
-            StepError::Unreachable(_) => (StepErrorKind::Unreachable, None, None),
-        };
-        Self { kind, message: error.to_string(), status, reason }
-    }
-}
-
 /// Returns an event as one line of JSON, without its line break; `unit` is that of a command with `--all`.
 #[must_use]
 pub fn event_line(time: Timestamp, unit: Option<&UnitName>, event: &ApplyEvent) -> String {
@@ -227,24 +157,6 @@ struct OutcomeEntry<'a> {
     exit: u8,
 }
 
-/// A resource with a failed step.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(in crate::report) struct FailedResourceEntry<'a> {
-    /// Address of the resource.
-    address: &'a Address,
-    error: StepErrorEntry,
-}
-
-impl<'a> FailedResourceEntry<'a> {
-    /// Returns the failed resources of an outcome.
-    pub(in crate::report) fn from_outcome(outcome: &'a Outcome) -> Vec<Self> {
-        let all = outcome.failed.iter();
-        all.map(|(address, error)| Self { address, error: StepErrorEntry::from_step_error(error) })
-            .collect()
-    }
-}
-
 /// Returns the last line of the stream: the outcome and the exit code.
 #[must_use]
 pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
@@ -283,6 +195,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::apply::event::StepError;
     use crate::cloud::error::ApiError;
     use crate::model::values::secret::Secret;
 

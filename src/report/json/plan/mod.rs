@@ -6,4 +6,5 @@ pub(super) mod document;
 pub(super) mod events;
 pub(super) mod run;
 pub(super) mod step_entry;
+pub(super) mod step_error;
 pub mod unit_events;

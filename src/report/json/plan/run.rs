@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::model::address::Address;
-use crate::report::json::plan::apply_events::{FailedResourceEntry, StepErrorEntry};
+use crate::report::json::plan::step_error::{FailedResourceEntry, StepErrorEntry};
 use crate::report::run_report::{RunReport, StepResult};
 
 /// The outcome of the apply. Only in the report of an apply.
