@@ -1,78 +1,37 @@
-//! The tasks of an apply on many machines. In: the units of an approved apply and how they depend on each other. Out: the
-//! tasks with what each needs, in the order of `schedule`; and, from the tasks of a run, how each unit and the run ended.
+//! The tasks of an apply on many machines. In: the schedule of an approved apply. Out: the same order as tasks, with what each
+//! needs; and, from the tasks of a run, how each unit ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::graph::UnitGraph;
-use super::schedule::upstream_within;
+use super::schedule::UnitSchedule;
 use super::unit::UnitName;
 use crate::ledger::runs::row::{NewTask, TaskPhase, TaskRow, TaskState};
 
-/// The units of an apply that workers share.
-#[derive(Debug, Clone, Copy)]
-pub struct SharedApply<'a> {
-    /// Names of all units of the repository, by number.
-    pub names: &'a [UnitName],
-    /// Dependencies between them.
-    pub graph: &'a UnitGraph,
-    /// Units that are applied.
-    pub units: &'a BTreeSet<usize>,
-    /// Units whose deletions wait for those that use the objects; empty for a destroy.
-    pub holding: &'a BTreeSet<usize>,
-    /// Pairs of a unit and one whose live objects use an object that the first deletes.
-    pub users: &'a BTreeSet<(usize, usize)>,
-    /// Pairs of units of which the first is applied before the second.
-    pub moves: &'a BTreeSet<(usize, usize)>,
-    /// Whether the units are destroyed: readers first.
-    pub destroy: bool,
-}
-
-/// Returns the tasks of an apply. A task that can start earlier has a smaller number.
+/// Returns the tasks of a schedule of which nothing was started. `order` has each unit after those that it waits for, so a task
+/// that can start earlier has a smaller number.
 #[must_use]
-pub fn apply_tasks(apply: &SharedApply<'_>) -> Vec<NewTask> {
-    let SharedApply { names, graph, units, holding, users, moves, destroy } = *apply;
-    let mut order: Vec<usize> =
-        graph.order.iter().copied().filter(|number| units.contains(number)).collect();
-    if destroy {
-        order.reverse();
-    }
-    let numbered = (0..).zip(&order);
-    let changes: BTreeMap<usize, i32> = numbered.map(|(task, unit)| (*unit, task)).collect();
-    let held = order.iter().rev().filter(|unit| holding.contains(unit));
+pub fn schedule_tasks(schedule: &UnitSchedule, order: &[usize], names: &[UnitName]) -> Vec<NewTask> {
+    let order: Vec<usize> = order.iter().copied().filter(|unit| schedule.is_waiting(*unit)).collect();
+    let changes: BTreeMap<usize, i32> = order.iter().copied().zip(0..).collect();
     let first = i32::try_from(order.len()).unwrap_or(i32::MAX);
-    let deletions: BTreeMap<usize, i32> = (first..).zip(held).map(|(task, unit)| (*unit, task)).collect();
-    let used = |unit: usize| users.iter().filter(move |(one, _)| *one == unit).map(|(_, user)| *user);
-    let before = |unit: usize| -> BTreeSet<usize> {
-        if destroy {
-            return upstream_within(&graph.readers, units, unit).into_iter().chain(used(unit)).collect();
-        }
-        let earlier = moves.iter().filter(|(_, second)| *second == unit).map(|(first, _)| *first);
-        upstream_within(&graph.upstream, units, unit).into_iter().chain(earlier).collect()
+    let held = order.iter().rev().copied().filter(|unit| schedule.holds(*unit));
+    let deletions: BTreeMap<usize, i32> = held.zip(first..).collect();
+    let task = |unit: &usize, number: &i32, phase: TaskPhase, needs: BTreeSet<i32>| NewTask {
+        number: *number,
+        unit: names[*unit].to_string(),
+        phase,
+        needs: needs.into_iter().collect(),
     };
-    let after = |unit: usize| -> BTreeSet<usize> {
-        upstream_within(&graph.readers, units, unit).into_iter().chain(used(unit)).collect()
-    };
-    let numbers_of = |units: BTreeSet<usize>, last: bool| -> Vec<i32> {
-        let number = |unit: &usize| match deletions.get(unit).filter(|_| last) {
-            Some(task) => Some(*task),
-            None => changes.get(unit).copied(),
-        };
-        units.iter().filter_map(number).collect()
-    };
-    let mut tasks: Vec<NewTask> = changes
-        .iter()
-        .map(|(unit, number)| NewTask {
-            number: *number,
-            unit: names[*unit].to_string(),
-            phase: TaskPhase::Changes,
-            needs: numbers_of(before(*unit), false),
-        })
-        .collect();
-    tasks.extend(deletions.iter().map(|(unit, number)| {
-        let mut needs = numbers_of(after(*unit), true);
-        needs.extend(changes.get(unit));
-        NewTask { number: *number, unit: names[*unit].to_string(), phase: TaskPhase::Deletions, needs }
-    }));
+    let of_changes = changes.iter().map(|(unit, number)| {
+        let needs = schedule.before(*unit).iter().filter_map(|one| changes.get(one).copied());
+        task(unit, number, TaskPhase::Changes, needs.collect())
+    });
+    let of_deletions = deletions.iter().map(|(unit, number)| {
+        let last = |one: &usize| deletions.get(one).or_else(|| changes.get(one)).copied();
+        let needs = schedule.users(*unit).iter().filter_map(last).chain(changes.get(unit).copied());
+        task(unit, number, TaskPhase::Deletions, needs.collect())
+    });
+    let mut tasks: Vec<NewTask> = of_changes.chain(of_deletions).collect();
     tasks.sort_by_key(|task| task.number);
     tasks
 }
@@ -143,7 +102,7 @@ pub fn unit_results(tasks: &[TaskRow], partly: u8) -> Vec<UnitResult> {
 mod tests {
     use super::*;
     use crate::model::source::SourceLocation;
-    use crate::workspace::schedule::UnitSchedule;
+    use crate::workspace::graph::UnitGraph;
     use crate::workspace::unit::{Unit, UpstreamUnit};
 
     fn names(count: usize) -> Vec<UnitName> {
@@ -196,22 +155,17 @@ mod tests {
             let none = BTreeSet::new();
             let destroy = seed % 5 == 0;
             let holding = if destroy { BTreeSet::new() } else { holding };
-            let apply = SharedApply {
-                names: &names,
-                graph: &graph,
-                units: &units,
-                holding: &holding,
-                users: &none,
-                moves: &none,
-                destroy,
-            };
-            let tasks = apply_tasks(&apply);
-            assert_eq!(tasks.len(), units.len() + holding.len(), "seed {seed}");
             let mut schedule = if destroy {
                 UnitSchedule::of_destroy(&graph, &units, &none)
             } else {
                 UnitSchedule::of_apply(&graph, &units, holding.clone(), &none)
             };
+            let mut order = graph.order.clone();
+            if destroy {
+                order.reverse();
+            }
+            let tasks = schedule_tasks(&schedule, &order, &names);
+            assert_eq!(tasks.len(), units.len() + holding.len(), "seed {seed}");
             let mut done = BTreeSet::new();
             let mut running: BTreeSet<(String, bool)> = BTreeSet::new();
             loop {

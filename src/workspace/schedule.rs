@@ -64,9 +64,10 @@ impl UnitSchedule {
     /// Makes the second unit of each pair wait for the changes of the first. A pair must agree with the order of the units.
     #[must_use]
     pub fn with_order(mut self, pairs: &BTreeSet<(usize, usize)>) -> Self {
-        let is_waiting = |number: usize| self.states[number] == UnitState::Waiting;
-        let pairs: Vec<_> =
-            pairs.iter().filter(|(first, second)| is_waiting(*first) && is_waiting(*second)).collect();
+        let pairs: Vec<_> = pairs
+            .iter()
+            .filter(|(first, second)| self.is_waiting(*first) && self.is_waiting(*second))
+            .collect();
         for (first, second) in pairs {
             self.before[*second].push(*first);
         }
@@ -93,6 +94,26 @@ impl UnitSchedule {
             holding: BTreeSet::new(),
             is_stopped: false,
         }
+    }
+
+    /// Returns whether a unit is part of the run and was not started.
+    pub(super) fn is_waiting(&self, unit: usize) -> bool {
+        self.states[unit] == UnitState::Waiting
+    }
+
+    /// Returns whether a unit has deletions that wait.
+    pub(super) fn holds(&self, unit: usize) -> bool {
+        self.holding.contains(&unit)
+    }
+
+    /// Returns the units that must have made their changes before a unit starts.
+    pub(super) fn before(&self, unit: usize) -> &[usize] {
+        &self.before[unit]
+    }
+
+    /// Returns the units that must be done before a unit makes the deletions that wait.
+    pub(super) fn users(&self, unit: usize) -> &[usize] {
+        &self.users[unit]
     }
 
     /// Returns the units that may start now, and marks them as running; none after `stop`.
@@ -195,7 +216,7 @@ fn states(count: usize, units: &BTreeSet<usize>) -> Vec<UnitState> {
 }
 
 /// Returns the neighbors of a unit that are among `units`: directly, or through units that are not.
-pub(super) fn upstream_within(edges: &[Vec<usize>], units: &BTreeSet<usize>, number: usize) -> Vec<usize> {
+fn upstream_within(edges: &[Vec<usize>], units: &BTreeSet<usize>, number: usize) -> Vec<usize> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::from([number]);
     let mut open = edges[number].clone();

@@ -2,7 +2,7 @@
 //! compares the fingerprint and stores the plans; all of them claim units and apply them, until the run has ended. In: the
 //! selected units, and the approved fingerprint or the saved plans. Out: the exit code of the run, the same for all workers.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
@@ -39,7 +39,7 @@ use crate::plan::model::change::Plan;
 use crate::report::json::fold_lines;
 use crate::report::units::runs::{run_document, run_page};
 use crate::workspace::combined::{digest_of, has_work};
-use crate::workspace::run_tasks::{SharedApply, apply_tasks};
+use crate::workspace::run_tasks::schedule_tasks;
 
 /// Lifetime of the plans of a run: longer than any run.
 const PLAN_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 7);
@@ -178,7 +178,7 @@ async fn plan_run(
         }
     }
     let facts = run_facts(workspace, &planned, &run);
-    let tasks = tasks_of(workspace, &run, &planned.moves, request.destroy);
+    let tasks = tasks_of(workspace, &run, request.destroy);
     let facts = serde_json::to_string(&facts).map_err(anyhow::Error::from)?;
     board.publish(worker, &tasks, &facts).await?;
     Ok(())
@@ -210,22 +210,13 @@ fn run_facts(workspace: &Workspace, planned: &WorkspacePlan, run: &UnitsRun<'_>)
     }
 }
 
-fn tasks_of(
-    workspace: &Workspace,
-    run: &UnitsRun<'_>,
-    moves: &BTreeSet<(usize, usize)>,
-    destroy: bool,
-) -> Vec<NewTask> {
+fn tasks_of(workspace: &Workspace, run: &UnitsRun<'_>, destroy: bool) -> Vec<NewTask> {
     let names: Vec<_> = workspace.units.iter().map(|one| one.unit.name.clone()).collect();
-    apply_tasks(&SharedApply {
-        names: &names,
-        graph: &workspace.graph,
-        units: &run.units,
-        holding: &run.holding,
-        users: &run.users,
-        moves,
-        destroy,
-    })
+    let mut order = workspace.graph.order.clone();
+    if destroy {
+        order.reverse();
+    }
+    schedule_tasks(&run.schedule(), &order, &names)
 }
 
 /// Reads the plans of the run, and checks that they are the approved ones.

@@ -50,9 +50,9 @@ pub(super) struct UnitsRun<'a> {
     /// Units that are applied.
     pub(super) units: BTreeSet<usize>,
     /// Units whose deletions wait for those that use the objects.
-    pub(super) holding: BTreeSet<usize>,
+    holding: BTreeSet<usize>,
     /// Pairs of a unit and one whose live objects use an object that the first deletes.
-    pub(super) users: BTreeSet<(usize, usize)>,
+    users: BTreeSet<(usize, usize)>,
     /// Objects that the units own.
     pub(super) owned: Arc<BTreeSet<ObjectKey>>,
     destroy: bool,
@@ -123,19 +123,23 @@ impl<'a> UnitsRun<'a> {
         earlier.get(&number).copied().or_else(own)
     }
 
+    /// Returns the order of the units.
+    pub(super) fn schedule(&self) -> UnitSchedule {
+        let graph = &self.workspace.graph;
+        if self.destroy {
+            return UnitSchedule::of_destroy(graph, &self.units, &self.users);
+        }
+        UnitSchedule::of_apply(graph, &self.units, self.holding.clone(), &self.users)
+            .with_order(&self.planned.moves)
+    }
+
     /// Applies the units; returns the result of each unit that was started or skipped.
     pub(super) async fn execute(
         &self,
         session: &CommandContext,
         request: &UnitsApplyRequest<'_>,
     ) -> Result<RunResults, CliFailure> {
-        let graph = &self.workspace.graph;
-        let mut schedule = if self.destroy {
-            UnitSchedule::of_destroy(graph, &self.units, &self.users)
-        } else {
-            UnitSchedule::of_apply(graph, &self.units, self.holding.clone(), &self.users)
-                .with_order(&self.planned.moves)
-        };
+        let mut schedule = self.schedule();
         let mut accounts = OpenAccounts::default();
         let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = PhaseResult> + '_>>> =
             FuturesUnordered::new();
