@@ -57,17 +57,8 @@ impl PlanScopeArgs {
         self.delete_data.iter().for_each(|address| add("--delete-data", address.as_str()));
         self.overwrite_secrets.iter().for_each(|name| add("--overwrite-secret", name));
         flags.extend(self.locked.then(|| "--locked".to_owned()));
-        flags.extend(self.format_deletion_flags());
+        flags.extend(self.allow_deletes.iter().map(DeletionApproval::format_flag));
         flags
-    }
-
-    /// Returns the flags `--allow-deletes` as the user would type them.
-    pub(in crate::cli) fn format_deletion_flags(&self) -> Vec<String> {
-        let flag = |approval: &DeletionApproval| match approval {
-            DeletionApproval::All => "--allow-deletes".to_owned(),
-            DeletionApproval::Unit(unit) => format!("--allow-deletes={unit}"),
-        };
-        self.allow_deletes.iter().map(flag).collect()
     }
 
     /// Returns whether all deletions are approved, whatever their number.

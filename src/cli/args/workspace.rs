@@ -53,15 +53,6 @@ pub struct RemovalArgs {
     pub units: Vec<UnitName>,
 }
 
-impl RemovalArgs {
-    /// Returns the flags as the user would type them.
-    pub(in crate::cli) fn format_flags(&self) -> String {
-        let flags = self.units.iter();
-        let flags = flags.map(|unit| format!(" --remove {unit}"));
-        flags.collect::<String>()
-    }
-}
-
 /// Units that may lose what they use.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Many stacks")]
@@ -71,13 +62,17 @@ pub struct ReaderArgs {
     pub force_readers: Vec<UnitName>,
 }
 
-impl ReaderArgs {
-    /// Returns the flags as the user would type them.
-    pub(in crate::cli) fn format_flags(&self) -> String {
-        let flags = self.force_readers.iter();
-        let flags = flags.map(|unit| format!(" --force-readers {unit}"));
-        flags.collect::<String>()
-    }
+/// Returns the flags that select units and approve what else blocks them, as the user would type them.
+pub(in crate::cli) fn format_unit_flags(
+    units: &UnitArgs,
+    removals: &[UnitName],
+    deletions: &[DeletionApproval],
+    readers: &[UnitName],
+) -> String {
+    let removals = removals.iter().map(|unit| format!(" --remove {unit}"));
+    let deletions = deletions.iter().map(|approval| format!(" {}", approval.format_flag()));
+    let readers = readers.iter().map(|unit| format!(" --force-readers {unit}"));
+    units.format_flags() + &removals.chain(deletions).chain(readers).collect::<String>()
 }
 
 /// What `--allow-deletes` approves.
@@ -87,6 +82,16 @@ pub enum DeletionApproval {
     All,
     /// The deletions of one unit.
     Unit(UnitName),
+}
+
+impl DeletionApproval {
+    /// Returns the flag as the user would type it.
+    pub(in crate::cli) fn format_flag(&self) -> String {
+        match self {
+            Self::All => "--allow-deletes".to_owned(),
+            Self::Unit(unit) => format!("--allow-deletes={unit}"),
+        }
+    }
 }
 
 /// Parses `all`, or the name of a unit.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_approval};
-use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs};
+use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit_flags};
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
@@ -84,10 +84,7 @@ pub(in crate::cli) struct UnitsApplyRequest<'a> {
 impl UnitsApplyRequest<'_> {
     /// Returns the flags that select units and approve what else blocks them, as the user would type them.
     pub(in crate::cli) fn format_flags(&self) -> String {
-        let mut flags = self.units.format_flags();
-        flags += &RemovalArgs { units: self.removals.to_vec() }.format_flags();
-        self.scope.format_deletion_flags().iter().for_each(|flag| flags.extend([" ", flag]));
-        flags + &ReaderArgs { force_readers: self.readers.to_vec() }.format_flags()
+        format_unit_flags(self.units, self.removals, &self.scope.allow_deletes, self.readers)
     }
 }
 

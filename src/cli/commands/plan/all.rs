@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::cli::args::plan::PlanScopeArgs;
 use crate::cli::args::report::ReportTarget;
-use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs};
+use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit_flags};
 use crate::cli::artifacts::plan_file::{self, STEAD_VERSION};
 use crate::cli::artifacts::plan_set::{self, PlanToSave};
 use crate::cli::command_context::CommandContext;
@@ -102,12 +102,10 @@ pub(super) async fn plan_all(
 /// Returns the flags that an apply of the plans needs, too.
 fn command_flags(request: &UnitsPlanRequest<'_>) -> String {
     let UnitsPlanRequest { units, removals, readers, scope, destroy, .. } = request;
-    let mut flags = units.format_flags();
-    if !destroy {
-        flags.push_str(&removals.format_flags());
-        scope.format_deletion_flags().iter().for_each(|flag| flags.extend([" ", flag]));
-    }
-    flags + &readers.format_flags()
+    // A destroy needs no approval of deletions, and leaves removed units.
+    let (removals, deletions): (&[_], &[_]) =
+        if *destroy { (&[], &[]) } else { (&removals.units, &scope.allow_deletes) };
+    format_unit_flags(units, removals, deletions, &readers.force_readers)
 }
 
 /// Saves the plans of the units with something to do, with a manifest that is signed if a key is given.
