@@ -1,7 +1,6 @@
 //! `PostgresRunBoard`: the rows of runs in a PostgreSQL database. Every operation is one statement that contains its whole
 //! condition, so a connection pooler may be used.
 
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -60,6 +59,22 @@ impl PostgresRunBoard {
 
     fn run_param(&self) -> SqlParam<'_> {
         (&self.name, Type::TEXT)
+    }
+
+    /// Returns the parameters of a statement by which a worker takes something from another one that is dead.
+    fn successor_params<'p>(
+        &'p self,
+        (worker, from): (&'p &str, &'p &str),
+        is_proven: &'p bool,
+        silence: &'p f64,
+    ) -> [SqlParam<'p>; 5] {
+        [
+            self.run_param(),
+            (worker, Type::TEXT),
+            (from, Type::TEXT),
+            (is_proven, Type::BOOL),
+            (silence, Type::FLOAT8),
+        ]
     }
 
     /// Runs a query; no rows when the tables do not exist.
@@ -133,13 +148,8 @@ impl RunBoard for PostgresRunBoard {
     }
 
     async fn take_planning(&self, worker: &str, from: &str, is_proven: bool) -> Result<bool, BoardError> {
-        let params = [
-            self.run_param(),
-            (&worker as _, Type::TEXT),
-            (&from as _, Type::TEXT),
-            (&is_proven as _, Type::BOOL),
-            (&*SILENCE_SECONDS as _, Type::FLOAT8),
-        ];
+        let silence = WORKER_SILENCE.as_secs_f64();
+        let params = self.successor_params((&worker, &from), &is_proven, &silence);
         self.write_if(&self.statements.take_planning, &params, "plan for the run").await
     }
 
@@ -239,13 +249,8 @@ impl RunBoard for PostgresRunBoard {
     }
 
     async fn take_over(&self, worker: &str, from: &str, is_proven: bool) -> Result<usize, BoardError> {
-        let params = [
-            self.run_param(),
-            (&worker as _, Type::TEXT),
-            (&from as _, Type::TEXT),
-            (&is_proven as _, Type::BOOL),
-            (&*SILENCE_SECONDS as _, Type::FLOAT8),
-        ];
+        let silence = WORKER_SILENCE.as_secs_f64();
+        let params = self.successor_params((&worker, &from), &is_proven, &silence);
         Ok(self.write(&self.statements.take_over, &params, "take over from a worker").await?.len())
     }
 
@@ -362,9 +367,6 @@ impl RunBoard for PostgresRunBoard {
         rows.iter().map(event).collect()
     }
 }
-
-/// `WORKER_SILENCE` as a parameter.
-static SILENCE_SECONDS: LazyLock<f64> = LazyLock::new(|| WORKER_SILENCE.as_secs_f64());
 
 fn run_row(row: &Row, action: &'static str) -> Result<RunRow, BoardError> {
     let identity: String = column(row, "identity", action)?;
