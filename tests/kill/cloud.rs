@@ -24,6 +24,11 @@ pub struct Served {
 
 impl Served {
     pub fn start(data: &Path) -> Self {
+        Self::start_at_speed(data, "20000")
+    }
+
+    /// Starts an emulator whose clock runs faster than real time by a factor.
+    pub fn start_at_speed(data: &Path, speed: &str) -> Self {
         let mut child = Command::new(STEAD)
             .args([
                 "emulator",
@@ -33,7 +38,7 @@ impl Served {
                 "json",
                 "--no-limiter",
                 "--speed",
-                "20000",
+                speed,
                 "--data",
             ])
             .arg(data)

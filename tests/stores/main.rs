@@ -11,6 +11,10 @@
     reason = "a test stops at the first surprise, and touches the machine"
 )]
 
+#[cfg(feature = "postgres")]
+#[allow(dead_code, reason = "those tests use the rest of it")]
+#[path = "../kill/cloud.rs"]
+mod cloud;
 mod contract;
 mod http;
 mod lax;

@@ -1,39 +1,22 @@
 //! Real workers: processes that apply the units of one approved plan together, with their runs and ledgers in a real
 //! PostgreSQL, against an emulator process. Some are killed at random instants.
 
-use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::cloud::{STEAD, Served};
 use crate::server::{Bouncer, Database};
-
-const STEAD: &str = env!("CARGO_BIN_EXE_stead");
 
 /// Kills of one test; `STEAD_WORKER_KILLS` sets another number.
 const KILLS: u32 = 12;
 
-/// An emulator process; dropping it ends the process.
-struct Cloud {
-    child: Child,
-    url: String,
-    key: String,
-}
-
-impl Drop for Cloud {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// A repository, its cloud and the place of its ledgers and runs.
 struct Team {
     directory: TempDir,
-    cloud: Cloud,
+    cloud: Served,
     backend: String,
 }
 
@@ -63,7 +46,7 @@ impl Team {
             );
             std::fs::write(root.join(&name).join("stead.yaml"), text).unwrap();
         }
-        let cloud = start_cloud(&directory.path().join("cloud"), speed);
+        let cloud = Served::start_at_speed(&directory.path().join("cloud"), speed);
         Self { directory, cloud, backend }
     }
 
@@ -115,52 +98,12 @@ impl Team {
         let units = plan["units"].as_array().unwrap();
         assert_eq!(units.len(), count);
         assert!(units.iter().all(|unit| unit["status"] == "unchanged"), "{plan}");
-        for (kind, each) in [("vpc", 1), ("vm", 2), ("volume", 2)] {
-            let listed = self.count_objects(kind);
-            assert_eq!(listed, each * count, "{kind}: a duplicate or an orphan");
+        let (_, counts) = self.cloud.live();
+        for (collection, each) in [("vpcs", 1), ("vms", 2), ("volumes", 2)] {
+            let listed = counts.iter().find(|(name, _)| *name == collection).unwrap().1;
+            assert_eq!(listed, (each * count) as u64, "{collection}: a duplicate or an orphan");
         }
     }
-
-    /// Returns the number of live objects of a kind, by the list of the service.
-    fn count_objects(&self, kind: &str) -> usize {
-        let page = http_get(&self.cloud, &format!("/api/v1/{kind}s?limit=100"));
-        let rows = page["data"].as_array().unwrap();
-        assert!(rows.len() < 100, "more than a page");
-        rows.iter().filter(|row| row["status"] != "deleting" && row["status"] != "deleted").count()
-    }
-}
-
-fn start_cloud(data: &Path, speed: &str) -> Cloud {
-    let mut child = Command::new(STEAD)
-        .args(["emulator", "--port", "0", "--output", "json", "--no-limiter", "--speed", speed, "--data"])
-        .arg(data)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-    let said: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    let text = |name: &str| said[name].as_str().unwrap().to_owned();
-    Cloud { child, url: text("url"), key: text("api_key") }
-}
-
-fn http_get(cloud: &Cloud, path: &str) -> Value {
-    use std::io::{Read, Write};
-    let host = cloud.url.strip_prefix("http://").unwrap();
-    let mut stream = std::net::TcpStream::connect(host).unwrap();
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {host}\r\nX-API-Key: {}\r\nConnection: close\r\n\r\n",
-        cloud.key
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
-    serde_json::from_str(body).unwrap()
 }
 
 fn kills() -> u32 {
