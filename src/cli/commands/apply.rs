@@ -21,16 +21,13 @@ pub(in crate::cli) use self::all::apply_all;
 use self::approval::{check_confirmation, require_approval_flag};
 use self::request::{ApplyArgs, ApplyRequest};
 use self::unit_apply::ApplyCommand;
-use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::values::AutoApproval;
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
 use crate::cli::planning::approval::{PolicyOverrides, plan_again};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::service::connection::StackConnection;
-use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::review;
 use crate::cloud::system_clock::SystemClock;
 use crate::model::clock::Clock;
@@ -78,7 +75,8 @@ pub(in crate::cli) async fn plan_and_apply(
     check_confirmation(session, order, &project)?;
     order.overriding.reject_unknown_policies(&project)?;
     let connection = session.connect(&project)?;
-    let journal = open_ledger(session, &project, &connection, order.running).await?;
+    let expected = ExpectedLedger::for_apply(order.running.accept_older_ledger);
+    let journal = ledger_io::open_journal(&project, &connection, &session.who, expected).await?;
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, order.running, &overwrite);
     let done = apply.overriding(&order.overriding).run_new_plan(order).await;
@@ -102,21 +100,10 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     let overriding = PolicyOverrides { policies: args.overrides.clone(), reason: args.reason.clone() };
     overriding.reject_unknown_policies(&project)?;
     let connection = session.connect(&project)?;
-    let journal = open_ledger(session, &project, &connection, &args.running).await?;
+    let expected = ExpectedLedger::for_apply(args.running.accept_older_ledger);
+    let journal = ledger_io::open_journal(&project, &connection, &session.who, expected).await?;
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, &args.running, &overwrite);
     let done = apply.overriding(&overriding).run_saved_plan(saved).await;
     ledger_io::close_after(journal, done).await
-}
-
-/// Opens the ledger; refuses one that is older than the last one seen on this machine, unless the user accepts it.
-async fn open_ledger(
-    session: &CommandContext,
-    project: &LoadedStack,
-    connection: &StackConnection,
-    running: &ExecutionArgs,
-) -> Result<CommandJournal, CliFailure> {
-    let expected =
-        if running.accept_older_ledger { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
-    ledger_io::open_journal(project, connection, &session.who, expected).await
 }

@@ -76,6 +76,13 @@ pub(in crate::cli) enum ExpectedLedger {
     LostOrEmpty,
 }
 
+impl ExpectedLedger {
+    /// Returns what an apply requires, unless the user accepts an older ledger.
+    pub(in crate::cli) const fn for_apply(accepts_older: bool) -> Self {
+        if accepts_older { Self::Any } else { Self::NewestForApply }
+    }
+}
+
 /// Data from a ledger, with its authentication status.
 #[derive(Debug)]
 pub(in crate::cli) struct LedgerReadResult<T> {
@@ -265,10 +272,7 @@ pub(in crate::cli) async fn open_journal(
     open_journal_after(project, connection, who, expected, &[]).await
 }
 
-/// Opens the ledger as `open_journal` does. Processes in `vouched` count as dead: a person stated that they are.
-///
-/// # Errors
-/// Those of `open_journal`.
+/// Opens the ledger as `open_journal` does, with its errors. Processes in `vouched` count as dead: a person said so.
 pub(in crate::cli) async fn open_journal_after(
     project: &LoadedStack,
     connection: &StackConnection,

@@ -62,6 +62,14 @@ impl CliFailure {
     }
 }
 
+/// Returns the exit code of a command, or of a part of one, whether it ran or not.
+pub(in crate::cli) const fn exit_of_result(result: &Result<Exit, CliFailure>) -> Exit {
+    match result {
+        Ok(exit) => *exit,
+        Err(failure) => failure.exit,
+    }
+}
+
 impl From<Box<LoadFailure>> for CliFailure {
     fn from(rejected: Box<LoadFailure>) -> Self {
         Self { rejected: Some(rejected), ..Self::new(Exit::Failed, "the configuration has problems") }

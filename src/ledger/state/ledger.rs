@@ -145,6 +145,12 @@ impl Ledger {
         self.identity.account.is_none() && *self == Self { sealed: self.sealed.clone(), ..blank }
     }
 
+    /// Returns the review with a fingerprint, if it is not done.
+    #[must_use]
+    pub fn open_review(&self, fingerprint: &Name) -> Option<&OpenReview> {
+        self.review.as_deref().filter(|review| review.reviewed.fingerprint == *fingerprint)
+    }
+
     /// Returns whether an object was ever bound or adopted. A ledger of an earlier version shows it by other facts:
     /// deleted objects, forgotten objects, runs that changed something.
     #[must_use]

@@ -4,14 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
-
 use super::request::UnitsApplyRequest;
 use super::units_planning::plan_for_apply;
-use super::units_review::{ApprovedPlans, ReviewFingerprints, check_expected};
+use super::units_review::{
+    ApprovedPlans, ReviewFingerprints, check_expected, parse_reviewed, reviewed_text,
+};
 use super::units_run::UnitsRun;
-use super::worker::{SharedUnits, WorkerEnd, work_until_end};
-use crate::cli::artifacts::plan_file::STEAD_VERSION;
+use super::worker::{SharedUnits, WorkerEnd, read_row, work_until_end};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
@@ -26,23 +25,17 @@ use crate::cli::workspace::runs::run_view::{self, BlockedUnit, RunFacts, exit_of
 use crate::cli::workspace::runs::worker_identity::{check_same, worker_identity};
 use crate::cli::workspace::units::Workspace;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
-use crate::kinds::REGISTRY;
 use crate::ledger::runs::board::RunBoard;
 use crate::ledger::runs::row::{NewTask, RunRow, RunStatus, TaskEnd, TaskPhase};
 use crate::ledger::state::entry::LedgerIdentity;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
-use crate::plan::artifact::binding::PlanBinding;
-use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::model::change::Plan;
 use crate::report::json::fold_lines;
 use crate::report::units::runs::{run_document, run_page};
 use crate::workspace::combined::{digest_of, has_work};
 use crate::workspace::run_tasks::schedule_tasks;
-
-/// Lifetime of the plans of a run: longer than any run.
-const PLAN_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 7);
 
 /// Approved plans of a set: their fingerprint, and each by the number of its unit.
 type ApprovedSet<'a> = (&'a str, &'a BTreeMap<usize, &'a Plan>);
@@ -168,12 +161,8 @@ async fn plan_run(
     let _ = Box::pin(run.keep_reviews(session, request, &mut OpenAccounts::default())).await;
     for number in &run.units {
         let Some(plan) = run.reviewed(*number) else { continue };
-        let expires = SystemClock.now().checked_add(PLAN_LIFETIME).map_err(anyhow::Error::from)?;
-        let binding = PlanBinding { expires, ..PlanBinding::default() };
-        let stored = SavedPlan::new(plan.clone(), binding, STEAD_VERSION).map_err(anyhow::Error::from)?;
-        let text = stored.to_text().map_err(anyhow::Error::from)?;
         let name = workspace.units[*number].unit.name.to_string();
-        if !board.put_plan(worker, &name, &text).await? {
+        if !board.put_plan(worker, &name, &reviewed_text(plan)?).await? {
             return Ok(());
         }
     }
@@ -231,9 +220,10 @@ async fn load_units<'w>(
         named.map(|(number, one)| (one.unit.name.to_string(), number)).collect();
     let mut plans = BTreeMap::new();
     for (name, text) in board.plans().await? {
-        let (number, saved) = (numbers.get(&name), SavedPlan::parse(&text, REGISTRY));
-        let (Some(number), Ok(saved)) = (number, saved) else { return Err(other_plans(run)) };
-        plans.insert(*number, saved.plan);
+        let (Some(number), Ok(plan)) = (numbers.get(&name), parse_reviewed(&text)) else {
+            return Err(other_plans(run));
+        };
+        plans.insert(*number, plan);
     }
     let review = facts.review.iter().map(|(name, fingerprint)| (name.to_string(), fingerprint.as_str()));
     let found = digest_of(&review.collect(), run.identity.destroy).map_err(anyhow::Error::from)?;
@@ -260,9 +250,7 @@ fn other_plans(run: &RunRow) -> CliFailure {
 
 /// Prints how a run ended, and returns its exit code.
 async fn report_run(session: &CommandContext, board: &CommandBoard) -> Result<Exit, CliFailure> {
-    let run = board.run().await?;
-    let run = run.ok_or_else(|| CliFailure::new(Exit::Failed, "the row of the run is gone"))?;
-    let view = run_view::read_run(board, &run).await?;
+    let view = run_view::read_run(board, &read_row(board).await?).await?;
     session.ui.write_result(&if session.ui.json {
         run_document(&view)
     } else if session.ui.ndjson {

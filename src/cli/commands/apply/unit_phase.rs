@@ -42,8 +42,7 @@ pub(super) async fn apply_phase(
 ) -> Result<Exit, CliFailure> {
     let context = unit.session.for_unit(&unit.one.settings);
     let overwrite = BTreeSet::new();
-    let expected =
-        if unit.running.accept_older_ledger { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
+    let expected = ExpectedLedger::for_apply(unit.running.accept_older_ledger);
     let opening =
         ledger_io::open_journal_after(unit.project, unit.connection, &context.who, expected, unit.vouched);
     let journal = opening.await?;

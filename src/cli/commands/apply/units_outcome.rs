@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::CliFailure;
+use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::review::{self, UnitOutcome};
 use crate::cli::workspace::units::Workspace;
@@ -54,10 +54,7 @@ pub(super) fn finish(
             continue;
         }
         let Some(result) = results.ended.get(&outcome.number) else { continue };
-        let exit = match result {
-            Ok(exit) => *exit,
-            Err(failure) => failure.exit,
-        };
+        let exit = exit_of_result(result);
         outcome.exit = exit;
         outcome.failure = result.as_ref().err().cloned();
         outcome.status = match exit {

@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 
 use super::request::UnitsApplyRequest;
 use super::unit_apply::ApplyCommand;
-use super::units_review::open_unit;
 use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io;
+use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
@@ -54,7 +53,8 @@ async fn resolve_unit(
     let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
     let (_, connection) = accounts.connect(one, project)?;
     let context = session.for_unit(&one.settings);
-    let journal = open_unit(&context, project, &connection, request).await?;
+    let expected = ExpectedLedger::for_apply(request.running.accept_older_ledger);
+    let journal = ledger_io::open_journal(project, &connection, &context.who, expected).await?;
     let overwrite = BTreeSet::new();
     let command = ApplyCommand::new(&context, project, &connection, &journal, request.running, &overwrite);
     let resolved = command.of_unit(&one.unit.name).resolve_open_intents().await;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::CliFailure;
+use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::process::output::Ui;
 use crate::cli::workspace::units::Workspace;
 use crate::cloud::system_clock::SystemClock;
@@ -62,12 +62,9 @@ impl<'a> UnitsProgress<'a> {
         if !(waits && matches!(result, Ok(Exit::Done))) {
             self.done.insert(number);
         }
-        let (exit, error) = match result {
-            Ok(exit) => (*exit, None),
-            Err(failure) => (failure.exit, Some(failure.message.as_str())),
-        };
-        let phase = Some(phase.into());
-        self.write_event(number, UnitEvent::UnitEnded { phase, exit: exit.code(), error });
+        let exit = exit_of_result(result).code();
+        let error = result.as_ref().err().map(|failure| failure.message.as_str());
+        self.write_event(number, UnitEvent::UnitEnded { phase: Some(phase.into()), exit, error });
     }
 
     /// Reports that a unit is not started because of another one.

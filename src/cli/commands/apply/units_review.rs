@@ -5,14 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::request::UnitsApplyRequest;
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
-use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io::{self, CommandJournal, ExpectedLedger};
+use crate::cli::ledger::ledger_io::CommandJournal;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::service::connection::StackConnection;
-use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
 use crate::cli::workspace::units::Workspace;
 use crate::kinds::REGISTRY;
@@ -95,10 +91,8 @@ impl<'a> ApprovedPlans<'a> {
         plans: BTreeMap<usize, &'a Plan>,
     ) -> Self {
         let whole = Name::new(fingerprint);
-        let is_begun = |unit: &PlannedUnit| {
-            let review = unit.ledger.review.as_ref();
-            review.is_some_and(|review| review.begun && review.reviewed.fingerprint == whole)
-        };
+        let is_begun =
+            |unit: &PlannedUnit| unit.ledger.open_review(&whole).is_some_and(|review| review.begun);
         let begun = planned.planned().filter(|(_, unit)| is_begun(unit));
         let begun = begun.map(|(number, _)| number).collect();
         let units = plans
@@ -110,8 +104,7 @@ impl<'a> ApprovedPlans<'a> {
 
     /// Returns whether a ledger still keeps this review.
     pub(super) fn is_kept_by(&self, ledger: &Ledger) -> bool {
-        let whole = self.fingerprints.as_ref().map(|fingerprints| &fingerprints.whole);
-        ledger.review.as_ref().is_some_and(|review| Some(&review.reviewed.fingerprint) == whole)
+        self.fingerprints.as_ref().is_some_and(|review| ledger.open_review(&review.whole).is_some())
     }
 }
 
@@ -151,9 +144,7 @@ pub(super) fn find_review(
     planned: &WorkspacePlan,
     expected: &Name,
 ) -> Result<Option<KeptReview>, CliFailure> {
-    let kept = |unit: &PlannedUnit| {
-        unit.ledger.review.as_ref().filter(|review| review.reviewed.fingerprint == *expected).cloned()
-    };
+    let kept = |unit: &PlannedUnit| unit.ledger.open_review(expected).cloned();
     let Some(first) = planned.planned().find_map(|(_, unit)| kept(unit)) else { return Ok(None) };
     let destroy = planned.planned().any(|(_, unit)| unit.plan.base.destroy);
     let first = first.reviewed;
@@ -168,7 +159,8 @@ pub(super) fn find_review(
         let digest = review.fingerprints.units.get(&name);
         match kept(unit) {
             Some(own) => {
-                let plan = read_plan(&own.reviewed).map_err(|why| outdated(format!("{name}: {why}")))?;
+                let plan =
+                    parse_reviewed(&own.reviewed.plan).map_err(|why| outdated(format!("{name}: {why}")))?;
                 if own.reviewed.units != first.units
                     || digest.is_none_or(|digest| *digest != plan.fingerprint)
                 {
@@ -195,28 +187,26 @@ fn outdated(what: String) -> CliFailure {
         .help("Nothing was sent. Review what is left to do: stead plan --all.")
 }
 
-fn read_plan(review: &ReviewedPlan) -> Result<Plan, String> {
-    let saved = SavedPlan::parse(&review.plan, REGISTRY).map_err(|error| error.to_string())?;
+/// Returns a reviewed plan as text, for a ledger or for other workers. It has no terms of its own: the review's count.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub(super) fn reviewed_text(plan: &Plan) -> Result<String, CliFailure> {
+    let saved = SavedPlan::new(plan.clone(), PlanBinding::default(), STEAD_VERSION);
+    Ok(saved.and_then(|saved| saved.to_text()).map_err(anyhow::Error::from)?)
+}
+
+/// Reads a reviewed plan.
+///
+/// # Errors
+/// The reason why the text is none that this version wrote, as a phrase.
+pub(super) fn parse_reviewed(text: &str) -> Result<Plan, String> {
+    let saved = SavedPlan::parse(text, REGISTRY).map_err(|error| error.to_string())?;
     if saved.stead_version == STEAD_VERSION {
         Ok(saved.plan)
     } else {
         Err(format!("stead {} reviewed its plan, and this is {STEAD_VERSION}", saved.stead_version))
     }
-}
-
-/// Opens the ledger of a unit for writing.
-///
-/// # Errors
-/// Those of `ledger_io::open_journal`.
-pub(super) async fn open_unit(
-    context: &CommandContext,
-    project: &LoadedStack,
-    connection: &StackConnection,
-    request: &UnitsApplyRequest<'_>,
-) -> Result<CommandJournal, CliFailure> {
-    let accepts = request.running.accept_older_ledger;
-    let expected = if accepts { ExpectedLedger::Any } else { ExpectedLedger::NewestForApply };
-    ledger_io::open_journal(project, connection, &context.who, expected).await
 }
 
 /// Records the reviewed plan of a unit in its ledger, unless that has it; or, for a unit with nothing to do (`None`), that an
@@ -229,16 +219,13 @@ pub(super) async fn keep_review(
     fingerprints: &ReviewFingerprints,
     plan: Option<&Plan>,
 ) -> Result<(), CliFailure> {
-    let known = journal.ledger().review.as_ref().map(|review| review.reviewed.fingerprint.clone());
-    if known.as_ref() == Some(&fingerprints.whole) {
+    if journal.ledger().open_review(&fingerprints.whole).is_some() {
         return Ok(());
     }
+    let known = journal.ledger().review.as_ref().map(|review| review.reviewed.fingerprint.clone());
     let record = match (plan, known) {
         (Some(plan), _) => {
-            let binding = PlanBinding::default();
-            let saved =
-                SavedPlan::new(plan.clone(), binding, STEAD_VERSION).and_then(|saved| saved.to_text());
-            let plan = saved.map_err(anyhow::Error::from)?;
+            let plan = reviewed_text(plan)?;
             let (fingerprint, units) = (fingerprints.whole.clone(), fingerprints.units.clone());
             Record::Reviewed(Box::new(ReviewedPlan { fingerprint, units, plan }))
         }
@@ -253,8 +240,7 @@ pub(super) async fn keep_review(
 /// # Errors
 /// When the ledger takes no record.
 pub(super) async fn close_review(journal: &CommandJournal, whole: &Name) -> Result<(), CliFailure> {
-    let is_kept =
-        journal.ledger().review.as_ref().is_some_and(|review| review.reviewed.fingerprint == *whole);
+    let is_kept = journal.ledger().open_review(whole).is_some();
     if is_kept {
         journal.commit(&[Record::ReviewDone { fingerprint: whole.clone() }]).await?;
     }

@@ -13,11 +13,11 @@ use super::unit_apply::ReviewedUnit;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use super::units_outcome::{RunResults, record_result};
 use super::units_progress::UnitsProgress;
-use super::units_review::{ApprovedPlans, keep_review, open_unit};
+use super::units_review::{ApprovedPlans, keep_review};
 use crate::cli::command_context::CommandContext;
-use crate::cli::ledger::ledger_io;
+use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::CliFailure;
+use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::process::signals;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::project::LoadedStack;
@@ -195,10 +195,7 @@ impl<'a> UnitsRun<'a> {
         report_end(session, &self.workspace.units[number].unit, (phase, self.destroy, holds), &result);
         progress.end(number, phase, &result);
         let succeeded = matches!(result, Ok(Exit::Done));
-        let cause = match &result {
-            Ok(exit) => *exit,
-            Err(failure) => failure.exit,
-        };
+        let cause = exit_of_result(&result);
         for skipped in schedule.finish(number, phase, succeeded) {
             let name = &self.workspace.units[number].unit.name;
             let failure = CliFailure::new(cause, format!("it waits for {name}, which was not applied"));
@@ -228,12 +225,8 @@ impl<'a> UnitsRun<'a> {
             .map(|(number, plan)| (number, Some(plan)))
             .collect();
         let stale = self.planned.planned().filter(|(_, unit)| {
-            !has_work(&unit.plan)
-                && unit
-                    .ledger
-                    .review
-                    .as_ref()
-                    .is_some_and(|review| review.reviewed.fingerprint != fingerprints.whole)
+            let is_other = unit.ledger.review.is_some() && !self.approved.is_kept_by(&unit.ledger);
+            is_other && !has_work(&unit.plan)
         });
         wanted.extend(stale.map(|(number, _)| (number, None)));
         let mut records = Vec::with_capacity(wanted.len());
@@ -242,7 +235,9 @@ impl<'a> UnitsRun<'a> {
             let kept = async move {
                 let (project, connection) = connected?;
                 let context = session.for_unit(&self.workspace.units[number].settings);
-                let journal = open_unit(&context, project, &connection, request).await?;
+                let expected = ExpectedLedger::for_apply(request.running.accept_older_ledger);
+                let opening = ledger_io::open_journal(project, &connection, &context.who, expected);
+                let journal = opening.await?;
                 let kept = keep_review(&journal, fingerprints, plan).await;
                 ledger_io::close_after(journal, kept).await
             };

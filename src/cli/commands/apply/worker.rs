@@ -15,7 +15,7 @@ use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
-use crate::cli::process::failure::CliFailure;
+use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::process::signals;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::runs::open_board::CommandBoard;
@@ -151,7 +151,11 @@ pub(super) async fn work_until_end<'w>(
     Box::pin(worker.work(&units, &run)).await
 }
 
-async fn read_row(board: &CommandBoard) -> Result<RunRow, CliFailure> {
+/// Reads the row of a run that was begun.
+///
+/// # Errors
+/// When it cannot be read, or is gone.
+pub(super) async fn read_row(board: &CommandBoard) -> Result<RunRow, CliFailure> {
     let gone = || CliFailure::new(Exit::Failed, "the row of the run is gone");
     board.run().await?.ok_or_else(gone)
 }
@@ -376,10 +380,7 @@ impl<'a> Worker<'a> {
         claim: &TaskClaim,
         result: &Result<Exit, CliFailure>,
     ) -> Result<(), BoardError> {
-        let exit = match result {
-            Ok(exit) => *exit,
-            Err(failure) => failure.exit,
-        };
+        let exit = exit_of_result(result);
         let is_held = exit == Exit::Locked && claim.is_begun && claim.epoch < MAX_CLAIMS;
         if is_held || (self.is_stopped && exit != Exit::Done) {
             let delay = if is_held { LOCKED_DELAY } else { Duration::ZERO };

@@ -107,6 +107,37 @@ impl Review {
     }
 }
 
+/// The arguments of an apply of all units.
+struct UnitsArgs {
+    units: UnitArgs,
+    scope: PlanScopeArgs,
+    running: ExecutionArgs,
+}
+
+impl Default for UnitsArgs {
+    fn default() -> Self {
+        let running = ExecutionArgs { parallel: 10, ..ExecutionArgs::default() };
+        Self { units: UnitArgs::default(), scope: PlanScopeArgs::default(), running }
+    }
+}
+
+impl UnitsArgs {
+    fn request<'a>(&'a self, expected: Option<&'a Name>, destroy: bool) -> UnitsApplyRequest<'a> {
+        UnitsApplyRequest {
+            units: &self.units,
+            removals: &[],
+            readers: &[],
+            scope: &self.scope,
+            running: &self.running,
+            yes: None,
+            expected,
+            destroy,
+            confirm: None,
+            join: None,
+        }
+    }
+}
+
 impl Trial {
     /// Returns a trial with an empty repository and an empty cloud, which is that of this thread from now on.
     pub(super) fn new(seed: u64) -> Self {
@@ -178,20 +209,8 @@ impl Trial {
     pub(super) async fn plan_for_apply(&self, fingerprint: &Name) -> Result<Review, CliFailure> {
         let selection = SelectionRequest::default();
         let workspace = Workspace::open(&self.context.settings, &self.context.unit_settings, &selection)?;
-        let running = ExecutionArgs { parallel: 10, ..ExecutionArgs::default() };
-        let (units, scope) = (UnitArgs::default(), PlanScopeArgs::default());
-        let request = UnitsApplyRequest {
-            units: &units,
-            scope: &scope,
-            running: &running,
-            yes: None,
-            expected: Some(fingerprint),
-            destroy: false,
-            confirm: None,
-            join: None,
-            removals: &[],
-            readers: &[],
-        };
+        let args = UnitsArgs::default();
+        let request = args.request(Some(fingerprint), false);
         let options = self.options(false);
         let planned = Box::pin(plan_for_apply(&self.context, &workspace, &options, &request)).await?;
         Ok(Review { workspace, planned })
@@ -218,20 +237,8 @@ impl Trial {
         approved: ApprovedPlans<'_>,
         destroy: bool,
     ) -> BTreeMap<String, UnitEnd> {
-        let running = ExecutionArgs { parallel: 10, ..ExecutionArgs::default() };
-        let (units, scope) = (UnitArgs::default(), PlanScopeArgs::default());
-        let request = UnitsApplyRequest {
-            units: &units,
-            scope: &scope,
-            running: &running,
-            yes: None,
-            expected: None,
-            destroy,
-            confirm: None,
-            join: None,
-            removals: &[],
-            readers: &[],
-        };
+        let args = UnitsArgs::default();
+        let request = args.request(None, destroy);
         let run = UnitsRun::new(&review.workspace, &review.planned, approved, destroy);
         let results = Box::pin(run.execute(&self.context, &request)).await.unwrap();
         ends(review, results)
