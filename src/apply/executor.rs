@@ -12,8 +12,9 @@ use futures_util::lock::Mutex;
 use futures_util::stream::FuturesUnordered;
 
 use super::event::{ApplyEvent, Outcome, StepError};
-use super::finalize::{describe_ambiguous_intents, known_outputs, sweep_watched_creations};
-use super::request_encoding::seal_parts;
+use super::finalize::{
+    describe_ambiguous_intents, known_outputs, recorded_outputs, sweep_watched_creations,
+};
 use super::schedule::{Schedule, StepProgress};
 use super::step::{ConcurrencySlot, StepContext};
 use super::step_parts::StepParts;
@@ -383,7 +384,7 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     outcome.questions = describe_ambiguous_intents(parts);
     let lost = plan.blocks.iter().filter(|block| block.is_lost_secret_of_object());
     outcome.questions.extend(lost.map(|block| format!("{} {}", block.text, block.help)));
-    outcome.outputs = known_outputs(parts, &plan.outputs).await;
+    outcome.outputs = known_outputs(parts, plan).await;
     add_not_kept(plan, outcome);
     let complete = outcome.failed.is_empty() && outcome.skipped.is_empty();
     let at = parts.clock().now();
@@ -393,13 +394,7 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
         skipped: outcome.skipped.len(),
         questions: outcome.questions.len(),
     };
-    let key = parts.context.journal.ledger().identity.key.clone();
-    // An output that an incomplete apply could not compute keeps its last value.
-    let before = parts.context.journal.ledger().outputs.clone().filter(|_| !complete);
-    let mut outputs = before.unwrap_or_default();
-    let given = outcome.outputs.iter();
-    outputs.extend(given.map(|(name, value)| (name.clone(), seal_parts(value, &key))));
-    let outputs = Some(outputs);
+    let outputs = Some(recorded_outputs(parts, plan, &outcome.outputs, complete));
     let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
     if let Err(error) = parts.commit([ended]).await {
         // All changes are recorded: only the record of the run's end is missing.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::event::StepError;
+use super::request_encoding::seal_parts;
 use super::step_parts::StepParts;
 use super::steps::resolve_intent::look_for_late_effect;
 use crate::cloud::http::message::Transport;
@@ -15,7 +16,8 @@ use crate::ledger::state::entry::Intent;
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
-use crate::model::values::value::Value;
+use crate::model::values::value::{Attributes, Value};
+use crate::plan::model::change::Plan;
 
 /// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared,
 /// and closes those that were watched long enough. Returns a message for each one that could not be checked;
@@ -56,22 +58,48 @@ pub(super) fn describe_ambiguous_intents<C: Transport, K: Clock, R: Random, S: S
         .collect()
 }
 
-/// Returns the outputs whose values are known now; one that is unknown or cannot be computed is left out.
+/// Returns the outputs whose values are known now; one that is unknown or cannot be computed is left out. A plan without
+/// steps was made from the same live objects, so that no request is sent for what it knows.
 pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    planned: &BTreeMap<Name, Expression>,
+    plan: &Plan,
 ) -> BTreeMap<Name, Value> {
     let mut outputs = BTreeMap::new();
-    for (name, expression) in planned {
-        if let Ok(value) = parts.evaluate_expression(expression).await
-            && !value.is_unknown()
-        {
-            // The value of a lone reference is the service's, which may repeat a secret; other expressions also
-            // contain strings of the configuration, which redaction could damage.
-            let redact = |text: &str| parts.context.client.redact(text);
-            let is_live = matches!(expression, Expression::Reference(_));
-            outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });
-        }
+    for (name, expression) in &plan.outputs {
+        let value = match planned_value(plan, name) {
+            Some(value) => value.clone(),
+            None => match parts.evaluate_expression(expression).await {
+                Ok(value) if !value.is_unknown() => value,
+                _ => continue,
+            },
+        };
+        // The value of a lone reference is the service's, which may repeat a secret; other expressions also
+        // contain strings of the configuration, which redaction could damage.
+        let redact = |text: &str| parts.context.client.redact(text);
+        let is_live = matches!(expression, Expression::Reference(_));
+        outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });
     }
+    outputs
+}
+
+/// Returns the value of an output that a plan without steps knows; `None` for a secret, of which it has no text.
+fn planned_value<'p>(plan: &'p Plan, name: &Name) -> Option<&'p Value> {
+    let planned = plan.planned_outputs.iter().find(|output| output.name == *name && plan.steps.is_empty());
+    planned?.after.as_ref().filter(|value| !(value.is_unknown() || value.is_secret()))
+}
+
+/// Returns the outputs for the ledger, with fingerprints in place of secrets. A declared output that this apply could not
+/// compute keeps its last value; one that is not declared any more is dropped, once everything is applied.
+pub(super) fn recorded_outputs<C, K, R, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    plan: &Plan,
+    known: &BTreeMap<Name, Value>,
+    is_complete: bool,
+) -> Attributes {
+    let ledger = parts.context.journal.ledger();
+    let mut outputs = ledger.outputs.clone().unwrap_or_default();
+    outputs.retain(|name, _| !is_complete || plan.outputs.contains_key(name));
+    let sealed = known.iter().map(|(name, value)| (name.clone(), seal_parts(value, &ledger.identity.key)));
+    outputs.extend(sealed);
     outputs
 }

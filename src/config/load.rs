@@ -365,6 +365,7 @@ pub fn inspect_directory(registry: Registry, sources: &Sources, read: FilesRef<'
         environments: merged.environments.keys().cloned().collect(),
         confirmed: header::environments_confirmed_by_name(&merged.environments),
         variables: merged.vars.keys().cloned().collect(),
+        reads_stacks: !merged.stacks.is_empty(),
         default: chosen.environment.name,
     }))
 }
@@ -382,6 +383,8 @@ pub struct StackHeader {
     pub confirmed: BTreeSet<Name>,
     /// Names of all declared variables.
     pub variables: BTreeSet<Name>,
+    /// Whether it reads outputs of other stacks.
+    pub reads_stacks: bool,
     /// Name of the environment that is chosen if none is requested: `default` for a stack without environments,
     /// empty if there are several and none is marked.
     pub default: Name,

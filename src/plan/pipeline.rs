@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::annotate::change_lines::{ChangeDetails, change_line};
 use super::annotate::cost::CostAccumulator;
 use super::annotate::effects::{LinkedObjects, change_effects};
-use super::annotate::{generated_secrets, policy, rename_hints, secret_sinks, unread_values};
+use super::annotate::{generated_secrets, outputs, policy, rename_hints, secret_sinks, unread_values};
 use super::blockers::Blockers;
 use super::decide::checks::{
     catalog_rules, declarations, guards, kept_secrets, ledger_origin, lost_ledger,
@@ -21,7 +21,6 @@ use super::decision::{Decision, DecisionKind};
 use super::diff::before_image::before_image;
 use super::diff::confirmation;
 use super::diff::drift::subject_drift;
-use super::diff::planned_values::{KnownDecisions, PlannedValues};
 use super::inputs::PlanInputs;
 use super::join::joined_state::JoinedState;
 use super::join::rekey::with_own_fingerprints;
@@ -29,6 +28,7 @@ use super::join::targeting::TargetScope;
 use super::model::block::Blocker;
 use super::model::change::{Action, Change, Drift, DriftClass, Plan, PlanBase, PlanNote};
 use super::model::compare::sealed_expression;
+use super::model::output::PlannedOutput;
 use super::model::step::LedgerUpdate;
 use super::model::transfers::StackTransfers;
 use super::moves::ledger_moves;
@@ -41,10 +41,9 @@ use super::order::steps::{StepOrder, order_steps};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::diagnostic::blocker_code;
-use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::Expression;
 use crate::model::schema::Effect;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::Attributes;
 
 pub use super::refresh_request::refresh_request;
 
@@ -120,13 +119,15 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let notes = collect_notes(&joined, &decisions, &ordered, &mut blocks);
     block_cycle(&joined, &decisions, &ordered, finds_ways.then_some(original), &mut blocks);
     let base = plan_base(&joined, &projects, &decisions, &ordered);
-    let outputs = planned_outputs(&joined, &decisions);
+    let outputs = outputs::output_values(&joined, &decisions);
+    let touched = |number: usize| !ordered.of[number].is_empty();
+    let planned_outputs = outputs::plan_outputs(&joined, &outputs, &touched);
     let plan = assemble_plan(
         &joined,
         decisions,
         ordered,
         base,
-        PlanFindings { blocks: blocks.into_sorted(), notes, scope },
+        PlanFindings { blocks: blocks.into_sorted(), notes, scope, planned_outputs },
     );
     PlannedStack { plan: policy::evaluate_policies(&joined, plan, rulings), outputs }
 }
@@ -147,20 +148,6 @@ fn block_cycle<'a>(
     };
     let plan_again = |inputs: &PlanInputs<'_>| run_pipeline(inputs, false).plan;
     dependency_cycle::add_cycle_blocker(joined, decisions, &ordered.cycle, (original, &plan_again), blocks);
-}
-
-/// Returns the outputs with the values that they have after the apply; empty for a destroy.
-fn planned_outputs(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Attributes {
-    if joined.inputs.options.destroy {
-        return Attributes::new();
-    }
-    let scope = PlannedValues { joined, decisions: KnownDecisions::All(decisions) };
-    let outputs = joined.inputs.stack.outputs.iter();
-    let evaluated = outputs.map(|(name, output)| {
-        let value = evaluate_expression(&output.expression, &scope);
-        (name.clone(), value.unwrap_or_else(|_| Value::Unknown(Vec::new())))
-    });
-    evaluated.collect()
 }
 
 /// Returns the ledger after the moves between this stack and others, and these moves. If the ledger forbids one, none is
@@ -199,6 +186,7 @@ struct PlanFindings {
     blocks: Vec<Blocker>,
     notes: Vec<PlanNote>,
     scope: TargetScope,
+    planned_outputs: Vec<PlannedOutput>,
 }
 
 fn plan_base(
@@ -287,6 +275,7 @@ fn assemble_plan(
         left_out,
         blocks: said.blocks,
         outputs,
+        planned_outputs: said.planned_outputs,
         bookkeeping: corrections,
         policy: Vec::new(),
         notes: said.notes,

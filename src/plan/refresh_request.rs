@@ -55,7 +55,7 @@ pub fn refresh_request<'a>(
         }
         let current = entry.current.as_ref().zip(stack.resources.get(address));
         let Some((owned, resource)) = current else { continue };
-        if needs_detail(resource) {
+        if needs_detail(resource) || shows_detail(stack, resource) {
             wanted.details.insert(owned.key(kind.name));
         }
         wanted.applied.insert(owned.key(kind.name), verifiable_attributes(resource, entry));
@@ -216,6 +216,20 @@ fn needs_detail(resource: &Resource) -> bool {
     let unlisted =
         |name: &Name| resource.kind.attribute(name).is_some_and(|a| !a.listed && a.is_readable());
     resource.attributes.keys().any(unlisted)
+}
+
+/// Returns whether an output may show an attribute of a resource that lists lack: an apply records it from a read by id, and
+/// a plan compares it with that.
+fn shows_detail(stack: &Stack, resource: &Resource) -> bool {
+    let mut unlisted = resource.kind.attributes.iter().filter(|one| !one.listed && one.is_readable());
+    let names_one = |expression: &Expression| match expression {
+        Expression::Reference(Reference { address, attribute: Some(name) }) => {
+            *address == resource.address
+                && resource.kind.attribute(name).is_some_and(|one| !one.listed && one.is_readable())
+        }
+        other => other.addresses().contains(&resource.address),
+    };
+    unlisted.next().is_some() && stack.outputs.values().any(|output| names_one(&output.expression))
 }
 
 /// Returns the last applied values of the written attributes that can be compared with a list: no secrets, which need

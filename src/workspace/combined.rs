@@ -10,7 +10,7 @@ use crate::plan::model::change::Plan;
 /// Returns whether applying a plan would send or record anything.
 #[must_use]
 pub fn has_work(plan: &Plan) -> bool {
-    !plan.changes.is_empty() || !plan.steps.is_empty() || !plan.bookkeeping.is_empty()
+    plan.has_changes() || !plan.steps.is_empty() || !plan.bookkeeping.is_empty()
 }
 
 /// Returns the fingerprint of a review of many units: 64 hexadecimal digits. It covers the fingerprints of the units with

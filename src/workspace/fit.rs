@@ -41,6 +41,8 @@ pub enum Misfit {
     Price(Address),
     /// The live object is not the one that was reviewed, or was changed since.
     Object(Address),
+    /// An output has another value than in the review.
+    Output(Name),
 }
 
 impl fmt::Display for Misfit {
@@ -57,6 +59,9 @@ impl fmt::Display for Misfit {
             Self::Effect(address) => write!(f, "changing {address} has an effect that was not reviewed"),
             Self::Price(address) => write!(f, "{address} costs more than in the reviewed plan"),
             Self::Object(address) => write!(f, "the live object of {address} changed since the review"),
+            Self::Output(name) => {
+                write!(f, "the output `{name}` would get another value than the reviewed one")
+            }
         }
     }
 }
@@ -69,9 +74,27 @@ impl fmt::Display for Misfit {
 pub fn check_fit(reviewed: &Plan, fresh: &Plan, phase: UnitPhase, is_begun: bool) -> Result<(), Misfit> {
     check_inputs(reviewed, fresh)?;
     match phase {
-        UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh),
-        UnitPhase::Changes => check_changes(reviewed, fresh),
-        UnitPhase::Deletions => check_deletions(reviewed, fresh),
+        UnitPhase::Changes if is_begun => check_remaining_changes(reviewed, fresh)?,
+        UnitPhase::Changes => check_changes(reviewed, fresh)?,
+        // The outputs were recorded in the first phase.
+        UnitPhase::Deletions => return check_deletions(reviewed, fresh),
+    }
+    check_outputs(reviewed, fresh)
+}
+
+/// Checks that each output that changes gets the reviewed value; one that was unknown may have any.
+fn check_outputs(reviewed: &Plan, fresh: &Plan) -> Result<(), Misfit> {
+    let known: BTreeMap<&Name, Option<&Value>> =
+        reviewed.planned_outputs.iter().map(|output| (&output.name, output.after.as_ref())).collect();
+    let fits = |name: &Name, after: Option<&Value>| match (known.get(name), after) {
+        (Some(Some(then)), Some(now)) => is_fitting_value(then, now),
+        (then, None) => then.is_none_or(Option::is_none),
+        (_, Some(_)) => false,
+    };
+    let mut changed = fresh.output_changes();
+    match changed.find(|output| !fits(&output.name, output.after.as_ref())) {
+        Some(output) => Err(Misfit::Output(output.name.clone())),
+        None => Ok(()),
     }
 }
 

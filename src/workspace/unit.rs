@@ -1,6 +1,7 @@
 //! `Unit`: a stack in one environment. Its name, `stack/environment`, is unique in a repository, because it owns the
 //! ledger of this name.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -62,6 +63,8 @@ pub struct UpstreamUnit {
     pub alias: Name,
     /// The unit that has the outputs.
     pub unit: UnitName,
+    /// The outputs that the stack reads.
+    pub reads: BTreeSet<Name>,
     /// Where the reading stack names it.
     pub source: SourceLocation,
 }

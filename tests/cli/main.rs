@@ -44,6 +44,7 @@ mod lying;
 mod modules;
 mod origins;
 mod outcome;
+mod outputs;
 mod questions;
 mod recovery;
 mod refactor;

@@ -77,6 +77,10 @@ fn stack_candidates(settings: &Settings, place: &CompletionContext) -> Vec<(Stri
                 .chain(inner.map(|(way, about)| (way, about.to_owned())))
                 .collect()
         }
+        CompletionSource::Output => {
+            let names = names_in_block(&settings_from_line(settings, place), "outputs");
+            names.into_iter().map(plain_candidate).collect()
+        }
         CompletionSource::Environment => environment_names(&settings_from_line(settings, place))
             .into_iter()
             .map(plain_candidate)

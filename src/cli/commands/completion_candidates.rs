@@ -23,6 +23,8 @@ pub(in crate::cli) enum CompletionSource {
     Nothing,
     /// Addresses of the stack, with or without an attribute.
     Address,
+    /// Outputs of the stack.
+    Output,
     /// Environments of the stack.
     Environment,
     /// Stacks of the repository and their units.
@@ -181,6 +183,7 @@ fn value_candidates(arg: &Arg, before: &str) -> (Vec<(String, String)>, Completi
     let name = arg.get_value_names().and_then(<[_]>::first).map_or("", |name| name.as_str());
     let wants = match (arg.get_id().as_str(), name) {
         ("env", _) => CompletionSource::Environment,
+        (_, "OUTPUT") => CompletionSource::Output,
         ("patterns", "GLOB") => CompletionSource::Unit,
         ("accept" | "why" | "from" | "to" | "address" | "target", "PATH" | "ADDRESS" | "FROM" | "TO")
         | (_, "ADDRESS") => CompletionSource::Address,

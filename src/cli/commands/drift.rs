@@ -194,6 +194,7 @@ fn looked_at(plan: &Plan) -> Plan {
         blocks: Vec::new(),
         policy: Vec::new(),
         notes: confirmation::notes_of_look(plan),
+        planned_outputs: Vec::new(),
         cost: PlanCost { monthly_before: bill, monthly_after: bill, ..PlanCost::default() },
         ..plan.clone()
     }

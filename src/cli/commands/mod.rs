@@ -35,6 +35,7 @@ pub(super) mod lsp;
 pub(super) mod man;
 pub(super) mod migrate;
 pub(super) mod mv;
+pub(super) mod output;
 pub(super) mod plan;
 pub(super) mod recover;
 pub(super) mod render;

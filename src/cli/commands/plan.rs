@@ -25,7 +25,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::kept_secrets;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
-use crate::cli::workspace::review;
+use crate::cli::workspace::{output_readers, review};
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::lock_file;
 use crate::config::stack::model::Stack;
@@ -121,6 +121,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let start = clock.elapsed();
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
+    let plan = output_readers::with_readers(&session.settings, &session.unit_settings, &project, plan);
     let terms = (args.scope.locked, !ledger.entries.is_empty());
     check_lock(session, &connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
     let facts = plan_details(&ledger, clock, start, &world);
@@ -150,7 +151,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     warn_of_contest(session, &plan, &ledger);
     if let Some(path) = &args.out {
         session.next(&format!("apply {}", stack_files::display_path(path)), "");
-    } else if !plan.changes.is_empty() && plan.blocks.is_empty() {
+    } else if plan.has_changes() && plan.blocks.is_empty() {
         session.next(&next_command(args), "");
     }
     Ok(exit)

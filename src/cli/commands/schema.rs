@@ -7,7 +7,12 @@ use clap::{Args, ValueEnum};
 use crate::cli::actions::documents::DoDocument;
 use crate::cli::command_context::CommandContext;
 #[cfg(test)]
-use crate::cli::commands::{catalog::CatalogDocument, docs::DocsDocument, secret::SecretDocument};
+use crate::cli::commands::{
+    catalog::CatalogDocument,
+    docs::DocsDocument,
+    output::{OutputsDocument, OutputsSummary},
+    secret::SecretDocument,
+};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::service::builtin_catalog;
 use crate::editor::{openapi, stack_schema};
@@ -49,6 +54,8 @@ pub enum SchemaDocument {
     Drift,
     /// JSON output of `ls`.
     Ls,
+    /// JSON output of `output`.
+    Output,
     /// JSON output of `do`, and one line of its NDJSON output.
     Do,
     /// JSON output of `catalog`.
@@ -73,6 +80,8 @@ pub enum SchemaDocument {
     CostUnits,
     /// JSON output of `ls --all`.
     LsUnits,
+    /// JSON output of `output --all`.
+    OutputUnits,
     /// JSON output of `test --all`.
     TestUnits,
     /// JSON output of `stacks`.
@@ -130,6 +139,7 @@ printed_documents! {
     ApplyEvent, "apply-event", "stead apply event", json::ApplyStreamLine<'_>;
     Drift, "drift", "stead drift", json::DriftDocument<'_>;
     Ls, "ls", "stead ls", json::LsDocument;
+    Output, "output", "stead output", OutputsDocument<'_>;
     Do, "do", "stead do", DoDocument<'_>;
     Catalog, "catalog", "stead catalog", CatalogDocument<'_>;
     Cost, "cost", "stead cost", cost::CostDocument<'_>;
@@ -142,6 +152,7 @@ printed_documents! {
     FmtUnits, "fmt-units", "stead fmt --all", json::UnitResultsDocument<'_, json::FmtSummary, json::FormattedFiles<'_>>;
     CostUnits, "cost-units", "stead cost --all", json::UnitResultsDocument<'_, json::CostSummary, cost::CostDocument<'_>>;
     LsUnits, "ls-units", "stead ls --all", json::UnitResultsDocument<'_, json::ListSummary, json::LsDocument>;
+    OutputUnits, "output-units", "stead output --all", json::UnitResultsDocument<'_, OutputsSummary, OutputsDocument<'_>>;
     TestUnits, "test-units", "stead test --all", json::UnitResultsDocument<'_, json::TestSummary, test_run::TestRunDocument<'_>>;
     Stacks, "stacks", "stead stacks", list::StacksDocument<'_>;
     Runs, "runs", "stead runs", runs::RunsDocument<'_>;

@@ -10,8 +10,8 @@ use crate::cli::args::GlobalArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::{
     act, apply, catalog, ci, complete, completions, convert, cost, destroy, docs, doctor, drift, emulator,
-    eval, explain, fmt, get, graph, history, import, init, lock, login, ls, lsp, man, mv, plan, recover,
-    render, resolve, rm, runs, schema, secret, show, stacks, state, test, validate, version, why,
+    eval, explain, fmt, get, graph, history, import, init, lock, login, ls, lsp, man, mv, output, plan,
+    recover, render, resolve, rm, runs, schema, secret, show, stacks, state, test, validate, version, why,
 };
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -114,6 +114,8 @@ pub enum Command {
     Rm(rm::RmArgs),
     /// List the managed resources
     Ls(ls::LsArgs),
+    /// Print the outputs that the last apply recorded; sends no request
+    Output(output::OutputArgs),
     /// Show the live attributes of one resource
     Get(get::GetArgs),
     /// Resolve an ambiguous intent: state which object a lost request created
@@ -266,6 +268,7 @@ impl Command {
             Self::Mv(args) => pending(Document, false, move |cx| mv::run(cx, args)),
             Self::Rm(args) => pending(Document, false, move |cx| rm::run(cx, args)),
             Self::Ls(args) => pending(Document, false, move |cx| ls::run(cx, args)),
+            Self::Output(args) => pending(Document, false, move |cx| output::run(cx, args)),
             Self::Get(args) => pending(Document, false, move |cx| get::run(cx, args)),
             Self::Resolve(args) => pending(Document, false, move |cx| resolve::run(cx, args)),
             Self::Login(args) => pending(Document, false, move |cx| login::log_in(cx, args)),

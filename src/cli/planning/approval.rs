@@ -80,7 +80,7 @@ pub(in crate::cli) fn plan_again(stale: &StalePlan) -> CliFailure {
 /// Checks that the plan has the expected fingerprint; `None` expects none.
 pub(in crate::cli) fn check_fingerprint(expected: Option<&Name>, plan: &Plan) -> Result<(), CliFailure> {
     match expected {
-        Some(expected) if *expected != plan.fingerprint && plan.changes.is_empty() => Err(CliFailure::new(
+        Some(expected) if *expected != plan.fingerprint && !plan.has_changes() => Err(CliFailure::new(
             Exit::OutOfDate,
             format!("nothing is left to do: the current plan is empty, not {expected}"),
         )

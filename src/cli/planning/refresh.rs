@@ -27,6 +27,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
 use crate::model::values::value::{Attributes, Value};
+use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::artifact::binding;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
@@ -112,7 +113,9 @@ pub(in crate::cli) async fn read_and_plan(
     options: &PlanningOptions,
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, RefreshResult), CliFailure> {
-    with_inputs(connection, project, ledger, (options, pinned), pipeline::make_plan).await
+    let planning = with_inputs(connection, project, ledger, (options, pinned), pipeline::make_plan);
+    let (plan, world) = planning.await?;
+    Ok((redact_outputs(plan, &|text| connection.client.redact(text)), world))
 }
 
 /// Reads the live state and passes all inputs of a plan to a function.

@@ -165,7 +165,7 @@ impl Exit {
     /// precedence over changes; `exit_code` is the flag `--exit-code`.
     #[must_use]
     pub fn of_plan(plan: &Plan, exit_code: bool) -> Self {
-        let is_as_declared = plan.changes.is_empty() && !plan.has_values_not_kept();
+        let is_as_declared = !plan.has_changes() && !plan.has_values_not_kept();
         match (plan.blocks.is_empty(), exit_code && !is_as_declared) {
             (false, _) => Self::Blocked,
             (true, true) => Self::Changes,

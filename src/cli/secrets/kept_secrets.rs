@@ -32,6 +32,11 @@ impl<'a> Keyring<'a> {
         Self { settings, found: OnceCell::new() }
     }
 
+    /// Returns the settings that name the source of the identities.
+    pub(in crate::cli) const fn settings(&self) -> &'a Settings {
+        self.settings
+    }
+
     /// Returns the identities; an empty list if none is configured.
     ///
     /// # Errors

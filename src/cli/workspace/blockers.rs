@@ -16,6 +16,7 @@ use crate::report::text::phrases::count_noun;
 use crate::workspace::blocking::find_blocked;
 use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
+use crate::workspace::output_changes;
 use crate::workspace::outside_readers::{OutsideUnits, reader_blockers};
 use crate::workspace::removed::removal_blocker;
 
@@ -36,8 +37,21 @@ pub(super) fn add_blockers(
         block_outside_readers(workspace, options, others, units);
         block_many_deletions(workspace, units);
     }
+    add_output_readers(workspace, units);
     block_dependents(workspace, &users, options.planning.destroy, units);
     users
+}
+
+/// Adds the units that read each output, and blocks those that remove an output which a unit reads.
+fn add_output_readers(workspace: &Workspace, units: &mut UnitResults) {
+    for (number, result) in units.iter_mut() {
+        let Ok(planned) = result else { continue };
+        if planned.plan.output_changes().next().is_some() {
+            let all = workspace.units.iter().map(|one| &one.unit);
+            let name = &workspace.units[*number].unit.name;
+            replace_plan(planned, |plan| output_changes::with_readers(plan, name, all));
+        }
+    }
 }
 
 /// Blocks the removed units whose removal the command line does not name. Returns for each of them a plan that deletes

@@ -52,7 +52,7 @@ pub(super) fn connect_units(
 }
 
 /// Returns the upstream units of a unit, and the problems of its `stacks` entries.
-fn upstream_units(
+pub(super) fn upstream_units(
     one: &WorkspaceUnit,
     headers: &BTreeMap<Name, StackHeader>,
 ) -> (Vec<UpstreamUnit>, Vec<Diagnostic>) {
@@ -73,6 +73,7 @@ fn upstream_units(
             Ok(environment) => upstream.push(UpstreamUnit {
                 alias: alias.clone(),
                 unit: UnitName { stack: header.name.clone(), environment },
+                reads: other.reads.keys().cloned().collect(),
                 source: location(&one.unit, stack, other),
             }),
             Err(problem) => problems.push(*problem),

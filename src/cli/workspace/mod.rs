@@ -7,6 +7,7 @@ mod blockers;
 pub(super) mod edges;
 pub(super) mod git;
 pub(super) mod loaded_unit;
+pub(super) mod output_readers;
 pub(super) mod outputs;
 pub(super) mod planned_units;
 pub(super) mod planning;

@@ -29,6 +29,7 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
+use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::workspace::combined;
@@ -360,7 +361,7 @@ async fn plan_unit(
     .await?;
     let (planned, uses) = decided.decided;
     Ok(PlannedUnit {
-        plan: planned.plan,
+        plan: redact_outputs(planned.plan, &|text| state.connection.client.redact(text)),
         outputs: planned.outputs,
         ledger: state.ledger.clone(),
         rollback: state.rollback,

@@ -355,7 +355,7 @@ fn sort_by_wave(loaded: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
 
 /// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of
 /// it, or it inside of the working directory, so that messages name short paths.
-fn repository_root(directory: &Path) -> PathBuf {
+pub(super) fn repository_root(directory: &Path) -> PathBuf {
     let root = SharedRoot::find_root(directory, false).root;
     let Some(here) = env::current_dir().ok().and_then(|here| stack_files::real_path(&here)) else {
         return root;
@@ -371,7 +371,7 @@ fn repository_root(directory: &Path) -> PathBuf {
 }
 
 /// Returns a directory relative to the root, with `/` between its parts; `.` for the root itself.
-fn relative_name(root: &Path, directory: &Path) -> Name {
+pub(super) fn relative_name(root: &Path, directory: &Path) -> Name {
     let relative = directory.strip_prefix(root).unwrap_or(directory);
     let parts = relative.components().filter(|part| *part != Component::CurDir);
     let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
@@ -379,7 +379,7 @@ fn relative_name(root: &Path, directory: &Path) -> Name {
 }
 
 /// Loads a stack in each of its environments; their dependencies are not known yet.
-fn load_units(
+pub(super) fn load_units(
     command: &Settings,
     sources: &UnitSettings,
     (root, directory, header): (&Path, &Name, &StackHeader),

@@ -181,7 +181,9 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
         Record::Ended { run, plan, complete, at, tally, outputs } => {
-            ledger.outputs = outputs.clone().or(ledger.outputs.take());
+            if let Some(outputs) = outputs {
+                ledger.replace_outputs(outputs.clone());
+            }
             ledger.applied_plans.insert(*plan);
             end_run(ledger, *run, RunEnd { at: *at, complete: *complete, tally: *tally });
         }

@@ -21,7 +21,7 @@ use crate::ledger::state::holder::LeaseHolder;
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::values::secret::{FingerprintKey, Secret};
-use crate::model::values::value::Attributes;
+use crate::model::values::value::{Attributes, Value};
 
 /// Maximum number of forgotten objects that are remembered.
 pub(in crate::ledger) const MAX_FORGOTTEN_OBJECTS: usize = 256;
@@ -286,6 +286,13 @@ impl Ledger {
             kept.generation == self.secrets.generation
                 && secret.fingerprint(&self.identity.key).as_ref() == Some(&kept.fingerprint)
         })
+    }
+
+    /// Replaces the outputs, and drops the kept values of those that are gone, or not secret any more.
+    pub(in crate::ledger) fn replace_outputs(&mut self, outputs: Attributes) {
+        let is_secret = |name: &str| outputs.get(name).is_some_and(Value::is_secret);
+        self.secrets.values.retain(|address, _| address.strip_prefix(OUTPUT_PREFIX).is_none_or(is_secret));
+        self.outputs = Some(outputs);
     }
 
     /// Returns the key of the fingerprint of a stored value.

@@ -78,6 +78,9 @@ codes! {
     OTHER_DIRECTORY = "other_directory",
         "The ledger is applied from another directory or repository than this one.",
         "Give this stack another name; or, if the ledger is this directory's: stead state adopt-directory.";
+    OUTPUT_READ = "output_read",
+        "An output would be removed that another unit of the repository reads.",
+        "Keep the output; or remove what reads it from the other stacks first. The message names the units.";
     OUTSIDE_READER = "outside_reader",
         "A unit of the repository that is not selected still uses what this unit would delete.",
         "Select that unit, too; or, if it may lose what it uses: --force-readers STACK/ENVIRONMENT, with --all.";

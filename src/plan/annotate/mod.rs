@@ -7,6 +7,7 @@ pub(super) mod effects;
 pub mod generated_secrets;
 pub(super) mod module_rename_hints;
 pub mod offline_policy;
+pub mod outputs;
 pub(super) mod policy;
 pub(super) mod rename_hints;
 pub mod secret_sinks;

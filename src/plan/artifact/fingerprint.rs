@@ -27,6 +27,8 @@ struct FingerprintInput<'p> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     denied: Vec<(&'p str, Option<&'p Address>)>,
     outputs: &'p BTreeMap<Name, Expression>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    output_changes: Vec<(&'p Name, Option<&'p Value>, Option<&'p Value>)>,
     #[serde(skip_serializing_if = "str::is_empty")]
     reads: &'p str,
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
@@ -108,6 +110,10 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
             .map(|ruling| (ruling.name.as_str(), ruling.address.as_ref()))
             .collect(),
         outputs: &plan.outputs,
+        output_changes: plan
+            .output_changes()
+            .map(|output| (&output.name, output.before.as_ref(), output.after.as_ref()))
+            .collect(),
         reads: &plan.base.reads,
         delete_data,
     };

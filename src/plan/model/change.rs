@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::block::Blocker;
+use super::output::PlannedOutput;
 use super::step::{CriticalPath, LedgerUpdate, Step};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::POLICY;
@@ -44,6 +45,9 @@ pub struct Plan {
     pub blocks: Vec<Blocker>,
     /// Outputs to print at the end, with values that may be unknown until then.
     pub outputs: BTreeMap<Name, Expression>,
+    /// Each output with its value before and after, by name; empty for a check that applies nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub planned_outputs: Vec<PlannedOutput>,
     /// Ledger updates that need no request: objects found gone, changed lifecycle settings, adoptions.
     pub bookkeeping: Vec<LedgerUpdate>,
     /// The results of the stack's policies.

@@ -4,5 +4,6 @@
 pub mod block;
 pub mod change;
 pub mod compare;
+pub mod output;
 pub mod step;
 pub mod transfers;

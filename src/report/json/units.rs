@@ -134,6 +134,8 @@ struct UnitsSummary {
     r#move: usize,
     /// Number of objects that are removed from a ledger and stay live.
     forget: usize,
+    /// Number of outputs that change, or may change.
+    outputs: usize,
 }
 
 /// Monthly cost of all units, in USD.
@@ -212,6 +214,7 @@ pub fn units_document(
             adopt: review.count(Action::Adopt),
             r#move: review.count(Action::Move),
             forget: review.count(Action::Forget),
+            outputs: review.plans().map(|plan| plan.output_changes().count()).sum(),
         },
         cost: UnitsCostEntry {
             monthly_before: JsonDecimal(cost.before),

@@ -141,7 +141,7 @@ impl<'a> PlanReview<'a> {
             ReviewStatus::Blocked
         } else if plan.changes.iter().any(is_dangerous) {
             ReviewStatus::Dangerous
-        } else if !plan.changes.is_empty() || !plan.steps.is_empty() {
+        } else if plan.has_changes() || !plan.steps.is_empty() {
             ReviewStatus::Changes
         } else if plan.drift.iter().any(is_open) {
             ReviewStatus::Drifted
@@ -158,7 +158,10 @@ impl<'a> PlanReview<'a> {
         let counts: Vec<_> =
             ActionCounts::from_plan(self.plan).iter().filter(|(_, count)| *count > 0).collect();
         let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
+        let outputs = self.plan.output_changes().count();
+        let outputs = (outputs > 0).then(|| phrases::count_noun(outputs, "output"));
         let mut facts: Vec<String> = match counts.as_slice() {
+            [] if outputs.is_some() => Vec::new(),
             [] if open > 0 => vec![format!("{open} drifted")],
             [] if self.drift_result().is_some() => vec!["no drift".to_owned()],
             [] => {
@@ -174,6 +177,7 @@ impl<'a> PlanReview<'a> {
                 vec![said.collect::<Vec<_>>().join(", ")]
             }
         };
+        facts.extend(outputs);
         facts.extend(self.drift_result().into_iter().flat_map(drift_headline));
         let cost = &self.plan.cost;
         let delta = cost.monthly_after - cost.monthly_before;

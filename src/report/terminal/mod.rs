@@ -2,6 +2,7 @@
 
 mod attribute;
 mod change;
+mod outputs;
 mod plan;
 mod summary;
 mod units;

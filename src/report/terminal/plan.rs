@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{change, summary};
+use super::{change, outputs, summary};
 use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan};
 use crate::report::text::notes;
 use crate::report::text::page::{TextLine, TextPage};
@@ -60,9 +60,10 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
         page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, "DRIFT").push_text(what));
         page.add_lines(drift::drift_lines(&drifts, page.style()));
     }
-    if plan.changes.is_empty() {
+    if !plan.has_changes() {
         page.add_line(TextLine::indent(0).push_text("No changes to make."));
-    } else {
+    }
+    if !plan.changes.is_empty() {
         page.add_line(
             TextLine::indent(0)
                 .push_styled(TextRole::Strong, "CHANGES")
@@ -70,6 +71,7 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
         );
         change::add_changes(&mut page, &plan.changes, verbose);
     }
+    outputs::add_outputs(&mut page, plan, verbose);
     notes::add_notes(&mut page, plan.notes.iter());
     summary::add_footer(&mut page, plan, verbose);
     page.finish()
@@ -81,11 +83,11 @@ fn visible_drift(plan: &Plan, verbose: bool) -> Vec<&Drift> {
     plan.drift.iter().filter(shown).collect()
 }
 
-/// Returns whether the plan has no changes, steps, blockers, drift that needs a decision, or values that the
+/// Returns whether the plan has no changes of resources or outputs, no steps, blockers, drift that needs a decision, or values that the
 /// service does not keep.
 fn is_empty(plan: &Plan) -> bool {
     let quiet = |class| matches!(class, DriftClass::Ignored | DriftClass::Accepted | DriftClass::Unmanaged);
-    plan.changes.is_empty()
+    !plan.has_changes()
         && plan.steps.is_empty()
         && plan.blocks.is_empty()
         && !plan.has_values_not_kept()

@@ -163,6 +163,8 @@ fn add_totals(page: &mut TextPage, plan: &Plan) {
         .map(|(action, _, count)| format!("{count} {}", phrases::action_keyword(action)))
         .collect();
     said.push(format!("{} unchanged", plan.unchanged));
+    let outputs = plan.output_changes().count();
+    said.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     page.add_line(label_line("PLAN").push_text(said.join(&dot)).at_end(
         TextRole::Strong,
         format!("fingerprint {}", phrases::short_fingerprint(&plan.fingerprint)),

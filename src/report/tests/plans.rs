@@ -63,6 +63,7 @@ pub(crate) fn empty() -> Plan {
         left_out: 0,
         blocks: Vec::new(),
         outputs: [].into(),
+        planned_outputs: Vec::new(),
         bookkeeping: Vec::new(),
         policy: Vec::new(),
         notes: Vec::new(),

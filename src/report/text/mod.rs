@@ -6,6 +6,7 @@ pub mod escape;
 pub mod junit_xml;
 pub mod line_diff;
 pub(super) mod notes;
+pub mod output_line;
 pub mod page;
 pub mod phrases;
 pub mod style;

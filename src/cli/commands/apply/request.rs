@@ -1,6 +1,8 @@
 //! Command-line arguments of `apply`, and the request that `apply`, `destroy` and `secret rotate` have in common.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -10,6 +12,9 @@ use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
+use crate::model::live::snapshot::ObjectKey;
+use crate::plan::model::change::Plan;
+use crate::workspace::fit::UnitPhase;
 use crate::workspace::unit::UnitName;
 
 /// Command-line arguments of `stead apply`.
@@ -124,6 +129,19 @@ pub(in crate::cli) struct ApplyRequest<'a> {
     pub(in crate::cli) stack: Option<&'a Name>,
     /// Whether to also delete objects derived from the stack's objects: backups, and volumes of claims.
     pub(in crate::cli) with_leftovers: bool,
+}
+
+/// A unit of an apply of many units, with the plan that was reviewed.
+pub(super) struct ReviewedUnit<'a> {
+    pub(super) plan: &'a Plan,
+    /// Which part of the plan runs.
+    pub(super) phase: UnitPhase,
+    /// Whether its deletions wait for other units.
+    pub(super) holds_deletions: bool,
+    /// Whether an earlier attempt of the same apply made some of its changes.
+    pub(super) is_begun: bool,
+    /// Objects that the other units of the run own.
+    pub(super) planned_elsewhere: Arc<BTreeSet<ObjectKey>>,
 }
 
 /// Parses the reason for an override; a blank one is refused, because the history records it.

@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, ask_approval};
-use super::request::ApplyRequest;
+use super::request::{ApplyRequest, ReviewedUnit};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
@@ -36,14 +36,16 @@ use crate::cli::service::connection::{CommandClock, CommandRandom, CommandTransp
 use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::source_archives::SourceArchives;
+use crate::cli::workspace::output_readers::with_readers;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::journal::recovered_facts::records_to_replay;
+use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::{Address, Name};
 use crate::model::clock::Clock;
-use crate::model::live::snapshot::ObjectKey;
+use crate::model::live::catalog::Catalog;
 use crate::model::values::secret::Secret;
 use crate::plan::artifact::recheck;
 use crate::plan::artifact::saved_plan::{LiveCheckInputs, LocalCheckInputs as PlanOrigin, SavedPlan};
@@ -73,19 +75,6 @@ pub(super) struct ApplyCommand<'a> {
     rescue: RecoveryFile,
     /// Name of the unit, for an apply of many units; `None` for an apply of one stack.
     unit: Option<&'a UnitName>,
-}
-
-/// A unit of an apply of many units, with the plan that was reviewed.
-pub(super) struct ReviewedUnit<'a> {
-    pub(super) plan: &'a Plan,
-    /// Which part of the plan runs.
-    pub(super) phase: UnitPhase,
-    /// Whether its deletions wait for other units.
-    pub(super) holds_deletions: bool,
-    /// Whether an earlier attempt of the same apply made some of its changes.
-    pub(super) is_begun: bool,
-    /// Objects that the other units of the run own.
-    pub(super) planned_elsewhere: Arc<BTreeSet<ObjectKey>>,
 }
 
 type CommandApplyContext<'a> =
@@ -129,6 +118,23 @@ impl<'a> ApplyCommand<'a> {
         Self { unit: Some(unit), ..self }
     }
 
+    /// Reads the live state and makes the plan, while the ledger stays locked. The readers of a unit's outputs were checked
+    /// with the plans of all units.
+    async fn read_and_plan(
+        &self,
+        ledger: &Ledger,
+        options: &PlanningOptions,
+        pinned: Option<&Catalog>,
+    ) -> Result<(Plan, RefreshResult), CliFailure> {
+        let Self { session, project, connection, .. } = self;
+        let reading = refresh::read_and_plan(connection, project, ledger, options, pinned);
+        let (plan, world) = ledger_io::while_kept(self.journal, reading).await?;
+        if self.unit.is_some() {
+            return Ok((plan, world));
+        }
+        Ok((with_readers(&session.settings, &session.unit_settings, project, plan), world))
+    }
+
     /// Plans, shows the plan, asks for approval and runs it, under the open ledger.
     pub(super) async fn run_new_plan(&self, order: &ApplyRequest<'_>) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
@@ -140,15 +146,13 @@ impl<'a> ApplyCommand<'a> {
         let clock = connection.client.clock();
         let start = clock.elapsed();
         let ledger = stack_transfers::ledger_for_plan(project, journal);
-        let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
+        let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         if order.yes.is_none()
             && let asking = data_consent::confirm_data_loss(&session.ui, &plan, &options.overrides)
             && let Some(agreed) = ledger_io::while_kept(journal, asking).await?
         {
             options.delete_data.extend(agreed);
-            let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-            (plan, world) = ledger_io::while_kept(journal, reading).await?;
+            (plan, world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         }
         let terms = (order.scope.locked, !ledger.entries.is_empty());
         planning::check_lock(session, connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
@@ -170,7 +174,7 @@ impl<'a> ApplyCommand<'a> {
         }
         let asking = ask_approval(session, project, &plan, order);
         let pins = plan.bookkeeping.iter().any(|one| matches!(one, LedgerUpdate::PinRecipients(_)));
-        if (pins || !plan.changes.is_empty()) && !ledger_io::while_kept(journal, asking).await? {
+        if (pins || plan.has_changes()) && !ledger_io::while_kept(journal, asking).await? {
             let text = if order.destroy { "Nothing was deleted." } else { "Nothing was applied." };
             if session.ui.json || session.ui.ndjson {
                 return Err(CliFailure::new(Exit::Failed, "canceled").help(text));
@@ -202,8 +206,7 @@ impl<'a> ApplyCommand<'a> {
         };
         let pinned = read_pinned_names(&connection.lock_file)?;
         let ledger = stack_transfers::ledger_for_plan(project, journal);
-        let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (plan, mut world) = ledger_io::while_kept(journal, reading).await?;
+        let (plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         if plan.is_blocked(&BTreeSet::new()) {
             let first = plan.blocks.iter().find(|block| !block.only_freezes());
             let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
@@ -241,8 +244,7 @@ impl<'a> ApplyCommand<'a> {
         options.project = session.settings.project.clone().or(options.project);
         options.overwrite_secrets.clone_from(self.overwrite);
         let pinned = read_pinned_names(&connection.lock_file)?;
-        let reading = refresh::read_and_plan(connection, project, &ledger, &options, pinned.as_ref());
-        let (mut plan, mut world) = ledger_io::while_kept(journal, reading).await?;
+        let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         let arrived = world.transfers.expected_ledger(&ledger);
         let facts = LiveCheckInputs {
             registry: REGISTRY,
@@ -400,7 +402,7 @@ impl<'a> ApplyCommand<'a> {
             data_consent::report_data_loss(&self.session.ui, plan, &outcome);
         } else if ui.ndjson || ui.json {
             ui.write_result(&(apply_events::outcome_line(now, &outcome, exit.code()) + "\n"));
-        } else if !plan.changes.is_empty() || exit != Exit::Done {
+        } else if plan.has_changes() || exit != Exit::Done {
             let took = phrases::format_duration(took);
             let destroys = plan.base.destroy;
             let stead = self.session.command_line("");

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::unit_apply::{ApplyCommand, ReviewedUnit};
+use super::request::ReviewedUnit;
+use super::unit_apply::ApplyCommand;
 use super::units_review::close_review;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
-use super::unit_apply::ReviewedUnit;
+use super::request::ReviewedUnit;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;

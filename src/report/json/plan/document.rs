@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::change_entry::{ChangeEntry, PlanDocumentOptions};
+use super::output_entry::OutputEntry;
 use super::run::RunOutcomeEntry;
 use super::step_entry::{CriticalPathEntry, StepEntry};
 use crate::model::address::{Address, Name};
@@ -90,6 +91,8 @@ pub struct PlanDocument<'a> {
     /// Resources that change, the most dangerous change first.
     #[cfg_attr(test, schemars(with = "Vec<ChangeEntry<'a>>"))]
     changes: ChangeEntries<'a>,
+    /// Outputs that change, or may change, by name.
+    outputs: Vec<OutputEntry<'a>>,
     /// Differences between the last apply and the live objects.
     drift: Vec<DriftEntry<'a>>,
     /// Why the plan cannot be applied; empty if it can.
@@ -121,6 +124,10 @@ impl<'a> PlanDocument<'a> {
             head: PlanHeader::from_plan(plan),
             summary: PlanSummary::count_changes(plan),
             changes: ChangeEntries(&plan.changes, options),
+            outputs: plan
+                .output_changes()
+                .map(|output| OutputEntry::from_output(output, options))
+                .collect(),
             drift: plan.drift.iter().map(DriftEntry::from_drift).collect(),
             blocks: plan.blocks.iter().map(|block| BlockerEntry::from_blocker(block, options)).collect(),
             policy: plan
@@ -216,6 +223,8 @@ pub(in crate::report::json) struct PlanSummary {
     forget: usize,
     /// Number of resources without a change.
     unchanged: usize,
+    /// Number of outputs that change, or may change.
+    outputs: usize,
 }
 
 impl PlanSummary {
@@ -230,6 +239,7 @@ impl PlanSummary {
             r#move: counts.get(Action::Move),
             forget: counts.get(Action::Forget),
             unchanged: plan.unchanged,
+            outputs: plan.output_changes().count(),
         }
     }
 }

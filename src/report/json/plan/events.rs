@@ -11,6 +11,7 @@ use super::document::{
     BlockerEntry, CostEntry, DriftEntry, NoteEntry, PlanHeader, PlanSummary, PolicyResultEntry,
     RequestStats,
 };
+use super::output_entry::OutputEntry;
 use super::step_entry::{CriticalPathEntry, StepEntry};
 use super::unit_events::EventUnit;
 #[cfg(test)]
@@ -44,6 +45,7 @@ enum PlanEvent<'a> {
     Plan(PlanHeader<'a>),
     Drift(DriftEntry<'a>),
     Change(ChangeEntry<'a>),
+    Output(OutputEntry<'a>),
     Step(StepEntry<'a>),
     Block(BlockerEntry<'a>),
     Policy(PolicyResultEntry<'a>),
@@ -98,6 +100,8 @@ pub fn plan_events(
     plan.changes
         .iter()
         .try_for_each(|change| write(PlanEvent::Change(ChangeEntry::from_change(change, options))))?;
+    plan.output_changes()
+        .try_for_each(|output| write(PlanEvent::Output(OutputEntry::from_output(output, options))))?;
     let mut steps = plan.steps.iter().enumerate();
     steps.try_for_each(|(number, step)| {
         write(PlanEvent::Step(StepEntry::from_step(number, step, registry)))

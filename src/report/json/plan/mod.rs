@@ -4,6 +4,7 @@ pub mod apply_events;
 pub(super) mod change_entry;
 pub(super) mod document;
 pub(super) mod events;
+pub(super) mod output_entry;
 pub(super) mod run;
 pub(super) mod step_entry;
 pub(super) mod step_error;

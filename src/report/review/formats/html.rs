@@ -14,6 +14,7 @@ use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyS
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::view::{self, PlanReview};
 use crate::report::text::counts::ActionCounts;
+use crate::report::text::output_line::OutputLine;
 use crate::report::text::style::TextStyle;
 use crate::report::text::{escape, phrases};
 use crate::report::views::drift::{drift_key, drift_name, explain_drift, first_seen, key_of_object};
@@ -50,7 +51,8 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
                 (drift_markup(of))
                 (unmanaged_markup(of))
                 @for (at, change) in of.plan.changes.iter().enumerate() { (change_card(of, change, ("", at < MAX_EXPANDED))) }
-                @if of.plan.changes.is_empty() && of.drift_result().is_none() { p.quiet { "No changes to make." } }
+                (outputs_markup(of))
+                @if !of.plan.has_changes() && of.drift_result().is_none() { p.quiet { "No changes to make." } }
                 p.none hidden { "Nothing fits the filter." }
             }
             aside {
@@ -230,6 +232,31 @@ fn drift_markup(of: &PlanReview<'_>) -> Markup {
     }
 }
 
+/// Returns the outputs that change; nothing if none does.
+fn outputs_markup(of: &PlanReview<'_>) -> Markup {
+    let outputs: Vec<OutputLine<'_>> = of
+        .plan
+        .output_changes()
+        .map(|output| OutputLine::new(output, true, TextStyle::plain(80)))
+        .collect();
+    html! {
+        @if !outputs.is_empty() {
+            details.drift open {
+                summary { (phrases::count_noun(outputs.len(), "output")) }
+                div.scroll { table {
+                    thead { tr { th { "" } th { "output" } th { "value" } th { "" } } }
+                    tbody { @for output in &outputs { tr {
+                        td { (output.sign) }
+                        th scope="row" { code { (escape_text(output.name)) } }
+                        td { (fold_value(&output.values)) }
+                        td.quiet { (escape_text(&output.notes)) }
+                    } } }
+                } }
+            }
+        }
+    }
+}
+
 /// Returns the card of a change. `prefix` distinguishes the addresses of several plans on one page.
 fn change_card(of: &PlanReview<'_>, change: &Change, (prefix, open): (&str, bool)) -> Markup {
     let danger = view::is_dangerous(change);
@@ -297,9 +324,8 @@ fn action_sign(action: Action) -> &'static str {
 }
 
 fn footer_markup(of: &PlanReview<'_>) -> Markup {
-    let applies = of.run_report().is_none()
-        && !of.plan.steps.is_empty()
-        && of.verdict() != view::ReviewStatus::Blocked;
+    let applies =
+        of.run_report().is_none() && of.plan.has_changes() && of.verdict() != view::ReviewStatus::Blocked;
     let command = of.command.filter(|_| applies);
     html! {
         (phrases::count_noun(of.plan.unchanged, "resource")) " unchanged · stead " (env!("CARGO_PKG_VERSION"))

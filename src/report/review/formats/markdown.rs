@@ -4,6 +4,7 @@
 
 mod approved_units;
 mod escaping;
+mod outputs;
 
 use std::fmt::Write as _;
 
@@ -54,6 +55,7 @@ pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     let mut page = MarkdownPage { text: report_head(of), room: MAX_COMMENT_BYTES - foot.len() };
     add_alerts(&mut page, &plan_alerts(of));
     add_change_table(&mut page, of);
+    outputs::add_outputs(&mut page, of);
     add_attributes(&mut page, of);
     add_drift(&mut page, of);
     add_unmanaged(&mut page, of);
@@ -457,9 +459,7 @@ fn report_footer(of: &PlanReview<'_>) -> String {
     };
     let fingerprint = inline_code(&of.plan.fingerprint);
     let next = of.command.filter(|_| {
-        of.run_report().is_none()
-            && !of.plan.steps.is_empty()
-            && of.verdict() != view::ReviewStatus::Blocked
+        of.run_report().is_none() && of.plan.has_changes() && of.verdict() != view::ReviewStatus::Blocked
     });
     let next =
         next.map(|command| format!(" · after the merge: {}", inline_code(command))).unwrap_or_default();

@@ -115,6 +115,8 @@ fn add_plan_metrics(page: &mut MetricsPage, of: &PlanReview<'_>) {
     }
     page.add_header("stead_unchanged_resources", "Resources that are as configured.");
     page.add_sample("stead_unchanged_resources", &[], plan.unchanged);
+    page.add_header("stead_output_changes", "Outputs that an apply would change.");
+    page.add_sample("stead_output_changes", &[], plan.output_changes().count());
     page.add_header("stead_blocks", "Reasons besides policies why the plan cannot be applied.");
     page.add_sample("stead_blocks", &[], of.plan_blockers().count());
     page.add_header("stead_policies_denied", "Policies that deny the plan.");

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::{
     MAX_EXPANDED, action_sign, alerts_markup, change_card, drift_markup, escape_text, html_page,
-    toolbar_markup,
+    outputs_markup, toolbar_markup,
 };
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::json::{self, PlanDocumentOptions};
@@ -137,6 +137,7 @@ fn unit_section(
             @if let Some(plan) = plan {
                 (alerts_markup(plan))
                 (drift_markup(plan))
+                (outputs_markup(plan))
                 @for (at, change) in plan.plan.changes.iter().enumerate() {
                     (change_card(plan, change, (&prefix, cards + at < MAX_EXPANDED)))
                 }

@@ -1,0 +1,66 @@
+//! `stead output --all`: the outputs of the selected units, by unit. The failure of a unit hides no other.
+
+use super::document::{OutputsDocument, OutputsSummary};
+use super::{OutputArgs, RecordedOutputs, add_outputs, recorded_outputs};
+use crate::cli::command_context::CommandContext;
+use crate::cli::ledger::ledger_io;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
+use crate::cli::workspace::loaded_unit::WorkspaceUnit;
+use crate::cli::workspace::review;
+use crate::cli::workspace::unit_outputs::{self, UnitOutput};
+use crate::cli::workspace::units::{SelectionRequest, Workspace};
+use crate::report::json::ResultStatus;
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::style::TextRole;
+
+/// Prints the outputs of the selected units; with a name, that output of each.
+///
+/// # Errors
+/// When there is no stack, or the selection is not accepted. The failures of single units are shown.
+pub(super) async fn print_all(session: &CommandContext, args: &OutputArgs) -> Result<Exit, CliFailure> {
+    let selection = SelectionRequest::from(&args.units);
+    let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
+    let mut results: Vec<UnitOutput<'_, RecordedOutputs>> =
+        workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();
+    for (_, one) in workspace.selected_units() {
+        let read = Box::pin(unit_outputs_of(one, args)).await;
+        results.push(UnitOutput {
+            stack: Some(&one.unit.name.stack),
+            environment: Some(&one.unit.name.environment),
+            directory: &one.unit.directory,
+            result: read.map(|recorded| (recorded, ResultStatus::Done, Exit::Done)),
+        });
+    }
+    unit_outputs::sort_worst_first(&mut results);
+    let ui = session.ui;
+    let known = || results.iter().filter_map(|one| one.result.as_ref().ok()).map(|(recorded, ..)| recorded);
+    if ui.json || ui.ndjson {
+        let summary = OutputsSummary {
+            units: results.len(),
+            failed: unit_outputs::failed_count(&results),
+            outputs: known().map(|recorded| recorded.outputs.len()).sum(),
+        };
+        ui.write_result(&unit_outputs::document(&results, &summary, OutputsDocument::new));
+    } else {
+        let mut page = TextPage::new(ui.style);
+        for recorded in known() {
+            let unit = format!("{}/{}", recorded.stack, recorded.environment);
+            page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, unit));
+            add_outputs(&mut page, 2, &recorded.outputs);
+        }
+        ui.write_result(&page.finish());
+        unit_outputs::print_failures(ui, &results);
+    }
+    review::print_left_out(ui, &workspace);
+    Ok(unit_outputs::exit_of(&results))
+}
+
+/// Reads the outputs of a unit from its ledger.
+async fn unit_outputs_of(one: &WorkspaceUnit, args: &OutputArgs) -> Result<RecordedOutputs, CliFailure> {
+    let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
+    let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
+    let ledger = ledger_io::find_ledger(project, &place).await?;
+    recorded_outputs(&one.settings, &project.stack, ledger.as_ref(), args)
+}

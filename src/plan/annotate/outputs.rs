@@ -1,0 +1,299 @@
+//! The stack's outputs before and after the apply. In: the decisions, and the outputs that the ledger has. Out: each output
+//! with both values and the cause of a difference, without the text of secrets. Invariant: an output is a change only if its
+//! planned value is known to differ, or is unknown because of a planned change; what an apply would leave alone is none.
+
+use std::collections::BTreeSet;
+
+use crate::config::stack::model::Output;
+use crate::ledger::state::run_history::RunEnd;
+use crate::model::address::{Address, Name};
+use crate::model::budget::Budget;
+use crate::model::evaluate::evaluate_expression;
+use crate::model::expression::{AttributeLookup, Expression, Reference};
+use crate::model::schema::{Attribute, TextFormat, Type};
+use crate::model::values::secret::{FingerprintKey, Secret};
+use crate::model::values::value::{Attributes, Value};
+use crate::plan::artifact::fingerprint::with_fingerprint;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::diff::planned_values::{KnownDecisions, PlannedValues, planned_value};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::Plan;
+use crate::plan::model::compare::{fingerprint_secrets, is_as_written};
+use crate::plan::model::output::{OutputCause, PlannedOutput};
+
+/// First part of the address of another stack whose outputs are read.
+const OTHER_STACKS: &str = "stacks";
+
+/// The type of a value that is compared without normalizing its text.
+const ANY_TEXT: Type = Type::Text { min: 0, max: u16::MAX, format: TextFormat::Any };
+
+/// Returns the outputs with the values that they have after the apply; empty for a destroy.
+pub(in crate::plan) fn output_values(joined: &JoinedState<'_>, decisions: &[Decision<'_>]) -> Attributes {
+    if joined.inputs.options.destroy {
+        return Attributes::new();
+    }
+    let scope = ValuesAfterApply { joined, decisions };
+    let outputs = joined.inputs.stack.outputs.iter();
+    let evaluated = outputs.map(|(name, output)| {
+        let value = evaluate_expression(&output.expression, &scope);
+        (name.clone(), value.unwrap_or_else(|_| Value::Unknown(Vec::new())))
+    });
+    evaluated.collect()
+}
+
+/// Returns each output before and after the apply, by name; those that the ledger has and the configuration lacks, too.
+/// `touched` says of a resource whether a step changes its object.
+pub(in crate::plan) fn plan_outputs(
+    joined: &JoinedState<'_>,
+    values: &Attributes,
+    touched: &dyn Fn(usize) -> bool,
+) -> Vec<PlannedOutput> {
+    let inputs = &joined.inputs;
+    if inputs.options.only_looks {
+        return Vec::new();
+    }
+    let nothing = Attributes::new();
+    let recorded = inputs.ledger.outputs.as_ref().unwrap_or(&nothing);
+    let changing: BTreeSet<&Address> =
+        (0..joined.subjects.len()).filter(|n| touched(*n)).map(|n| joined.subjects[n].address).collect();
+    let names: BTreeSet<&Name> = values.keys().chain(recorded.keys()).collect();
+    let planned = names.into_iter().map(|name| {
+        let before = recorded.get(name);
+        match (values.get(name), inputs.stack.outputs.get(name)) {
+            (Some(after), Some(output)) => {
+                planned_output(joined, (name, output), (before, after), &changing)
+            }
+            _ => PlannedOutput {
+                name: name.clone(),
+                before: before.cloned(),
+                after: None,
+                cause: Some(OutputCause::Config),
+                because: Vec::new(),
+                readers: Vec::new(),
+                is_live: false,
+                source: None,
+            },
+        }
+    });
+    planned.collect()
+}
+
+fn planned_output(
+    joined: &JoinedState<'_>,
+    (name, output): (&Name, &Output),
+    (before, after): (Option<&Value>, &Value),
+    changing: &BTreeSet<&Address>,
+) -> PlannedOutput {
+    let is_source = |address: &Address| address.root() == OTHER_STACKS || changing.contains(address);
+    let waits_for = after.waits_for();
+    let mut because: Vec<Address> = output
+        .expression
+        .addresses()
+        .into_iter()
+        .chain(&waits_for)
+        .filter(|one| is_source(one))
+        .cloned()
+        .collect();
+    because.sort();
+    because.dedup();
+    let differs = match before {
+        Some(before) => compare_values(before, after, joined.key()),
+        None if after.is_unknown() => Difference::Unknown,
+        None => Difference::Differs,
+    };
+    let cause = match differs {
+        Difference::Same => None,
+        // Nothing that the plan does makes it known: an apply leaves the output as it is.
+        Difference::Unknown if because.is_empty() => None,
+        _ if !because.is_empty() => Some(OutputCause::Upstream),
+        _ if before.is_some() && is_config_applied(joined) => Some(OutputCause::Outside),
+        _ => Some(OutputCause::Config),
+    };
+    PlannedOutput {
+        name: name.clone(),
+        before: before.cloned(),
+        after: Some(fingerprint_secrets(after, joined.key())),
+        cause,
+        because: if cause == Some(OutputCause::Upstream) { because } else { Vec::new() },
+        readers: Vec::new(),
+        is_live: matches!(output.expression, Expression::Reference(Reference { attribute: Some(_), .. })),
+        source: joined.inputs.stack.sources.location_of(output.span),
+    }
+}
+
+/// Returns a plan whose outputs contain no text that `redact` replaces: a live value may repeat a secret, which an apply does
+/// not record either. An output that is the recorded one then does not change.
+#[must_use]
+pub fn redact_outputs(mut plan: Plan, redact: &dyn Fn(&str) -> String) -> Plan {
+    let mut has_changed = false;
+    for output in plan.planned_outputs.iter_mut().filter(|output| output.is_live) {
+        let Some(after) = &output.after else { continue };
+        let redacted = after.to_redacted(redact);
+        // A secret without a fingerprint equals none, so that only texts are compared.
+        if after.is_secret() || redacted == *after {
+            continue;
+        }
+        has_changed = true;
+        if output.before.as_ref() == Some(&redacted) {
+            (output.cause, output.because) = (None, Vec::new());
+        }
+        output.after = Some(redacted);
+    }
+    if has_changed { with_fingerprint(plan) } else { plan }
+}
+
+/// Returns whether the last complete apply had the present configuration: then nothing in it changed an output.
+fn is_config_applied(joined: &JoinedState<'_>) -> bool {
+    let complete = |end: &RunEnd| end.complete;
+    let mut runs = joined.inputs.ledger.history.iter().rev();
+    let last = runs.find(|run| run.end.as_ref().is_some_and(complete));
+    last.and_then(|run| run.origin.config.as_ref())
+        .is_some_and(|config| **config == joined.inputs.stack.digest)
+}
+
+/// How a planned value differs from the recorded one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Difference {
+    Same,
+    /// A part of it is unknown, and the rest is the same.
+    Unknown,
+    Differs,
+}
+
+/// Compares a recorded value with the planned one. A secret that this run does not have, and one that is generated, count as
+/// the same: the recorded one is then not known to change.
+fn compare_values(recorded: &Value, planned: &Value, key: &FingerprintKey) -> Difference {
+    match (recorded, planned) {
+        (_, Value::Unknown(_)) => Difference::Unknown,
+        (Value::Secret(_), Value::Secret(secret)) => {
+            let is_same = key.is_none() || secret.is_deferred() || is_same_secret(recorded, planned, key);
+            if is_same { Difference::Same } else { Difference::Differs }
+        }
+        (Value::List(recorded), Value::List(planned)) if recorded.len() == planned.len() => {
+            let parts = recorded.iter().zip(planned);
+            parts.map(|(one, other)| compare_values(one, other, key)).max().unwrap_or(Difference::Same)
+        }
+        (Value::Map(recorded), Value::Map(planned)) if recorded.keys().eq(planned.keys()) => {
+            let parts = recorded.values().zip(planned.values());
+            parts.map(|(one, other)| compare_values(one, other, key)).max().unwrap_or(Difference::Same)
+        }
+        (recorded, planned) if recorded == planned => Difference::Same,
+        _ => Difference::Differs,
+    }
+}
+
+/// Returns whether a secret is the recorded one: a computed one by its expression and inputs, any other by its fingerprint.
+fn is_same_secret(recorded: &Value, planned: &Value, key: &FingerprintKey) -> bool {
+    let unprinted = matches!(recorded, Value::Secret(Secret::Fingerprint(None)));
+    unprinted || is_as_written(&ANY_TEXT, planned, recorded, key)
+}
+
+/// The values that an apply records: of a written attribute that no step changes the live one, whatever the block writes.
+struct ValuesAfterApply<'s, 'a> {
+    joined: &'s JoinedState<'a>,
+    decisions: &'s [Decision<'a>],
+}
+
+impl<'s, 'a> ValuesAfterApply<'s, 'a> {
+    fn planned(&self) -> PlannedValues<'s, 'a> {
+        PlannedValues { joined: self.joined, decisions: KnownDecisions::All(self.decisions) }
+    }
+
+    fn find(&self, address: &Address) -> Option<(&'s ResourceState<'a>, &'s Decision<'a>)> {
+        let number = *self.joined.index.get(address)?;
+        Some((&self.joined.subjects[number], &self.decisions[number]))
+    }
+}
+
+impl AttributeLookup for ValuesAfterApply<'_, '_> {
+    fn attribute(&self, address: &Address, attribute: Option<&str>) -> Value {
+        match (self.find(address), attribute.filter(|name| *name != "id")) {
+            (Some((subject, decision)), Some(name)) => recorded_value(subject, decision, name)
+                .unwrap_or_else(|| Value::Unknown(vec![address.clone()])),
+            _ => self.planned().attribute(address, attribute),
+        }
+    }
+
+    fn object(&self, address: &Address) -> (Attributes, bool) {
+        let (mut found, is_whole) = self.planned().object(address);
+        if let Some((subject, decision)) = self.find(address) {
+            for (name, value) in &mut found {
+                if let Some(recorded) = recorded_value(subject, decision, name) {
+                    *value = recorded;
+                }
+            }
+        }
+        (found, is_whole)
+    }
+
+    fn budget(&self) -> Option<&Budget> {
+        Some(&self.joined.budget)
+    }
+}
+
+/// Returns the value of an attribute as an output shows it after the apply: ids instead of catalog names, and live keys of
+/// a map that no block writes. `None` if it is known only then.
+fn recorded_value(subject: &ResourceState<'_>, decision: &Decision<'_>, name: &str) -> Option<Value> {
+    let attribute = subject.kind.attribute(name);
+    let object = subject.object().filter(|_| !decision.is_new());
+    let Some(attribute) = attribute.filter(|attribute| attribute.is_writable()) else {
+        return planned_value(subject, decision, name);
+    };
+    let stays = decision.act == DecisionKind::Frozen && subject.object().is_some();
+    let live = object.map(|object| live_value(subject, attribute, object.attributes.get(name)));
+    let wanted = decision.find_attribute(name).filter(|_| !stays).map(|want| want.stored_value().clone());
+    match (live, wanted) {
+        (Some(live), _) if !decision.changes(&[name]) => Some(live),
+        (Some(Value::Map(live)), Some(Value::Map(wanted))) => {
+            let mut all = live;
+            all.extend(wanted);
+            Some(Value::Map(all))
+        }
+        (_, Some(wanted)) => Some(wanted),
+        (_, None) => planned_value(subject, decision, name),
+    }
+}
+
+fn live_value(subject: &ResourceState<'_>, attribute: &Attribute, live: Option<&Value>) -> Value {
+    let applied = subject.entry.and_then(|entry| entry.applied.get(attribute.name));
+    attribute.hidden([applied, None], live.cloned().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(value: &str) -> Value {
+        Value::text(value)
+    }
+
+    #[test]
+    fn a_value_is_compared_part_by_part() {
+        let key = FingerprintKey([7; 32]);
+        let recorded = |plain: &str| Value::Secret(Secret::new(plain).to_recorded(&key));
+        let secret = |plain: &str| Value::Secret(Secret::new(plain));
+        let unknown = || Value::Unknown(vec![Address::new("vm", "web")]);
+        let list = |parts: &[Value]| Value::List(parts.to_vec());
+        for (before, after, expected) in [
+            (text("a"), text("a"), Difference::Same),
+            (text(""), text(""), Difference::Same),
+            (text(""), Value::Null, Difference::Differs),
+            (text("a"), text("b"), Difference::Differs),
+            (text("a"), unknown(), Difference::Unknown),
+            (list(&[text("a"), text("b")]), list(&[text("a"), unknown()]), Difference::Unknown),
+            (list(&[text("a"), text("b")]), list(&[text("c"), unknown()]), Difference::Differs),
+            (list(&[text("a")]), list(&[text("a"), unknown()]), Difference::Differs),
+            (recorded("s"), secret("s"), Difference::Same),
+            (recorded("s"), secret("t"), Difference::Differs),
+            (text("s"), secret("s"), Difference::Differs),
+            (recorded("s"), text("s"), Difference::Differs),
+            (recorded("s"), Value::Secret(Secret::new_withheld()), Difference::Same),
+            (recorded("s"), Value::Secret(Secret::new_deferred("x")), Difference::Same),
+            (list(&[recorded("s")]), list(&[secret("t")]), Difference::Differs),
+        ] {
+            assert_eq!(compare_values(&before, &after, &key), expected, "{before:?} {after:?}");
+        }
+        // Without a key nothing can be compared.
+        assert_eq!(compare_values(&recorded("s"), &secret("t"), &FingerprintKey::NONE), Difference::Same);
+    }
+}

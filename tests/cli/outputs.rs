@@ -1,0 +1,291 @@
+//! Outputs as a part of a plan, and `stead output`.
+
+use serde_json::{Value, json};
+
+use crate::case::{Case, Run};
+
+const NET: &str = "stead: 1\nstack: net\nvpc: { main: { name: main, cidr: 10.30.0.0/16 } }\noutputs:\n  id: $vpc.main\n  label: blue\n  count: 3\n  both: [$vpc.main.cidr, blue]\n";
+const APP: &str = "stead: 1\nstack: app\nstacks: { net: ../net }\nvolume: { v: { name: \"v-${stacks.net.label}\", size: 10 } }\noutputs: { seen: $stacks.net.label }\n";
+
+fn alone() -> Case {
+    let case = Case::new().file("stead.yaml", NET).emulator();
+    case.ok("apply --yes");
+    case
+}
+
+fn repository() -> Case {
+    let case = Case::new()
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file("net/stead.yaml", NET)
+        .file("app/stead.yaml", APP)
+        .emulator();
+    apply_all(&case);
+    case
+}
+
+fn apply_all(case: &Case) -> Run {
+    let plan = case.ok("plan --all --output json").json();
+    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()))
+}
+
+/// Returns the outputs of a plan's document, each without what a test does not compare.
+fn planned(case: &Case, code: i32, args: &str) -> Vec<Value> {
+    let document = case.fails(code, &format!("{args} --output json")).json();
+    document["outputs"].as_array().unwrap().clone()
+}
+
+fn output<'o>(outputs: &'o [Value], name: &str) -> &'o Value {
+    outputs.iter().find(|output| output["name"] == name).unwrap_or_else(|| panic!("{name}: {outputs:?}"))
+}
+
+#[test]
+fn outputs_alone_are_a_change_that_is_applied_without_a_request() {
+    let case = alone();
+    case.ok("plan --exit-code").says(&["No changes"]);
+    assert!(planned(&case, 0, "plan --exit-code").is_empty());
+    case.edit("stead.yaml", "label: blue", "label: green");
+    case.edit("stead.yaml", "  count: 3\n", "  tags: [a]\n");
+    let text = case.fails(2, "plan --exit-code --report md=plan.md --report html=plan.html");
+    text.says(&["OUTPUTS", "- count  3", "~ label  blue → green", "+ tags   [a]", "3 outputs"]);
+    assert!(!text.stdout.contains("No changes") && !text.stdout.contains("both"), "{}", text.stdout);
+    for report in ["plan.md", "plan.html"] {
+        let written = std::fs::read_to_string(case.path(report)).unwrap();
+        assert!(written.contains("label") && written.contains("green"), "{report}: {written}");
+    }
+    let outputs = planned(&case, 2, "plan --exit-code");
+    assert_eq!(
+        output(&outputs, "label"),
+        &json!({"name": "label", "action": "update", "before": "blue", "after": "green", "unknown": false,
+            "secret": false, "cause": "config", "because": [], "readers": []})
+    );
+    let (count, tags) = (output(&outputs, "count"), output(&outputs, "tags"));
+    assert_eq!(
+        (&count["action"], &count["before"], &count["after"]),
+        (&json!("delete"), &json!(3), &Value::Null)
+    );
+    assert_eq!(
+        (&tags["action"], &tags["before"], &tags["after"]),
+        (&json!("create"), &Value::Null, &json!(["a"]))
+    );
+    // A saved plan carries the change, and is applied like the plan.
+    case.ok("plan -o saved.plan");
+    case.ok("show saved.plan").says(&["~ label  blue → green"]);
+    let fingerprint = case.ok("plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
+    let before = case.cloud().requests().len();
+    case.ok(&format!("apply --expect {fingerprint}")).says(&["Applied", "label", "green"]);
+    let requests = case.cloud().requests();
+    assert!(requests[before..].iter().all(|(_, request, _)| request.starts_with("GET ")), "{requests:?}");
+    case.fails(5, "apply saved.plan");
+    case.ok("plan --exit-code").says(&["No changes"]);
+    assert_eq!(case.ok("output label --raw").stdout, "green");
+    case.fails(1, "output count").says(&["recorded no output `count`"]);
+    // The fingerprint covers the values.
+    case.edit("stead.yaml", "label: green", "label: red");
+    let red = case.ok("plan --output json").json()["fingerprint"].clone();
+    case.edit("stead.yaml", "label: red", "label: pink");
+    assert_ne!(red, case.ok("plan --output json").json()["fingerprint"]);
+}
+
+#[test]
+fn an_output_is_unknown_only_because_of_a_planned_change() {
+    let case = alone();
+    case.edit("stead.yaml", "10.30.0.0/16", "10.31.0.0/16");
+    let outputs = planned(&case, 2, "plan --exit-code");
+    let names: Vec<&str> = outputs.iter().map(|output| output["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["both", "id"]);
+    let (both, id) = (output(&outputs, "both"), output(&outputs, "id"));
+    assert_eq!(
+        (&id["unknown"], &id["cause"], &id["because"]),
+        (&json!(true), &json!("upstream"), &json!(["vpc.main"]))
+    );
+    assert_eq!((&both["unknown"], &both["after"][0]), (&json!(false), &json!("10.31.0.0/16")));
+    case.ok("plan").says(&["because vpc.main changes", "(known once vpc.main exists)"]);
+    case.ok("apply --yes");
+    case.ok("plan --exit-code").says(&["No changes"]);
+    assert_eq!(case.ok("output both --output json").json()["outputs"]["both"]["value"][0], "10.31.0.0/16");
+}
+
+#[test]
+fn a_live_value_that_changed_is_a_change_and_an_empty_one_is_known() {
+    let case = Case::new()
+        .file("stead.yaml", "stead: 1\nstack: s\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\noutputs: { ip: $vm.web.public_ipv4_address, plan: $vm.web.plan }\n")
+        .emulator();
+    let first = planned(&case, 0, "plan");
+    assert_eq!(output(&first, "ip")["unknown"], json!(true));
+    case.ok("apply --yes");
+    case.ok("plan --exit-code").says(&["No changes"]);
+    let id = case.cloud().list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("vms", &id, &json!({"public_ipv4_address": ""}));
+    let outputs = planned(&case, 2, "plan --exit-code");
+    let ip = output(&outputs, "ip");
+    assert_eq!(
+        (&ip["unknown"], &ip["after"], &ip["cause"]),
+        (&json!(false), &json!(""), &json!("outside"))
+    );
+    assert_eq!(outputs.len(), 1, "{outputs:?}");
+    case.ok("apply --yes");
+    assert_eq!(case.ok("output ip --raw").stdout, "");
+    case.ok("plan --exit-code").says(&["No changes"]);
+}
+
+#[test]
+fn a_destroy_and_a_partial_plan_record_what_is_left() {
+    let case = alone();
+    case.ok("destroy --yes --confirm net");
+    assert!(case.ok("output --output json").json()["outputs"].as_object().unwrap().is_empty());
+    case.ok("plan --destroy --exit-code").says(&["nothing left to destroy"]);
+    // A plan of one resource leaves alone what it does not reach.
+    let case = Case::new()
+        .file("stead.yaml", "stead: 1\nstack: s\nvpc: { a: { cidr: 10.1.0.0/16 }, b: { cidr: 10.2.0.0/16 } }\noutputs: { a: $vpc.a, b: $vpc.b }\n")
+        .emulator();
+    let outputs = planned(&case, 2, "plan --exit-code --target vpc.a");
+    assert_eq!(outputs.iter().map(|output| &output["name"]).collect::<Vec<_>>(), ["a"]);
+    case.ok("apply --yes --target vpc.a");
+    case.ok("output a --raw");
+    case.fails(1, "output b");
+    case.ok("plan --exit-code --target vpc.a").says(&["No changes"]);
+    case.ok("apply --yes");
+    case.ok("output b --raw");
+}
+
+#[test]
+fn a_removed_output_that_a_unit_reads_blocks_the_plan() {
+    let case = repository();
+    case.edit("net/stead.yaml", "label: blue", "label: green");
+    let outputs = planned(&case, 0, "-C net plan");
+    assert_eq!(output(&outputs, "label")["readers"], json!(["app/default"]));
+    case.ok("-C net plan").says(&["read by app/default"]);
+    case.ok("plan --all").says(&["read by app/default", "~ seen  blue → green"]);
+    case.edit("net/stead.yaml", "  label: green\n", "");
+    let last = case.cloud().last();
+    let says = ["output_read", "The output `label` would be removed, and app/default still reads it."];
+    case.fails(4, "-C net plan").says(&says);
+    case.fails(4, "-C net apply --yes").says(&says);
+    let all = case.fails(1, "plan --all --output json").json();
+    let net = all["units"].as_array().unwrap().iter().find(|unit| unit["stack"] == "net").unwrap();
+    assert_eq!(
+        (&net["status"], &net["plan"]["blocks"][0]["code"]),
+        (&json!("blocked"), &json!("output_read"))
+    );
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    // The remedy of the message.
+    case.edit("app/stead.yaml", "v-${stacks.net.label}", "v-blue");
+    case.edit("app/stead.yaml", "stacks: { net: ../net }\n", "");
+    case.edit("app/stead.yaml", "outputs: { seen: $stacks.net.label }\n", "");
+    case.ok("-C net apply --yes");
+    apply_all(&case);
+    case.ok("plan --all --exit-code");
+    case.fails(1, "-C app output seen").says(&["It recorded no outputs."]);
+}
+
+#[test]
+fn outputs_of_many_units_are_applied_and_printed_by_unit() {
+    let case = repository();
+    case.ok("plan --all --exit-code");
+    case.edit("net/stead.yaml", "count: 3", "count: 4");
+    let document = case.fails(2, "plan --all --exit-code --output json").json();
+    assert_eq!((&document["summary"]["outputs"], &document["summary"]["changed"]), (&json!(1), &json!(1)));
+    let last = case.cloud().last();
+    apply_all(&case).says(&["1 applied"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    case.ok("plan --all --exit-code");
+    let printed = case.ok("output --all --output json").json();
+    assert_eq!(printed["summary"], json!({"units": 2, "failed": 0, "outputs": 5}));
+    let net = printed["units"].as_array().unwrap().iter().find(|unit| unit["stack"] == "net").unwrap();
+    assert_eq!(net["result"]["outputs"]["count"], json!({"secret": false, "value": 4}));
+    case.ok("output --all").says(&["net/default\n", "  count  4\n", "app/default\n", "  seen  blue\n"]);
+    case.ok("output seen --all --stacks app").says(&["seen  blue"]);
+    let some = case.fails(1, "output seen --all");
+    some.says(&["seen  blue", "net/default", "recorded no output `seen`"]);
+    case.write("new/stead.yaml", "stead: 1\nstack: new\n");
+    let run = case.fails(1, "output --all --output json").json();
+    assert_eq!(run["summary"]["failed"], json!(1));
+}
+
+#[test]
+fn one_output_is_written_as_it_is() {
+    let case = alone();
+    assert_eq!(case.ok("output count --raw").stdout, "3");
+    assert_eq!(case.ok("output count").stdout, "3\n");
+    let last = case.cloud().last();
+    let id = case.cloud().list("/api/v1/vpcs")[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(case.ok("output id --raw").stdout, id);
+    case.ok("output").says(&["label  blue\n", "both   [10.30.0.0/16, blue]\n"]);
+    let document = case.ok("output --output json").json();
+    assert_eq!((&document["stack"], &document["env"]), (&json!("net"), &json!("default")));
+    assert_eq!(document["outputs"]["both"]["value"], json!(["10.30.0.0/16", "blue"]));
+    assert_eq!(
+        case.cloud().requests().iter().filter(|(seq, ..)| *seq > last).count(),
+        1,
+        "only the list of this test"
+    );
+    case.fails(64, "output both --raw").says(&["is a list", "--output json"]);
+    case.fails(64, "output --raw").says(&["OUTPUT"]);
+    case.fails(64, "output id --raw --output json").says(&["exclude each other"]);
+    case.fails(1, "output lable").says(&["recorded no output `lable`", "Did you mean `label`?"]);
+    case.edit("stead.yaml", "  label: blue\n", "  label: blue\n  later: 1\n");
+    let run = case.fails(1, "output later");
+    run.says(&["The configuration has it. Apply it: stead apply"]);
+    case.ok("apply --yes");
+    assert_eq!(case.ok("output later --raw").stdout, "1");
+    let fresh = Case::new().file("stead.yaml", NET).emulator();
+    fresh.fails(1, "output").says(&["net/default has no recorded outputs", "Apply it first: stead apply"]);
+    let word = ["__complete", "--at", "2", "--", "stead", "output", ""];
+    let printed = case.command("").args(word).output().unwrap().stdout;
+    assert!(String::from_utf8(printed).unwrap().lines().any(|line| line == "label"));
+}
+
+#[test]
+fn a_secret_output_is_planned_by_fingerprint_and_shown_only_on_request() {
+    let text = "stead: 1\nstack: s\nvars: { key: { type: secret } }\nvpc: { main: { cidr: 10.1.0.0/16 } }\noutputs: { key: $vars.key, url: \"https://${vars.key}@x/\", open: 1 }\n";
+    let case = Case::new().file("stead.yaml", text);
+    let recipient = case.ok("secret keygen --out ada").stdout.trim().to_owned();
+    let case = case.emulator();
+    let run = |code: i32, value: &str, args: &str| {
+        let mut command = case.command(args);
+        let run = Run::of(
+            &command
+                .env("STEAD_VAR_key", value)
+                .env("STEAD_AGE_IDENTITY", case.path("ada"))
+                .output()
+                .unwrap(),
+        );
+        assert_eq!(run.code, code, "stead {args}\n{}\n{}", run.stdout, run.stderr);
+        assert!(args.contains("--show") || !run.all().contains(value), "{}", run.all());
+        run
+    };
+    run(0, "first-canary", "apply --yes");
+    run(0, "first-canary", "plan --exit-code").says(&["No changes"]);
+    let plan = run(2, "second-canary", "plan --exit-code --output json").json();
+    let outputs = plan["outputs"].as_array().unwrap().clone();
+    assert_eq!(outputs.len(), 2, "{outputs:?}");
+    for output in &outputs {
+        assert_eq!(
+            (&output["secret"], &output["unknown"], &output["cause"]),
+            (&json!(true), &json!(false), &json!("outside"))
+        );
+        assert_ne!(output["before"], output["after"]);
+    }
+    assert!(output(&outputs, "key")["after"]["fingerprint"].is_string());
+    // The ledger does not keep the text.
+    run(0, "first-canary", "output").says(&["key   (secret ", "open  1"]);
+    run(1, "first-canary", "output key --show").says(&["does not keep the text", "recipients"]);
+    run(64, "first-canary", "output key --raw").says(&["is secret", "--show"]);
+    // With recipients it does.
+    case.write("stead.yaml", format!("{text}secrets: {{ recipients: [{recipient}] }}\n"));
+    run(0, "second-canary", "apply --yes");
+    assert_eq!(run(0, "second-canary", "output key --show --raw").stdout, "second-canary");
+    let shown = run(0, "second-canary", "output --show --output json").json();
+    assert_eq!(shown["outputs"]["url"], json!({"secret": true, "value": "https://second-canary@x/"}));
+    assert_eq!(
+        run(0, "second-canary", "output --output json").json()["outputs"]["key"]["value"],
+        Value::Null
+    );
+    // An output that is gone is gone from the kept secrets, too.
+    case.edit("stead.yaml", "key: $vars.key, url", "url");
+    let kept = || run(0, "second-canary", "secret get --output json").stdout;
+    assert!(kept().contains("outputs.key"));
+    run(0, "second-canary", "apply --yes");
+    assert!(!kept().contains("outputs.key") && kept().contains("outputs.url"), "{}", kept());
+    run(0, "second-canary", "plan --exit-code").says(&["No changes"]);
+}
