@@ -83,7 +83,10 @@ pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
                 }
             }
             Expression::Map(map) => map.values().for_each(|part| collect_addresses(part, into)),
-            Expression::Cel(cel) => into.extend(&cel.objects),
+            Expression::Cel(cel) => {
+                into.extend(&cel.objects);
+                cel.waiting.values().for_each(|part| collect_addresses(part, into));
+            }
         }
     }
     let mut found = BTreeSet::new();
