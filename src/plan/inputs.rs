@@ -103,6 +103,8 @@ pub struct PlanningOptions {
     /// Key of the before-images in a plan that is saved before its ledger exists: the file's own. `None` where
     /// the ledger has a key.
     pub image_key: Option<FingerprintKey>,
+    /// The values of all resources are returned with the plan, for reports that show them.
+    pub wants_values: bool,
     /// Moves between this stack and others. The plan's ledger is the one before them.
     pub transfers: StackTransfers,
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::annotate::change_lines::{ChangeDetails, change_line};
 use super::annotate::cost::CostAccumulator;
 use super::annotate::effects::{LinkedObjects, change_effects};
+use super::annotate::resource_values::plan_values;
 use super::annotate::{generated_secrets, outputs, policy, rename_hints, secret_sinks, unread_values};
 use super::blockers::Blockers;
 use super::decide::checks::{
@@ -29,6 +30,7 @@ use super::model::block::Blocker;
 use super::model::change::{Action, Change, Drift, DriftClass, Plan, PlanBase, PlanNote};
 use super::model::compare::sealed_expression;
 use super::model::output::PlannedOutput;
+use super::model::resource_values::PlanValues;
 use super::model::step::LedgerUpdate;
 use super::model::transfers::StackTransfers;
 use super::moves::ledger_moves;
@@ -61,6 +63,8 @@ pub struct PlannedStack {
     /// Outputs by name. A value that is known only after the apply, or that cannot be computed, is unknown; a secret is
     /// a secret. Empty for a destroy.
     pub outputs: Attributes,
+    /// The values of all resources; empty unless the options ask for them.
+    pub values: PlanValues,
 }
 
 /// Makes the plan, and evaluates the outputs as they are planned, for stacks that read them.
@@ -122,6 +126,8 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let outputs = outputs::output_values(&joined, &decisions);
     let touched = |number: usize| !ordered.of[number].is_empty();
     let planned_outputs = outputs::plan_outputs(&joined, &outputs, &touched);
+    let values =
+        if options.wants_values { plan_values(&joined, &decisions) } else { PlanValues::default() };
     let plan = assemble_plan(
         &joined,
         decisions,
@@ -129,7 +135,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
         base,
         PlanFindings { blocks: blocks.into_sorted(), notes, scope, planned_outputs },
     );
-    PlannedStack { plan: policy::evaluate_policies(&joined, plan, rulings), outputs }
+    PlannedStack { plan: policy::evaluate_policies(&joined, plan, rulings), outputs, values }
 }
 
 /// Adds the blocker of a dependency cycle, if there is one; with the original inputs, also the remedies that were tried.

@@ -27,6 +27,12 @@ pub struct ProblemReportArgs {
     pub wanted: Vec<ReportTarget>,
 }
 
+/// Returns whether a requested report shows all attributes of all resources.
+#[must_use]
+pub fn shows_whole(wanted: &[ReportTarget]) -> bool {
+    wanted.iter().any(|(format, _)| format.is_whole())
+}
+
 fn plan_help() -> String {
     let name = |format: &ReviewFormat| match format.purpose() {
         Some(purpose) => format!("{} ({purpose})", format.name()),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::report::ReportTarget;
 use crate::cli::files::write_files;
 use crate::cli::files::{git_origin, stack_files};
+use crate::cli::ledger::stack_origin;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::Settings;
@@ -17,6 +18,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::Plan;
+use crate::plan::model::resource_values::PlanValues;
 use crate::report::review::{
     PlanReview, RepositoryRoot, ReviewDiagnostics, ReviewFormat, ReviewSubject, UnitsReport,
 };
@@ -33,12 +35,19 @@ pub(in crate::cli) struct ReportContext<'a> {
     pub(in crate::cli) command: Option<&'a str>,
     /// Details of the changes, and the outcome of an apply.
     pub(in crate::cli) told: ReviewSubject<'a>,
+    /// The values of all resources; `None` where no report needs them, and for a saved plan.
+    pub(in crate::cli) values: Option<&'a PlanValues>,
 }
 
 impl<'a> ReportContext<'a> {
     /// Returns the data for the plan of a stack.
     pub(in crate::cli) const fn from_stack(stack: &'a Stack) -> Self {
-        Self { stack: Some(stack), command: None, told: ReviewSubject::Plan }
+        Self { stack: Some(stack), command: None, told: ReviewSubject::Plan, values: None }
+    }
+
+    /// Returns the data for the plan of a stack, with the values of its resources; these are empty unless a report shows them.
+    pub(in crate::cli) const fn with_values(stack: &'a Stack, values: &'a PlanValues) -> Self {
+        Self { values: Some(values), ..Self::from_stack(stack) }
     }
 }
 
@@ -64,7 +73,8 @@ impl ReportFiles<'_> {
     ) -> Result<(), CliFailure> {
         self.rewrite_plan(plan, about)?;
         for (format, path) in self.wanted {
-            let path = stack_files::display_path(path);
+            let path = plan_path(path, plan);
+            let path = stack_files::display_path(&path);
             self.ui.write_message(&format!("wrote the {format} report to {path}"));
         }
         Ok(())
@@ -79,8 +89,13 @@ impl ReportFiles<'_> {
         plan: &Plan,
         about: ReportContext<'_>,
     ) -> Result<(), CliFailure> {
-        for (format, path) in self.wanted {
-            write_files::write_public(path, self.plan_text(*format, plan, about).as_bytes())?;
+        let is_run = matches!(about.told, ReviewSubject::Run(_));
+        // A report that describes only the plan is written before the apply.
+        for (format, path) in self.wanted.iter().filter(|(format, _)| !is_run || format.has_outcome()) {
+            write_files::write_public(
+                &plan_path(path, plan),
+                self.plan_text(*format, plan, about).as_bytes(),
+            )?;
         }
         Ok(())
     }
@@ -100,7 +115,7 @@ impl ReportFiles<'_> {
         if self.wanted.is_empty() {
             return Ok(());
         }
-        let root = repository_root();
+        let root = repository_root(self.settings.docs_url.as_deref());
         let command = command.map(|command| self.settings.command_line(command));
         let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
         let homes: Vec<String> = review.units().iter().map(|unit| home(unit.name)).collect();
@@ -118,6 +133,7 @@ impl ReportFiles<'_> {
                 home: &homes[position],
                 command: None,
                 told: drifts[position].as_ref().map_or(ReviewSubject::Plan, ReviewSubject::Drift),
+                values: unit.values,
             };
             plans.insert(position, reviewed);
         }
@@ -149,7 +165,7 @@ impl ReportFiles<'_> {
         plan: &Plan,
         about: ReportContext<'_>,
     ) -> String {
-        let root = repository_root();
+        let root = repository_root(self.settings.docs_url.as_deref());
         let command = about.command.map(|command| self.settings.command_line(command));
         // The commit on disk is the one that was planned; the CI job's variable can name a merge commit.
         let commit = git_origin::checked_out_commit(&self.settings.dir).or_else(|| self.commit.cloned());
@@ -162,6 +178,7 @@ impl ReportFiles<'_> {
             home: first.map_or("", |(_, source)| source.path.as_str()),
             command: command.as_deref(),
             told: about.told,
+            values: about.values,
         };
         format.render_plan(&reviewed)
     }
@@ -175,7 +192,7 @@ impl ReportFiles<'_> {
         diagnostics: &[Diagnostic],
         sources: &Sources,
     ) -> Result<(), CliFailure> {
-        let root = repository_root();
+        let root = repository_root(self.settings.docs_url.as_deref());
         let problems = ReviewDiagnostics { diagnostics, sources, root: &root };
         for (format, path) in self.wanted {
             if let Some(text) = format.render_problems(&problems) {
@@ -211,8 +228,23 @@ pub(in crate::cli) fn unit_drift<'a>(
     })
 }
 
-/// Returns the path of a unit's own report: `plan.json` becomes `plan.shop-prod.json`.
+/// Returns whether a report's path names a directory: it ends with `/`.
+fn is_directory(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(b"/")
+}
+
+/// Returns the path of a report of one plan: in a directory, the file is named after the stack.
+fn plan_path(path: &Path, plan: &Plan) -> PathBuf {
+    let (stack, environment) = (plan.base.stack.clone(), plan.base.environment.clone());
+    if is_directory(path) { unit_path(path, &UnitName { stack, environment }) } else { path.to_owned() }
+}
+
+/// Returns the path of a unit's own report: `plan.json` becomes `plan.shop-prod.json`, and in the directory `plans/` it is
+/// `plans/shop.prod.json`.
 fn unit_path(path: &Path, unit: &UnitName) -> PathBuf {
+    if is_directory(path) {
+        return path.join(format!("{}.{}.json", unit.stack, unit.environment));
+    }
     let name = format!("{}-{}", unit.stack, unit.environment);
     let extension = path.extension().map(|extension| extension.to_string_lossy().into_owned());
     match extension {
@@ -221,15 +253,20 @@ fn unit_path(path: &Path, unit: &UnitName) -> PathBuf {
     }
 }
 
-/// Returns the root of the repository that contains the working directory.
-pub(in crate::cli) fn repository_root() -> RepositoryRoot {
-    let Ok(here) = env::current_dir() else { return RepositoryRoot::default() };
+/// Returns the root of the repository that contains the working directory; `documentation` is the address of a published
+/// copy of the documentation.
+pub(in crate::cli) fn repository_root(documentation: Option<&str>) -> RepositoryRoot {
+    let documentation = documentation.unwrap_or_default().to_owned();
+    let nowhere = || RepositoryRoot { documentation: documentation.clone(), ..RepositoryRoot::default() };
+    let Ok(here) = env::current_dir() else { return nowhere() };
     let text = |path: &Path| path.to_string_lossy().trim_end_matches('/').to_owned();
     match here.ancestors().find(|above| stack_files::path_exists(&above.join(".git"))) {
         Some(repository) => RepositoryRoot {
             here: here.strip_prefix(repository).map(text).unwrap_or_default(),
             repository: text(repository),
+            name: stack_origin::repository_name(repository).unwrap_or_default(),
+            documentation,
         },
-        None => RepositoryRoot { repository: text(&here), here: String::new() },
+        None => RepositoryRoot { repository: text(&here), ..nowhere() },
     }
 }

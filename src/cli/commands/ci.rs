@@ -451,7 +451,7 @@ fn looked_at(settings: &Settings) -> (Vec<Name>, Vec<String>) {
 
 /// Returns the directories of the stack's files outside of its own, relative to the repository's root, sorted.
 fn additional_directories(own: &str, files: &[String]) -> Vec<String> {
-    let root = report_files::repository_root();
+    let root = report_files::repository_root(None);
     let folder = |file: &String| Some(root.repository_path(file).rsplit_once('/')?.0.to_owned());
     let is_own =
         |folder: &String| folder == own || own.is_empty() || folder.starts_with(&format!("{own}/"));

@@ -11,7 +11,7 @@ use clap::Args;
 use jiff::SignedDuration;
 
 use crate::cli::args::plan::{LeftoverArgs, PlanScopeArgs};
-use crate::cli::args::report::PlanReportArgs;
+use crate::cli::args::report::{self, PlanReportArgs};
 use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs};
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::ReportContext;
@@ -103,6 +103,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     };
     let mut options = session.options(&args.scope, args.destroy);
     options.with_leftovers = with_leftovers(args)?;
+    options.wants_values = report::shows_whole(&args.reports.wanted);
     let connection = session.connect(&project)?;
     let (ledger, objection) = ledger_io::read_for_plan(&project, &connection).await?;
     if args.out.is_some() && ledger.identity.key.is_none() {
@@ -145,7 +146,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let expecting = format!("apply --expect {}", plan.fingerprint);
     let is_whole = !args.destroy && args.scope == PlanScopeArgs::default();
     let command = is_whole.then_some(expecting.as_str());
-    let about = ReportContext { command, ..ReportContext::from_stack(&project.stack) };
+    let values = Some(&world.values).filter(|_| options.wants_values);
+    let about = ReportContext { command, values, ..ReportContext::from_stack(&project.stack) };
     session.report_files(&args.reports.wanted).write_plan(&plan, about)?;
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);

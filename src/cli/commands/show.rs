@@ -40,7 +40,8 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<E
     let saved = &vouched.saved;
     let command =
         format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
-    let about = ReportContext { stack: None, command: Some(&command), told: ReviewSubject::Plan };
+    let about =
+        ReportContext { stack: None, command: Some(&command), told: ReviewSubject::Plan, values: None };
     session.report_files(&args.reports.wanted).write_plan(&saved.plan, about)?;
     plan::show_plan(
         session,

@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::cli::files::{stack_files, write_files};
+use crate::cli::ledger::ledger_io::CommandJournal;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::ledger::journal::record::Record;
+use crate::ledger::journal::recovered_facts::records_to_replay;
 use crate::model::address::Address;
 use crate::model::values::secret::Secret;
 
@@ -27,6 +30,24 @@ struct RecoveryLine {
 }
 
 impl RecoveryFile {
+    /// Records in the ledger what an earlier run could not write to it.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the ledger takes no record.
+    pub(in crate::cli) async fn replay(&self, journal: &CommandJournal) -> Result<(), CliFailure> {
+        let kept = self.saved_records()?;
+        let records = records_to_replay(&journal.ledger(), &kept);
+        if !records.is_empty() {
+            journal.commit(&records).await?;
+            Ui::write_error("The records of the recovery file are in the ledger now.");
+        }
+        // After the commit: if a crash keeps the file, its records are skipped, because the ledger has them.
+        if !kept.is_empty() {
+            self.clear();
+        }
+        Ok(())
+    }
+
     /// Returns the recovery files for a ledger, below the user's state directory.
     pub(in crate::cli) fn new(state: Option<&Path>, lineage: Uuid) -> Self {
         Self { directory: state.map(|state| state.join("rescue")), lineage }

@@ -95,6 +95,15 @@ fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path,
     load::read_header(REGISTRY, &found.sources, &below).is_none_or(|peek| peek.name == stack)
 }
 
+/// Returns the name of the repository with this root: host and path of its remote, else the name of the directory.
+pub(in crate::cli) fn repository_name(root: &Path) -> Option<String> {
+    let config = git_dir::git_directory(root).map(|git| git_dir::common_directory(&git).join("config"));
+    let config = config.and_then(|path| git_dir::read_git_file(&path));
+    let remote = config.as_deref().and_then(remote_url).and_then(|url| repository_of(&url));
+    let directory = || root.file_name().map(|name| name.to_string_lossy().into_owned());
+    remote.map(|name| name.to_string()).or_else(directory)
+}
+
 /// Returns the URL of the remote `origin` in a Git configuration; `None` if it has none.
 fn remote_url(config: &str) -> Option<String> {
     settings_of(config).find_map(|(section, key, value)| {

@@ -31,6 +31,7 @@ use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::artifact::binding;
 use crate::plan::inputs::{PlanInputs, PlanningOptions};
 use crate::plan::model::change::Plan;
+use crate::plan::model::resource_values::PlanValues;
 use crate::plan::model::transfers::StackTransfers;
 use crate::plan::pipeline;
 
@@ -49,6 +50,8 @@ pub(in crate::cli) struct RefreshResult {
     pub(in crate::cli) transfers: StackTransfers,
     /// Outputs of other stacks, by their names under `stacks`.
     pub(in crate::cli) outputs: BTreeMap<Name, Attributes>,
+    /// The values of all resources; empty unless the options of the plan ask for them.
+    pub(in crate::cli) values: PlanValues,
 }
 
 impl RefreshResult {
@@ -61,6 +64,7 @@ impl RefreshResult {
             secrets: None,
             transfers: StackTransfers::default(),
             outputs: BTreeMap::new(),
+            values: PlanValues::default(),
         }
     }
 
@@ -113,9 +117,11 @@ pub(in crate::cli) async fn read_and_plan(
     options: &PlanningOptions,
     pinned: Option<&Catalog>,
 ) -> Result<(Plan, RefreshResult), CliFailure> {
-    let planning = with_inputs(connection, project, ledger, (options, pinned), pipeline::make_plan);
-    let (plan, world) = planning.await?;
-    Ok((redact_outputs(plan, &|text| connection.client.redact(text)), world))
+    let planning = pipeline::make_plan_with_outputs;
+    let read = with_inputs(connection, project, ledger, (options, pinned), planning).await;
+    let (planned, mut world) = read?;
+    world.values = planned.values;
+    Ok((redact_outputs(planned.plan, &|text| connection.client.redact(text)), world))
 }
 
 /// Reads the live state and passes all inputs of a plan to a function.

@@ -13,6 +13,7 @@ use crate::model::live::snapshot::{ObjectKey, Snapshot};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
+use crate::plan::model::resource_values::PlanValues;
 use crate::workspace::unit::UnitName;
 
 /// Plan or failure by the number of the unit.
@@ -39,6 +40,8 @@ pub(in crate::cli) struct PlannedUnit {
     pub(in crate::cli) plan: Plan,
     /// Outputs as they are after the apply.
     pub(in crate::cli) outputs: Attributes,
+    /// The values of all resources; empty unless the options of the plans ask for them.
+    pub(in crate::cli) values: PlanValues,
     /// Ledger that the plan was made with.
     pub(in crate::cli) ledger: Ledger,
     /// Problem of a ledger that is older than the last one seen on this machine; `None` without one.

@@ -363,6 +363,7 @@ async fn plan_unit(
     Ok(PlannedUnit {
         plan: redact_outputs(planned.plan, &|text| state.connection.client.redact(text)),
         outputs: planned.outputs,
+        values: planned.values,
         ledger: state.ledger.clone(),
         rollback: state.rollback,
         options: state.options.clone(),

@@ -148,6 +148,10 @@ pub(in crate::cli) fn units_review<'r>(
             status: outcome.status,
             exit: outcome.exit.code(),
             plan: planned.units.get(&outcome.number).and_then(|result| Some(&result.as_ref().ok()?.plan)),
+            values: planned
+                .units
+                .get(&outcome.number)
+                .and_then(|result| Some(&result.as_ref().ok()?.values)),
             failure: outcome.failure.as_ref().map(unit_failure),
             upstream: &outcome.upstream,
         }

@@ -286,6 +286,11 @@ impl DerivedSecret {
         matches!(self.form, DerivedForm::InMemory { content: DerivedContent::Placeholder(_), .. })
     }
 
+    /// Returns the names of the secrets that it is computed from; none for a stored one.
+    pub fn input_names(&self) -> impl Iterator<Item = &SmolStr> {
+        self.inputs().map(|(name, _)| name)
+    }
+
     pub(in crate::model) fn inputs(&self) -> impl Iterator<Item = (&SmolStr, &Secret)> {
         let open = match &self.form {
             DerivedForm::InMemory { derivation, .. } => Some(&derivation.inputs),

@@ -233,7 +233,11 @@ impl AttributeLookup for ValuesAfterApply<'_, '_> {
 
 /// Returns the value of an attribute as an output shows it after the apply: ids instead of catalog names, and live keys of
 /// a map that no block writes. `None` if it is known only then.
-fn recorded_value(subject: &ResourceState<'_>, decision: &Decision<'_>, name: &str) -> Option<Value> {
+pub(super) fn recorded_value(
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+    name: &str,
+) -> Option<Value> {
     let attribute = subject.kind.attribute(name);
     let object = subject.object().filter(|_| !decision.is_new());
     let Some(attribute) = attribute.filter(|attribute| attribute.is_writable()) else {

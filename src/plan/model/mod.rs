@@ -5,5 +5,6 @@ pub mod block;
 pub mod change;
 pub mod compare;
 pub mod output;
+pub mod resource_values;
 pub mod step;
 pub mod transfers;

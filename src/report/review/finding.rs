@@ -31,6 +31,8 @@ pub(super) struct ReviewFinding {
     pub(super) text: String,
     /// What the finding is about, without locations, so that it is equal in each run.
     pub(super) subject: String,
+    /// The unit that it is about, as `STACK/ENVIRONMENT`; `None` for a problem of a configuration.
+    pub(super) unit: Option<String>,
     /// Location in the repository: the stack's first file for a finding without one.
     pub(super) place: FindingLocation,
 }
@@ -96,6 +98,7 @@ fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFindin
         level,
         text,
         subject: subject.to_owned(),
+        unit: Some(review.title()),
         place,
     };
     let failed = ran.failures(review.plan.base.destroy).map(|(address, why)| {
@@ -132,6 +135,7 @@ fn unmanaged_finding(review: &PlanReview<'_>, object: &ObjectSummary) -> ReviewF
         level: FindingLevel::Note,
         text: format!("{subject} is live, and no ledger manages it{price}"),
         subject,
+        unit: Some(review.title()),
         place: FindingLocation::from_location(None, review),
     }
 }
@@ -156,6 +160,7 @@ fn blocker_finding(review: &PlanReview<'_>, block: &Blocker) -> ReviewFinding {
         level: if block.only_freezes() { FindingLevel::Warning } else { FindingLevel::Error },
         text: join_sentences(&[&prefix_subject(&subject, &block.text), &block.help]),
         subject,
+        unit: Some(review.title()),
         place: FindingLocation::from_location(block.source.as_ref(), review),
     }
 }
@@ -176,6 +181,7 @@ fn policy_finding(review: &PlanReview<'_>, ruling: &PolicyResult) -> ReviewFindi
             )
         },
         subject,
+        unit: Some(review.title()),
         place: FindingLocation::from_location(ruling.source.as_ref(), review),
     }
 }
@@ -193,7 +199,8 @@ fn drift_finding(review: &PlanReview<'_>, drift: &Drift) -> ReviewFinding {
         review.drift_result().and_then(|found| drift::first_seen(found.memory, &drift::drift_key(drift)));
     let text = since.map_or(text.clone(), |since| format!("{text} ({since})"));
     let place = FindingLocation::from_location(drift.source.as_ref(), review);
-    ReviewFinding { rule: "drift".to_owned(), level: FindingLevel::Warning, text, subject, place }
+    let unit = Some(review.title());
+    ReviewFinding { rule: "drift".to_owned(), level: FindingLevel::Warning, text, subject, unit, place }
 }
 
 fn change_finding(review: &PlanReview<'_>, change: &Change) -> ReviewFinding {
@@ -207,6 +214,7 @@ fn change_finding(review: &PlanReview<'_>, change: &Change) -> ReviewFinding {
         },
         text: std::iter::once(what.as_str()).chain(effects).collect::<Vec<_>>().join("; "),
         subject: change.address.to_string(),
+        unit: Some(review.title()),
         place: FindingLocation::from_location(view::decided_at(change), review),
     }
 }
@@ -231,6 +239,7 @@ impl ReviewDiagnostics<'_> {
             },
             text: join_sentences(&[&problem.summary, &detail, &help]),
             subject: problem.summary.clone(),
+            unit: None,
             place: self.spot(problem),
         }
     }

@@ -32,6 +32,8 @@ pub struct ReviewFormat {
     summary: &'static str,
     /// Whether a report of an apply contains its outcome; otherwise it describes only the plan.
     has_outcome: bool,
+    /// Whether the report shows all attributes of all resources, unchanged ones too.
+    is_whole: bool,
     plan: fn(&PlanReview<'_>) -> String,
     /// `None` if the format does not support the problems of a configuration.
     problems: Option<fn(&ReviewDiagnostics<'_>) -> String>,
@@ -46,6 +48,7 @@ impl ReviewFormat {
         purpose: Some("for a pull request"),
         summary: "Markdown for a comment on a pull request: blockers, dangerous changes, each change, drift and the order. It stays below the size that GitHub accepts, and says what it leaves out. Its first line, such as `<!-- stead:shop/prod -->`, finds the comment again.",
         has_outcome: true,
+        is_whole: false,
         plan: markdown::markdown_report,
         problems: None,
         units: Some(units::units_markdown),
@@ -59,6 +62,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "A page that loads nothing from elsewhere: filter to dangerous changes, search, keys `j` and `k`, a map, times and costs, and the plan's JSON inside. For many units, one page: the graph of units with what changes where, then each unit's changes.",
             has_outcome: true,
+            is_whole: false,
             plan: html::html_report,
             problems: None,
             units: Some(html::units_html),
@@ -68,6 +72,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "The plan's JSON document (`stead schema plan`) with source locations, or that of the diagnostics.",
             has_outcome: true,
+            is_whole: false,
             plan: plan_json,
             problems: Some(|of| json::diagnostics_document(of.diagnostics, of.sources)),
             units: Some(units::units_json),
@@ -75,8 +80,9 @@ impl ReviewFormat {
         Self {
             name: "tfjson",
             purpose: None,
-            summary: "The plan in the form of Terraform's JSON, for tools that read that form.",
+            summary: "The plan in the form of Terraform's JSON (format 1.2), for tools that read that form: all resources with all attributes, before and after; secrets are null and marked as sensitive. Of a saved plan, `show` has only what changes. For many units, a file each: `tfjson=DIR/` names a directory.",
             has_outcome: false,
+            is_whole: true,
             plan: tfjson::tfjson_plan,
             problems: None,
             units: None,
@@ -86,8 +92,9 @@ impl ReviewFormat {
             purpose: None,
             summary: "SARIF for code scanning: policies, blockers, drift and dangerous changes at their line and column; their identities outlive edits above them.",
             has_outcome: true,
+            is_whole: false,
             plan: plan_sarif,
-            problems: Some(|of| sarif::sarif_log(&of.findings(), &[])),
+            problems: Some(problems_sarif),
             units: Some(units::units_sarif),
         },
         Self {
@@ -95,6 +102,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "JUnit XML, for anything that shows tests: each finding is a failed test.",
             has_outcome: true,
+            is_whole: false,
             plan: junit::plan_junit,
             problems: Some(junit::problems_junit),
             units: Some(units::units_junit),
@@ -104,6 +112,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "The number of changes, as GitLab shows it on a merge request.",
             has_outcome: false,
+            is_whole: false,
             plan: |of| gitlab::gitlab_report(of.plan),
             problems: None,
             units: Some(units::units_gitlab),
@@ -113,6 +122,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "GitLab's code quality report: policies, blockers, drift and dangerous changes at their line.",
             has_outcome: true,
+            is_whole: false,
             plan: |of| codequality::code_quality_json(&plan_findings(of)),
             problems: Some(|of| codequality::code_quality_json(&of.findings())),
             units: Some(units::units_code_quality),
@@ -122,6 +132,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "Metrics in Prometheus' text format, for a text-file collector; written atomically.",
             has_outcome: true,
+            is_whole: false,
             plan: prometheus::plan_metrics,
             problems: None,
             units: Some(units::units_metrics),
@@ -131,6 +142,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "A picture of the plan as a terminal shows it, in color, for documents and slides.",
             has_outcome: false,
+            is_whole: false,
             plan: svg::plan_picture,
             problems: None,
             units: None,
@@ -140,6 +152,7 @@ impl ReviewFormat {
             purpose: None,
             summary: "A Mermaid flow chart of the steps and their order.",
             has_outcome: false,
+            is_whole: false,
             plan: |of| mermaid::plan_flowchart(of.plan),
             problems: None,
             units: None,
@@ -173,6 +186,12 @@ impl ReviewFormat {
     #[must_use]
     pub const fn has_outcome(self) -> bool {
         self.has_outcome
+    }
+
+    /// Returns whether the report shows all attributes of all resources, unchanged ones too.
+    #[must_use]
+    pub const fn is_whole(self) -> bool {
+        self.is_whole
     }
 
     /// Returns the report of a plan in this format. Untrusted text in it is escaped for the format.
@@ -213,6 +232,12 @@ fn plan_json(of: &PlanReview<'_>) -> String {
 }
 
 fn plan_sarif(of: &PlanReview<'_>) -> String {
-    let resolved = of.drift_result().map(|found| found.memory.resolved.as_slice());
-    sarif::sarif_log(&plan_findings(of), resolved.unwrap_or_default())
+    let resolved = of.drift_result().map(|found| found.memory.resolved.as_slice()).unwrap_or_default();
+    let subject = sarif::SarifSubject { root: of.root, title: &of.title(), resolved };
+    sarif::sarif_log(&plan_findings(of), &subject)
+}
+
+fn problems_sarif(of: &ReviewDiagnostics<'_>) -> String {
+    let subject = sarif::SarifSubject { root: of.root, title: "validate", resolved: &[] };
+    sarif::sarif_log(&of.findings(), &subject)
 }

@@ -10,6 +10,7 @@ use crate::plan::model::change::{
     Action, AttributeChange, Change, ChangeEffect, Drift, DriftClass, NoteCode, Plan, PlanNote,
     PolicyResult, PolicyStatus,
 };
+use crate::plan::model::resource_values::PlanValues;
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
@@ -32,6 +33,8 @@ pub struct PlanReview<'a> {
     pub command: Option<&'a str>,
     /// The subject of the report.
     pub told: ReviewSubject<'a>,
+    /// The values of all resources; `None` where the report needs none, and for a saved plan.
+    pub values: Option<&'a PlanValues>,
 }
 
 /// The subject of a report about a plan.
@@ -54,6 +57,10 @@ pub struct RepositoryRoot {
     pub repository: String,
     /// Current directory relative to the repository's root, such as `infra/ci`; empty for the root.
     pub here: String,
+    /// Name of the repository, such as `github.com/acme/infra`, or that of its root directory; empty if it is not known.
+    pub name: String,
+    /// Address below which the documentation is published; empty for the usual one.
+    pub documentation: String,
 }
 
 impl RepositoryRoot {
@@ -323,7 +330,11 @@ mod tests {
 
     #[test]
     fn files_are_named_relative_to_the_repository() {
-        let root = RepositoryRoot { repository: "/src/repo".into(), here: "infra/ci".into() };
+        let root = RepositoryRoot {
+            repository: "/src/repo".into(),
+            here: "infra/ci".into(),
+            ..RepositoryRoot::default()
+        };
         let table = [
             ("shop.yaml", "infra/ci/shop.yaml"),
             ("./shop/../shop.yaml", "infra/ci/shop.yaml"),

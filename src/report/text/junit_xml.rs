@@ -9,6 +9,8 @@ use super::escape;
 pub struct JunitSuite {
     /// Name of the file or stack that is tested.
     pub name: String,
+    /// The unit that it is about, as `STACK/ENVIRONMENT`; `None` for tests of files.
+    pub unit: Option<String>,
     /// The tests of the suite, in order.
     pub cases: Vec<JunitCase>,
 }
@@ -58,6 +60,11 @@ pub fn junit_document(suites: &[JunitSuite]) -> String {
             failed(suite),
             skipped_attribute(suite)
         );
+        if let Some(unit) = &suite.unit {
+            let unit = escape_xml(unit);
+            let _ =
+                writeln!(text, "    <properties><property name=\"unit\" value=\"{unit}\"/></properties>");
+        }
         for case in &suite.cases {
             write_case(&mut text, &name, case);
         }
@@ -100,6 +107,11 @@ fn format_seconds(seconds: Option<f64>) -> String {
     seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default()
 }
 
+/// Returns whether a document of XML 1.0 may contain a character.
+const fn is_xml(c: char) -> bool {
+    matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+}
+
 /// Returns a string escaped for XML. Control and invisible characters are escaped, and it does not begin with a CI
 /// runner's command, because a viewer of the document undoes the XML escapes.
 fn escape_xml(text: &str) -> String {
@@ -110,7 +122,9 @@ fn escape_xml(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c => out.push(c),
+            c if is_xml(c) => out.push(c),
+            // Not even a reference to it is allowed.
+            _ => out.push('\u{fffd}'),
         }
     }
     out

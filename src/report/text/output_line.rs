@@ -56,8 +56,8 @@ impl<'a> OutputLine<'a> {
 fn describe_notes(output: &PlannedOutput, most: usize) -> String {
     let mut notes = Vec::new();
     match output.cause {
-        // An unknown value names what it waits for.
-        Some(OutputCause::Upstream) if !output.is_unknown() => {
+        // An unknown value names what it waits for, and a new one has not changed.
+        Some(OutputCause::Upstream) if !output.is_unknown() && output.before.is_some() => {
             let verb = if output.because.len() == 1 { "changes" } else { "change" };
             let names = phrases::join_words(output.because.iter().map(Address::as_str), most);
             notes.push(format!("because {names} {verb}"));

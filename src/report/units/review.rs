@@ -12,6 +12,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::resource_values::PlanValues;
 use crate::report::text::counts::ActionCounts;
 use crate::report::units::accounts::UnitsDrift;
 use crate::report::units::title::UnitsTitle;
@@ -100,6 +101,8 @@ pub struct UnitReview<'a> {
     pub exit: u8,
     /// Its plan; `None` if it has none.
     pub plan: Option<&'a Plan>,
+    /// The values of all its resources; `None` where no report needs them.
+    pub values: Option<&'a PlanValues>,
     /// Why it has no result; `None` if it has one.
     pub failure: Option<UnitFailure<'a>>,
     /// Units whose outputs it reads.

@@ -164,6 +164,7 @@ pub fn test_run_junit(tests: &[TestResult]) -> String {
     let suites = tests.chunk_by(|a, b| a.file == b.file);
     let suite = |tests: &[TestResult]| JunitSuite {
         name: tests.first().map(|test| test.file.clone()).unwrap_or_default(),
+        unit: None,
         cases: tests.iter().map(test_case).collect(),
     };
     junit_xml::junit_document(&suites.map(suite).collect::<Vec<_>>())

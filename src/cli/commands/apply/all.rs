@@ -12,6 +12,7 @@ use super::units_outcome::{RunResults, finish};
 use super::units_planning::plan_for_apply;
 use super::units_review::{ApprovedPlans, KeptReview, ReviewFingerprints, check_expected};
 use super::units_run::UnitsRun;
+use crate::cli::args::report;
 use crate::cli::artifacts::plan_set::LoadedPlanSet;
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
@@ -44,7 +45,8 @@ pub(in crate::cli) async fn apply_all(
     let opened =
         Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
     let workspace = Box::pin(opened).await?;
-    let options = review::units_options(&workspace, request.scope, request.readers, request.destroy)?;
+    let mut options = review::units_options(&workspace, request.scope, request.readers, request.destroy)?;
+    options.planning.wants_values = report::shows_whole(&request.running.reports.wanted);
     if let Some(run) = request.join {
         return Box::pin(join_run(session, &request, &workspace, &options, (run, None))).await;
     }

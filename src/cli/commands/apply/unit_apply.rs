@@ -13,6 +13,7 @@ use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
 use crate::cli::args::plan::ExecutionArgs;
+use crate::cli::args::report;
 use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
@@ -40,7 +41,6 @@ use crate::cli::workspace::output_readers::with_readers;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
-use crate::ledger::journal::recovered_facts::records_to_replay;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::{Address, Name};
@@ -142,6 +142,7 @@ impl<'a> ApplyCommand<'a> {
         let mut options = session.options(order.scope, order.destroy);
         options.overrides = order.overriding.policy_names();
         options.with_leftovers = order.with_leftovers;
+        options.wants_values = report::shows_whole(&self.running.reports.wanted);
         let pinned = read_pinned_names(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
@@ -160,7 +161,7 @@ impl<'a> ApplyCommand<'a> {
         let blocked = plan.is_blocked(&options.overrides);
         session
             .report_files(&self.running.reports.wanted)
-            .write_plan(&plan, ReportContext::from_stack(&project.stack))?;
+            .write_plan(&plan, ReportContext::with_values(&project.stack, &world.values))?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show_plan(session, &plan, &facts, Exit::Blocked);
         }
@@ -243,6 +244,7 @@ impl<'a> ApplyCommand<'a> {
         let mut options = saved.binding.to_options(saved.plan.base.destroy);
         options.project = session.settings.project.clone().or(options.project);
         options.overwrite_secrets.clone_from(self.overwrite);
+        options.wants_values = report::shows_whole(&self.running.reports.wanted);
         let pinned = read_pinned_names(&connection.lock_file)?;
         let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         let arrived = world.transfers.expected_ledger(&ledger);
@@ -264,7 +266,7 @@ impl<'a> ApplyCommand<'a> {
         plan.base.nonce = saved.plan.base.nonce;
         session
             .report_files(&self.running.reports.wanted)
-            .write_plan(&plan, ReportContext::from_stack(stack))?;
+            .write_plan(&plan, ReportContext::with_values(stack, &world.values))?;
         let overrides = self.overriding.map(PolicyOverrides::policy_names).unwrap_or_default();
         if plan.is_blocked(&overrides) {
             return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
@@ -307,7 +309,7 @@ impl<'a> ApplyCommand<'a> {
     /// Resolves the intents that an earlier run left open, after the recovery file is replayed, which decides some.
     pub(super) async fn resolve_open_intents(&self) -> Result<(), CliFailure> {
         let Self { session, journal, .. } = self;
-        self.put_in_what_was_kept().await?;
+        self.rescue.replay(journal).await?;
         let actor = (&session.ui, session.who.as_str());
         stack_transfers::finish_interrupted(actor, self.project, self.connection, journal).await?;
         ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &journal.ledger());
@@ -324,21 +326,6 @@ impl<'a> ApplyCommand<'a> {
             SignalOutcome::Finished(result) => result.map_err(CliFailure::from),
             SignalOutcome::Abandoned => Err(self.release_ledger().await),
         }
-    }
-
-    /// Replays the recovery file: records that an earlier run could not write to the ledger.
-    async fn put_in_what_was_kept(&self) -> Result<(), CliFailure> {
-        let kept = self.rescue.saved_records()?;
-        let records = records_to_replay(&self.journal.ledger(), &kept);
-        if !records.is_empty() {
-            self.journal.commit(&records).await?;
-            self.session.ui.write_message("The records of the recovery file are in the ledger now.");
-        }
-        // After the commit: if a crash keeps the file, its records are skipped, because the ledger has them.
-        if !kept.is_empty() {
-            self.rescue.clear();
-        }
-        Ok(())
     }
 
     /// Writes records that the ledger did not take to the recovery file.

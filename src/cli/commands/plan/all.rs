@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::SignedDuration;
 
 use crate::cli::args::plan::PlanScopeArgs;
-use crate::cli::args::report::ReportTarget;
+use crate::cli::args::report::{self, ReportTarget};
 use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit_flags};
 use crate::cli::artifacts::plan_file::{self, STEAD_VERSION};
 use crate::cli::artifacts::plan_set::{self, PlanToSave};
@@ -64,8 +64,9 @@ pub(super) async fn plan_all(
     let opened =
         Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
     let workspace = Box::pin(opened).await?;
-    let options =
+    let mut options =
         review::units_options(&workspace, request.scope, &request.readers.force_readers, request.destroy)?;
+    options.planning.wants_values = report::shows_whole(request.reports);
     let purpose = if request.file.is_some() { PlanPurpose::Save } else { PlanPurpose::Show };
     let planned = Box::pin(planning::plan_units(&workspace, &options, purpose)).await?;
     let reviews = review::unit_reviews(&workspace, &planned, request.exit_code);

@@ -22,7 +22,7 @@ pub(super) fn plan_junit(of: &PlanReview<'_>) -> String {
 pub(super) fn failed_suite(unit: &str, why: &str) -> JunitSuite {
     let failures = vec![(why.to_owned(), String::new())];
     let case = JunitCase { failures, ..JunitCase::new_passed("plan") };
-    JunitSuite { name: format!("stead {unit}"), cases: vec![case] }
+    JunitSuite { name: format!("stead {unit}"), unit: Some(unit.to_owned()), cases: vec![case] }
 }
 
 /// Returns the suite of a plan or a drift check.
@@ -39,7 +39,7 @@ pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
         let resolved = found.memory.resolved.iter().map(|gone| format!("resolved {}", gone.name));
         cases.extend(unmanaged.chain(resolved).map(|name| JunitCase::new_passed(&name)));
     }
-    suite_of(&format!("stead {}", of.title()), cases, "nothing to decide")
+    suite_of((&format!("stead {}", of.title()), Some(of.title())), cases, "nothing to decide")
 }
 
 /// Returns the report of an apply: each resource and each ambiguous intent is a test. Failures outside the plan's
@@ -75,7 +75,7 @@ fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
             ..JunitCase::new_passed("question")
         });
     }
-    build_suite(&format!("stead apply {}", of.title()), cases, "nothing to do")
+    build_suite((&format!("stead apply {}", of.title()), Some(of.title())), cases, "nothing to do")
 }
 
 /// Returns the report of a configuration's problems; only errors are failed tests.
@@ -86,20 +86,25 @@ pub(super) fn problems_junit(of: &ReviewDiagnostics<'_>) -> String {
         .filter(|finding| finding.level == FindingLevel::Error)
         .map(finding_case)
         .collect();
-    build_suite("stead validate", cases, "the configuration is valid")
+    build_suite(("stead validate", None), cases, "the configuration is valid")
 }
 
 /// Returns a report with one suite. Without findings it contains one passed test with the name `otherwise`: a report
 /// without tests would look as if stead did not run.
-fn build_suite(name: &str, cases: Vec<JunitCase>, otherwise: &str) -> String {
+fn build_suite(name: (&str, Option<String>), cases: Vec<JunitCase>, otherwise: &str) -> String {
     junit_xml::junit_document(&[suite_of(name, cases, otherwise)])
 }
 
-fn suite_of(name: &str, mut cases: Vec<JunitCase>, otherwise: &str) -> JunitSuite {
+/// Returns a suite with a name and the unit that it is about.
+fn suite_of(
+    (name, unit): (&str, Option<String>),
+    mut cases: Vec<JunitCase>,
+    otherwise: &str,
+) -> JunitSuite {
     if cases.is_empty() {
         cases.push(JunitCase::new_passed(otherwise));
     }
-    JunitSuite { name: name.to_owned(), cases }
+    JunitSuite { name: name.to_owned(), unit, cases }
 }
 
 fn finding_case(finding: &ReviewFinding) -> JunitCase {

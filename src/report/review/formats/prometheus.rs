@@ -32,9 +32,10 @@ pub(super) fn plan_metrics(of: &PlanReview<'_>) -> String {
     let mut page = MetricsPage {
         text: String::new(),
         labels: format!(
-            "stack=\"{}\",env=\"{}\"",
+            "stack=\"{}\",env=\"{}\",unit=\"{}\"",
             escape_label(&base.stack),
-            escape_label(&base.environment)
+            escape_label(&base.environment),
+            escape_label(&of.title())
         ),
     };
     match of.told {
@@ -173,12 +174,16 @@ impl MetricsPage {
     }
 
     fn add_sample(&mut self, name: &str, more: &[(&str, &str)], value: impl Display) {
-        let more =
-            more.iter().fold(String::new(), |text, (key, value)| text + &format!(",{key}=\"{value}\""));
+        let more = more.iter().fold(String::new(), |text, (key, value)| {
+            text + &format!(",{key}=\"{}\"", escape_label(value))
+        });
         let _ = writeln!(self.text, "{name}{{{}{more}}} {value}", self.labels);
     }
 }
 
 fn escape_label(text: &str) -> String {
+    // A parser ends a line at other characters than a line feed, too.
+    let plain = |c: char| if c.is_control() && c != '\n' { '\u{fffd}' } else { c };
+    let text: String = text.chars().map(plain).collect();
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,5 @@
-//! SARIF 2.1.0 report: findings for code scanning. The forge opens and closes alerts by comparing reports.
+//! SARIF 2.1.0 report: findings for code scanning. The forge opens and closes alerts by comparing reports of the same
+//! analysis, which is named after the repository and the environment, and recognizes a finding by its fingerprint.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,32 +10,44 @@ use crate::plan::artifact::drift_history::RecordedDrift;
 use crate::report::json::to_pretty;
 use crate::report::review::finding::{FindingLevel, FindingLocation, ReviewFinding};
 use crate::report::review::identity::finding_identities;
+use crate::report::review::view::RepositoryRoot;
+use crate::report::text::phrases;
 
-/// Returns the findings as a SARIF log with one run; `resolved` names the drift that is gone, in its properties.
-pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) -> String {
+/// Limit on the results of a run: GitHub rejects a report with more.
+const MAX_RESULTS: usize = 25_000;
+
+/// Where the documentation is published, unless the settings name a copy.
+const DOCUMENTATION: &str = "https://stead.dev/docs";
+
+/// What a log is about.
+pub(super) struct SarifSubject<'a> {
+    /// Where the repository is, and its documentation.
+    pub(super) root: &'a RepositoryRoot,
+    /// Stack and environment, the title of a selection of units, or `validate`.
+    pub(super) title: &'a str,
+    /// Drift that is gone since the last check.
+    pub(super) resolved: &'a [RecordedDrift],
+}
+
+/// Returns the findings as a SARIF log with one run; the worst come first, and those above the limit are counted.
+pub(super) fn sarif_log(findings: &[ReviewFinding], of: &SarifSubject<'_>) -> String {
+    let identities = finding_identities(findings);
+    let mut shown: Vec<(&ReviewFinding, &String)> = findings.iter().zip(&identities).collect();
+    let left_out = shown.len().saturating_sub(MAX_RESULTS);
+    if left_out > 0 {
+        shown.sort_by_key(|(finding, _)| finding.level as u8);
+        shown.truncate(MAX_RESULTS);
+    }
     let mut rules: BTreeMap<&str, &ReviewFinding> = BTreeMap::new();
-    for finding in findings {
+    for (finding, _) in &shown {
         rules.entry(&finding.rule).or_insert(finding);
     }
     let numbers: BTreeMap<&str, usize> =
         rules.keys().zip(0..).map(|(rule, number)| (*rule, number)).collect();
-    let results: Vec<Json> = findings
+    let results: Vec<Json> = shown
         .iter()
-        .zip(finding_identities(findings))
-        .map(|(finding, identity)| {
-            json!({
-                "ruleId": finding.rule,
-                "ruleIndex": numbers.get(finding.rule.as_str()),
-                "level": sarif_level(finding.level),
-                "message": {"text": finding.text},
-                "locations": [spot_location(&finding.place)],
-                "partialFingerprints": {"stead/v1": identity},
-            })
-        })
+        .map(|(finding, identity)| result(finding, identity, numbers.get(finding.rule.as_str())))
         .collect();
-    // Resolved drift is not a result: a forge closes a finding by itself when a report no longer contains it.
-    let gone: Vec<&str> = resolved.iter().map(|gone| gone.name.as_str()).collect();
-    let properties = if gone.is_empty() { json!({}) } else { json!({"resolved": gone}) };
     to_pretty(&json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -42,17 +55,83 @@ pub(super) fn sarif_log(findings: &[ReviewFinding], resolved: &[RecordedDrift]) 
             "tool": {"driver": {
                 "name": "stead",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": rules.values().map(|finding| rule_entry(finding)).collect::<Vec<_>>(),
+                "informationUri": documentation(of.root),
+                "rules": rules.values().map(|finding| rule_entry(finding, of.root)).collect::<Vec<_>>(),
             }},
+            "automationDetails": {"id": analysis_id(of)},
             "columnKind": "unicodeCodePoints",
+            "invocations": [invocation(left_out)],
             "results": results,
-            "properties": properties,
+            "properties": properties(of.resolved, left_out),
         }],
     }))
 }
 
+/// Returns the name of the analysis. What follows its last `/` would name a single run, and is empty.
+fn analysis_id(of: &SarifSubject<'_>) -> String {
+    let parts = ["stead", of.root.name.as_str(), of.title];
+    let known: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    known.join("/") + "/"
+}
+
+fn result(finding: &ReviewFinding, identity: &str, rule: Option<&usize>) -> Json {
+    let mut location = spot_location(&finding.place);
+    let logical = logical_locations(finding);
+    if !logical.is_empty() {
+        location["logicalLocations"] = logical.into();
+    }
+    json!({
+        "ruleId": finding.rule,
+        "ruleIndex": rule,
+        "level": sarif_level(finding.level),
+        "message": {"text": finding.text},
+        "locations": [location],
+        // The first is the one that GitHub compares.
+        "partialFingerprints": {"primaryLocationLineHash": identity, "stead/v1": identity},
+    })
+}
+
+/// Returns the unit that a finding is about, and what of it.
+fn logical_locations(finding: &ReviewFinding) -> Vec<Json> {
+    let Some(unit) = &finding.unit else { return Vec::new() };
+    let mut found = vec![json!({"name": unit, "fullyQualifiedName": unit, "kind": "module"})];
+    let subject = finding.subject.strip_prefix(unit.as_str()).unwrap_or(&finding.subject).trim();
+    if !subject.is_empty() {
+        let full = format!("{unit} {subject}");
+        found.push(json!({"name": subject, "fullyQualifiedName": full, "kind": "resource"}));
+    }
+    found
+}
+
+/// Returns how the run went: it succeeded, and says how many findings the report lacks.
+fn invocation(left_out: usize) -> Json {
+    let mut invocation = json!({"executionSuccessful": true});
+    if left_out > 0 {
+        let text = format!(
+            "{} left out: a report has at most {MAX_RESULTS}. The report `json` has all.",
+            phrases::count_noun(left_out, "finding")
+        );
+        invocation["toolExecutionNotifications"] = json!([{"level": "warning", "message": {"text": text}}]);
+    }
+    invocation
+}
+
+/// Returns the resolved drift, and the number of findings above the limit. Resolved drift is not a result: a forge closes a
+/// finding by itself when a report no longer contains it.
+fn properties(resolved: &[RecordedDrift], left_out: usize) -> Json {
+    let mut properties = json!({});
+    if !resolved.is_empty() {
+        let gone: Vec<&str> = resolved.iter().map(|gone| gone.name.as_str()).collect();
+        properties["resolved"] = json!(gone);
+    }
+    if left_out > 0 {
+        properties["leftOut"] = left_out.into();
+    }
+    properties
+}
+
 /// Returns the entry of a rule. Its text describes the rule, not a single finding.
-fn rule_entry(first: &ReviewFinding) -> Json {
+fn rule_entry(first: &ReviewFinding, root: &RepositoryRoot) -> Json {
     let text = match first.rule.split_once('/') {
         Some(("policy", name)) => format!("The stack's policy {name}"),
         Some(("apply", what)) => format!("Not completed by an apply: {what}"),
@@ -71,8 +150,27 @@ fn rule_entry(first: &ReviewFinding) -> Json {
     json!({
         "id": first.rule,
         "shortDescription": {"text": text},
+        "helpUri": format!("{}/{}/", documentation(root), rule_page(&first.rule)),
         "defaultConfiguration": {"level": sarif_level(first.level)},
     })
+}
+
+fn documentation(root: &RepositoryRoot) -> &str {
+    if root.documentation.is_empty() { DOCUMENTATION } else { &root.documentation }
+}
+
+/// Returns the page of the documentation that explains a rule.
+fn rule_page(rule: &str) -> String {
+    match rule.split_once('/') {
+        Some(("blocked", code)) => format!("reference/plan-codes/{}", encode_uri(code)),
+        Some(("policy", _)) => "how-to/budgets-and-freezes".to_owned(),
+        Some(_) => "how-to/find-what-is-wrong".to_owned(),
+        None if rule.starts_with(|c: char| c.is_ascii_uppercase()) => {
+            format!("reference/diagnostics/{}", encode_uri(rule))
+        }
+        None if matches!(rule, "drift" | "unmanaged") => "how-to/drift-as-a-cron".to_owned(),
+        None => "explanation/how-a-plan-is-made".to_owned(),
+    }
 }
 
 fn spot_location(spot: &FindingLocation) -> Json {
@@ -81,7 +179,8 @@ fn spot_location(spot: &FindingLocation) -> Json {
         region.insert("endLine".to_owned(), line.into());
         region.insert("endColumn".to_owned(), column.into());
     }
-    json!({"physicalLocation": {"artifactLocation": {"uri": encode_uri(&spot.file)}, "region": region}})
+    let file = json!({"uri": encode_uri(&spot.file), "uriBaseId": "%SRCROOT%"});
+    json!({"physicalLocation": {"artifactLocation": file, "region": region}})
 }
 
 /// Returns a path as a relative URI reference, without a leading `./`. Every byte except ASCII letters,

@@ -1,35 +1,66 @@
 //! The plan in the shape of Terraform's JSON, for tools that read it, such as policy checks and review bots.
 //!
-//! `before` and `after` contain only the attributes that differ. A resource of a child kind or of `for_each`
-//! has its stead address.
+//! With the values of all resources, `before` and `after` are whole, and unchanged resources are `no-op`; without them, as for
+//! a saved plan, they have what the plan has: the attributes that change, and those that the block writes.
+
+mod address;
+mod modules;
+mod values;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::model::address::Address;
-use crate::model::schema::Registry;
-use crate::model::values::value::Value;
+use self::address::TerraformAddress;
+use self::modules::ModuleTree;
+use self::values::{TerraformValue, value_type};
+use crate::model::address::{Address, Name};
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
-use crate::report::json::{JsonValue, to_pretty};
+use crate::plan::model::output::{OutputAction, PlannedOutput};
+use crate::plan::model::resource_values::{PlanValues, ResourceValues, WrittenValue};
+use crate::report::json::to_pretty;
 use crate::report::review::view::PlanReview;
 use crate::report::text::phrases;
 
 /// Version of Terraform's JSON format that the document follows; tools refuse another major version.
 const FORMAT_VERSION: &str = "1.2";
 
+/// Version of the form of `prior_state`.
+const STATE_FORMAT_VERSION: &str = "1.0";
+
+/// Version of Terraform whose documents these equal; some tools read it.
+const TERRAFORM_VERSION: &str = "1.9.8";
+
+/// Name of the provider of all resources.
+const PROVIDER: &str = "stead";
+
 /// Returns the plan in the shape of Terraform's JSON.
 pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
     let plan = of.plan;
-    let blocked = plan.is_blocked(&std::collections::BTreeSet::new());
+    let nothing = PlanValues::default();
+    let report = TerraformReport { of, values: of.values.unwrap_or(&nothing) };
+    let blocked = plan.is_blocked(&BTreeSet::new());
     to_pretty(&json!({
         "format_version": FORMAT_VERSION,
-        "applyable": !blocked && !plan.steps.is_empty(),
-        "complete": true,
+        "terraform_version": TERRAFORM_VERSION,
+        "applyable": !blocked && plan.has_changes(),
+        "complete": plan.left_out == 0,
         "errored": false,
         "timestamp": plan.base.made_at.to_string(),
-        "resource_changes": plan.changes.iter().map(tfjson_change).collect::<Vec<_>>(),
-        "resource_drift": plan.drift.iter().map(|one| tfjson_drift(one, of.registry)).collect::<Vec<_>>(),
-        "output_changes": {},
-        "checks": of.plan.policy.iter().map(|ruling| json!({
+        "planned_values": report.planned_values(),
+        "resource_changes": report.resource_changes(),
+        "resource_drift": report.resource_drift(),
+        "output_changes": output_changes(&plan.planned_outputs),
+        "prior_state": report.prior_state(),
+        "configuration": report.configuration(),
+        "checks": checks(of),
+    }))
+}
+
+fn checks(of: &PlanReview<'_>) -> Vec<Json> {
+    let check = |ruling: &crate::plan::model::change::PolicyResult| {
+        json!({
             "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
             "status": match ruling.verdict {
                 PolicyStatus::Pass => "pass",
@@ -39,55 +70,281 @@ pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
             "instances": ruling.address.iter().map(|address| json!({
                 "address": {"to_display": address}, "problems": [{"message": ruling.message}],
             })).collect::<Vec<_>>(),
-        })).collect::<Vec<_>>(),
-    }))
+        })
+    };
+    of.plan.policy.iter().map(check).collect()
 }
 
-fn tfjson_change(change: &Change) -> Json {
-    let (mut before, mut after, mut unknown) =
-        (AttributeTree::default(), AttributeTree::default(), AttributeTree::default());
-    let (mut hidden_before, mut hidden_after) = (AttributeTree::default(), AttributeTree::default());
-    for attribute in &change.attributes {
-        before.insert_at(&attribute.path, value_json(&attribute.before));
-        if attribute.after.waits_for().is_empty() {
-            after.insert_at(&attribute.path, value_json(&attribute.after));
-        } else {
-            unknown.insert_at(&attribute.path, true.into());
+/// A report with the values that it shows; these are empty for a saved plan.
+struct TerraformReport<'a> {
+    of: &'a PlanReview<'a>,
+    values: &'a PlanValues,
+}
+
+impl TerraformReport<'_> {
+    fn address(&self, address: &Address) -> TerraformAddress {
+        TerraformAddress::new(address, &self.values.modules, self.of.registry)
+    }
+
+    /// Returns the parts of an entry that say which resource it is about.
+    fn identity(&self, address: &Address) -> Map<String, Json> {
+        let parts = self.address(address);
+        let mut entry = Map::new();
+        entry.insert("address".to_owned(), parts.full_address().into());
+        let module = parts.module_address();
+        if !module.is_empty() {
+            entry.insert("module_address".to_owned(), module.into());
         }
-        hidden_before.put_if(attribute.before.is_secret(), &attribute.path);
-        hidden_after.put_if(attribute.after.is_secret(), &attribute.path);
+        entry.insert("mode".to_owned(), "managed".into());
+        entry.insert("type".to_owned(), parts.kind.into());
+        entry.insert("name".to_owned(), parts.name.into());
+        if let Some(index) = parts.index {
+            entry.insert("index".to_owned(), index.into());
+        }
+        entry.insert("provider_name".to_owned(), PROVIDER.into());
+        entry
     }
-    let made = matches!(change.action, Action::Create);
-    let gone = matches!(change.action, Action::Delete | Action::Forget);
-    let mut entry = json!({
-        "address": change.address,
-        "mode": "managed",
-        "type": change.kind,
-        "name": resource_name(&change.address),
-        "provider_name": "stead",
-        "change": {
-            "actions": tfjson_actions(change),
-            "before": if made { Json::Null } else { before.into() },
-            "after": if gone { Json::Null } else { after.into() },
-            "after_unknown": Json::from(unknown),
-            "before_sensitive": Json::from(hidden_before),
-            "after_sensitive": Json::from(hidden_after),
-        },
-    });
-    if let Some(was) = &change.was {
-        entry["previous_address"] = was.address.as_str().into();
+
+    /// Returns all resources with what happens to each, by address; unchanged ones, too, if their values are known.
+    fn resource_changes(&self) -> Vec<Json> {
+        let changes: BTreeMap<&Address, &Change> =
+            self.of.plan.changes.iter().map(|change| (&change.address, change)).collect();
+        let addresses: BTreeSet<&Address> =
+            changes.keys().copied().chain(self.values.resources.keys()).collect();
+        let entry = |address: &Address| {
+            let (change, values) = (changes.get(address), self.values.resources.get(address));
+            self.resource_change(address, change.copied(), values)
+        };
+        addresses.into_iter().map(entry).collect()
     }
-    if change.action == Action::Adopt {
-        entry["change"]["importing"] = json!({"id": change.id});
+
+    fn resource_change(
+        &self,
+        address: &Address,
+        change: Option<&Change>,
+        values: Option<&ResourceValues>,
+    ) -> Json {
+        let (before, after) = match (values, change) {
+            (Some(values), _) => (object(values.before.as_ref()), object(values.after.as_ref())),
+            (None, Some(change)) => values_of_change(change),
+            (None, None) => (TerraformValue::absent(), TerraformValue::absent()),
+        };
+        let mut entry = self.identity(address);
+        let mut body = json!({
+            "actions": change.map_or(&["no-op"][..], tfjson_actions),
+            "before": before.value,
+            "after": after.value,
+            "after_unknown": after.unknown(),
+            "before_sensitive": before.sensitive(),
+            "after_sensitive": after.sensitive(),
+        });
+        if let Some(was) = change.and_then(|change| change.was.as_ref()) {
+            entry.insert("previous_address".to_owned(), self.address(&was.address).full_address().into());
+        }
+        if let Some(change) = change.filter(|change| change.action == Action::Adopt) {
+            body["importing"] = json!({"id": change.id});
+        }
+        let forced: Vec<&AttributeChange> = change
+            .into_iter()
+            .flat_map(|change| &change.attributes)
+            .filter(|one| one.forces_replacement)
+            .collect();
+        if !forced.is_empty() {
+            let paths: Vec<Vec<&str>> =
+                forced.iter().map(|one| one.path.splitn(2, '.').collect()).collect();
+            body["replace_paths"] = json!(paths);
+            entry.insert("action_reason".to_owned(), "replace_because_cannot_update".into());
+        }
+        entry.insert("change".to_owned(), body);
+        Json::Object(entry)
     }
-    let forced: Vec<&AttributeChange> =
-        change.attributes.iter().filter(|one| one.forces_replacement).collect();
-    if !forced.is_empty() {
-        let paths: Vec<Vec<&str>> = forced.iter().map(|one| one.path.splitn(2, '.').collect()).collect();
-        entry["change"]["replace_paths"] = json!(paths);
-        entry["action_reason"] = "replace_because_cannot_update".into();
+
+    /// Returns the resources and outputs after the apply.
+    fn planned_values(&self) -> Json {
+        let after = |values: &ResourceValues| values.after.clone();
+        let outputs = self.of.plan.planned_outputs.iter();
+        let outputs = outputs.filter_map(|output| Some((&output.name, output.after.as_ref()?)));
+        json!({"outputs": state_outputs(outputs), "root_module": self.state_module(&after)})
     }
-    entry
+
+    /// Returns the resources and outputs before the apply.
+    fn prior_state(&self) -> Json {
+        let before = |values: &ResourceValues| values.before.clone();
+        let outputs = self.of.plan.planned_outputs.iter();
+        let outputs = outputs.filter_map(|output| Some((&output.name, output.before.as_ref()?)));
+        json!({
+            "format_version": STATE_FORMAT_VERSION,
+            "terraform_version": TERRAFORM_VERSION,
+            "values": {"outputs": state_outputs(outputs), "root_module": self.state_module(&before)},
+        })
+    }
+
+    fn state_module(&self, of: &dyn Fn(&ResourceValues) -> Option<Attributes>) -> Json {
+        let mut tree = ModuleTree::default();
+        for (address, values) in &self.values.resources {
+            let Some(attributes) = of(values) else { continue };
+            let shown = TerraformValue::of_object(&attributes);
+            let mut entry = self.identity(address);
+            entry.remove("module_address");
+            entry.insert("schema_version".to_owned(), 0.into());
+            entry.insert("sensitive_values".to_owned(), shown.sensitive());
+            entry.insert("values".to_owned(), shown.value);
+            tree.add(&self.address(address).modules, Json::Object(entry));
+        }
+        tree.into_values()
+    }
+
+    /// Returns what the blocks say: constants, and the addresses that expressions refer to. The instances of a block are one.
+    fn configuration(&self) -> Json {
+        let mut tree = ModuleTree::default();
+        let mut seen = BTreeSet::new();
+        for (address, values) in self.values.resources.iter().filter(|(_, values)| values.is_declared) {
+            let parts = self.address(address);
+            if !seen.insert((parts.modules.clone(), parts.block_address())) {
+                continue;
+            }
+            let mut entry = json!({
+                "address": parts.block_address(),
+                "mode": "managed",
+                "type": parts.kind,
+                "name": parts.name,
+                "provider_config_key": PROVIDER,
+                "schema_version": 0,
+                "expressions": self.expressions(values),
+            });
+            if parts.index.is_some() {
+                entry["for_each_expression"] = json!({});
+            }
+            if !values.depends_on.is_empty() {
+                let needed = values.depends_on.iter();
+                let blocks: Vec<String> = needed.map(|one| self.address(one).block_address()).collect();
+                entry["depends_on"] = json!(blocks);
+            }
+            tree.add(&parts.modules, entry);
+        }
+        let mut root = tree.into_configuration();
+        let outputs: Map<String, Json> = self
+            .values
+            .outputs
+            .iter()
+            .map(|(name, value)| (name.to_string(), json!({"expression": self.expression(value)})))
+            .collect();
+        root.insert("outputs".to_owned(), Json::Object(outputs));
+        json!({
+            "provider_config": {PROVIDER: {"name": PROVIDER, "full_name": PROVIDER}},
+            "root_module": root,
+        })
+    }
+
+    fn expressions(&self, values: &ResourceValues) -> Json {
+        let mut all: Map<String, Json> =
+            values.written.iter().map(|(name, value)| (name.to_string(), self.expression(value))).collect();
+        // A child belongs to its parent without an attribute that says so.
+        if let Some(parent) = &values.parent {
+            let parent = self.address(parent);
+            let references = json!([format!("{}.id", parent.block_address()), parent.block_address()]);
+            all.insert("parent".to_owned(), json!({"references": references}));
+        }
+        Json::Object(all)
+    }
+
+    fn expression(&self, value: &WrittenValue) -> Json {
+        match value {
+            WrittenValue::Constant(value) => json!({"constant_value": TerraformValue::new(value).value}),
+            WrittenValue::References(names) => {
+                let references: Vec<String> = names.iter().map(|name| self.reference(name)).collect();
+                json!({"references": references})
+            }
+        }
+    }
+
+    /// Returns what an expression refers to as Terraform names it: a block with or without an attribute, or a variable.
+    fn reference(&self, name: &Name) -> String {
+        if let Some(variable) = name.strip_prefix("vars.") {
+            return format!("var.{variable}");
+        }
+        let known =
+            |text: &str| Address::parse(text).ok().filter(|one| self.values.resources.contains_key(one));
+        if let Some(address) = known(name) {
+            return self.address(&address).block_address();
+        }
+        match name.rsplit_once('.').and_then(|(address, attribute)| Some((known(address)?, attribute))) {
+            Some((address, attribute)) => format!("{}.{attribute}", self.address(&address).block_address()),
+            None => name.to_string(),
+        }
+    }
+
+    /// Returns the differences of live objects from what was last applied, one entry for each object.
+    fn resource_drift(&self) -> Vec<Json> {
+        let mut by_address: BTreeMap<&Address, Vec<&Drift>> = BTreeMap::new();
+        for drift in &self.of.plan.drift {
+            by_address.entry(&drift.address).or_default().push(drift);
+        }
+        let entry = |(address, drifts): (&Address, Vec<&Drift>)| {
+            let live = self.values.resources.get(address).and_then(|values| values.before.clone());
+            let (mut before, mut after) = (live.clone().unwrap_or_default(), live.unwrap_or_default());
+            let is_gone = drifts.iter().any(|drift| drift.path.is_none());
+            for (path, drift) in drifts.iter().filter_map(|drift| Some((drift.path.as_ref()?, drift))) {
+                insert_at(&mut before, path, drift.last_applied.clone());
+                insert_at(&mut after, path, drift.live.clone());
+            }
+            let (before, after) = (TerraformValue::of_object(&before), TerraformValue::of_object(&after));
+            let mut entry = self.identity(address);
+            entry.insert(
+                "change".to_owned(),
+                json!({
+                    "actions": [if is_gone { "delete" } else { "update" }],
+                    "before": before.value,
+                    "after": if is_gone { Json::Null } else { after.value.clone() },
+                    "after_unknown": {},
+                    "before_sensitive": before.sensitive(),
+                    "after_sensitive": if is_gone { Json::Bool(false) } else { after.sensitive() },
+                }),
+            );
+            let classes: BTreeSet<&str> =
+                drifts.iter().map(|drift| phrases::drift_class(drift.class)).collect();
+            entry.insert("classes".to_owned(), json!(classes));
+            Json::Object(entry)
+        };
+        by_address.into_iter().map(entry).collect()
+    }
+}
+
+/// Returns a whole object, or that there is none.
+fn object(attributes: Option<&Attributes>) -> TerraformValue {
+    attributes.map_or_else(TerraformValue::absent, TerraformValue::of_object)
+}
+
+/// Returns what a change shows of its object before and after: what changes, and what its block writes besides.
+fn values_of_change(change: &Change) -> (TerraformValue, TerraformValue) {
+    let (mut before, mut after) = (Attributes::new(), Attributes::new());
+    for unchanged in &change.rest {
+        before.insert(unchanged.path.clone(), unchanged.value.clone());
+        after.insert(unchanged.path.clone(), unchanged.value.clone());
+    }
+    for attribute in &change.attributes {
+        insert_at(&mut before, &attribute.path, attribute.before.clone());
+        insert_at(&mut after, &attribute.path, attribute.after.clone());
+    }
+    let is_new = change.action == Action::Create;
+    let is_gone = matches!(change.action, Action::Delete | Action::Forget);
+    (object((!is_new).then_some(&before)), object((!is_gone).then_some(&after)))
+}
+
+/// Sets the value at `attribute` or `attribute.key`; no effect on a key of an attribute that is no map. Only the first dot
+/// separates, because a key may contain dots.
+fn insert_at(attributes: &mut Attributes, path: &str, value: Value) {
+    let Some((attribute, key)) = path.split_once('.') else {
+        attributes.insert(path.into(), value);
+        return;
+    };
+    let mut map = match attributes.get(attribute) {
+        Some(Value::Map(map)) => map.clone(),
+        None | Some(Value::Null) => BTreeMap::new(),
+        Some(_) => return,
+    };
+    map.insert(key.into(), value);
+    attributes.insert(attribute.into(), Value::Map(map));
 }
 
 fn tfjson_actions(change: &Change) -> &'static [&'static str] {
@@ -104,77 +361,50 @@ fn tfjson_actions(change: &Change) -> &'static [&'static str] {
     }
 }
 
-fn resource_name(address: &Address) -> &str {
-    address.as_str().split_once('.').map_or(address.as_str(), |(_, name)| name)
+/// Returns the outputs of a state: a value that is not known yet is absent.
+fn state_outputs<'o>(outputs: impl Iterator<Item = (&'o Name, &'o Value)>) -> Json {
+    let entry = |(name, value): (&Name, &Value)| {
+        let shown = TerraformValue::new(value);
+        let mut entry = json!({"sensitive": shown.is_sensitive()});
+        if !shown.is_unknown() {
+            if let Some(ty) = value_type(&shown.value) {
+                entry["type"] = ty;
+            }
+            entry["value"] = shown.value;
+        }
+        (name.to_string(), entry)
+    };
+    Json::Object(outputs.map(entry).collect())
 }
 
-/// Returns the kind of the resource at an address: that of the last child collection in it, else that of the block;
-/// `None` if no segment is a kind.
-fn kind_of(address: &Address, registry: Registry) -> Option<&'static str> {
-    let segments: Vec<&str> = address.segments().collect();
-    let is_block = |name: &&str| registry.top_level().any(|kind| kind.name == *name);
-    let at = segments.iter().position(is_block)?;
-    let mut kind = registry.kind(segments.get(at)?)?;
-    // The segment after the kind is a name, even if it equals the name of a kind.
-    for segment in segments.iter().skip(at + 2) {
-        kind = registry.child(kind.name, segment).unwrap_or(kind);
-    }
-    Some(kind.name)
-}
-
-fn tfjson_drift(drift: &Drift, registry: Registry) -> Json {
-    let (mut before, mut after) = (AttributeTree::default(), AttributeTree::default());
-    if let Some(path) = &drift.path {
-        before.insert_at(path, value_json(&drift.last_applied));
-        after.insert_at(path, value_json(&drift.live));
-    }
-    let gone = drift.path.is_none();
-    json!({
-        "address": drift.address,
-        "mode": "managed",
-        "type": kind_of(&drift.address, registry).unwrap_or(drift.address.root()),
-        "name": resource_name(&drift.address),
-        "provider_name": "stead",
-        "change": {
-            "actions": [if gone { "delete" } else { "update" }],
-            "before": Json::from(before),
-            "after": if gone { Json::Null } else { after.into() },
-        },
-        "class": phrases::drift_class(drift.class),
-    })
-}
-
-fn value_json(value: &Value) -> Json {
-    serde_json::to_value(JsonValue(value)).unwrap_or(Json::Null)
-}
-
-/// Attributes by path, converted to nested JSON objects.
-#[derive(Default)]
-struct AttributeTree(Map<String, Json>);
-
-impl AttributeTree {
-    /// Sets the value at `attribute` or `attribute.key`; no effect on a key of an attribute that is no object. Only the
-    /// first dot separates, because a key may contain dots.
-    fn insert_at(&mut self, path: &str, value: Json) {
-        let Some((attribute, key)) = path.split_once('.') else {
-            self.0.insert(path.to_owned(), value);
-            return;
+/// Returns all outputs with what happens to each.
+fn output_changes(outputs: &[PlannedOutput]) -> Json {
+    let entry = |output: &PlannedOutput| {
+        let action = output.action();
+        let before = output.before.as_ref().map_or_else(TerraformValue::absent, TerraformValue::new);
+        let after = match (action, &output.after) {
+            // What no planned change makes known stays as it is.
+            (OutputAction::Keep, _) => before.clone(),
+            (_, Some(after)) => TerraformValue::new(after),
+            (_, None) => TerraformValue::absent(),
         };
-        let inner = self.0.entry(attribute).or_insert_with(|| Json::Object(Map::new()));
-        if let Json::Object(inner) = inner {
-            inner.insert(key.to_owned(), value);
-        }
-    }
-
-    fn put_if(&mut self, wanted: bool, path: &str) {
-        if wanted {
-            self.insert_at(path, true.into());
-        }
-    }
-}
-
-impl From<AttributeTree> for Json {
-    fn from(tree: AttributeTree) -> Self {
-        Self::Object(tree.0)
-    }
+        let actions = match action {
+            OutputAction::Keep => "no-op",
+            OutputAction::Add => "create",
+            OutputAction::Change => "update",
+            OutputAction::Remove => "delete",
+        };
+        let body = json!({
+            "actions": [actions],
+            "before": before.value,
+            "after": after.value,
+            "after_unknown": after.unknown(),
+            "before_sensitive": before.sensitive(),
+            "after_sensitive": after.sensitive(),
+        });
+        (output.name.to_string(), body)
+    };
+    let shown =
+        outputs.iter().filter(|output| output.before.is_some() || output.action() != OutputAction::Keep);
+    Json::Object(shown.map(entry).collect())
 }

@@ -10,7 +10,7 @@ use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::finding::{ReviewFinding, plan_findings};
-use crate::report::review::view::PlanReview;
+use crate::report::review::view::{PlanReview, RepositoryRoot};
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::{escape, junit_xml, phrases};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
@@ -60,7 +60,12 @@ pub(super) fn units_json(of: &UnitsReport<'_>) -> String {
 
 /// Returns one SARIF log with one run: GitHub accepts 20 runs of one upload.
 pub(super) fn units_sarif(of: &UnitsReport<'_>) -> String {
-    sarif::sarif_log(&of.findings(), &[])
+    let title = of.review.title.title.as_str();
+    let Some(first) = of.plans.values().next() else {
+        let root = RepositoryRoot::default();
+        return sarif::sarif_log(&[], &sarif::SarifSubject { root: &root, title, resolved: &[] });
+    };
+    sarif::sarif_log(&of.findings(), &sarif::SarifSubject { root: first.root, title, resolved: &[] })
 }
 
 /// Returns the findings of all units as GitLab's code quality report.

@@ -1,5 +1,6 @@
 //! Reports, read as those who get them read them: a Markdown reader, a browser's rules, a schema's keys.
 
+mod exchange;
 mod forms;
 mod hostile;
 
@@ -8,8 +9,12 @@ use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
 use crate::report::review::{PlanReview, RepositoryRoot, ReviewFormat, ReviewSubject};
 use crate::report::tests::plans;
 
-static ROOT: std::sync::LazyLock<RepositoryRoot> =
-    std::sync::LazyLock::new(|| RepositoryRoot { repository: "/src/repo".into(), here: "infra".into() });
+static ROOT: std::sync::LazyLock<RepositoryRoot> = std::sync::LazyLock::new(|| RepositoryRoot {
+    repository: "/src/repo".into(),
+    here: "infra".into(),
+    name: "acme/infra".into(),
+    documentation: "https://docs.example.com".into(),
+});
 
 /// The format of this name.
 fn format(name: &str) -> ReviewFormat {
@@ -19,6 +24,7 @@ fn format(name: &str) -> ReviewFormat {
 /// A plan under review, in a repository where its stack is not at the root.
 fn reviewed(plan: &Plan) -> PlanReview<'_> {
     PlanReview {
+        values: None,
         plan,
         registry: crate::kinds::REGISTRY,
         root: &ROOT,
