@@ -123,7 +123,7 @@ mod tests {
         let edge = |other: &&str| UpstreamUnit {
             alias: (*other).into(),
             unit: name(other),
-            reads: std::collections::BTreeSet::new(),
+            reads: BTreeSet::new(),
             source: source.clone(),
         };
         Unit {

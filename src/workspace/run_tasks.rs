@@ -127,7 +127,7 @@ mod tests {
                     .map(|above| UpstreamUnit {
                         alias: format!("s{above}").into(),
                         unit: names[above].clone(),
-                        reads: std::collections::BTreeSet::new(),
+                        reads: BTreeSet::new(),
                         source: source.clone(),
                     })
                     .collect();

@@ -260,7 +260,7 @@ mod tests {
                 let edge = |above: usize| UpstreamUnit {
                     alias: format!("s{above}").into(),
                     unit: name(above),
-                    reads: std::collections::BTreeSet::new(),
+                    reads: BTreeSet::new(),
                     source: source.clone(),
                 };
                 Unit {

@@ -203,6 +203,14 @@ fn outputs_of_many_units_are_applied_and_printed_by_unit() {
 }
 
 #[test]
+fn what_only_modules_give_is_recorded_by_the_first_apply() {
+    let case = Case::example("regions").emulator();
+    let first = case.ok("apply --yes");
+    assert!(first.stdout.contains("all    ["), "{}", first.stdout);
+    case.ok("plan --exit-code").says(&["No changes"]);
+}
+
+#[test]
 fn one_output_is_written_as_it_is() {
     let case = alone();
     assert_eq!(case.ok("output count --raw").stdout, "3");

@@ -50,6 +50,8 @@ const COMMANDS: &[(i32, &str)] = &[
     (0, "import --all --observe --cloud local"),
     (0, "ls --cloud local"),
     (0, "ls --unmanaged --cloud local"),
+    (0, "output --cloud local"),
+    (0, "output --all --cloud local"),
     (0, "get vm.web --cloud local"),
     (0, "resolve --cloud local"),
     (0, "catalog"),

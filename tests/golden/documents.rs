@@ -101,6 +101,8 @@ fn schema_of(name: &str) -> Option<&'static str> {
         "fmt-units" => "fmt-units",
         "cost-units" => "cost-units",
         "ls-units" => "ls-units",
+        "output" => "output",
+        "output-units" => "output-units",
         "test-units" => "test-units",
         "recover" => "recover",
         "secret-get" | "secret-get-value" => "secret",
@@ -418,6 +420,8 @@ fn documents_of_many_units_keep_their_keys() {
     prints(&case, "units-apply", 0, &format!("apply --all --expect {expected} --output json"));
     prints(&case, "units-drift", 0, "drift --all --output json");
     prints(&case, "ls-units", 0, "ls --all --output json");
+    prints(&case, "output", 0, "-C net -e prod output --output json");
+    prints(&case, "output-units", 0, "output --all -e prod --output json");
     prints(&case, "cost-units", 0, "cost --all --output json");
     let test =
         "test:\n  a network:\n    given: { env: prod }\n    plan: { create: [vpc.main, vpc.other] }\n";
