@@ -13,7 +13,8 @@ use futures_util::stream::FuturesUnordered;
 
 use super::event::{ApplyEvent, Outcome, StepError};
 use super::finalize::{
-    describe_ambiguous_intents, known_outputs, recorded_outputs, sweep_watched_creations,
+    add_not_kept, describe_ambiguous_intents, is_sent_again, known_outputs, recorded_outputs, resource_runs,
+    sweep_watched_creations,
 };
 use super::schedule::{Schedule, StepProgress};
 use super::step::{ConcurrencySlot, StepContext};
@@ -27,7 +28,7 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::run_history::ResourceCounts;
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
-use crate::plan::model::change::{Cause, NoteCode, Plan};
+use crate::plan::model::change::Plan;
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
 /// The limit on running steps that have not sent a request yet. The rate limiter serves requests in order of arrival:
@@ -66,6 +67,7 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     }
     let mut schedule = Schedule::new(&plan.steps);
     let mut errors: BTreeMap<usize, StepError> = BTreeMap::new();
+    let mut durations: BTreeMap<usize, Duration> = BTreeMap::new();
     let mut halted = false;
     let entering = Cell::new(0);
     let (turns, going) = (address_locks(plan), deletion_addresses(plan));
@@ -100,6 +102,7 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
             ExecutorEvent::StepEnded(ended) => ended,
         };
         tell_end(parts, plan, &ended);
+        durations.insert(ended.step, ended.took);
         match ended.result {
             Ok(_) => schedule.mark_done(ended.step),
             // The plan already reported it, and it blocks nothing: dependents of the resource are not skipped.
@@ -116,7 +119,7 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     }
     let mut outcome = summarize_outcome(plan, &schedule, errors);
     outcome.interrupted = parts.context.stop.get() && schedule.progress().contains(&StepProgress::Waiting);
-    record_run_end(parts, run, plan, &mut outcome).await;
+    record_run_end(parts, run, (plan, &durations), &mut outcome).await;
     outcome
 }
 
@@ -374,7 +377,7 @@ fn emit_skipped<C: Transport, K: Clock, R: Random, S: Store>(
 async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     run: uuid::Uuid,
-    plan: &Plan,
+    (plan, durations): (&Plan, &BTreeMap<usize, Duration>),
     outcome: &mut Outcome,
 ) {
     if parts.check_may_send().is_err() {
@@ -395,32 +398,11 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
         questions: outcome.questions.len(),
     };
     let outputs = Some(recorded_outputs(parts, plan, &outcome.outputs, complete));
-    let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs };
+    let resources = resource_runs(parts, plan, durations, outcome);
+    let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs, resources };
     if let Err(error) = parts.commit([ended]).await {
         // All changes are recorded: only the record of the run's end is missing.
         outcome.notes.push(error.to_string());
-    }
-}
-
-/// Returns whether a step resends a value that the service did not keep before.
-fn is_sent_again(plan: &Plan, step: usize) -> bool {
-    let mut changes = plan.changes.iter().filter(|change| change.steps.contains(&step));
-    changes.any(|change| change.attributes.iter().any(|line| line.cause == Cause::NotKept))
-}
-
-/// Adds the values that the service did not keep before, and that no step sent again: their resources are not
-/// as declared, so they count as failed.
-fn add_not_kept(plan: &Plan, outcome: &mut Outcome) {
-    for note in plan.notes.iter().filter(|note| note.code == NoteCode::NotKept) {
-        let Some(address) = &note.address else { continue };
-        match outcome.failed.iter_mut().find(|(failed, _)| failed == address) {
-            Some((_, StepError::NotKept(text))) => text.extend(["; ", &note.text]),
-            Some(_) => {}
-            None => {
-                outcome.done.retain(|done| done != address);
-                outcome.failed.push((address.clone(), StepError::NotKept(note.text.clone())));
-            }
-        }
     }
 }
 

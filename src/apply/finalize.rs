@@ -1,9 +1,10 @@
 //! The end of an apply: the check of watched creations for late effects, the description of ambiguous intents,
-//! and the outputs. Only the watched creations change the ledger.
+//! the outputs, and what the history keeps of the run. Only the watched creations change the ledger.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
-use super::event::StepError;
+use super::event::{Outcome, StepError};
 use super::request_encoding::seal_parts;
 use super::step_parts::StepParts;
 use super::steps::resolve_intent::look_for_late_effect;
@@ -13,11 +14,12 @@ use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::entry::Intent;
-use crate::model::address::Name;
+use crate::ledger::state::run_details::{MAX_ERROR_CHARS, ResourceResult, ResourceRun};
+use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Cause, Change, NoteCode, Plan};
 
 /// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared,
 /// and closes those that were watched long enough. Returns a message for each one that could not be checked;
@@ -102,4 +104,65 @@ pub(super) fn recorded_outputs<C, K, R, S: Store>(
     let sealed = known.iter().map(|(name, value)| (name.clone(), seal_parts(value, &ledger.identity.key)));
     outputs.extend(sealed);
     outputs
+}
+
+/// Returns whether a step resends a value that the service did not keep before.
+pub(super) fn is_sent_again(plan: &Plan, step: usize) -> bool {
+    let mut changes = plan.changes.iter().filter(|change| change.steps.contains(&step));
+    changes.any(|change| change.attributes.iter().any(|line| line.cause == Cause::NotKept))
+}
+
+/// Adds the values that the service did not keep before, and that no step sent again: their resources are not
+/// as declared, so they count as failed.
+pub(super) fn add_not_kept(plan: &Plan, outcome: &mut Outcome) {
+    for note in plan.notes.iter().filter(|note| note.code == NoteCode::NotKept) {
+        let Some(address) = &note.address else { continue };
+        match outcome.failed.iter_mut().find(|(failed, _)| failed == address) {
+            Some((_, StepError::NotKept(text))) => text.extend(["; ", &note.text]),
+            Some(_) => {}
+            None => {
+                outcome.done.retain(|done| done != address);
+                outcome.failed.push((address.clone(), StepError::NotKept(note.text.clone())));
+            }
+        }
+    }
+}
+
+/// Returns what the run did to each resource with a change, for the ledger's history. Errors are redacted, and never longer
+/// than `MAX_ERROR_CHARS`.
+pub(super) fn resource_runs<C: Transport, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    plan: &Plan,
+    durations: &BTreeMap<usize, Duration>,
+    outcome: &Outcome,
+) -> Vec<ResourceRun> {
+    let failed: HashMap<&Address, &StepError> =
+        outcome.failed.iter().map(|(address, error)| (address, error)).collect();
+    let skipped: HashSet<&Address> = outcome.skipped.iter().collect();
+    let one = |change: &Change| {
+        let error = failed.get(&change.address);
+        let result = match error {
+            Some(_) => ResourceResult::Failed,
+            None if skipped.contains(&change.address) => ResourceResult::Skipped,
+            None => ResourceResult::Done,
+        };
+        let took: Duration = change.steps.iter().filter_map(|step| durations.get(step)).sum();
+        // A final snapshot has an address of its own.
+        let addresses =
+            change.steps.iter().filter_map(|step| plan.steps.get(*step)).map(|step| &step.address);
+        let addresses: BTreeSet<&Address> = addresses.chain([&change.address]).collect();
+        let text = |error: &&StepError| {
+            let text = parts.context.client.redact(&error.to_string());
+            text.chars().take(MAX_ERROR_CHARS).collect()
+        };
+        ResourceRun {
+            address: change.address.clone(),
+            action: Name::new(change.action.as_str()),
+            result,
+            ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            error: error.map(text),
+            requests: addresses.into_iter().flat_map(|address| parts.fence.sent.take(address)).collect(),
+        }
+    };
+    plan.changes.iter().map(one).collect()
 }

@@ -16,7 +16,7 @@ use super::probe::{self, Observations};
 use super::read::account::{self, AccountInfo};
 use super::read::find_object::find_object;
 use super::read::object_reader::ObjectReader;
-use super::read::{catalog, object_project, paging, refresh};
+use super::read::{catalog, key_access, object_project, paging, refresh};
 use super::wait::list_poll::WatchedObject;
 use super::wait::run_records::{self, ServiceRun};
 use super::wait::waiter::{WaitError, Waiter};
@@ -26,6 +26,7 @@ use super::write::upload::{self, UploadError};
 use crate::model::address::Name;
 use crate::model::clock::{Clock, Random};
 use crate::model::live::catalog::Catalog;
+use crate::model::live::key_access::KeyAccess;
 use crate::model::live::snapshot::{Object, ObjectKey, RefreshRequest, RequestCount, Snapshot};
 use crate::model::schema::{Kind, Registry, RunSchema};
 use crate::model::values::value::Attributes;
@@ -206,6 +207,11 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// When the service refuses the key or does not answer.
     pub async fn read_account(&self, key: &str) -> Result<AccountInfo, ReadError> {
         account::read_account(&self.reader, key).await
+    }
+
+    /// Reads what `key`, which this client uses, may do. What the service does not show is not known, and no error.
+    pub async fn read_key_access(&self, key: &str) -> KeyAccess {
+        key_access::read_key_access(&self.reader, key).await
     }
 
     /// Returns the number of seconds by which this machine's clock is ahead of the service's; `None` where the service
@@ -393,6 +399,6 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
 
     /// Returns the interface for mutating requests: each passes `gate` first.
     pub fn changes<'c>(&'c self, gate: SendPermit<'c>) -> MutationClient<'c, C, K, R> {
-        MutationClient { reader: &self.reader, gate, back: &|| () }
+        MutationClient { reader: &self.reader, gate, back: &|| (), seen: &|_| () }
     }
 }

@@ -5,8 +5,8 @@
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
-    Attribute, Effect, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck, TextFormat,
-    Type,
+    Attribute, Effect, Endpoint, HandedOn, Kind, KindApi, KindScope, Literal, Method, RightScope, Rights,
+    Rule, RuleCheck, TextFormat, Type,
 };
 
 pub(super) static API_KEY: Kind = Kind {
@@ -17,6 +17,11 @@ pub(super) static API_KEY: Kind = Kind {
         create: Endpoint::documented(Method::Post, "/api/v1/api-keys").secret(),
         ..KindApi::assumed("/api/v1/api-keys", "/api/v1/api-keys/{id}")
     },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(
+        Rights::new(RightScope::Account, "api_keys:read", "api_keys:write")
+            .handing_on(HandedOn::Role("role")),
+    ),
     attributes: &[
         Attribute::required("name", Type::Text { min: 1, max: 128, format: TextFormat::Any })
             .summary("Display name, 1–128 characters."),

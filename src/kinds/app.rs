@@ -4,7 +4,8 @@
 //! version runs until then. Its source is an image, a repository or an uploaded directory.
 
 use super::shared::{
-    BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT, TIME, UPDATED_AT,
+    APP_RIGHTS, BILLING, COUNT, CREATED_AT, NAME, PAID, PROJECT_ID, REGIONS, SHORT_TEXT, SOURCE_DIR, TEXT,
+    TIME, UPDATED_AT,
 };
 use crate::model::schema::{
     Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, EndingChange, Endpoint,
@@ -55,6 +56,7 @@ pub(super) static APP: Kind = Kind {
         }),
         ..KindApi::assumed("/api/v1/apps/services", "/api/v1/apps/services/{id}")
     },
+    rights: APP_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Its name, unique in the project.")
@@ -174,6 +176,7 @@ pub(super) static APP: Kind = Kind {
             PriceFactor::Unless { attribute: "type", values: &["cron", "job"] },
         ],
     }]),
+    billing: PAID,
     estimate: DurationEstimate { create: 25, update: 25, delete: 5 },
     replace: ReplaceOrder::DeleteFirst,
     on_replace: &[Effect::AddressChange],

@@ -3,7 +3,7 @@
 //! A link sets environment variables of the app (specification, App platform), so its creation and deletion start a
 //! deployment of the app.
 
-use super::shared::{CREATED_AT, SHORT_TEXT, TEXT, TIME};
+use super::shared::{APP_RIGHTS, CREATED_AT, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{
     Action, Attribute, DurationEstimate, Effect, Kind, KindApi, KindScope, ResponseShape, Rule, RuleCheck,
     Type,
@@ -21,6 +21,7 @@ pub(super) static APP_DATABASE_LINK: Kind = Kind {
             "/api/v1/apps/services/{parent}/database-links/{id}",
         )
     },
+    rights: APP_RIGHTS,
     attributes: &[
         Attribute::required("database", Type::Reference("database"))
             .wire("database_id")

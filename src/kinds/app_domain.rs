@@ -2,7 +2,7 @@
 //!
 //! No call changes it, and a name belongs to one app of the account at most.
 
-use super::shared::{CREATED_AT, TEXT, TIME};
+use super::shared::{APP_RIGHTS, CREATED_AT, TEXT, TIME};
 use crate::model::schema::{Attribute, Kind, KindApi, KindScope, Rule, RuleCheck, TextFormat, Type};
 
 pub(super) static APP_DOMAIN: Kind = Kind {
@@ -17,6 +17,7 @@ pub(super) static APP_DOMAIN: Kind = Kind {
             "/api/v1/apps/services/{parent}/domains/{id}",
         )
     },
+    rights: APP_RIGHTS,
     attributes: &[
         Attribute::required("domain", Type::Text { min: 4, max: 253, format: TextFormat::Domain })
             .summary("The host name.")

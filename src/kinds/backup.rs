@@ -2,10 +2,10 @@
 //!
 //! No call changes a backup. The service creates backups asynchronously: the first status is `pending`.
 
-use super::shared::{COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, TEXT, TIME};
+use super::shared::{COMPUTE_RIGHTS, COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, TEXT, TIME};
 use crate::model::schema::{
-    Action, ActionCompletion, Attribute, DurationEstimate, Effect, Kind, KindApi, KindScope, Price,
-    PriceFactor, PriceTerm, ReadinessRule, Type,
+    Action, ActionCompletion, Attribute, Billing, DurationEstimate, Effect, Kind, KindApi, KindScope,
+    Price, PriceFactor, PriceTerm, ReadinessRule, Type,
 };
 
 pub(super) static BACKUP: Kind = Kind {
@@ -23,6 +23,7 @@ pub(super) static BACKUP: Kind = Kind {
         }),
         ..KindApi::documented("/api/v1/backups", "/api/v1/backups/{id}")
     },
+    rights: COMPUTE_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME).summary("Display name; the API cannot rename a backup."),
         Attribute::required("vm", Type::Reference("vm"))
@@ -45,6 +46,8 @@ pub(super) static BACKUP: Kind = Kind {
         field: "price_per_gb_month",
         factors: &[PriceFactor::Count("storage_size")],
     }]),
+    // Refused with 402 if the balance does not cover the subscription (specification, Create backup).
+    billing: Billing::AsReferred("vm"),
     estimate: DurationEstimate { create: 15, update: 1, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],

@@ -1,7 +1,7 @@
 //! `backup_schedule`: recurring backups of one VM, daily or weekly. The service deletes it with the VM. Its backups are
 //! objects of the service's own: no stack manages them.
 
-use super::shared::{CREATED_AT, PROJECT_ID, TIME, WEEKDAYS};
+use super::shared::{COMPUTE_RIGHTS, CREATED_AT, PROJECT_ID, TIME, WEEKDAYS};
 use crate::model::schema::{
     ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck, Type,
     UpdateStrategy,
@@ -26,6 +26,7 @@ pub(super) static BACKUP_SCHEDULE: Kind = Kind {
         ready: None,
         absent_when: None,
     },
+    rights: COMPUTE_RIGHTS,
     attributes: &[
         Attribute::required("vm", Type::Reference("vm"))
             .wire("vm_id")

@@ -4,7 +4,8 @@
 //! that its persistent volume claims create belong to the cluster and to no stack.
 
 use super::shared::{
-    COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT, WEEKDAYS,
+    COUNT, CREATED_AT, KUBERNETES_RIGHTS, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT,
+    WEEKDAYS,
 };
 use crate::model::schema::{
     Action, ActionCompletion, ApiCall, Attribute, DocumentMerge, DurationEstimate, Effect, Endpoint,
@@ -42,6 +43,7 @@ pub(super) static CLUSTER: Kind = Kind {
         }),
         ..KindApi::assumed("/api/v1/k8s/clusters", "/api/v1/k8s/clusters/{id}")
     },
+    rights: KUBERNETES_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
         Attribute::required("version", Type::Catalog("kubernetes_version"))

@@ -3,12 +3,14 @@
 //! Paths accept the UUID and the short id. A free database that the service suspended is resumed before any change
 //! except a rename, and before a user, a saved query or an app's link is created or deleted.
 
-use super::shared::{BILLING, COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT};
+use super::shared::{
+    BILLING, COUNT, CREATED_AT, DATABASE_RIGHTS, NAME, PAYMENT, PROJECT_ID, REGION, TEXT, TIME, UPDATED_AT,
+};
 use crate::model::schema::{
-    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Envelope, Kind,
-    KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor, PriceTerm, ReadinessRule,
-    ReplaceOrder, ResponseShape, Revival, RevivalTrigger, Rule, RuleCheck, TextFormat, Type,
-    UpdateStrategy,
+    Action, ActionCompletion, ApiCall, Attribute, Billing, BillingChoice, DurationEstimate, Effect,
+    Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor,
+    PriceTerm, ReadinessRule, ReplaceOrder, ResponseShape, RestOfMonth, Revival, RevivalTrigger, Rule,
+    RuleCheck, TextFormat, Type, UpdateStrategy,
 };
 
 static RENAME: ApiCall = ApiCall::new(
@@ -61,6 +63,7 @@ pub(super) static DATABASE: Kind = Kind {
             leaving: &["deleting", "deleted"],
         }),
     },
+    rights: DATABASE_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name; connection addresses do not depend on it.")
@@ -238,6 +241,13 @@ pub(super) static DATABASE: Kind = Kind {
             factors: &[PriceFactor::Over { attribute: "storage_gb", field: "included_storage_gb" }],
         },
     ]),
+    // Database status: a change of scale is charged or credited for the rest of the month, and a free database that
+    // moves to a paid plan becomes a monthly subscription. For a deletion nothing is shown.
+    billing: Billing::Chosen(BillingChoice {
+        on_change: RestOfMonth::Prorated,
+        free: Some("is_free"),
+        ..PAYMENT
+    }),
     estimate: DurationEstimate { create: 47, update: 30, delete: 10 },
     replace: ReplaceOrder::DeleteFirst,
     on_delete: &[Effect::DataLoss],

@@ -3,7 +3,7 @@
 //! It has no id of its own: its name identifies it in paths, so another name is another login. The service
 //! generates the password, and the `password` action shows it again.
 
-use super::shared::CREATED_AT;
+use super::shared::{CREATED_AT, DATABASE_RIGHTS};
 use crate::model::schema::{
     Action, Attribute, Effect, Endpoint, Kind, KindApi, KindScope, Method, ResponseShape, Rule, RuleCheck,
     TextFormat, Type,
@@ -24,6 +24,7 @@ pub(super) static DATABASE_USER: Kind = Kind {
         ready: None,
         absent_when: None,
     },
+    rights: DATABASE_RIGHTS,
     attributes: &[
         Attribute::required("name", Type::Text { min: 1, max: 63, format: TextFormat::DatabaseUser })
             .summary("Login name: a-z, 0-9 and _, not beginning with app_ or fnb_."),

@@ -5,8 +5,8 @@
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
-    Action, Attribute, Effect, Envelope, Kind, KindApi, KindScope, Parameter, ResponseShape, TextFormat,
-    Type,
+    Action, Attribute, Effect, Envelope, HandedOn, Kind, KindApi, KindScope, Parameter, ResponseShape,
+    RightScope, Rights, TextFormat, Type,
 };
 
 pub(super) static INVITATION: Kind = Kind {
@@ -14,6 +14,11 @@ pub(super) static INVITATION: Kind = Kind {
     summary: "Invites a person by mail to join the account, with a role.",
     scope: KindScope::Account,
     api: KindApi { read: None, ..KindApi::assumed("/api/v1/invitations", "/api/v1/invitations/{id}") },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(
+        Rights::new(RightScope::Account, "members:read", "members:write")
+            .handing_on(HandedOn::Role("role")),
+    ),
     attributes: &[
         Attribute::required("email", Type::Text { min: 3, max: 254, format: TextFormat::Email })
             .summary("The mail address of the person to invite.")

@@ -3,7 +3,7 @@
 //! The service deletes the pools with their cluster. All pools of a cluster together need at least
 //! 2 workers (specification, Limits).
 
-use super::shared::{CREATED_AT, NAME, SHORT_TEXT, TEXT, TIME};
+use super::shared::{CREATED_AT, KUBERNETES_RIGHTS, NAME, SHORT_TEXT, TEXT, TIME};
 use crate::model::schema::{
     ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Method, Price,
     PriceFactor, PriceTerm, ReadinessRule, Rule, RuleCheck, TextFormat, Type, UpdateStrategy,
@@ -31,6 +31,7 @@ pub(super) static NODE_POOL: Kind = Kind {
         }),
         ..KindApi::assumed(COLLECTION, ITEM)
     },
+    rights: KUBERNETES_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME).summary("Its name.").assumed(),
         Attribute::required("plan", Type::Catalog("kubernetes"))

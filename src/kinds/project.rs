@@ -5,8 +5,8 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck, Type,
-    UpdateStrategy,
+    ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, RightScope, Rights, Rule,
+    RuleCheck, Type, UpdateStrategy,
 };
 
 static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/projects/{id}"));
@@ -26,6 +26,8 @@ pub(super) static PROJECT: Kind = Kind {
         ready: None,
         absent_when: None,
     },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(Rights::new(RightScope::ProjectItself, "projects:read", "projects:write")),
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name, 1–64 characters.")

@@ -5,8 +5,8 @@
 
 use super::shared::{CREATED_AT, TEXT, TIME};
 use crate::model::schema::{
-    ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Method, NestedPlacement, Rule, RuleCheck, Type,
-    UpdateStrategy,
+    ApiCall, Attribute, Endpoint, HandedOn, Kind, KindApi, KindScope, Method, NestedPlacement, RightScope,
+    Rights, Rule, RuleCheck, Type, UpdateStrategy,
 };
 
 static PATCH: ApiCall =
@@ -20,6 +20,11 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
         read: None,
         ..KindApi::assumed("/api/v1/projects/{parent}/members", "/api/v1/projects/{parent}/members/{id}")
     },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(
+        Rights::new(RightScope::ProjectItself, "members:read", "members:write")
+            .handing_on(HandedOn::Role("role")),
+    ),
     attributes: &[
         Attribute::optional("api_key", Type::Reference("api_key"))
             .wire("api_key_id")

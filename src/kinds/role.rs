@@ -4,8 +4,8 @@
 
 use super::shared::{CREATED_AT, NAME, TEXT, UPDATED_AT};
 use crate::model::schema::{
-    Action, ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Literal, Method, ResponseShape, Rule,
-    RuleCheck, TextFormat, Type, UpdateStrategy,
+    Action, ApiCall, Attribute, Endpoint, HandedOn, Kind, KindApi, KindScope, Literal, Method,
+    ResponseShape, RightScope, Rights, Rule, RuleCheck, TextFormat, Type, UpdateStrategy,
 };
 
 static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/roles/{id}"));
@@ -15,6 +15,11 @@ pub(super) static ROLE: Kind = Kind {
     summary: "A named set of permissions, in addition to owner, admin, developer and viewer.",
     scope: KindScope::Account,
     api: KindApi::assumed("/api/v1/roles", "/api/v1/roles/{id}"),
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(
+        Rights::new(RightScope::Account, "members:read", "members:write")
+            .handing_on(HandedOn::Listed("permissions")),
+    ),
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name.")

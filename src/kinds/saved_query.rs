@@ -2,7 +2,7 @@
 //!
 //! One PUT on the collection both creates and overwrites it, and its name is its id: another name is another query.
 
-use super::shared::{TEXT, TIME};
+use super::shared::{DATABASE_RIGHTS, TEXT, TIME};
 use crate::model::schema::{
     ApiCall, Attribute, Endpoint, Kind, KindApi, KindScope, Method, Rule, RuleCheck, TextFormat, Type,
     UpdateStrategy,
@@ -23,6 +23,7 @@ pub(super) static SAVED_QUERY: Kind = Kind {
         read: None,
         ..KindApi::documented(COLLECTION, "/api/v1/databases/{parent}/saved-queries/{id}")
     },
+    rights: DATABASE_RIGHTS,
     attributes: &[
         Attribute::required("name", Type::Text { min: 1, max: 128, format: TextFormat::PathName })
             .summary("Its name; a query with another name is a different query.")

@@ -8,7 +8,7 @@ use super::shared::{
 };
 use crate::model::schema::{
     Action, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Literal,
-    Method, ReadinessRule, ResponseShape, Rule, RuleCheck, Type, UpdateStrategy,
+    Method, ReadinessRule, ResponseShape, RightScope, Rights, Rule, RuleCheck, Type, UpdateStrategy,
 };
 
 static PATCH: ApiCall = ApiCall::new("patch", Endpoint::assumed(Method::Patch, "/api/v1/functions/{id}"));
@@ -30,6 +30,8 @@ pub(super) static SERVERLESS_FUNCTION: Kind = Kind {
         }),
         ..KindApi::assumed("/api/v1/functions", "/api/v1/functions/{id}")
     },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(Rights::new(RightScope::Project, "functions:read", "functions:write")),
     attributes: &[
         Attribute::required("name", NAME).summary("Its name, unique in the project.").assumed(),
         Attribute::required("runtime", Type::Enum(&["node20", "python312", "go122", "rust"]))

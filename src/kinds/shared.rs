@@ -1,7 +1,10 @@
 //! Attributes and types that several kinds share. Attributes here count as documented; a kind for which the
 //! specification does not show one adds `assumed`.
 
-use crate::model::schema::{Attribute, Literal, TextFormat, Type, UpdateStrategy};
+use crate::model::schema::{
+    Attribute, Billing, BillingChoice, Literal, RestOfMonth, RightScope, Rights, TextFormat, Type,
+    UpdateStrategy,
+};
 
 /// A name of 1–64 characters.
 pub(super) const NAME: Type = Type::Text { min: 1, max: 64, format: TextFormat::Any };
@@ -26,6 +29,19 @@ pub(super) const BILLING: Attribute =
     Attribute::default("billing_type", Type::Enum(&["payg", "subscription"]), Literal::Text("payg"))
         .summary("payg is billed by the hour, subscription by the month, from the account balance first.")
         .on_change(UpdateStrategy::Replace);
+
+/// Payment by the hour, or in advance for a month (specification, What the service does). What happens to the rest of a
+/// paid month is shown for some kinds only.
+pub(super) const PAYMENT: BillingChoice = BillingChoice {
+    attribute: "billing_type",
+    prepaid: "subscription",
+    on_change: RestOfMonth::NotShown,
+    on_delete: RestOfMonth::NotShown,
+    free: None,
+};
+
+/// Payment where the specification shows nothing about the rest of a paid month.
+pub(super) const PAID: Billing = Billing::Chosen(PAYMENT);
 
 pub(super) const CREATED_AT: Attribute =
     Attribute::computed("created_at", TIME).summary("When it was created.");
@@ -56,3 +72,22 @@ pub(super) const WEEKDAYS: &[(&str, i64)] = &[
     ("friday", 5),
     ("saturday", 6),
 ];
+
+// The rights of the areas of the service to which several kinds belong. The specification does not show which right an
+// operation needs (Authentication, 6), so all of them are assumed.
+
+/// The rights on apps and what belongs to them.
+pub(super) const APP_RIGHTS: Option<Rights> =
+    Some(Rights::new(RightScope::Project, "apps:read", "apps:write"));
+
+/// The rights on VMs, volumes and their copies.
+pub(super) const COMPUTE_RIGHTS: Option<Rights> =
+    Some(Rights::new(RightScope::Project, "compute:read", "compute:write"));
+
+/// The rights on databases and what belongs to them.
+pub(super) const DATABASE_RIGHTS: Option<Rights> =
+    Some(Rights::new(RightScope::Project, "databases:read", "databases:write"));
+
+/// The rights on clusters and node pools.
+pub(super) const KUBERNETES_RIGHTS: Option<Rights> =
+    Some(Rights::new(RightScope::Project, "kubernetes:read", "kubernetes:write"));

@@ -2,7 +2,7 @@
 //!
 //! Only its name can change; another original replaces the snapshot.
 
-use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, TEXT, TIME};
+use super::shared::{COMPUTE_RIGHTS, COUNT, CREATED_AT, NAME, PROJECT_ID, REGIONS, TEXT, TIME};
 use crate::model::schema::{
     Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi,
     KindScope, Method, Price, PriceFactor, PriceTerm, ReadinessRule, Rule, RuleCheck, Type, UpdateStrategy,
@@ -26,6 +26,7 @@ pub(super) static SNAPSHOT: Kind = Kind {
         }),
         ..KindApi::documented("/api/v1/snapshots", "/api/v1/snapshots/{id}")
     },
+    rights: COMPUTE_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME)
             .summary("Display name.")

@@ -4,8 +4,8 @@
 //! cap pauses apps, the service refuses to create, deploy and enlarge pay-as-you-go apps.
 
 use crate::model::schema::{
-    ApiCall, Attribute, Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, Rule, RuleCheck,
-    Type, UpdateStrategy,
+    ApiCall, Attribute, Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, RightScope, Rights,
+    Rule, RuleCheck, Type, UpdateStrategy,
 };
 
 const PATH: &str = "/api/v1/apps/spend-settings";
@@ -27,6 +27,8 @@ pub(super) static SPEND_SETTINGS: Kind = Kind {
         absent_when: Some(("enabled", Literal::Bool(false))),
         ..KindApi::assumed(PATH, PATH)
     },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(Rights::new(RightScope::Account, "billing:read", "billing:write")),
     attributes: &[
         Attribute::default("enabled", Type::Boolean, Literal::Bool(true))
             .summary("Always true: without the block there is no cap.")

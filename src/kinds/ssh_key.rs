@@ -2,7 +2,9 @@
 //! call changes a key: a change replaces it.
 
 use super::shared::{CREATED_AT, NAME, TEXT};
-use crate::model::schema::{Attribute, Endpoint, Kind, KindApi, KindScope, Method, TextFormat, Type};
+use crate::model::schema::{
+    Attribute, Endpoint, Kind, KindApi, KindScope, Method, RightScope, Rights, TextFormat, Type,
+};
 
 pub(super) static SSH_KEY: Kind = Kind {
     name: "ssh_key",
@@ -19,6 +21,8 @@ pub(super) static SSH_KEY: Kind = Kind {
         ready: None,
         absent_when: None,
     },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(Rights::new(RightScope::Account, "ssh_keys:read", "ssh_keys:write")),
     attributes: &[
         Attribute::required("name", NAME).summary("Display name.").assumed(),
         Attribute::required(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::REGISTRY;
 use crate::model::schema::{
-    Action, ActionCompletion, ActionRequest, Attribute, Kind, KindScope, Literal, Method,
+    Action, ActionCompletion, ActionRequest, Attribute, Billing, Kind, KindScope, Literal, Method,
     ParameterLocation, ParameterPresence, Presence, Price, PriceFactor, PriceTerm, ResponseShape,
     RuleCheck, TextFormat, Type, UpdateStrategy,
 };
@@ -67,6 +67,21 @@ fn every_name_that_a_table_uses_exists() {
             for term in terms {
                 check_term(term, &has);
             }
+        }
+        check_billing(kind, &has);
+    }
+}
+
+fn check_billing(kind: &Kind, has: &dyn Fn(&str)) {
+    match kind.billing {
+        Billing::Arrears => {}
+        Billing::AsReferred(attribute) => has(attribute),
+        Billing::Chosen(choice) => {
+            let Type::Enum(keywords) = kind.attribute(choice.attribute).unwrap().ty else {
+                panic!("{}.{} is no keyword", kind.name, choice.attribute)
+            };
+            assert!(keywords.contains(&choice.prepaid), "{}", kind.name);
+            choice.free.iter().for_each(|name| has(name));
         }
     }
 }

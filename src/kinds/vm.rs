@@ -4,12 +4,13 @@
 //! which its replacement loses; volumes and the VPC are resources of their own and outlive it.
 
 use super::shared::{
-    BILLING, COUNT, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT,
+    BILLING, COMPUTE_RIGHTS, COUNT, CREATED_AT, NAME, PAYMENT, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT,
+    UPDATED_AT,
 };
 use crate::model::schema::{
-    Action, ActionCompletion, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Envelope,
-    FinalSnapshot, Kind, KindApi, KindScope, Literal, Method, Price, PriceTerm, ReadinessRule, Type,
-    UpdateStrategy,
+    Action, ActionCompletion, ApiCall, Attribute, Billing, BillingChoice, DurationEstimate, Effect,
+    Endpoint, Envelope, FinalSnapshot, Kind, KindApi, KindScope, Literal, Method, Price, PriceTerm,
+    ReadinessRule, RestOfMonth, Type, UpdateStrategy,
 };
 
 static RESIZE: ApiCall =
@@ -43,6 +44,7 @@ pub(super) static VM: Kind = Kind {
             leaving: &["deleting", "deleted"],
         }),
     },
+    rights: COMPUTE_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME).summary("Display name; the API cannot rename a VM."),
         Attribute::required("template", Type::Catalog("template"))
@@ -97,6 +99,8 @@ pub(super) static VM: Kind = Kind {
         field: "monthly_price",
         factors: &[],
     }]),
+    // Delete VM: the rest of the month is refunded by full hours. For a resize nothing is shown.
+    billing: Billing::Chosen(BillingChoice { on_delete: RestOfMonth::Prorated, ..PAYMENT }),
     estimate: DurationEstimate { create: 20, update: 5, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::AddressChange],

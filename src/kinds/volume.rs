@@ -3,10 +3,14 @@
 //! The attribute `vm` is a link: attach and detach are calls of their own, and a volume is
 //! detached before its deletion.
 
-use super::shared::{BILLING, CREATED_AT, NAME, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT, UPDATED_AT};
+use super::shared::{
+    BILLING, COMPUTE_RIGHTS, CREATED_AT, NAME, PAYMENT, PRICE_PER_HOUR, PROJECT_ID, REGION, TEXT,
+    UPDATED_AT,
+};
 use crate::model::schema::{
-    Action, ApiCall, Attribute, DurationEstimate, Effect, Endpoint, FinalSnapshot, Kind, KindApi,
-    KindScope, Method, Price, PriceFactor, PriceTerm, ReadinessRule, Type, UpdateStrategy,
+    Action, ApiCall, Attribute, Billing, BillingChoice, DurationEstimate, Effect, Endpoint, FinalSnapshot,
+    Kind, KindApi, KindScope, Method, Price, PriceFactor, PriceTerm, ReadinessRule, RestOfMonth, Type,
+    UpdateStrategy,
 };
 
 static RESIZE: ApiCall =
@@ -38,6 +42,7 @@ pub(super) static VOLUME: Kind = Kind {
             leaving: &["deleting", "deleted"],
         }),
     },
+    rights: COMPUTE_RIGHTS,
     attributes: &[
         Attribute::required("name", NAME).summary("Display name.").assumed(),
         Attribute::required("size", Type::Integer { min: 1, max: 65_536, unit: "GB" })
@@ -66,6 +71,8 @@ pub(super) static VOLUME: Kind = Kind {
         field: "price_per_gb_month",
         factors: &[PriceFactor::Count("size")],
     }]),
+    // Resize volume: the difference is charged pro rata. For a deletion nothing is shown.
+    billing: Billing::Chosen(BillingChoice { on_change: RestOfMonth::Prorated, ..PAYMENT }),
     estimate: DurationEstimate { create: 3, update: 2, delete: 1 },
     on_delete: &[Effect::DataLoss],
     on_replace: &[Effect::DataLoss],

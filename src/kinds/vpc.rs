@@ -4,7 +4,7 @@
 use super::shared::{COUNT, CREATED_AT, NAME, PROJECT_ID, REGION, TEXT, UPDATED_AT};
 use crate::model::schema::{
     Action, Attribute, Effect, Endpoint, Kind, KindApi, KindScope, Method, ReadinessRule, ResponseShape,
-    Rule, RuleCheck, TextFormat, Type,
+    RightScope, Rights, Rule, RuleCheck, TextFormat, Type,
 };
 
 pub(super) static VPC: Kind = Kind {
@@ -29,6 +29,8 @@ pub(super) static VPC: Kind = Kind {
             leaving: &["deleting", "deleted"],
         }),
     },
+    // Which right an operation needs is assumed (specification, Authentication, 6).
+    rights: Some(Rights::new(RightScope::Project, "networks:read", "networks:write")),
     attributes: &[
         Attribute::required("name", NAME).summary("Display name, 1–64 characters."),
         Attribute::required("cidr", Type::Text { min: 9, max: 18, format: TextFormat::Cidr4 })

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use super::annotate::change_lines::{ChangeDetails, change_line};
 use super::annotate::cost::CostAccumulator;
+use super::annotate::due::DueRules;
 use super::annotate::effects::{LinkedObjects, change_effects};
 use super::annotate::resource_values::plan_values;
 use super::annotate::{generated_secrets, outputs, policy, rename_hints, secret_sinks, unread_values};
@@ -231,7 +232,8 @@ fn assemble_plan(
 ) -> Plan {
     let linked = LinkedObjects::new(joined, &decisions);
     let outputs = redacted_outputs(joined);
-    let mut bill = CostAccumulator::new(joined);
+    let (mut bill, due) = (CostAccumulator::new(joined), DueRules::new(joined, &decisions));
+    byproducts::outliving_objects(joined).for_each(|object| bill.add_outliving(object));
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
     let moves = &joined.declared.moves;
     for one in &joined.declared.between_stacks {
@@ -251,7 +253,10 @@ fn assemble_plan(
             subject_drift(joined, subject, &decision).into_iter().map(|drift| kept_back(drift, &said)),
         );
         corrections.extend(ledger_updates(joined, subject, &decision));
-        let cost = bill.add(subject, &decision);
+        let cost = bill.add(subject, &decision, due.of_steps(subject, &decision, &steps, &ordered.steps));
+        if joined.inputs.options.destroy && decision.removes() {
+            linked.objects_at(subject).for_each(|object| bill.add_outliving(object));
+        }
         // The deletion is held: a later run makes it, and shows it then.
         if joined.inputs.options.holds_deletions && decision.act == DecisionKind::Delete && steps.is_empty()
         {

@@ -11,11 +11,14 @@ use super::views::apply_outcome::{self, FailureContext, FailureText};
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::Address;
 use crate::plan::model::change::{Change, Plan};
+use crate::plan::model::due::DueTotal;
 
 /// The states of a plan's steps by step number, collected from events; steps without an event are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StepResults {
     all: BTreeMap<usize, StepResult>,
+    /// When each step was started.
+    started: BTreeMap<usize, Timestamp>,
 }
 
 /// The state of a step.
@@ -45,8 +48,8 @@ impl StepResult {
 }
 
 impl StepResults {
-    /// Updates the states from an event; progress and retries change none.
-    pub fn record_event(&mut self, event: &ApplyEvent) {
+    /// Updates the states from an event that occurred now; progress and retries change none.
+    pub fn record_event(&mut self, now: Timestamp, event: &ApplyEvent) {
         let (step, came) = match event {
             ApplyEvent::Started { step, .. } => (step, StepResult::Started),
             ApplyEvent::Succeeded { step, took, .. } => (step, StepResult::Done(*took)),
@@ -56,7 +59,23 @@ impl StepResults {
                 return;
             }
         };
+        if came == StepResult::Started {
+            self.started.insert(*step, now);
+        }
         self.all.insert(*step, came);
+    }
+
+    /// Returns what was charged or refunded for the steps of a plan that were made, each at the time when it was started.
+    #[must_use]
+    pub fn due(&self, plan: &Plan) -> DueTotal {
+        let mut total = DueTotal::default();
+        for due in plan.changes.iter().flat_map(|change| &change.cost.due) {
+            if matches!(self.all.get(&due.step), Some(StepResult::Done(_))) {
+                let at = self.started.get(&due.step).copied().unwrap_or(plan.base.made_at);
+                total.add(std::slice::from_ref(due), at);
+            }
+        }
+        total
     }
 
     /// Returns the steps that had at least one event, in order of their numbers.
@@ -157,6 +176,12 @@ impl<'a> RunReport<'a> {
         self.exit == 0
     }
 
+    /// Returns what was charged or refunded for the steps of the plan that were made.
+    #[must_use]
+    pub fn due(&self, plan: &Plan) -> DueTotal {
+        self.steps.due(plan)
+    }
+
     /// Returns the parts of a headline, the most important one first.
     #[must_use]
     pub fn headline_facts(&self) -> Vec<String> {
@@ -221,7 +246,7 @@ mod tests {
         let first = plan.changes.first().unwrap();
         for step in &first.steps {
             let (step, address) = (*step, first.address.clone());
-            steps.record_event(&ApplyEvent::Started { step, address, doing: "create" });
+            steps.record_event(plans::time(0), &ApplyEvent::Started { step, address, doing: "create" });
         }
         let outcome = steps.interrupted_outcome(&plan);
         assert!(outcome.interrupted && outcome.skipped.contains(&first.address));

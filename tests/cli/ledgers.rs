@@ -5,6 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
+use serde_json::{Value, json};
+
 use crate::case::{Case, Run};
 
 const STACK: &str = "\
@@ -67,12 +69,65 @@ fn the_history_lists_actor_commit_and_outcome() {
     case.cloud().faults(&["POST /vms=500:100"]);
     case.fails(1, "apply --yes --effect-bound 0s --listing-bound 0s");
     case.ok("history").says(&["OUTCOME", "partly", &sha[..12], "tester@", "done", &sha[..12]]);
-    case.ok("history show 2").says(&["commit", sha, "plan", "outcome", "done", "1 done, 0 failed"]);
+    case.ok("history show 1").says(&["commit", sha, "plan", "outcome", "done", "1 done, 0 failed"]);
     let runs = case.ok("history --output json").json();
     assert_eq!(runs["runs"].as_array().unwrap().len(), 2);
     assert_eq!((&runs["runs"][0]["failed"], &runs["runs"][0]["outcome"]), (&1.into(), &"partly".into()));
     assert!(runs["runs"][1]["plan"].as_str().unwrap().len() > 8);
-    case.fails(1, "history show 3").says(&["no apply 3", "the ledger has 2"]);
+    case.fails(1, "history show 3").says(&["no run 3", "the last one is 2"]);
+    case.fails(1, "history show 9999").says(&["no run 9999", "`stead history` lists"]);
+    for bad in ["0", "x", "-1", "1.5"] {
+        case.fails(64, &format!("history show {bad}"));
+    }
+    case.fails(64, "history show x").says(&["the number of a run"]);
+}
+
+#[test]
+fn a_run_lists_what_it_did_to_each_resource() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.fails(1, "history show").says(&["nothing was applied yet"]);
+    case.cloud().faults(&["POST /vms=402:1"]);
+    case.fails(6, "apply --yes");
+    case.cloud().faults(&[]);
+    case.ok("apply --yes");
+    case.ok("history show 1").says(&["number", "1", "approved by", "--yes", "outcome", "partly"]).says(&[
+        "RESOURCE",
+        "vm.web",
+        "create",
+        "failed",
+        "vpc.main",
+        "create",
+        "done",
+        "POST /api/v1/vms 402",
+        "POST /api/v1/vpcs 201",
+    ]);
+    let last = case.ok("history show --output json").json();
+    let run = &last["runs"][0];
+    assert_eq!(
+        (&run["n"], &run["approval"], &run["common_run"]),
+        (&2.into(), &"--yes".into(), &Value::Null)
+    );
+    let resources = run["resources"].as_array().unwrap();
+    let web = resources.iter().find(|resource| resource["address"] == "vm.web").unwrap();
+    assert_eq!(
+        (&web["action"], &web["result"], &web["error"]),
+        (&"create".into(), &"done".into(), &Value::Null)
+    );
+    let request = json!([{"method": "POST", "path": "/api/v1/vms", "status": 201, "request_id": null}]);
+    assert_eq!(web["requests"], request);
+    assert!(web["took_ms"].as_u64().is_some());
+    let fingerprint = {
+        case.edit("stead.yaml", "std-1c-1g", "std-1c-2g");
+        case.ok("plan --output json").json()["fingerprint"].as_str().unwrap().to_owned()
+    };
+    case.ok(&format!("apply --expect {fingerprint}"));
+    case.ok("history show").says(&["number", "3", "approved by", "--expect", "vm.web", "update"]);
+    // The list has no resources, and its numbers stay.
+    let list = case.ok("history --output json").json();
+    let numbers: Vec<u64> =
+        list["runs"].as_array().unwrap().iter().map(|run| run["n"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [3, 2, 1]);
+    assert!(list["runs"][0].get("resources").is_none());
 }
 
 #[test]
@@ -212,7 +267,7 @@ fn a_record_of_a_newer_version_is_no_damage_and_is_not_repaired_away() {
     let (journal, checkpoint) = (newest(&case, "journal-"), newest(&case, "ledger-"));
     let before = fs::read(&journal).unwrap();
     assert!(before.is_empty(), "the apply ended with a checkpoint");
-    let checkpoint: serde_json::Value = serde_json::from_slice(&fs::read(checkpoint).unwrap()).unwrap();
+    let checkpoint: Value = serde_json::from_slice(&fs::read(checkpoint).unwrap()).unwrap();
     let last = checkpoint["head"].as_str().unwrap();
     let head: Vec<u8> =
         (0..32).map(|at| u8::from_str_radix(&last[2 * at..2 * at + 2], 16).unwrap()).collect();

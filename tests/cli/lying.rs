@@ -88,8 +88,9 @@ impl Liar {
                         let (status, body) =
                             (*told.lock().unwrap())(&line, status, serde_json::from_slice(&body).unwrap());
                         let body = body.to_string();
-                        let answer =
-                            format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                        let length = body.len();
+                        let headers = format!("x-request-id: by-{status}\r\ncontent-length: {length}");
+                        let answer = format!("HTTP/1.1 {status} X\r\n{headers}\r\n\r\n{body}");
                         if stream.write_all(answer.as_bytes()).is_err() {
                             return;
                         }
@@ -130,6 +131,19 @@ fn is_list(line: &str) -> bool {
 
 fn by_id(line: &str) -> bool {
     line.starts_with("GET /api/v1/vpcs/")
+}
+
+/// The emulator sends no id of a request; a service that does has it in the history.
+#[test]
+fn the_history_has_the_ids_that_the_service_gives_to_requests() {
+    let (case, _liar) = stand();
+    let run = case.ok("history show --output json").json();
+    let resources = run["runs"][0]["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), 7);
+    for resource in resources {
+        assert_eq!(resource["requests"][0]["request_id"], "by-201", "{resource}");
+    }
+    case.ok("history show 1").says(&["POST /api/v1/vpcs 201 request by-201"]);
 }
 
 /// Objects are missing in lists only, or in reads by id only: neither alone proves a deletion.

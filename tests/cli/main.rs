@@ -50,6 +50,7 @@ mod recovery;
 mod refactor;
 mod reports;
 mod reuse;
+mod rights;
 mod rollouts;
 mod rules;
 mod said;

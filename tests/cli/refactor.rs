@@ -289,7 +289,7 @@ policy:
     let mut command =
         case.command(&format!("apply --yes --expect {fingerprint} --override small --reason"));
     assert!(command.arg("agreed with finance").status().unwrap().success());
-    case.ok("history show 1").says(&["overridden", "small: agreed with finance"]);
+    case.ok("history show").says(&["overridden", "small: agreed with finance"]);
 }
 
 #[test]

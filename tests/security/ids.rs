@@ -76,6 +76,7 @@ impl Transport for &Hostile<'_> {
             limit,
             remaining,
             date,
+            request_id: None,
             body: body.to_string().into_bytes(),
         })
     }

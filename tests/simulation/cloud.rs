@@ -79,6 +79,7 @@ async fn change(outside: &Outside, request: &HttpRequest) -> Result<HttpResponse
             limit: None,
             remaining: None,
             date: None,
+            request_id: None,
             body,
         });
     }
@@ -191,6 +192,7 @@ fn arrived(outside: &Outside, request: &world::ApiRequest, now: Duration) -> Htt
         limit: None,
         remaining: None,
         date: Some(date.as_str().into()),
+        request_id: None,
         body,
     }
 }

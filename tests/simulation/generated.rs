@@ -81,7 +81,7 @@ fn is_billed(outside: &Rc<Outside>, aim: &Aim, planned: (Decimal, usize), now: D
 }
 
 /// Returns the stack of a number, as it is after so many edits.
-fn generate(number: u64, edits: u64) -> String {
+pub fn generate(number: u64, edits: u64) -> String {
     let chance = SimRandom::new(number.wrapping_mul(0x9E37) ^ 0x57EAD);
     let size = 2 + usize::try_from(chance.below(12)).unwrap();
     text::generate(&chance, &SimRandom::new(number ^ (edits << 32)), size, edits > 0)

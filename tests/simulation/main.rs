@@ -26,6 +26,7 @@ mod disk;
 mod foreign;
 mod generated;
 mod guards;
+mod invoice;
 mod loading;
 mod machine;
 mod preflight;
@@ -33,6 +34,7 @@ mod process;
 mod protocol;
 mod questions;
 mod revival;
+mod rights;
 mod seeds;
 #[cfg(target_os = "linux")]
 mod small_disk;

@@ -31,6 +31,7 @@ use stead::plan::artifact::saved_plan::SavedPlan;
 use stead::plan::inputs::{PlanInputs, PlanningOptions};
 use stead::plan::model::change::Plan;
 use stead::plan::pipeline::{make_plan, refresh_request};
+use stead::report::run_report::StepResults;
 use uuid::Uuid;
 
 use super::books::SimBooks;
@@ -104,6 +105,8 @@ pub struct Run {
     pub plan: Plan,
     pub outcome: Outcome,
     pub events: Vec<ApplyEvent>,
+    /// The state of each step, and when it was started.
+    pub results: StepResults,
     /// Whose secrets were handed on.
     pub delivered: Vec<Address>,
     /// How long the apply took.
@@ -171,7 +174,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let client = Client::new(SimCloud(Rc::clone(outside)), clock, SimRandom::new(seed), REGISTRY);
     let journal = Journal::open(SimBooks::open(outside, stack).await.unwrap()).await.unwrap();
     let (stop, events) = (Cell::new(false), RefCell::new(Vec::new()));
-    let delivered = RefCell::new(Vec::new());
+    let (delivered, results) = (RefCell::new(Vec::new()), RefCell::new(StepResults::default()));
     let context = ExecutionContext {
         client: &client,
         journal: &journal,
@@ -194,6 +197,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         },
         rescue: &|records| outside.rescued.borrow_mut().extend_from_slice(records),
         tell: &|event| {
+            results.borrow_mut().record_event(wall(outside.machine.elapsed()), &event);
             events.borrow_mut().push(event);
             stop.set(stop.get() || aim.stop_after.is_some_and(|count| events.borrow().len() >= count));
         },
@@ -215,7 +219,15 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     if outside.shelf.is_some() {
         journal.close().await.unwrap();
     }
-    Run { plan, outcome, events: events.take(), delivered: delivered.take(), took, sent }
+    Run {
+        plan,
+        outcome,
+        events: events.take(),
+        results: results.take(),
+        delivered: delivered.take(),
+        took,
+        sent,
+    }
 }
 
 /// Addresses of what has a disk of its own: a replacement that another resource causes asks for consent.

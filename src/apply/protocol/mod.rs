@@ -3,5 +3,6 @@
 
 pub(super) mod journal_writer;
 pub(super) mod preexisting;
+pub(super) mod sent_requests;
 pub mod transfer;
 pub(super) mod write_fence;

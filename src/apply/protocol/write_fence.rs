@@ -13,6 +13,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 
 use super::journal_writer::JournalWriter;
+use super::sent_requests::SentRequests;
 use crate::apply::context::ExecutionContext;
 use crate::apply::event::StepError;
 use crate::apply::step::{DurableIntent, StepContext};
@@ -27,13 +28,15 @@ use crate::model::clock::{Clock, Random};
 /// The margin by which a lease must outlast a request: the clocks of two machines may run at different speeds.
 const CLOCK_MARGIN: Duration = Duration::from_secs(5);
 
-/// Whether requests may be sent, and how many are under way.
+/// Whether requests may be sent, how many are under way, and which were sent.
 #[derive(Debug, Default)]
 pub(in crate::apply) struct WriteFence {
     /// Why no request is sent any more, although the ledger could still be written; `None` while requests may be sent.
     shut: RefCell<Option<StepError>>,
     /// The number of requests that were sent and have no response yet.
     out: Cell<usize>,
+    /// The requests that were sent.
+    pub(in crate::apply) sent: SentRequests,
 }
 
 impl WriteFence {
@@ -94,7 +97,8 @@ impl WriteFence {
             }
         };
         let bound = context.bounds.sending;
-        let request = pin!(request(context.client.changes(&gate).telling_back(&back)));
+        let seen = |sent| self.sent.record(job.address, sent);
+        let request = pin!(request(context.client.changes(&gate).telling_back(&back).telling_sent(&seen)));
         let time = pin!(context.client.clock().sleep(bound));
         let ended = select(request, time).await;
         if left.get() {

@@ -6,6 +6,7 @@ mod approval;
 mod join;
 pub(in crate::cli) mod request;
 mod unit_apply;
+mod unit_outcome;
 mod unit_phase;
 mod units_approval;
 mod units_outcome;
@@ -18,7 +19,7 @@ mod worker;
 use std::path::Path;
 
 pub(in crate::cli) use self::all::apply_all;
-use self::approval::{check_confirmation, require_approval_flag};
+use self::approval::{RunApproval, check_confirmation, require_approval_flag};
 use self::request::{ApplyArgs, ApplyRequest};
 use self::unit_apply::ApplyCommand;
 use crate::cli::args::values::AutoApproval;
@@ -79,7 +80,8 @@ pub(in crate::cli) async fn plan_and_apply(
     let journal = ledger_io::open_journal(&project, &connection, &session.who, expected).await?;
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, order.running, &overwrite);
-    let done = apply.overriding(&order.overriding).run_new_plan(order).await;
+    let approval = RunApproval::new(order.expected.as_ref(), order.yes.as_ref());
+    let done = apply.approved(approval).overriding(&order.overriding).run_new_plan(order).await;
     ledger_io::close_after(journal, done).await
 }
 
@@ -104,6 +106,7 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     let journal = ledger_io::open_journal(&project, &connection, &session.who, expected).await?;
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, &args.running, &overwrite);
-    let done = apply.overriding(&overriding).run_saved_plan(saved).await;
+    let approved = apply.approved(RunApproval::of_saved_plan()).overriding(&overriding);
+    let done = approved.run_saved_plan(saved).await;
     ledger_io::close_after(journal, done).await
 }

@@ -1,6 +1,7 @@
 //! `stead history`: lists past applies, and events of the ledger itself, the latest first. Reads the ledger only.
 
-use std::num::NonZeroUsize;
+use std::num::NonZeroU64;
+use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
@@ -8,14 +9,17 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::ledger::state::run_history::{Incident, IncidentKind, ResourceCounts, Run};
+use crate::ledger::state::run_details::{RequestRun, ResourceResult, ResourceRun};
+use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, ResourceCounts, Run};
 use crate::model::address::Name;
 use crate::report::json;
-use crate::report::views::history::{self, ApplyStatus, IncidentRecord, RunRecord};
+use crate::report::views::history::{
+    self, ApplyStatus, IncidentRecord, RequestRecord, ResourceRecord, RunRecord,
+};
 
 /// Command-line arguments of `stead history`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Examples:\n  stead history -e prod\n  stead history show 1 --output json")]
+#[command(after_help = "Examples:\n  stead history -e prod\n  stead history show 12 --output json")]
 pub struct HistoryArgs {
     /// Show one apply in full
     #[command(subcommand)]
@@ -26,11 +30,11 @@ pub struct HistoryArgs {
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum HistoryAction {
     /// Show one apply in full
-    #[command(after_help = "Example:\n  stead history show 1")]
+    #[command(after_help = "Example:\n  stead history show 12")]
     Show {
-        /// Number in the list; 1 is the latest apply
-        #[arg(value_parser = parse_list_number)]
-        number: NonZeroUsize,
+        /// Number of the run in the ledger, as the list shows it; the last run by default
+        #[arg(value_parser = parse_run_number)]
+        number: Option<NonZeroU64>,
     },
 }
 
@@ -41,25 +45,23 @@ pub enum HistoryAction {
 pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) -> Result<Exit, CliFailure> {
     let project = session.open()?;
     let ledger = ledger_io::find_ledger(&project, &session.ledger_location(&project)?).await?;
-    let (runs, incidents) = ledger.map(|ledger| (ledger.history, ledger.incidents)).unwrap_or_default();
-    let mut runs: Vec<RunRecord> =
-        runs.iter().rev().zip(1..).map(|(run, number)| run_record(run, number)).collect();
+    let (runs, incidents, last) =
+        ledger.map(|ledger| (ledger.history, ledger.incidents, ledger.last_run)).unwrap_or_default();
+    let mut runs: Vec<RunRecord> = runs.iter().rev().map(run_record).collect();
     let mut incidents: Vec<IncidentRecord> = incidents.iter().rev().map(incident_record).collect();
     if let Some(HistoryAction::Show { number }) = &args.show {
-        let known = runs.len();
-        runs.retain(|past| past.number == number.get());
+        let first = runs.last().map(|past| past.number);
+        let number = number.map_or(last, NonZeroU64::get);
+        runs.retain(|past| past.number == number);
         if runs.is_empty() {
-            return Err(CliFailure::new(
-                Exit::Failed,
-                format!("there is no apply {number}: the ledger has {known}"),
-            )
-            .help("stead history lists them; 1 is the last one."));
+            return Err(unknown_run(number, first, last));
         }
         incidents.clear();
     }
     let (stack, style) = (&project.stack, session.ui.style);
     session.ui.write_result(&if session.ui.json {
-        json::history_document(&stack.name, &stack.environment.name, &runs, &incidents)
+        let shown = (&*runs, args.show.is_some());
+        json::history_document(&stack.name, &stack.environment.name, shown, &incidents)
     } else if args.show.is_some() {
         runs.iter().map(|past| history::run_page(past, style)).collect()
     } else {
@@ -73,13 +75,27 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &HistoryArgs) ->
     Ok(Exit::Done)
 }
 
-/// Returns an apply for display; `number` counts from the latest, 1.
-fn run_record(run: &Run, number: usize) -> RunRecord {
+/// Returns the failure for a run that the ledger does not have; `first` is the oldest one that it remembers.
+fn unknown_run(number: u64, first: Option<u64>, last: u64) -> CliFailure {
+    let what = match first {
+        None => "there is no run to show: nothing was applied yet".to_owned(),
+        Some(first) if number < first => {
+            format!(
+                "the run {number} is not remembered any more: the ledger keeps the last {MAX_RUNS} runs, from {first} on"
+            )
+        }
+        Some(_) => format!("there is no run {number}: the last one is {last}"),
+    };
+    CliFailure::new(Exit::Failed, what).help("`stead history` lists the runs with their numbers.")
+}
+
+/// Returns an apply for display.
+fn run_record(run: &Run) -> RunRecord {
     let text = |name: &Option<Name>| name.as_ref().map(ToString::to_string);
     let ResourceCounts { done, failed, skipped, questions } =
         run.end.as_ref().map(|end| end.tally).unwrap_or_default();
     RunRecord {
-        number,
+        number: run.number,
         run: run.run.to_string(),
         at: run.at,
         ended: run.end.as_ref().map(|end| end.at),
@@ -97,6 +113,31 @@ fn run_record(run: &Run, number: usize) -> RunRecord {
             Some(_) => ApplyStatus::Partial,
         },
         tally: [done, failed, skipped, questions],
+        approval: text(&run.origin.approval),
+        common: text(&run.origin.common),
+        resources: run.resources.iter().map(resource_record).collect(),
+    }
+}
+
+/// Returns what a run did to a resource for display.
+fn resource_record(resource: &ResourceRun) -> ResourceRecord {
+    let request = |RequestRun(method, path, status, id): &RequestRun| RequestRecord {
+        method: method.to_string(),
+        path: path.clone(),
+        status: *status,
+        request_id: id.as_ref().map(ToString::to_string),
+    };
+    ResourceRecord {
+        address: resource.address.to_string(),
+        action: resource.action.to_string(),
+        result: match resource.result {
+            ResourceResult::Done => "done",
+            ResourceResult::Failed => "failed",
+            ResourceResult::Skipped => "skipped",
+        },
+        took: Duration::from_millis(resource.ms),
+        error: resource.error.clone(),
+        requests: resource.requests.iter().map(request).collect(),
     }
 }
 
@@ -114,6 +155,7 @@ fn incident_record(incident: &Incident) -> IncidentRecord {
     IncidentRecord { at: incident.at, who: incident.who.clone(), what, reason: incident.reason.clone() }
 }
 
-fn parse_list_number(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| "expected a number of the list, from 1 on".to_owned())
+fn parse_run_number(text: &str) -> Result<NonZeroU64, String> {
+    text.parse()
+        .map_err(|_| "expected the number of a run, from 1 on: `stead history` lists them".to_owned())
 }

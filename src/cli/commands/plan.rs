@@ -19,6 +19,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
+use crate::cli::planning::key_rights;
 use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -122,7 +123,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let start = clock.elapsed();
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    let plan = output_readers::with_readers(&session.settings, &session.unit_settings, &project, plan);
+    let mut plan = output_readers::with_readers(&session.settings, &session.unit_settings, &project, plan);
+    key_rights::add_key_notes(&connection, &mut plan, &ledger, 0).await;
     let terms = (args.scope.locked, !ledger.entries.is_empty());
     check_lock(session, &connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
     let facts = plan_details(&ledger, clock, start, &world);

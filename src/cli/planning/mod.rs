@@ -5,6 +5,7 @@ pub mod approval;
 pub(super) mod claims;
 pub(super) mod data_consent;
 pub(super) mod inventory;
+pub(super) mod key_rights;
 pub(super) mod progress;
 pub(super) mod prune;
 pub(super) mod refresh;

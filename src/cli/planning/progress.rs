@@ -125,7 +125,7 @@ impl<'a, K: Clock> ProgressReporter<'a, K> {
 
     /// Reports an event, and records it for the reports.
     pub(in crate::cli) fn report_event(&self, event: &ApplyEvent) {
-        self.steps.borrow_mut().record_event(event);
+        self.steps.borrow_mut().record_event(self.clock.now(), event);
         match &mut *self.form.borrow_mut() {
             ProgressFormat::Silent => {}
             ProgressFormat::Ndjson(unit) => {

@@ -3,6 +3,7 @@
 //! The built-in cloud and a real account never share a ledger or pinned ids. Opening a connection sends no request
 //! to a service; it can start the built-in cloud.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use crate::emulator::server::EmulatorHandle;
 use crate::kinds::REGISTRY;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::crypto::hex::encode_hex;
+use crate::model::live::key_access::KeyAccess;
 use crate::model::values::secret::Secret;
 
 /// The transport type of all commands.
@@ -65,6 +67,8 @@ pub(in crate::cli) struct StackConnection {
     pub(in crate::cli) speed: f64,
     /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
+    /// The key, and what it may do.
+    key: Rc<ConnectionKey>,
     /// The built-in cloud, if this process runs it; dropping it ends the cloud.
     _emulator: Option<Rc<EmulatorHandle>>,
 }
@@ -84,6 +88,8 @@ pub(in crate::cli) struct ServiceConnection {
     pub(in crate::cli) bounds: TimingBounds,
     /// Name of the key's request limit, which reveals neither the key nor the address; `None` without a key.
     pub(in crate::cli) limit_name: Option<String>,
+    /// The key, and what it may do.
+    key: Rc<ConnectionKey>,
     /// The built-in cloud, if this process runs it; dropping it ends the cloud.
     emulator: Option<Rc<EmulatorHandle>>,
 }
@@ -136,6 +142,7 @@ impl ServiceConnection {
                 speed,
                 bounds: LOCAL_BOUNDS,
                 limit_name: None,
+                key: Rc::default(),
                 emulator: emulator.map(Rc::new),
             });
         }
@@ -167,6 +174,7 @@ impl ServiceConnection {
             speed: 1.0,
             bounds: TimingBounds::default(),
             limit_name: known.as_ref().and_then(Secret::expose).map(|key| limit_name(url, key)),
+            key: Rc::new(ConnectionKey { key: known, access: RefCell::default() }),
             emulator: None,
         })
     }
@@ -210,7 +218,7 @@ impl StackConnection {
         place: LedgerLocation,
         lock_file: PathBuf,
     ) -> Self {
-        let ServiceConnection { client, catalogs, speed, bounds, emulator, .. } = service;
+        let ServiceConnection { client, catalogs, speed, bounds, emulator, key, .. } = service;
         // The service may return secrets that an earlier run sent, so they must be known for redaction.
         let written = stack.resources.values().flat_map(|resource| resource.attributes.values());
         for setting in written.chain(stack.named.values()) {
@@ -225,8 +233,30 @@ impl StackConnection {
             catalogs: catalogs.clone(),
             speed: *speed,
             bounds: *bounds,
+            key: Rc::clone(key),
             _emulator: emulator.clone(),
         }
+    }
+}
+
+/// The key of a connection, and what it may do, which is read at most once.
+#[derive(Default)]
+struct ConnectionKey {
+    /// `None` for the built-in cloud, whose key may do everything.
+    key: Option<Secret>,
+    access: RefCell<Option<Rc<KeyAccess>>>,
+}
+
+impl StackConnection {
+    /// Returns what the key of the connection may do; `None` for the built-in cloud, whose key may do everything.
+    pub(in crate::cli) async fn key_access(&self) -> Option<Rc<KeyAccess>> {
+        let key = self.key.key.as_ref()?.expose()?;
+        if let Some(known) = &*self.key.access.borrow() {
+            return Some(Rc::clone(known));
+        }
+        let read = Rc::new(self.client.read_key_access(key).await);
+        *self.key.access.borrow_mut() = Some(Rc::clone(&read));
+        Some(read)
     }
 }
 

@@ -127,6 +127,7 @@ impl TestCloud {
             limit: None,
             remaining: None,
             date: Some(http_date(now).into()),
+            request_id: None,
             body,
         }
     }
@@ -160,6 +161,7 @@ impl TestCloud {
                 limit: None,
                 remaining: None,
                 date: Some(http_date(SystemClock.now()).into()),
+                request_id: None,
                 body: br#"{"error":"forbidden","message":"not today"}"#.to_vec(),
             }),
             Some(Fault::DiesBefore) => None,

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
+use crate::cli::planning::key_rights::KeyReview;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::output_secrets;
 use crate::cli::service::connection::StackConnection;
@@ -53,6 +55,8 @@ pub(in crate::cli) struct PlannedUnit {
     pub(in crate::cli) secrets: Option<String>,
     /// Number of the account that the unit uses.
     pub(in crate::cli) account: usize,
+    /// What the API key lacks for the plan; `None` if nothing was compared.
+    pub(in crate::cli) key: Option<KeyReview>,
     /// Objects of others that its blocks name by id or find by `data`.
     pub(super) uses: BTreeMap<ObjectKey, Address>,
     /// Outputs that it reads, by the unit that has them.
@@ -104,6 +108,21 @@ impl PlannedUnit {
 }
 
 impl WorkspacePlan {
+    /// Refuses an apply if the key of a unit lacks a right, or expires before the unit would be applied.
+    ///
+    /// # Errors
+    /// With `Exit::Refused`, naming the unit, the right and the steps.
+    pub(in crate::cli) fn require_rights(&self, workspace: &Workspace) -> Result<(), CliFailure> {
+        for (number, unit) in self.planned() {
+            let Some(review) = &unit.key else { continue };
+            review.require(&unit.plan).map_err(|failure| {
+                let message = format!("{}: {}", workspace.units[number].unit.name, failure.message);
+                CliFailure { message, ..failure }
+            })?;
+        }
+        Ok(())
+    }
+
     /// Returns the units that were planned, by number.
     pub(in crate::cli) fn planned(&self) -> impl Iterator<Item = (usize, &PlannedUnit)> {
         self.units.iter().filter_map(|(number, result)| Some((*number, result.as_ref().ok()?)))

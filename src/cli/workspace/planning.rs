@@ -17,6 +17,7 @@ use super::planned_units::{
 use super::units::Workspace;
 use crate::cli::ledger::high_water_mark::RollbackDetected;
 use crate::cli::ledger::{ledger_io, other_ledgers};
+use crate::cli::planning::key_rights;
 use crate::cli::planning::refresh::{self, LiveInputs, SharedInputs};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -87,6 +88,8 @@ pub(in crate::cli) async fn plan_units(
     // A destroy takes the outputs away, so it covers all readers; without planned values, nothing can be left out.
     let narrows = !(options.planning.destroy || options.planning.only_looks);
     let mut left_out = 0;
+    // The estimated seconds until each unit is applied, after those that it waits for.
+    let mut ends: BTreeMap<usize, u32> = BTreeMap::new();
     for number in &workspace.graph.order {
         if narrows
             && workspace.selected.readers.contains(number)
@@ -98,7 +101,14 @@ pub(in crate::cli) async fn plan_units(
             continue;
         }
         let Some(state) = states.get(number) else { continue };
-        let planned = plan_unit(workspace, state, (*number, &units, &others), &live, &owners).await;
+        let mut planned = plan_unit(workspace, state, (*number, &units, &others), &live, &owners).await;
+        if let (Ok(planned), PlanPurpose::Show | PlanPurpose::Save) = (&mut planned, purpose) {
+            let above = workspace.graph.upstream[*number].iter().filter_map(|unit| ends.get(unit));
+            let wait = above.max().copied().unwrap_or_default();
+            ends.insert(*number, wait.saturating_add(planned.plan.critical_path.seconds));
+            planned.key =
+                key_rights::add_key_notes(&state.connection, &mut planned.plan, &state.ledger, wait).await;
+        }
         units.insert(*number, planned);
     }
     let snapshots = live.iter().map(|(account, state)| (*account, &state.snapshot)).collect();
@@ -369,6 +379,7 @@ async fn plan_unit(
         options: state.options.clone(),
         secrets: decided.secrets,
         account: state.account,
+        key: None,
         uses,
         reads: read_outputs(state.one, state.project),
     })

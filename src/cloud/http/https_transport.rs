@@ -265,16 +265,22 @@ fn classify_failure(host: &str, error: &reqwest::Error) -> TransportError {
     lost_response(host, reason)
 }
 
+/// Maximum length of a request id that is kept.
+const MAX_REQUEST_ID_BYTES: usize = 128;
+
 /// Returns the response to a request that was sent.
 async fn read_answer(host: &str, mut response: Response) -> Result<HttpResponse, TransportError> {
-    let number = |name: &str| response.headers().get(name)?.to_str().ok()?.trim().parse().ok();
-    let date = response.headers().get("date").and_then(|value| value.to_str().ok());
+    let text = |name: &str| response.headers().get(name)?.to_str().ok();
+    let number = |name: &str| text(name)?.trim().parse().ok();
+    let date = text("date");
+    let request_id = text("x-request-id").filter(|id| (1..=MAX_REQUEST_ID_BYTES).contains(&id.len()));
     let mut answer = HttpResponse {
         status: response.status().as_u16(),
         retry_after: number(RETRY_AFTER.as_str()),
         limit: number("x-ratelimit-limit"),
         remaining: number("x-ratelimit-remaining"),
         date: date.filter(|text| text.len() <= 64).map(Name::new),
+        request_id: request_id.map(Name::new),
         body: Vec::new(),
     };
     answer.body = read_body(host, &mut response).await?;

@@ -80,8 +80,44 @@ pub struct HttpResponse {
     pub remaining: Option<u32>,
     /// The `Date` header, not parsed.
     pub date: Option<Name>,
+    /// The `X-Request-Id` header, by which the service's support finds the request; `None` if the service sends none.
+    pub request_id: Option<Name>,
     /// The whole body, up to the size limit.
     pub body: Vec<u8>,
+}
+
+/// A request that left, and what came back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentRequest {
+    /// The HTTP method.
+    pub method: Method,
+    /// The path.
+    pub path: String,
+    /// The status of the response; `None` without one.
+    pub status: Option<u16>,
+    /// The service's id of the request, if it sends one.
+    pub request_id: Option<Name>,
+}
+
+impl SentRequest {
+    /// Returns the record of an exchange; `None` if no byte of the request was sent.
+    #[must_use]
+    pub fn from_exchange(
+        request: &HttpRequest,
+        result: &Result<HttpResponse, TransportError>,
+    ) -> Option<Self> {
+        let answer = match result {
+            Ok(answer) => Some(answer),
+            Err(TransportError::Lost { .. }) => None,
+            Err(_) => return None,
+        };
+        Some(Self {
+            method: request.method,
+            path: request.path.clone(),
+            status: answer.map(|answer| answer.status),
+            request_id: answer.and_then(|answer| answer.request_id.clone()),
+        })
+    }
 }
 
 /// The reason why there is no response.

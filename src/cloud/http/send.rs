@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::message::{HttpRequest, HttpResponse, Transport, TransportError, is_public};
+use super::message::{HttpRequest, HttpResponse, SentRequest, Transport, TransportError, is_public};
 use super::rate_limit::backoff_delay;
 use super::rate_limiter::RateLimiter;
 use super::requests::{RequestDelay, Requests};
@@ -140,11 +140,15 @@ pub(in crate::cloud) async fn send_mutation<C: Transport, K: Clock, R: Random>(
     requests: &Requests<C, K, R>,
     request: &HttpRequest,
     gate: SendPermit<'_>,
-    back: &dyn Fn(),
+    (back, seen): (&dyn Fn(), &dyn Fn(SentRequest)),
 ) -> ResponseClass {
     let mut retry = RetryState::new(requests.clock.elapsed()).with_time_limit(MAX_MUTATION_RETRY_TIME);
     loop {
-        let settled = classify_exchange(send_once(requests, request, Some(gate)).await);
+        let exchanged = send_once(requests, request, Some(gate)).await;
+        if let Some(sent) = SentRequest::from_exchange(request, &exchanged) {
+            seen(sent);
+        }
+        let settled = classify_exchange(exchanged);
         let ResponseClass::Failure(MutationOutcome::Refused(refusal)) = &settled else { return settled };
         if refusal.status != 429 {
             return settled;

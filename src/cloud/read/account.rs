@@ -16,7 +16,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::live::snapshot::RefreshRequest;
 
 /// The path of the list of keys.
-const API_KEYS_PATH: &str = "/api/v1/api-keys";
+pub(super) const API_KEYS_PATH: &str = "/api/v1/api-keys";
 
 /// Minimum length of a prefix that identifies a key.
 const MIN_PREFIX_CHARS: usize = 4;
@@ -96,19 +96,21 @@ pub(in crate::cloud) async fn clock_skew<C: Transport, K: Clock, R: Random>(
     Ok(there.map(|there| reader.requests.clock.now().as_second() - there.as_second()))
 }
 
+/// Returns the prefix that a record shows, if the key begins with it.
+pub(super) fn key_prefix(row: &Json, key: &str) -> Option<String> {
+    // Some services mark the omitted part: `abcd…`.
+    let shown = row.get("key_prefix")?.as_str()?.trim_end_matches(['.', '…', '*']);
+    let fits = shown.len() >= MIN_PREFIX_CHARS && shown.len() < key.len() && key.starts_with(shown);
+    fits.then(|| shown.to_owned())
+}
+
 /// Returns the record of a key among many: the one with the longest matching prefix.
 fn record_of(rows: &[Json], key: &str) -> Option<ApiKeyRecord> {
     let text = |row: &Json, name: &str| {
         let text = row.get(name)?.as_str()?;
         (!text.is_empty() && text.len() <= 128).then(|| text.to_owned())
     };
-    let prefix = |row: &Json| {
-        // Some services mark the omitted part: `abcd…`.
-        let shown = text(row, "key_prefix")?.trim_end_matches(['.', '…', '*']).to_owned();
-        let fits = shown.len() >= MIN_PREFIX_CHARS && shown.len() < key.len() && key.starts_with(&shown);
-        fits.then_some(shown)
-    };
-    let found = rows.iter().filter_map(|row| Some((row, prefix(row)?)));
+    let found = rows.iter().filter_map(|row| Some((row, key_prefix(row, key)?)));
     let (row, prefix) = found.max_by_key(|(_, prefix)| prefix.len())?;
     Some(ApiKeyRecord {
         name: text(row, "name"),

@@ -6,6 +6,7 @@ pub mod account;
 pub(super) mod catalog;
 pub(super) mod confirm_differences;
 pub(super) mod find_object;
+pub(super) mod key_access;
 mod lists;
 pub(super) mod object_ids;
 pub(super) mod object_project;

@@ -156,7 +156,15 @@ pub(super) fn answer(status: u16, body: &Json) -> Result<HttpResponse, Transport
 pub(super) fn raw(status: u16, body: impl Into<Vec<u8>>) -> Result<HttpResponse, TransportError> {
     let date = Some("Sat, 01 Jan 2026 00:00:00 GMT".into());
     let retry_after = (status == 429).then_some(1);
-    Ok(HttpResponse { status, retry_after, limit: None, remaining: None, date, body: body.into() })
+    Ok(HttpResponse {
+        status,
+        retry_after,
+        limit: None,
+        remaining: None,
+        date,
+        request_id: None,
+        body: body.into(),
+    })
 }
 
 pub(super) fn error(status: u16) -> Result<HttpResponse, TransportError> {

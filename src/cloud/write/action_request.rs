@@ -128,8 +128,8 @@ pub async fn send_action<C: Transport, K: Clock, R: Random>(
     changes: &MutationClient<'_, C, K, R>,
     ask: &EndpointRequest,
 ) -> ActionResult {
-    match send::send_mutation(&changes.reader.requests, &ask.to_request(), changes.gate, changes.back).await
-    {
+    let (gate, told) = (changes.gate, (changes.back, changes.seen));
+    match send::send_mutation(&changes.reader.requests, &ask.to_request(), gate, told).await {
         ResponseClass::Failure(mutation) => ActionResult::Failed(mutation),
         ResponseClass::Success(json) => ActionResult::Done(json),
     }

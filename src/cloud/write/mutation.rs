@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use crate::cloud::error::MutationOutcome;
-use crate::cloud::http::message::{HttpRequest, JsonBody, Transport};
+use crate::cloud::http::message::{HttpRequest, JsonBody, SentRequest, Transport};
 use crate::cloud::http::response_class::{ResponseClass, called_object, created_object};
 use crate::cloud::http::send::{self, SendPermit};
 use crate::cloud::http::url_path::{UrlPathError, fill_path};
@@ -25,6 +25,8 @@ pub struct MutationClient<'c, C, K, R> {
     pub(in crate::cloud) gate: SendPermit<'c>,
     /// Called when the rate limit refused a request: it is no longer in progress and waits for a retry.
     pub(in crate::cloud) back: &'c dyn Fn(),
+    /// Called with each request that left.
+    pub(in crate::cloud) seen: &'c dyn Fn(SentRequest),
 }
 
 impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
@@ -32,6 +34,12 @@ impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
     #[must_use]
     pub fn telling_back(self, back: &'c dyn Fn()) -> Self {
         Self { back, ..self }
+    }
+
+    /// Sets a callback for each request that left, which is called when its answer has arrived or was lost.
+    #[must_use]
+    pub fn telling_sent(self, seen: &'c dyn Fn(SentRequest)) -> Self {
+        Self { seen, ..self }
     }
 
     /// Sends one creation. A refusal by the rate limit had no effect, so it is sent again.
@@ -128,6 +136,6 @@ impl<'c, C: Transport, K: Clock, R: Random> MutationClient<'c, C, K, R> {
             secrets,
             deadline: MUTATION_DEADLINE,
         };
-        send::send_mutation(&self.reader.requests, &request, self.gate, self.back).await
+        send::send_mutation(&self.reader.requests, &request, self.gate, (self.back, self.seen)).await
     }
 }

@@ -15,6 +15,7 @@ use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::ReviewedPlan;
 use crate::ledger::state::origins::StackOrigin;
+use crate::ledger::state::run_details::ResourceRun;
 use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
 use crate::ledger::state::transfer::{IncomingTransfer, Transfer};
 use crate::model::address::{Address, Name};
@@ -250,6 +251,9 @@ pub enum Record {
         /// The stack's outputs with redacted secrets, for other stacks to read. `None` where they were not recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         outputs: Option<Attributes>,
+        /// What the run did to each resource. Earlier versions did not record it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        resources: Vec<ResourceRun>,
     },
 }
 

@@ -18,6 +18,7 @@ use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::OpenReview;
+use crate::ledger::state::run_details::{ResourceRun, drop_old_details, number_runs};
 use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, RunEnd};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
@@ -33,7 +34,10 @@ pub fn load_ledger(records: impl IntoIterator<Item = Record>) -> Result<Ledger, 
     let corrupt = |place: String, reason: &str| StoreError::Corrupt { place, reason: reason.to_owned() };
     let mut records = records.into_iter();
     let mut ledger = match records.next() {
-        Some(Record::Condensed(ledger)) => *ledger,
+        Some(Record::Condensed(mut ledger)) => {
+            ledger.last_run = number_runs(&mut ledger.history, ledger.last_run);
+            *ledger
+        }
         Some(born @ Record::Born { .. }) => {
             let identity =
                 born_as(&born).ok_or_else(|| corrupt("record 1".to_owned(), "its key is not valid"))?;
@@ -129,7 +133,7 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         Record::Condensed(_) | Record::Born { .. } => {}
         Record::Begin { run, plan, who, at, origin } => {
             let (who, origin) = (who.clone(), origin.clone());
-            begin_run(ledger, Run { run: *run, plan: *plan, who, at: *at, origin, end: None });
+            begin_run(ledger, Run { run: *run, plan: *plan, who, at: *at, origin, ..Run::default() });
         }
         Record::Intent(intent) => {
             ledger.intents.insert(intent.op, intent.clone());
@@ -180,12 +184,12 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::Reviewed(_)
         | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
-        Record::Ended { run, plan, complete, at, tally, outputs } => {
+        Record::Ended { run, plan, complete, at, tally, outputs, resources } => {
             if let Some(outputs) = outputs {
                 ledger.replace_outputs(outputs.clone());
             }
             ledger.applied_plans.insert(*plan);
-            end_run(ledger, *run, RunEnd { at: *at, complete: *complete, tally: *tally });
+            end_run(ledger, *run, RunEnd { at: *at, complete: *complete, tally: *tally }, resources);
         }
     }
 }
@@ -199,13 +203,15 @@ fn replace_values(ledger: &mut Ledger, address: &Address, entry: &Entry) {
 }
 
 /// Records the end of a run in the history.
-fn end_run(ledger: &mut Ledger, run: Uuid, end: RunEnd) {
+fn end_run(ledger: &mut Ledger, run: Uuid, end: RunEnd, resources: &[ResourceRun]) {
     if end.complete {
         ledger.last_applied = Some(end.at);
     }
     if let Some(known) = ledger.history.iter_mut().rev().find(|known| known.run == run) {
         known.end = Some(end);
+        known.resources = resources.to_vec();
     }
+    drop_old_details(&mut ledger.history);
 }
 
 /// Applies a legal record about the ledger itself.
@@ -295,7 +301,8 @@ fn begin_run(ledger: &mut Ledger, run: Run) {
     if ledger.history.len() >= MAX_RUNS {
         ledger.history.pop_front();
     }
-    ledger.history.push_back(run);
+    ledger.last_run = number_runs(&mut ledger.history, ledger.last_run) + 1;
+    ledger.history.push_back(Run { number: ledger.last_run, ..run });
 }
 
 fn add_incident(ledger: &mut Ledger, incident: Incident) {
@@ -320,7 +327,10 @@ fn become_copy(ledger: &mut Ledger, copy: &Ledger, who: &str, at: Timestamp) {
     let own = ledger.sealed.take();
     let as_there = copy.sealed.clone().filter(|there| own.as_ref().map(key) == Some(key(there)));
     let had_entries = ledger.had_entries || copy.had_entries;
+    let last_run = ledger.last_run;
     *ledger = Ledger { serial, epoch, holder, sealed: as_there.or(own), had_entries, ..copy.clone() };
+    // No number is used again, whichever of the two used it.
+    ledger.last_run = number_runs(&mut ledger.history, ledger.last_run).max(last_run);
     // An empty location has no incidents of its own; otherwise it may have more than the copy.
     if before.len() > ledger.incidents.len() {
         ledger.incidents = before;

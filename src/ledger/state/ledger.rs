@@ -67,6 +67,9 @@ pub struct Ledger {
     /// The most recent applies, oldest first.
     #[serde(default)]
     pub history: VecDeque<Run>,
+    /// The number of the last run. A ledger of an earlier version has none, until it is read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub last_run: u64,
     /// Incidents of the ledger itself, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub incidents: VecDeque<Incident>,
@@ -102,6 +105,11 @@ pub struct Ledger {
     pub review: Option<Box<OpenReview>>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 impl Ledger {
     /// Returns an empty ledger with this identity.
     #[must_use]
@@ -120,6 +128,7 @@ impl Ledger {
             applied_plans: BTreeSet::new(),
             last_applied: None,
             history: VecDeque::new(),
+            last_run: 0,
             incidents: VecDeque::new(),
             sealed: None,
             moved_to: None,

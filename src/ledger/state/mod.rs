@@ -9,6 +9,7 @@ pub mod key_as_hex;
 pub mod ledger;
 pub mod open_review;
 pub mod origins;
+pub mod run_details;
 pub mod run_history;
 pub mod secret_origin;
 pub mod transfer;

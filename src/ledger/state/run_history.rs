@@ -5,14 +5,18 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::run_details::ResourceRun;
 use crate::model::address::Name;
 
 /// Maximum number of runs that a ledger remembers.
 pub const MAX_RUNS: usize = 200;
 
 /// One apply in the history.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
+    /// Its number in the ledger: 1, 2, and so on, never used again. 0 in a ledger of an earlier version, until it is read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub number: u64,
     /// The id of the run.
     pub run: Uuid,
     /// The nonce of the plan.
@@ -27,6 +31,14 @@ pub struct Run {
     /// The outcome; `None` when the run was killed, or is still in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<RunEnd>,
+    /// What it did to each resource; empty for a run that did not end, and for an older one, of which only the summary is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<ResourceRun>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The source of a run's plan.
@@ -50,6 +62,12 @@ pub struct RunOrigin {
     /// The reason in the actor's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How the plan was approved, such as `--yes` or `prompt`; `None` where none was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Name>,
+    /// The id of the run of many stacks to which it belongs; `None` for the run of one stack.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub common: Option<Name>,
 }
 
 /// The outcome of a run.

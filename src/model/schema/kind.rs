@@ -6,7 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Action, ApiCall, Attribute, Effect, Endpoint, Literal, Method, Price, Revival, Rule, RunSchema, Type,
+    Action, ApiCall, Attribute, Billing, Effect, Endpoint, Literal, Method, Price, Revival, Rights, Rule,
+    RunSchema, Type,
 };
 use crate::model::values::value::{Attributes, Value};
 
@@ -162,6 +163,8 @@ pub struct Kind {
     pub states_project: bool,
     /// The endpoints of its requests.
     pub api: KindApi,
+    /// The rights that its requests need; `None` if they are not known.
+    pub rights: Option<Rights>,
     /// All attributes, without `id`.
     pub attributes: &'static [Attribute],
     /// The attribute that identifies an object for people: a live object with the same value is an adoption candidate.
@@ -170,6 +173,8 @@ pub struct Kind {
     pub rules: &'static [Rule],
     /// How the price is computed.
     pub price: Price,
+    /// When the price is paid.
+    pub billing: Billing,
     /// The usual duration of its operations.
     pub estimate: DurationEstimate,
     /// The order of a replacement, unless the configuration sets one.
@@ -240,10 +245,12 @@ impl Kind {
         scope: KindScope::Account,
         states_project: false,
         api: KindApi::assumed("", ""),
+        rights: None,
         attributes: &[],
         known_by: "name",
         rules: &[],
         price: Price::Free,
+        billing: Billing::Arrears,
         estimate: DurationEstimate { create: 1, update: 1, delete: 1 },
         replace: ReplaceOrder::CreateFirst,
         on_delete: &[],

@@ -6,6 +6,7 @@
 mod action;
 mod attribute;
 mod attribute_type;
+mod billing;
 mod endpoint;
 mod kind;
 mod literal;
@@ -13,6 +14,7 @@ pub mod meaning;
 mod price;
 mod registry;
 mod revival;
+mod rights;
 mod rule;
 mod service_run;
 
@@ -22,6 +24,7 @@ pub use action::{
 };
 pub use attribute::{Attribute, Presence, ServiceUpgrade, UpdateStrategy};
 pub use attribute_type::{TextFormat, Type};
+pub use billing::{Billing, BillingChoice, MONTH_HOURS, RestOfMonth};
 pub use endpoint::{ApiCall, Endpoint, Envelope, Method, Provenance};
 pub use kind::{
     DurationEstimate, FinalSnapshot, Kind, KindApi, KindScope, NestedPlacement, ReadinessRule, ReplaceOrder,
@@ -30,5 +33,6 @@ pub use literal::Literal;
 pub use price::{Price, PriceFactor, PriceTerm};
 pub use registry::{CatalogShape, CatalogTable, Registry};
 pub use revival::{Revival, RevivalTrigger};
+pub use rights::{HandedOn, RightScope, Rights};
 pub use rule::{Effect, EndingChange, Rule, RuleCheck};
 pub use service_run::RunSchema;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use rust_decimal::Decimal;
 
 use crate::model::live::catalog::CatalogRecord;
+use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Kind, Price, PriceTerm};
 use crate::model::values::value::Value;
 use crate::plan::decide::final_snapshot;
@@ -15,6 +16,7 @@ use crate::plan::join::catalog_index::CatalogIndex;
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::join::prices::{price_record, term_amount};
 use crate::plan::model::change::{ChangeCost, PlanCost};
+use crate::plan::model::due::{DueAmount, sum_due};
 
 /// The running total of a plan's monthly cost, and the catalog prices that differ from the pinned ones.
 pub(in crate::plan) struct CostAccumulator<'s, 'a> {
@@ -22,6 +24,7 @@ pub(in crate::plan) struct CostAccumulator<'s, 'a> {
     pinned: Option<CatalogIndex<'a>>,
     cost: PlanCost,
     moved: BTreeSet<(String, Decimal, Decimal)>,
+    outliving: BTreeSet<ObjectKey>,
 }
 
 impl<'s, 'a> CostAccumulator<'s, 'a> {
@@ -29,13 +32,18 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
     pub fn new(joined: &'s JoinedState<'a>) -> Self {
         let pinned = joined.inputs.pinned.map(CatalogIndex::new);
         let cost = PlanCost { priced_at: joined.inputs.catalog.read_at, ..PlanCost::default() };
-        Self { joined, pinned, cost, moved: BTreeSet::new() }
+        Self { joined, pinned, cost, moved: BTreeSet::new(), outliving: BTreeSet::new() }
     }
 
     /// Adds a resource and returns its line: everything that is billed because of it, including objects that
     /// are unmanaged in the end. A price in the line is `None` where no part of it is known; the total then
     /// counts it as zero, and `unpriced` counts the resource.
-    pub fn add(&mut self, subject: &ResourceState<'_>, decision: &Decision<'_>) -> ChangeCost {
+    pub fn add(
+        &mut self,
+        subject: &ResourceState<'_>,
+        decision: &Decision<'_>,
+        due: Vec<DueAmount>,
+    ) -> ChangeCost {
         let (present, older) = (self.price_before(subject), self.deposed_price(subject));
         let after = self.price_after(subject, decision);
         let stays =
@@ -53,10 +61,28 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         let line = ChangeCost {
             monthly_before: sum_known([present, older]),
             monthly_after: sum_known(copied.into_iter().chain([after, left])),
+            due_now: sum_due(&due, self.joined.inputs.now),
+            due,
         };
+        self.cost.due.add(&line.due, self.joined.inputs.now);
         self.cost.monthly_before += line.monthly_before.unwrap_or_default();
         self.cost.monthly_after += line.monthly_after.unwrap_or_default();
         line
+    }
+
+    /// Adds an object that is in no ledger and that a destroy leaves live and billed, each once.
+    pub fn add_outliving(&mut self, object: &Object) {
+        let Some(kind) = self.joined.inputs.registry.kind(&object.kind) else { return };
+        if !self.outliving.insert(object.key()) {
+            return;
+        }
+        match self.object_price(kind, &|name| object.attributes.get(name).cloned()) {
+            Some(month) => {
+                self.cost.monthly_before += month;
+                self.cost.monthly_after += month;
+            }
+            None => self.cost.unpriced += 1,
+        }
     }
 
     /// Returns the total cost.
@@ -87,14 +113,7 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             // The object is forgotten, but still billed.
             DecisionKind::Forget => self.price_before(subject),
             DecisionKind::Keep | DecisionKind::Frozen if subject.object().is_none() => None,
-            _ => self.object_price(subject.kind, &|name| {
-                // A value that the service measures is not zero: the price stays unknown until it is.
-                let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
-                let waits = || Value::Unknown(vec![subject.address.clone()]);
-                // A value that the service chose for the old object is expected for the new one, too.
-                let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
-                value_after_apply(subject, decision, name).or_else(chosen).or_else(|| measured.then(waits))
-            }),
+            _ => self.object_price(subject.kind, &|name| billed_value_after(subject, decision, name)),
         }
     }
 
@@ -124,6 +143,20 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
             self.moved.insert((name.trim_end().to_owned(), before, price));
         }
     }
+}
+
+/// Returns the value of an attribute after the apply, as far as it determines a price.
+pub(in crate::plan) fn billed_value_after(
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+    name: &str,
+) -> Option<Value> {
+    // A value that the service measures is not zero: the price stays unknown until it is.
+    let measured = subject.kind.attribute(name).is_some_and(|a| !a.is_writable());
+    let waits = || Value::Unknown(vec![subject.address.clone()]);
+    // A value that the service chose for the old object is expected for the new one, too.
+    let chosen = || subject.object().filter(|_| !measured)?.attributes.get(name).cloned();
+    value_after_apply(subject, decision, name).or_else(chosen).or_else(|| measured.then(waits))
 }
 
 /// Returns the sum of the known prices; `None` where none is known, also for an empty list.

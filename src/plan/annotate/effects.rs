@@ -7,6 +7,7 @@ use rust_decimal::Decimal;
 
 use crate::model::address::Name;
 use crate::model::diagnostic::join_list;
+use crate::model::live::snapshot::Object;
 use crate::model::schema::{Effect, Kind, Price, Revival, Type, UpdateStrategy};
 use crate::plan::decide::{final_snapshot, reactivation};
 use crate::plan::decision::{Decision, DecisionKind};
@@ -16,13 +17,22 @@ use crate::plan::model::change::{ChangeCost, ChangeEffect};
 
 /// Unmanaged objects that are linked to an object, by that object's id: they stay when it is deleted.
 pub(in crate::plan) struct LinkedObjects<'a> {
-    by_id: HashMap<&'a str, Vec<(Name, String)>>,
+    by_id: HashMap<&'a str, Vec<LinkedObject<'a>>>,
+}
+
+/// An unmanaged object with a link to another one.
+struct LinkedObject<'a> {
+    /// The kind of the object that it is linked to.
+    of: Name,
+    object: &'a Object,
+    /// That it stays, and its price.
+    text: String,
 }
 
 impl<'a> LinkedObjects<'a> {
     /// Finds the live links of objects that this stack does not own; empty when the plan removes nothing.
     pub fn new(joined: &JoinedState<'a>, decisions: &[Decision<'_>]) -> Self {
-        let mut by_id: HashMap<&'a str, Vec<(Name, String)>> = HashMap::new();
+        let mut by_id: HashMap<&'a str, Vec<LinkedObject<'a>>> = HashMap::new();
         if !decisions.iter().any(Decision::removes) {
             return Self { by_id };
         }
@@ -43,19 +53,24 @@ impl<'a> LinkedObjects<'a> {
                     .map_or_else(|| object.id.to_string(), ToString::to_string);
                 let price = prices.monthly(kind, &object.attributes);
                 let text = format!("{} {name} is detached and stays,", object.kind);
-                let text = left_behind(&text, is_billed(kind, price));
+                let text = left_behind(&text, kind, price);
                 if let Some(id) = value.as_text().filter(|id| !id.is_empty()) {
-                    by_id.entry(id).or_default().push((of.into(), text));
+                    by_id.entry(id).or_default().push(LinkedObject { of: of.into(), object, text });
                 }
             }
         }
         Self { by_id }
     }
 
-    fn links_to(&self, subject: &ResourceState<'_>) -> impl Iterator<Item = &str> {
+    fn links_to(&self, subject: &ResourceState<'_>) -> impl Iterator<Item = &LinkedObject<'a>> {
         let found = subject.object().and_then(|object| self.by_id.get(object.id.as_str()));
         let kind = subject.kind.name;
-        found.into_iter().flatten().filter(move |(of, _)| of == kind).map(|(_, text)| text.as_str())
+        found.into_iter().flatten().filter(move |linked| linked.of == kind)
+    }
+
+    /// Returns the unmanaged objects that are linked to a resource's object.
+    pub fn objects_at(&self, subject: &ResourceState<'_>) -> impl Iterator<Item = &'a Object> {
+        self.links_to(subject).map(|linked| linked.object)
     }
 }
 
@@ -86,12 +101,12 @@ pub(in crate::plan) fn change_effects(
             found.extend(kind.on_delete.iter().map(|effect| (*effect, effect.text().to_owned())));
         }
         DecisionKind::Forget => {
-            found.push((Effect::LeftBehind, left_behind("it stays", is_billed(kind, cost.monthly_after))));
+            found.push((Effect::LeftBehind, left_behind("it stays", kind, cost.monthly_after)));
         }
         DecisionKind::Create | DecisionKind::Keep | DecisionKind::Frozen => {}
     }
     if decision.removes() {
-        found.extend(linked.links_to(subject).map(|other| (Effect::LeftBehind, other.to_owned())));
+        found.extend(linked.links_to(subject).map(|other| (Effect::LeftBehind, other.text.clone())));
     }
     if decision.removes() && reactivation::resuming_revival(subject).is_some() {
         let data = found.iter_mut().filter(|(effect, _)| *effect == Effect::DataLoss);
@@ -131,10 +146,12 @@ fn brought_back(revival: &Revival, cost: &ChangeCost) -> String {
     }
 }
 
-/// Describes an object that stays, and whether it is still billed.
-fn left_behind(what: &str, billed: bool) -> String {
-    let paid = if billed { " and billed" } else { "" };
-    format!("{what} live{paid}, unmanaged")
+/// Describes an object that stays, with its monthly price (USD) if it is still billed.
+fn left_behind(what: &str, kind: &Kind, monthly: Option<Decimal>) -> String {
+    let paid = if is_billed(kind, monthly) { " and billed" } else { "" };
+    let price = monthly.filter(|price| !price.is_zero());
+    let price = price.map(|month| format!(", {month:.2} USD a month")).unwrap_or_default();
+    format!("{what} live{paid}, unmanaged{price}")
 }
 
 /// Returns whether an object is billed. An unknown price counts as billed if the kind has prices.

@@ -3,6 +3,7 @@
 
 pub(super) mod change_lines;
 pub mod cost;
+pub(super) mod due;
 pub(super) mod effects;
 pub mod generated_secrets;
 pub(super) mod module_rename_hints;
@@ -11,6 +12,7 @@ pub mod outputs;
 pub(super) mod policy;
 pub(super) mod rename_hints;
 pub(super) mod resource_values;
+pub mod rights;
 pub mod secret_sinks;
 pub(super) mod similarity;
 pub(super) mod unread_values;

@@ -9,6 +9,7 @@ use crate::model::schema::{Kind, Registry, Type};
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Change, Plan};
 use crate::plan::model::compare::{part_type, to_canonical};
+use crate::plan::model::due::{DueTotal, sum_due};
 use crate::plan::model::step::{Operation, PlannedCall, Step};
 use crate::plan::order::durations::critical_path;
 
@@ -37,10 +38,30 @@ pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), Stri
             return Err(format!("step {number} is ordered before a step that it waits for"));
         }
     }
+    check_due(plan)?;
     if critical_path(&plan.steps) != plan.critical_path {
         return Err("the critical path does not match the steps".to_owned());
     }
     Ok(())
+}
+
+/// Checks that what is due is the sum of the amounts of the steps, at the plan's time.
+fn check_due(plan: &Plan) -> Result<(), String> {
+    let mut total = DueTotal::default();
+    for Change { address, cost, steps, .. } in &plan.changes {
+        if cost.due_now != sum_due(&cost.due, plan.base.made_at) {
+            return Err(format!("what is due for {address} is not the sum of its steps"));
+        }
+        if cost.due.iter().any(|due| !steps.contains(&due.step)) {
+            return Err(format!("{address} has an amount for a step of another change"));
+        }
+        total.add(&cost.due, plan.base.made_at);
+    }
+    if total == plan.cost.due {
+        Ok(())
+    } else {
+        Err("what is due is not the sum of the changes".to_owned())
+    }
 }
 
 fn check_change(change: &Change, plan: &Plan, owned: &mut [bool]) -> Result<(), String> {

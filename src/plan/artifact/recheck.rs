@@ -11,6 +11,7 @@ use crate::model::crypto::digest::json_digest;
 use crate::model::live::snapshot::RequestCount;
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::Plan;
+use crate::plan::model::due::DueTotal;
 
 /// Checks that two plans are the same. They are compared in their serialized form: in memory, a secret without
 /// a known fingerprint is unequal to everything, even to itself.
@@ -66,6 +67,11 @@ fn comparable_plan(mut plan: Plan) -> Plan {
     (base.made_at, base.nonce, base.serial) = (jiff::Timestamp::UNIX_EPOCH, Uuid::nil(), 0);
     plan.requests = RequestCount::default();
     plan.cost.priced_at = None;
+    // Another key may apply the plan than the one that made it.
+    plan.notes.retain(|note| !note.code.is_about_key());
+    // The sums of what is due depend on the time; the amounts of the steps, of which they are made, do not.
+    plan.cost.due = DueTotal::default();
+    plan.changes.iter_mut().for_each(|change| change.cost.due_now = None);
     plan.fingerprint.clear();
     // Another stack may read an output now: that changes nothing here, unless it blocks the plan.
     plan.planned_outputs.iter_mut().for_each(|output| output.readers.clear());

@@ -217,6 +217,17 @@ pub(in crate::plan) fn byproduct_notes(joined: &JoinedState<'_>) -> Vec<PlanNote
     found.chain(earlier_leftovers(joined)).collect()
 }
 
+/// Returns the byproducts that a destroy leaves live; none if it deletes them.
+pub(in crate::plan) fn outliving_objects<'a>(joined: &JoinedState<'a>) -> impl Iterator<Item = &'a Object> {
+    let inputs = &joined.inputs;
+    let found = if inputs.options.with_leftovers {
+        Vec::new()
+    } else {
+        find_byproducts(inputs, joined.declared, inputs.ledger)
+    };
+    found.into_iter().map(|byproduct| byproduct.object)
+}
+
 /// Returns a note for each byproduct of an earlier destroy that is still live.
 fn earlier_leftovers<'s>(joined: &'s JoinedState<'_>) -> impl Iterator<Item = PlanNote> + 's {
     let subjects = joined.subjects.iter().filter(|subject| stays_as_leftover(joined, subject));

@@ -24,14 +24,20 @@ impl<'a> ObjectPrices<'a> {
     /// prices, `None` if a price or a factor is unknown.
     #[must_use]
     pub fn monthly(&self, kind: &Kind, attributes: &Attributes) -> Option<Decimal> {
-        let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
-        let value = |name: &str| attributes.get(name).cloned();
-        let sum: Option<Decimal> = terms
-            .iter()
-            .map(|term| term_amount(term, price_record(&self.names, term, &value)?, &value))
-            .sum();
-        sum.map(|sum| sum.round_dp(2))
+        let price = exact_price(&self.names, kind, &|name: &str| attributes.get(name).cloned());
+        price.map(|price| price.round_dp(2))
     }
+}
+
+/// Returns the monthly price of an object in USD before it is rounded: zero for a kind without prices, `None` if a price
+/// or a factor is unknown.
+pub(in crate::plan) fn exact_price(
+    names: &CatalogIndex<'_>,
+    kind: &Kind,
+    value: &dyn Fn(&str) -> Option<Value>,
+) -> Option<Decimal> {
+    let Price::Sum(terms) = kind.price else { return Some(Decimal::ZERO) };
+    terms.iter().map(|term| term_amount(term, price_record(names, term, value)?, value)).sum()
 }
 
 /// Returns the catalog record that contains a term's price; `None` if the choosing attribute is unknown or

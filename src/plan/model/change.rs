@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::block::Blocker;
+use super::due::{DueAmount, DueTotal};
 use super::output::PlannedOutput;
 use super::step::{CriticalPath, LedgerUpdate, Step};
 use crate::model::address::{Address, Name};
@@ -134,6 +135,23 @@ pub enum Action {
     Forget,
     /// The object is only read.
     Read,
+}
+
+impl Action {
+    /// Returns the keyword of the action.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Replace => "replace",
+            Self::Delete => "delete",
+            Self::Update => "update",
+            Self::Create => "create",
+            Self::Adopt => "adopt",
+            Self::Move => "move",
+            Self::Forget => "forget",
+            Self::Read => "read",
+        }
+    }
 }
 
 /// Why a resource changes.
@@ -318,6 +336,20 @@ pub enum NoteCode {
     OneByOne,
     /// An approval for a replacement that the plan does not make.
     NotReplaced,
+    /// The API key lacks a right that steps need.
+    MissingRight,
+    /// It is not known whether the API key has a right that steps need.
+    UnknownRight,
+    /// The API key expires before an apply of the plan would end.
+    KeyExpires,
+}
+
+impl NoteCode {
+    /// Returns whether the note is about the API key that makes the plan, not about the plan itself.
+    #[must_use]
+    pub const fn is_about_key(self) -> bool {
+        matches!(self, Self::MissingRight | Self::UnknownRight | Self::KeyExpires)
+    }
 }
 
 /// A change of one attribute.
@@ -372,6 +404,13 @@ pub struct ChangeCost {
     pub monthly_before: Option<Decimal>,
     /// The amount after the apply, in USD.
     pub monthly_after: Option<Decimal>,
+    /// What the service charges or refunds at once; empty where nothing is due.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub due: Vec<DueAmount>,
+    /// The sum of `due` at the plan's time in USD, rounded to cents: charged if positive, refunded if negative. `None`
+    /// where the service shows no rule, or a price is not known.
+    #[serde(default)]
+    pub due_now: Option<Decimal>,
 }
 
 /// The monthly cost of all managed resources.
@@ -387,6 +426,9 @@ pub struct PlanCost {
     pub priced_at: Option<Timestamp>,
     /// Prices that differ from those in `stead.lock`, sorted: `(table slug, pinned, now)`, in USD.
     pub moved: Vec<(String, Decimal, Decimal)>,
+    /// What is charged or refunded at once, at the plan's time. It is not in the monthly amounts.
+    #[serde(default)]
+    pub due: DueTotal,
 }
 
 /// A difference between the last applied and the live value.

@@ -4,6 +4,7 @@
 pub mod block;
 pub mod change;
 pub mod compare;
+pub mod due;
 pub mod output;
 pub mod resource_values;
 pub mod step;

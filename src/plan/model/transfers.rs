@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::change::{Action, Cause, Change, ChangeCost};
+use rust_decimal::Decimal;
+
 use crate::config::stack::declarations::TransferDirection;
 use crate::ledger::journal::error::IllegalRecord;
 use crate::ledger::journal::record::Record;
@@ -137,7 +139,7 @@ impl StackMove {
             attributes: Vec::new(),
             rest: Vec::new(),
             effects: Vec::new(),
-            cost: ChangeCost::default(),
+            cost: ChangeCost { due_now: Some(Decimal::ZERO), ..ChangeCost::default() },
             hits: Vec::new(),
             steps: Vec::new(),
             source: None,

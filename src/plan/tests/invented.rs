@@ -1,9 +1,9 @@
 //! Invented kinds that use every word of the tables, so that the engine is tested without the service.
 
 use crate::model::schema::{
-    ApiCall, Attribute, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Literal, Method,
-    Price, PriceFactor, PriceTerm, ReadinessRule, Registry, ReplaceOrder, Rule, RuleCheck, TextFormat,
-    Type, UpdateStrategy,
+    ApiCall, Attribute, Billing, DurationEstimate, Effect, Endpoint, Kind, KindApi, KindScope, Literal,
+    Method, Price, PriceFactor, PriceTerm, ReadinessRule, Registry, ReplaceOrder, Rule, RuleCheck,
+    TextFormat, Type, UpdateStrategy,
 };
 
 const NAME: Type = Type::Text { min: 1, max: 64, format: TextFormat::Any };
@@ -51,6 +51,8 @@ const BASE: Kind = Kind {
     known_by: "name",
     rules: &[],
     price: Price::Free,
+    billing: Billing::Arrears,
+    rights: None,
     estimate: DurationEstimate { create: 10, update: 5, delete: 2 },
     replace: ReplaceOrder::CreateFirst,
     on_delete: &[],

@@ -5,6 +5,7 @@ mod bill;
 mod cycles;
 mod declared;
 mod diff;
+mod due;
 mod expressions;
 mod files;
 mod finals;

@@ -4,7 +4,9 @@ use serde::Serialize;
 
 use crate::model::address::Name;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
-use crate::report::views::history::{ApplyStatus, IncidentRecord, LockHolder, LockStatus, RunRecord};
+use crate::report::views::history::{
+    ApplyStatus, IncidentRecord, LockHolder, LockStatus, RequestRecord, ResourceRecord, RunRecord,
+};
 
 /// The document of `stead history --output json`. With `show N`, `runs` contains that run only.
 #[derive(Serialize)]
@@ -25,8 +27,8 @@ pub struct HistoryDocument<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct RunEntry<'a> {
-    /// Number of the apply; 1 is the latest.
-    n: usize,
+    /// Number of the run in its ledger: 1, 2, and so on, never used again.
+    n: u64,
     /// Id of the run.
     run: &'a str,
     /// When it started, RFC 3339.
@@ -57,6 +59,45 @@ struct RunEntry<'a> {
     skipped: usize,
     /// Number of ambiguous intents at the end.
     questions: usize,
+    /// How the plan was approved: `--yes`, `--expect`, `prompt`, `saved plan` or `--join`, if that was recorded.
+    approval: Option<&'a str>,
+    /// Id of the run of many stacks to which it belongs.
+    common_run: Option<&'a str>,
+    /// Each resource that changed. Only with `show N`, and not if only the summary of the run is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<Vec<ResourceRunEntry<'a>>>,
+}
+
+/// What a run did to one resource.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ResourceRunEntry<'a> {
+    /// Address of the resource.
+    address: &'a str,
+    /// The planned action.
+    action: &'a str,
+    /// How it ended: `done`, `failed` or `skipped`.
+    result: &'a str,
+    /// Sum of the durations of its steps, in milliseconds.
+    took_ms: u64,
+    /// Why it failed.
+    error: Option<&'a str>,
+    /// The requests that changed its objects, in order.
+    requests: Vec<RequestEntry<'a>>,
+}
+
+/// A request that a run sent.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct RequestEntry<'a> {
+    /// The HTTP method.
+    method: &'a str,
+    /// The path.
+    path: &'a str,
+    /// Status of the response; null without one.
+    status: Option<u16>,
+    /// The service's id of the request, if it sends one.
+    request_id: Option<&'a str>,
 }
 
 /// An operation on the ledger itself.
@@ -73,25 +114,26 @@ struct IncidentEntry<'a> {
     reason: Option<&'a str>,
 }
 
-/// Returns the JSON document of a history, or of one of its runs.
+/// Returns the JSON document of a history, or of one of its runs: with `is_full` also what it did to each resource.
 #[must_use]
 pub fn history_document(
     stack: &Name,
     env: &Name,
-    runs: &[RunRecord],
+    (runs, is_full): (&[RunRecord], bool),
     incidents: &[IncidentRecord],
 ) -> String {
     to_pretty(&HistoryDocument {
         schema_version: SCHEMA_VERSION,
         stack,
         env,
-        runs: runs.iter().map(RunEntry::from_run).collect(),
+        runs: runs.iter().map(|past| RunEntry::from_run(past, is_full)).collect(),
         incidents: incidents.iter().map(IncidentEntry::from_incident).collect(),
     })
 }
 
 impl<'a> RunEntry<'a> {
-    fn from_run(past: &'a RunRecord) -> Self {
+    fn from_run(past: &'a RunRecord, is_full: bool) -> Self {
+        let is_full = is_full && !past.resources.is_empty();
         let [done, failed, skipped, questions] = past.tally;
         Self {
             n: past.number,
@@ -109,6 +151,28 @@ impl<'a> RunEntry<'a> {
             failed,
             skipped,
             questions,
+            approval: past.approval.as_deref(),
+            common_run: past.common.as_deref(),
+            resources: is_full.then(|| past.resources.iter().map(ResourceRunEntry::new).collect()),
+        }
+    }
+}
+
+impl<'a> ResourceRunEntry<'a> {
+    fn new(resource: &'a ResourceRecord) -> Self {
+        let request = |request: &'a RequestRecord| RequestEntry {
+            method: &request.method,
+            path: &request.path,
+            status: request.status,
+            request_id: request.request_id.as_deref(),
+        };
+        Self {
+            address: &resource.address,
+            action: &resource.action,
+            result: resource.result,
+            took_ms: u64::try_from(resource.took.as_millis()).unwrap_or(u64::MAX),
+            error: resource.error.as_deref(),
+            requests: resource.requests.iter().map(request).collect(),
         }
     }
 }

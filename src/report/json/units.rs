@@ -6,7 +6,7 @@ use super::diagnostics::{self, DiagnosticEntry};
 #[cfg(test)]
 use super::list::UnmanagedRow;
 use super::plan::change_entry::PlanDocumentOptions;
-use super::plan::document::PlanDocument;
+use super::plan::document::{DueEntry, PlanDocument};
 use crate::model::address::Name;
 use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
@@ -150,6 +150,8 @@ struct UnitsCostEntry {
     delta: JsonDecimal,
     /// Number of billed objects without a known price.
     unpriced: usize,
+    #[serde(flatten)]
+    due: DueEntry,
 }
 
 /// A unit.
@@ -221,6 +223,7 @@ pub fn units_document(
             monthly_after: JsonDecimal(cost.after),
             delta: JsonDecimal(cost.after - cost.before),
             unpriced: cost.unpriced,
+            due: DueEntry::from_total(&cost.due),
         },
         units: review.units().iter().map(|unit| unit_entry(unit, registry, options)).collect(),
         accounts: review.drift.map(|drift| drift.accounts.iter().map(AccountEntry::new).collect()),

@@ -69,7 +69,9 @@ fn add_blockers(page: &mut TextPage, blocks: &[Blocker]) {
 
 fn add_cost(page: &mut TextPage, plan: &Plan) {
     let cost = &plan.cost;
-    if cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && cost.unpriced == 0 {
+    let due = phrases::due_total(&cost.due);
+    if due.is_none() && cost.monthly_before.is_zero() && cost.monthly_after.is_zero() && cost.unpriced == 0
+    {
         return;
     }
     let (arrow, dot) = (page.sign(Symbol::Arrow), page.sign(Symbol::Dot));
@@ -103,6 +105,18 @@ fn add_cost(page: &mut TextPage, plan: &Plan) {
         );
         page.add_line(TextLine::indent(7).push_styled(TextRole::Warning, text));
     }
+    add_due(page, due);
+}
+
+/// Adds what is due at once below the monthly figures, which do not contain it.
+pub(super) fn add_due(page: &mut TextPage, due: Option<(String, String)>) {
+    let Some((amount, unknown)) = due else { return };
+    let mut line = TextLine::indent(7).push_text(format!("due now: {amount}")).continue_at(7);
+    if !unknown.is_empty() {
+        let dot = page.sign(Symbol::Dot);
+        line = line.push_styled(TextRole::Warning, format!(" {dot} {unknown}"));
+    }
+    page.add_line(line);
 }
 
 fn add_duration(page: &mut TextPage, plan: &Plan) {

@@ -2,6 +2,7 @@
 //! changes in one line, and the sums.
 
 use super::plan::{PlanContext, plan_page};
+use super::summary::add_due;
 use crate::plan::model::change::Action;
 use crate::report::text::escape::escape_line;
 use crate::report::text::page::{TextLine, TextPage};
@@ -93,7 +94,8 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
         counts.iter().map(|(status, count)| format!("{count} {}", status.as_text())).collect();
     page.add_line(label_line("UNITS").push_text(said.join(&dot)));
     let cost = review.cost();
-    if !(cost.before.is_zero() && cost.after.is_zero() && cost.unpriced == 0) {
+    let due = phrases::due_total(&cost.due);
+    if due.is_some() || !(cost.before.is_zero() && cost.after.is_zero() && cost.unpriced == 0) {
         let mut line = label_line("COST").push_text(format!(
             "{} {} {} a month ({})",
             phrases::format_money(cost.before),
@@ -107,6 +109,7 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
                 .push_styled(TextRole::Warning, format!("{dot}{count} without a known price, not counted"));
         }
         page.add_line(line);
+        add_due(&mut page, due);
     }
     let always = [Action::Create, Action::Update, Action::Replace, Action::Delete];
     let rare = [Action::Adopt, Action::Move, Action::Forget];

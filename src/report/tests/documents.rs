@@ -15,12 +15,15 @@ use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::import::rebuild_ledger::{AmbiguousMatch, MatchCandidate, RebuiltLedger};
 use crate::plan::model::change::{NoteCode, Plan, PlanNote};
+use crate::plan::model::due::DueTotal;
 use crate::report::json::plan::apply_events;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::run_report::{RunReport, StepResults};
 use crate::report::text::escape;
 use crate::report::views::drift::{DriftReport, OtherProjectCounts};
-use crate::report::views::history::{ApplyStatus, IncidentRecord, LockHolder, LockStatus, RunRecord};
+use crate::report::views::history::{
+    ApplyStatus, IncidentRecord, LockHolder, LockStatus, RequestRecord, ResourceRecord, RunRecord,
+};
 use crate::report::views::list::{self, ObjectSummary};
 
 const PLAN: &str = include_str!("../../../schemas/plan.schema.json");
@@ -109,7 +112,7 @@ fn apply_results_match_their_schema() {
         2 => ApplyEvent::Skipped { step, because: address.clone(), address },
         _ => ApplyEvent::Started { step, address, doing: "create" },
     }) {
-        steps.record_event(&event);
+        steps.record_event(plans::time(0), &event);
     }
     let outcome = Outcome { failed: vec![(address, failed)], ..steps.interrupted_outcome(&plan) };
     let ran = RunReport::new(&outcome, &steps, (plans::time(0), Duration::ZERO), 6);
@@ -247,7 +250,8 @@ fn every_event_fits_its_schema() {
             .into(),
         ..Outcome::default()
     };
-    let last = check(APPLY_EVENT, &apply_events::outcome_line(plans::time(0), &outcome, 6));
+    let last =
+        check(APPLY_EVENT, &apply_events::outcome_line(plans::time(0), &outcome, &DueTotal::default(), 6));
     assert_eq!(last["exit"], json!(6));
 }
 
@@ -310,7 +314,22 @@ fn documents_about_a_ledger_match_their_schemas() {
     let what = "the lock was broken".to_owned();
     let broken =
         IncidentRecord { at: plans::time(1), who: "ada@x".into(), what, reason: Some("why".into()) };
-    check(HISTORY, &json::history_document(&"shop".into(), &"prod".into(), &[past, ended], &[broken]));
+    let resource = ResourceRecord {
+        address: "vm.web".into(),
+        action: "create".into(),
+        result: "done",
+        requests: vec![RequestRecord {
+            method: "POST".into(),
+            path: "/api/v1/vms".into(),
+            ..RequestRecord::default()
+        }],
+        ..ResourceRecord::default()
+    };
+    let full = RunRecord { resources: vec![resource], ..ended.clone() };
+    for (runs, is_full) in [(vec![past, ended], false), (vec![full], true)] {
+        let broken = std::slice::from_ref(&broken);
+        check(HISTORY, &json::history_document(&"shop".into(), &"prod".into(), (&runs, is_full), broken));
+    }
     let holder = LockHolder {
         who: "ada@x".into(),
         since: plans::time(0),

@@ -76,6 +76,7 @@ fn a_plan_with_every_kind_of_change_is_rendered() {
     COST   $339.40 → $412.40 a month (+$73.00) · prices of 14 Oct 2026 · 1 resource without a known price, not
            counted
            price of vm cpu-4c-8g changed: $22.00 → $24.00
+           due now: $19.50 charged at 2026-10-14 17:46 UTC · 1 change without a known amount, not counted
     TIME   about 4 min: vm.web.a 2 min → volume.media 2 s → vm.web.a deletion 2 min; the other steps run in
            parallel
     PLAN   1 create · 2 update · 1 replace · 1 delete · 1 adopt · 1 move · 1 forget · 41 unchanged
@@ -192,6 +193,9 @@ fn a_plan_is_rendered_on_a_narrow_ascii_terminal() {
            a known price, not counted
            price of vm cpu-4c-8g changed: $22.00 ->
              $24.00
+           due now: $19.50 charged at 2026-10-14 17:46
+           UTC | 1 change without a known amount, not
+           counted
     TIME   about 4 min: vm.web.a 2 min -> volume.media
            2 s -> vm.web.a deletion 2 min; the other
            steps run in parallel

@@ -16,6 +16,7 @@ use crate::plan::model::change::{
     Action, AttributeChange, Cause, Change, ChangeCost, ChangeEffect, Drift, DriftClass, IgnoreDriftMatch,
     Plan, PlanBase, PlanCost, UnchangedAttribute,
 };
+use crate::plan::model::due::DueTotal;
 use crate::plan::model::step::{CriticalPath, LedgerMetadata, Operation, PlannedCall, Step, TargetProject};
 
 pub(crate) fn at(line: u32) -> SourceLocation {
@@ -110,7 +111,7 @@ pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeCha
 
 fn priced(before: i64, after: i64) -> ChangeCost {
     let price = |amount: i64| (amount > 0).then(|| Decimal::from(amount));
-    ChangeCost { monthly_before: price(before), monthly_after: price(after) }
+    ChangeCost { monthly_before: price(before), monthly_after: price(after), ..ChangeCost::default() }
 }
 
 fn step(at_address: &str, operation: Operation, after: &[usize], seconds: u32) -> Step {
@@ -331,6 +332,7 @@ pub(crate) fn full() -> Plan {
             unpriced: 1,
             priced_at: Some(time(0)),
             moved: vec![("vm cpu-4c-8g".into(), Decimal::from(22), Decimal::from(24))],
+            due: DueTotal { amount: Decimal::new(1_950, 2), unknown: 1, at: Some(time(0)) },
         },
         critical_path: CriticalPath { steps: vec![0, 2, 3], seconds: 242 },
         blocks: blocks(),

@@ -12,11 +12,15 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
             NoteCode::Generated | NoteCode::Delivered | NoteCode::Recipients => {
                 (TextRole::Success, page.sign(Symbol::Dot))
             }
-            NoteCode::Unverified | NoteCode::OneByOne => (TextRole::Faint, page.sign(Symbol::Dot)),
+            NoteCode::Unverified | NoteCode::OneByOne | NoteCode::UnknownRight => {
+                (TextRole::Faint, page.sign(Symbol::Dot))
+            }
             NoteCode::Rename
             | NoteCode::Left
             | NoteCode::NotReplaced
             | NoteCode::NotKept
+            | NoteCode::MissingRight
+            | NoteCode::KeyExpires
             | NoteCode::DataLost => (TextRole::Warning, page.sign(Symbol::Warning)),
         };
         let line =

@@ -1,5 +1,6 @@
 //! Text for single facts: money, durations, ages, counts and values. The text is not escaped; `page` does that.
 
+use std::cmp::Ordering;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -10,6 +11,7 @@ use crate::model::address::Address;
 use crate::model::values::secret::Secret;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, ChangeCost, DriftClass, PreviousAddress};
+use crate::plan::model::due::DueTotal;
 use crate::plan::model::step::Operation;
 
 /// Returns a previous address, with the other stack from which the resource comes: `vm.web of shop/prod`.
@@ -45,6 +47,24 @@ pub fn cost_change(cost: &ChangeCost) -> String {
         return String::new();
     }
     money_change(after.unwrap_or_default() - before.unwrap_or_default())
+}
+
+/// Returns what is charged or refunded at once, with the time for which it is computed; `None` if nothing is. The second
+/// string counts the changes whose amount is not known; empty if there are none.
+#[must_use]
+pub fn due_total(due: &DueTotal) -> Option<(String, String)> {
+    let at = due.at?;
+    let amount = match due.amount.cmp(&Decimal::ZERO) {
+        Ordering::Greater => format!("{} charged", format_money(due.amount)),
+        Ordering::Less => format!("{} refunded", format_money(due.amount.abs())),
+        Ordering::Equal => format_money(Decimal::ZERO),
+    };
+    let unknown = if due.unknown == 0 {
+        String::new()
+    } else {
+        format!("{} without a known amount, not counted", count_noun(due.unknown, "change"))
+    };
+    Some((format!("{amount} at {}", at.strftime("%Y-%m-%d %H:%M UTC")), unknown))
 }
 
 /// Returns an exact duration in short form: `52s`, `1m52s`, `2h05m`; `0.4s` below a second.
@@ -208,16 +228,7 @@ pub fn sign_of_action(action: Action, style: TextStyle) -> &'static str {
 /// Returns the keyword of an action in JSON documents.
 #[must_use]
 pub const fn action_keyword(action: Action) -> &'static str {
-    match action {
-        Action::Replace => "replace",
-        Action::Delete => "delete",
-        Action::Update => "update",
-        Action::Create => "create",
-        Action::Adopt => "adopt",
-        Action::Move => "move",
-        Action::Forget => "forget",
-        Action::Read => "read",
-    }
+    action.as_str()
 }
 
 /// Returns the keyword of an operation in JSON documents.
@@ -257,9 +268,9 @@ mod tests {
         }
         assert_eq!(money_change(Decimal::new(7300, 2)), "+$73.00");
         assert_eq!(money_change(Decimal::ZERO), "$0.00");
-        let free = ChangeCost { monthly_before: None, monthly_after: Some(Decimal::ZERO) };
+        let free = ChangeCost { monthly_after: Some(Decimal::ZERO), ..ChangeCost::default() };
         assert_eq!(cost_change(&free), "");
-        let gone = ChangeCost { monthly_before: Some(Decimal::from(12)), monthly_after: None };
+        let gone = ChangeCost { monthly_before: Some(Decimal::from(12)), ..ChangeCost::default() };
         assert_eq!(cost_change(&gone), "-$12.00");
     }
 

@@ -12,6 +12,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::model::change::{Action, Plan};
+use crate::plan::model::due::DueTotal;
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::text::counts::ActionCounts;
 use crate::report::units::accounts::UnitsDrift;
@@ -118,6 +119,8 @@ pub struct UnitsCost {
     pub after: Decimal,
     /// Number of billed objects without a known price.
     pub unpriced: usize,
+    /// What is charged or refunded at once.
+    pub due: DueTotal,
 }
 
 /// A review of many units.
@@ -219,6 +222,7 @@ impl<'a> UnitsReview<'a> {
             before: sum.before + plan.cost.monthly_before,
             after: sum.after + plan.cost.monthly_after,
             unpriced: sum.unpriced + plan.cost.unpriced,
+            due: sum.due.merge(plan.cost.due),
         })
     }
 }

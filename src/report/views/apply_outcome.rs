@@ -2,6 +2,7 @@
 
 use crate::apply::event::{ApiError, Outcome, StepError};
 use crate::model::address::Address;
+use crate::plan::model::due::DueTotal;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
@@ -196,6 +197,8 @@ pub struct OutcomeFooter<'a> {
     pub stead: &'a str,
     /// Whether to omit the hint about the next step.
     pub quiet: bool,
+    /// What was charged or refunded for the steps that were made.
+    pub due: DueTotal,
 }
 
 /// Returns the page at the end of an apply: totals, explained failures, outputs, next step.
@@ -203,6 +206,10 @@ pub struct OutcomeFooter<'a> {
 pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
     page.add_line(outcome_headline(outcome, ending, style));
+    if let Some((amount, unknown)) = phrases::due_total(&ending.due) {
+        let unknown = if unknown.is_empty() { unknown } else { format!(", {unknown}") };
+        page.add_line(TextLine::indent(2).push_text(format!("was due: {amount}{unknown}")).continue_at(11));
+    }
     for (address, error) in &outcome.failed {
         let occasion = if ending.destroys { FailureContext::Destroy } else { FailureContext::Apply };
         add_failure(&mut page, address, error, occasion);

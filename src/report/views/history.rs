@@ -1,5 +1,7 @@
 //! The pages and table rows of `history` and `lock`.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -12,8 +14,8 @@ use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 /// One past apply, as the history shows it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunRecord {
-    /// Number in the history; 1 is the latest apply.
-    pub number: usize,
+    /// Number of the run in its ledger.
+    pub number: u64,
     /// Id of the run.
     pub run: String,
     /// When the apply started.
@@ -34,6 +36,42 @@ pub struct RunRecord {
     pub outcome: ApplyStatus,
     /// Counts of resources that were done, failed and skipped, and of ambiguous intents.
     pub tally: [usize; 4],
+    /// How the plan was approved, if that was recorded.
+    pub approval: Option<String>,
+    /// Id of the run of many stacks to which it belongs.
+    pub common: Option<String>,
+    /// What it did to each resource; empty where only the summary is kept.
+    pub resources: Vec<ResourceRecord>,
+}
+
+/// What a run did to one resource.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ResourceRecord {
+    /// Address of the resource.
+    pub address: String,
+    /// The planned action.
+    pub action: String,
+    /// How it ended: `done`, `failed` or `skipped`.
+    pub result: &'static str,
+    /// How long its steps took.
+    pub took: Duration,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// The requests that changed its objects.
+    pub requests: Vec<RequestRecord>,
+}
+
+/// A request of a run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RequestRecord {
+    /// The HTTP method.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    /// The status of the response; `None` without one.
+    pub status: Option<u16>,
+    /// The service's id of the request, if it sends one.
+    pub request_id: Option<String>,
 }
 
 /// How a past apply ended.
@@ -124,7 +162,7 @@ pub fn runs_table(runs: &[RunRecord]) -> ReportTable {
     let row = |past: &RunRecord| {
         let [done, failed, skipped, _] = past.tally.map(count_cell);
         vec![
-            count_cell(past.number),
+            TableCell::Value(Value::Integer(i64::try_from(past.number).unwrap_or(i64::MAX))),
             TableCell::Text(format_time(past.at)),
             TableCell::Text(past.outcome.as_text().to_owned()),
             done,
@@ -166,7 +204,9 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
     let counts = format!("{done} done, {failed} failed, {skipped} skipped, {questions} open questions");
     let took = past.ended.map(|end| end.duration_since(past.at).unsigned_abs());
     let rows = [
+        ("number", Some(past.number.to_string())),
         ("run", Some(past.run.clone())),
+        ("common run", past.common.clone()),
         ("began", Some(format_time(past.at))),
         ("ended", past.ended.map(format_time)),
         ("took", took.map(phrases::format_duration)),
@@ -174,6 +214,7 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
         ("commit", past.commit.clone()),
         ("plan", past.plan.clone()),
         ("configuration", past.config.clone()),
+        ("approved by", past.approval.clone()),
         ("overridden", past.overridden.as_ref().map(|(policies, why)| format!("{policies}: {why}"))),
         ("outcome", Some(past.outcome.as_text().to_owned())),
         ("resources", past.ended.map(|_| counts)),
@@ -182,7 +223,67 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
         let Some(text) = text else { continue };
         page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, name).to_column(15).push_text(text));
     }
-    page.finish()
+    if past.resources.is_empty() {
+        if past.ended.is_some() && past.tally.iter().take(3).any(|count| *count > 0) {
+            let text = "Only the summary of this run is kept.";
+            page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, text));
+        }
+        return page.finish();
+    }
+    let table = resources_table(&past.resources).to_text("", style);
+    let mut text = page.finish() + "\n" + &table;
+    let mut requests = TextPage::new(style);
+    for resource in &past.resources {
+        add_requests(&mut requests, resource);
+    }
+    let requests = requests.finish();
+    if !requests.is_empty() {
+        text.push('\n');
+        text.push_str(&requests);
+    }
+    text
+}
+
+/// Returns the table of the resources of a run.
+fn resources_table(resources: &[ResourceRecord]) -> ReportTable {
+    let columns = vec![
+        TableColumn::text("resource"),
+        TableColumn::text("action"),
+        TableColumn::text("result"),
+        TableColumn::number("took"),
+        TableColumn::number("requests"),
+    ];
+    let row = |resource: &ResourceRecord| {
+        vec![
+            TableCell::Text(resource.address.clone()),
+            TableCell::Text(resource.action.clone()),
+            TableCell::Text(resource.result.to_owned()),
+            TableCell::Text(phrases::format_duration(resource.took)),
+            count_cell(resource.requests.len()),
+        ]
+    };
+    ReportTable { rows: resources.iter().map(row).collect(), columns }
+}
+
+/// Adds the requests of a resource, and its error; nothing if it has neither.
+fn add_requests(page: &mut TextPage, resource: &ResourceRecord) {
+    if resource.requests.is_empty() && resource.error.is_none() {
+        return;
+    }
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, &resource.address));
+    for request in &resource.requests {
+        let status = request.status.map_or_else(|| "no answer".to_owned(), |status| status.to_string());
+        let mut line = TextLine::indent(2)
+            .push_text(format!("{} {} {status}", request.method, request.path))
+            .continue_at(4);
+        if let Some(id) = &request.request_id {
+            line = line.push_styled(TextRole::Faint, format!(" request {id}"));
+        }
+        page.add_line(line);
+    }
+    if let Some(error) = &resource.error {
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Danger, error).continue_at(4));
+    }
 }
 
 /// Returns the page on a ledger's lock: its holder, since when, and when it expires; `None` means
@@ -248,6 +349,9 @@ mod tests {
             overridden: Some(("budget".into(), "agreed with finance".into())),
             outcome: ApplyStatus::Partial,
             tally: [4, 1, 2, 0],
+            approval: Some("--yes".into()),
+            common: None,
+            resources: Vec::new(),
         }
     }
 
@@ -267,9 +371,40 @@ mod tests {
             "4 done, 1 failed, 2 skipped, 0 open questions",
             "abcdef01234567",
             "budget: agreed with finance",
+            "approved by    --yes",
+            "Only the summary of this run is kept.",
         ] {
             assert!(page.contains(text), "{page}");
         }
+    }
+
+    #[test]
+    fn a_run_lists_each_resource_with_its_requests() {
+        let request = |status, request_id: Option<&str>| RequestRecord {
+            method: "POST".into(),
+            path: "/api/v1/vms".into(),
+            status,
+            request_id: request_id.map(Into::into),
+        };
+        let resource = ResourceRecord {
+            address: "vm.web".into(),
+            action: "create".into(),
+            result: "failed",
+            took: Duration::from_millis(1_500),
+            error: Some("402 no money\u{1b}[2J".into()),
+            requests: vec![request(None, None), request(Some(402), Some("req-7"))],
+        };
+        let page = run_page(&RunRecord { resources: vec![resource], ..past() }, TextStyle::plain(80));
+        let rest = &page[page.find("RESOURCE").unwrap()..];
+        insta::assert_snapshot!(rest, @r"
+        RESOURCE  ACTION  RESULT  TOOK  REQUESTS
+        vm.web    create  failed    1s         2
+
+        vm.web
+          POST /api/v1/vms no answer
+          POST /api/v1/vms 402 request req-7
+          402 no money\u{1b}[2J
+        ");
     }
 
     #[test]

@@ -158,6 +158,7 @@ impl Transport for Tape<'_> {
                     limit: None,
                     remaining: None,
                     date,
+                    request_id: None,
                     body: body.to_vec(),
                 })
             }

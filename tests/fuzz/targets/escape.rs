@@ -8,6 +8,7 @@ use stead::cloud::error::ApiError;
 use stead::model::address::Address;
 use stead::model::diagnostic::Diagnostic;
 use stead::model::source::{Source, SourceId, Sources, Span};
+use stead::plan::model::due::DueTotal;
 use stead::report::json::plan::apply_events;
 use stead::report::text::escape;
 use stead::report::text::page::{TextLine, TextPage};
@@ -79,7 +80,7 @@ fn events(text: &str) {
         outputs: [(text.into(), text.into())].into(),
         ..Outcome::default()
     };
-    assert_json(&apply_events::outcome_line(Timestamp::UNIX_EPOCH, &ended, 6), true);
+    assert_json(&apply_events::outcome_line(Timestamp::UNIX_EPOCH, &ended, &DueTotal::default(), 6), true);
 }
 
 /// Renders a diagnostic about a hostile file with a hostile name and hostile messages.

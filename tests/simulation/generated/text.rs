@@ -148,7 +148,9 @@ impl Text<'_> {
     }
 
     fn volume(&mut self) {
-        let mut entry = vec![format!("size: {}", 1 + self.chance.below(500))];
+        // It can only grow.
+        let grown = if self.edited { self.values.below(3) * self.values.below(200) } else { 0 };
+        let mut entry = vec![format!("size: {}", 1 + self.chance.below(500) + grown)];
         entry.extend(self.monthly(false));
         entry.extend(self.any("vm").map(|vm| format!("vm: {vm}")).filter(|_| self.values.once_in(2)));
         self.add("volume", &entry);

@@ -191,6 +191,7 @@ fn answer(universe: &Universe, status: u16, body: Vec<u8>) -> HttpResponse {
         limit: None,
         remaining: None,
         date: Some(date.as_str().into()),
+        request_id: None,
         body,
     }
 }

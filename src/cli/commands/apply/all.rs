@@ -54,6 +54,7 @@ pub(in crate::cli) async fn apply_all(
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     show_plans(session, &request, &workspace, (&planned, &outcomes))?;
+    planned.require_rights(&workspace)?;
     let kept = check_expected(&workspace, &planned, request.expected)?;
     if let Some(kept) = &kept {
         session.ui.hint(&kept.describe());
@@ -154,6 +155,7 @@ pub(super) async fn apply_set(
         return Box::pin(join_run(session, &request, &workspace, &options, (run, saved))).await;
     }
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
+    planned.require_rights(&workspace)?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     let approved = ApprovedPlans::of_set(&workspace, &planned, (&set.fingerprint, set.destroy), reviewed);
     let run = UnitsRun::new(&workspace, &planned, approved, set.destroy);

@@ -2,12 +2,14 @@
 //! a terminal fails for lack of a flag before the first request, so that a CI job fails early.
 
 use super::request::ApplyRequest;
+use crate::cli::args::values::AutoApproval;
 use crate::cli::command_context::CommandContext;
 use crate::cli::planning::{approval, data_consent};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;
 use crate::config::stack::model::ConfirmationMode;
+use crate::model::address::Name;
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
 
@@ -91,4 +93,39 @@ pub(super) async fn ask_approval(
     data_consent::warn_data_loss(&session.ui, plan);
     let question = if order.destroy { "Destroy all of this?" } else { "Apply this plan?" };
     session.ui.ask_approval(question, typed).await
+}
+
+/// How the plan of a run was approved, and the run of many units to which it belongs; the ledger's history records it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RunApproval {
+    pub(super) approval: Option<Name>,
+    /// Id of the run of many units; `None` for the run of one stack.
+    pub(super) common: Option<Name>,
+}
+
+impl RunApproval {
+    /// Returns the approval of a plan that was just made: its fingerprint was expected, a flag approved it, or a person did.
+    pub(super) fn new(expected: Option<&Name>, yes: Option<&AutoApproval>) -> Self {
+        let approval = match (expected, yes) {
+            (Some(_), _) => "--expect",
+            (None, Some(_)) => "--yes",
+            (None, None) => "prompt",
+        };
+        Self { approval: Some(Name::new(approval)), common: None }
+    }
+
+    /// Returns the approval of a plan that was saved for a later apply.
+    pub(super) fn of_saved_plan() -> Self {
+        Self { approval: Some(Name::new("saved plan")), common: None }
+    }
+
+    /// Returns the approval of a run that several workers share: all of them expect the same plans.
+    pub(super) fn of_shared_run() -> Self {
+        Self { approval: Some(Name::new("--join")), common: None }
+    }
+
+    /// Returns the approval as that of one of many units of a run.
+    pub(super) fn of_common_run(self, id: Name) -> Self {
+        Self { common: Some(id), ..self }
+    }
 }

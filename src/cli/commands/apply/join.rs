@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use super::approval::RunApproval;
 use super::request::UnitsApplyRequest;
 use super::units_planning::plan_for_apply;
 use super::units_review::{
@@ -137,7 +138,8 @@ async fn plan_run(
 ) -> Result<(), CliFailure> {
     let planned = Box::pin(plan_for_apply(session, workspace, options, request)).await?;
     let expected = request.expected.filter(|_| saved.is_none());
-    let kept = match check_expected(workspace, &planned, expected) {
+    let checked = planned.require_rights(workspace);
+    let kept = match checked.and_then(|()| check_expected(workspace, &planned, expected)) {
         Ok(kept) => kept,
         Err(failure) => {
             let end = TaskEnd { exit: failure.exit.code(), message: failure.message };
@@ -240,7 +242,8 @@ async fn load_units<'w>(
     let destroy = run.identity.destroy;
     let review = (!destroy).then(|| Name::new(&run.identity.fingerprint));
     let (begun, owned) = (facts.begun, facts.owned.into());
-    Ok(SharedUnits { workspace, numbers, plans, holding, begun, review, owned, destroy })
+    let approval = RunApproval::of_shared_run().of_common_run(run.name.clone());
+    Ok(SharedUnits { workspace, numbers, plans, holding, begun, review, owned, destroy, approval })
 }
 
 fn other_plans(run: &RunRow) -> CliFailure {

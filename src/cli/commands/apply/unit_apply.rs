@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use std::mem;
 use std::sync::Arc;
 
-use super::approval::{NO_LEDGER_EXPECT_NOTICE, ask_approval};
+use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
 use super::request::{ApplyRequest, ReviewedUnit};
+use super::unit_outcome::show_outcome;
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
@@ -24,6 +25,7 @@ use crate::cli::ledger::recovery_file::RecoveryFile;
 use crate::cli::ledger::{ambiguous_intents, stack_origin, stack_transfers};
 use crate::cli::planning::approval::{PolicyOverrides, check_fingerprint, plan_again};
 use crate::cli::planning::data_consent;
+use crate::cli::planning::key_rights;
 use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
 use crate::cli::planning::refresh::{self, RefreshResult};
 use crate::cli::process::exit_code::Exit;
@@ -53,11 +55,8 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::LedgerUpdate;
-use crate::report::json::plan::apply_events;
 use crate::report::review::ReviewSubject;
 use crate::report::run_report::RunReport;
-use crate::report::text::phrases;
-use crate::report::views::apply_outcome::{self, OutcomeFooter};
 use crate::workspace::fit::{UnitPhase, check_fit};
 use crate::workspace::unit::UnitName;
 
@@ -75,6 +74,8 @@ pub(super) struct ApplyCommand<'a> {
     rescue: RecoveryFile,
     /// Name of the unit, for an apply of many units; `None` for an apply of one stack.
     unit: Option<&'a UnitName>,
+    /// How the plan was approved, for the history.
+    approval: RunApproval,
 }
 
 type CommandApplyContext<'a> =
@@ -105,12 +106,18 @@ impl<'a> ApplyCommand<'a> {
             bound: &project.stack,
             rescue,
             unit: None,
+            approval: RunApproval::default(),
         }
     }
 
     /// Returns the apply with policies that may be overridden.
     pub(super) fn overriding(self, overriding: &'a PolicyOverrides) -> Self {
         Self { overriding: Some(overriding), ..self }
+    }
+
+    /// Returns the apply with the approval of its plan, which the history records.
+    pub(super) fn approved(self, approval: RunApproval) -> Self {
+        Self { approval, ..self }
     }
 
     /// Returns the apply as that of one of many units.
@@ -157,6 +164,8 @@ impl<'a> ApplyCommand<'a> {
         }
         let terms = (order.scope.locked, !ledger.entries.is_empty());
         planning::check_lock(session, connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;
+        let key = key_rights::add_key_notes(connection, &mut plan, &ledger, 0);
+        let key = ledger_io::while_kept(journal, async { Ok(key.await) }).await?;
         let facts = planning::plan_details(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
         session
@@ -170,6 +179,7 @@ impl<'a> ApplyCommand<'a> {
             return Ok(Exit::Blocked);
         }
         check_fingerprint(order.expected.as_ref(), &plan)?;
+        key.map_or(Ok(()), |key| key.require(&plan))?;
         if order.expected.is_some() && ledger.identity.key.is_none() {
             session.ui.hint(NO_LEDGER_EXPECT_NOTICE);
         }
@@ -207,7 +217,7 @@ impl<'a> ApplyCommand<'a> {
         };
         let pinned = read_pinned_names(&connection.lock_file)?;
         let ledger = stack_transfers::ledger_for_plan(project, journal);
-        let (plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
+        let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         if plan.is_blocked(&BTreeSet::new()) {
             let first = plan.blocks.iter().find(|block| !block.only_freezes());
             let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
@@ -217,6 +227,7 @@ impl<'a> ApplyCommand<'a> {
             return Err(CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
                 .help("Plan and review again: stead plan --all."));
         }
+        self.require_rights(&mut plan).await?;
         self.prepare_ledger(&world).await?;
         let exit = self.run_whole(&plan, &mut world).await?;
         pin_catalog_names(&project.stack, &connection.lock_file, &world.catalog, pinned.as_ref())?;
@@ -272,8 +283,17 @@ impl<'a> ApplyCommand<'a> {
             return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE shows its blockers."));
         }
+        self.require_rights(&mut plan).await?;
         self.prepare_ledger(&world).await?;
         self.run_whole(&plan, &mut world).await
+    }
+
+    /// Refuses to run a plan that the API key may not run, or not for long enough.
+    async fn require_rights(&self, plan: &mut Plan) -> Result<(), CliFailure> {
+        let ledger = self.journal.ledger().clone();
+        let review = key_rights::add_key_notes(self.connection, plan, &ledger, 0);
+        let review = ledger_io::while_kept(self.journal, async { Ok(review.await) }).await?;
+        review.map_or(Ok(()), |review| review.require(plan))
     }
 
     /// Runs a plan after every secret that it needs is read, so that no secret can be missing halfway.
@@ -290,7 +310,8 @@ impl<'a> ApplyCommand<'a> {
             deferred_secrets::complete_secrets(sinks, plan, mem::take(&mut world.known), random).await?;
         let project = whole.as_ref().unwrap_or(self.project);
         let bound = world.bound_stack(project, &self.journal.ledger(), plan.base.destroy)?;
-        ApplyCommand { project, bound: &bound, rescue: self.rescue.clone(), ..*self }.run(plan).await
+        let (rescue, approval) = (self.rescue.clone(), self.approval.clone());
+        ApplyCommand { project, bound: &bound, rescue, approval, ..*self }.run(plan).await
     }
 
     /// Records the origin of the stack, where a shared ledger does not know it; and makes the moves between stacks.
@@ -351,6 +372,8 @@ impl<'a> ApplyCommand<'a> {
         let telling = self.session.progress_reporter(self.connection, Some(plan)).for_unit(self.unit);
         let mut origin =
             git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
+        origin.approval.clone_from(&self.approval.approval);
+        origin.common.clone_from(&self.approval.common);
         if let Some(overriding) = self.overriding {
             // An override that no denial needed is not recorded.
             origin.overridden = plan.denying_policies().into_iter().cloned().collect();
@@ -382,29 +405,7 @@ impl<'a> ApplyCommand<'a> {
         }
         let heard = telling.steps_so_far();
         self.rewrite_reports(plan, &RunReport::new(&outcome, &heard, (now, took), exit.code()));
-        let ui = &self.session.ui;
-        let is_silent = self.unit.is_some() && (exit == Exit::Done || ui.ndjson || ui.json);
-        if is_silent {
-            // The command reports the unit, and its document has the result.
-            data_consent::report_data_loss(&self.session.ui, plan, &outcome);
-        } else if ui.ndjson || ui.json {
-            ui.write_result(&(apply_events::outcome_line(now, &outcome, exit.code()) + "\n"));
-        } else if plan.has_changes() || exit != Exit::Done {
-            let took = phrases::format_duration(took);
-            let destroys = plan.base.destroy;
-            let stead = self.session.command_line("");
-            let ending = OutcomeFooter { took: Some(&took), destroys, stead: &stead, quiet: ui.quiet };
-            outcome
-                .questions
-                .iter_mut()
-                .for_each(|asked| *asked = self.session.settings.with_global_flags(asked));
-            let page = apply_outcome::outcome_page(&outcome, ending, ui.style);
-            match self.unit {
-                Some(_) => ui.write_message(page.trim_end()),
-                None => ui.write_result(&page),
-            }
-            data_consent::report_data_loss(&self.session.ui, plan, &outcome);
-        }
+        show_outcome(self.session, self.unit, plan, &mut outcome, (&heard, now, took, exit));
         Ok(exit)
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::approval::RunApproval;
 use super::request::ReviewedUnit;
 use super::unit_apply::ApplyCommand;
 use super::units_review::close_review;
@@ -31,6 +32,8 @@ pub(super) struct StartedUnit<'a> {
     pub(super) vouched: &'a [ProcessIdentity],
     /// Fingerprint of the review that the ledger keeps until the unit is done; `None` if it keeps none.
     pub(super) review: Option<&'a Name>,
+    /// How its plan was approved, and the run to which it belongs.
+    pub(super) approval: RunApproval,
 }
 
 /// Applies a phase of a unit under its ledger's lock.
@@ -49,7 +52,8 @@ pub(super) async fn apply_phase(
     let journal = opening.await?;
     let command =
         ApplyCommand::new(&context, unit.project, unit.connection, &journal, unit.running, &overwrite);
-    let done = command.of_unit(&unit.one.unit.name).run_reviewed(reviewed).await;
+    let done =
+        command.approved(unit.approval.clone()).of_unit(&unit.one.unit.name).run_reviewed(reviewed).await;
     let is_last = reviewed.phase == UnitPhase::Deletions || !reviewed.holds_deletions;
     let done = match (unit.review, done) {
         (Some(review), Ok(Exit::Done)) if is_last => {

@@ -67,6 +67,7 @@ impl KeptReview {
             plans: self.plans.iter().map(|(number, plan)| (*number, plan)).collect(),
             begun: self.begun.clone(),
             fingerprints: Some(self.fingerprints.clone()),
+            is_saved: false,
         }
     }
 }
@@ -80,6 +81,8 @@ pub(super) struct ApprovedPlans<'a> {
     pub(super) begun: BTreeSet<usize>,
     /// Fingerprints of the review, which the ledgers keep until their units are done; `None` if they keep nothing.
     pub(super) fingerprints: Option<ReviewFingerprints>,
+    /// Whether the plans were saved before, and are applied from their files.
+    pub(super) is_saved: bool,
 }
 
 impl<'a> ApprovedPlans<'a> {
@@ -99,7 +102,12 @@ impl<'a> ApprovedPlans<'a> {
             .iter()
             .map(|(number, plan)| (unit_name(workspace, *number), Name::new(&plan.fingerprint)))
             .collect();
-        Self { begun, fingerprints: (!destroy).then_some(ReviewFingerprints { whole, units }), plans }
+        Self {
+            begun,
+            fingerprints: (!destroy).then_some(ReviewFingerprints { whole, units }),
+            plans,
+            is_saved: true,
+        }
     }
 
     /// Returns whether a ledger still keeps this review.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use futures_util::stream::{self, FuturesUnordered, StreamExt};
 
+use super::approval::RunApproval;
 use super::request::ReviewedUnit;
 use super::request::UnitsApplyRequest;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
@@ -24,6 +25,9 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
 use crate::cli::workspace::units::Workspace;
+use crate::cloud::system_clock::SystemRandom;
+use crate::model::address::Name;
+use crate::model::clock::Random;
 use crate::model::live::snapshot::ObjectKey;
 use crate::plan::model::change::Plan;
 use crate::plan::model::step::{Operation, Step};
@@ -56,6 +60,8 @@ pub(super) struct UnitsRun<'a> {
     /// Objects that the units own.
     pub(super) owned: Arc<BTreeSet<ObjectKey>>,
     destroy: bool,
+    /// Id of the run, which the ledgers of all its units record.
+    id: Name,
 }
 
 impl<'a> UnitsRun<'a> {
@@ -102,7 +108,19 @@ impl<'a> UnitsRun<'a> {
             units.iter().copied().filter(|number| deletes(number) && waits(number)).collect()
         };
         let owned = planned.planned().flat_map(|(_, unit)| unit.ledger.owned_keys()).collect();
-        Self { workspace, planned, approved, units, holding, users, owned: Arc::new(owned), destroy }
+        let (owned, id) = (Arc::new(owned), Name::new(SystemRandom.uuid().to_string()));
+        Self { workspace, planned, approved, units, holding, users, owned, destroy, id }
+    }
+
+    /// Returns how the plans were approved, and the id that the ledgers of all units record for this run.
+    fn approval(&self, request: &UnitsApplyRequest<'_>) -> RunApproval {
+        let is_saved = self.approved.is_saved;
+        let approval = if is_saved {
+            RunApproval::of_saved_plan()
+        } else {
+            RunApproval::new(request.expected, request.yes)
+        };
+        approval.of_common_run(self.id.clone())
     }
 
     pub(super) fn count_deletions(&self) -> usize {
@@ -313,6 +331,7 @@ impl<'a> UnitsRun<'a> {
                 connection: &connection,
                 vouched: &[],
                 review: self.approved.fingerprints.as_ref().map(|review| &review.whole),
+                approval: self.approval(request),
             };
             (number, phase, Box::pin(apply_phase(&unit, &reviewed)).await)
         })

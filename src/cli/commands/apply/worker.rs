@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
+use super::approval::RunApproval;
 use super::request::ReviewedUnit;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use crate::cli::args::plan::ExecutionArgs;
@@ -74,6 +75,8 @@ pub(super) struct SharedUnits<'w> {
     /// Objects that the units own.
     pub(super) owned: Arc<BTreeSet<ObjectKey>>,
     pub(super) destroy: bool,
+    /// How the plans were approved, with the name of the run.
+    pub(super) approval: RunApproval,
 }
 
 /// What a worker does after a step.
@@ -345,7 +348,7 @@ impl<'a> Worker<'a> {
         });
         let owned = Arc::clone(&units.owned);
         let (is_begun, review) = (units.begun.contains(&claim.unit), units.review.as_ref());
-        let holds_deletions = units.holding.contains(&claim.unit);
+        let (holds_deletions, approval) = (units.holding.contains(&claim.unit), units.approval.clone());
         tasks.push(Box::pin(async move {
             let (one, plan, project, connection) = match started {
                 Ok(started) => started,
@@ -366,6 +369,7 @@ impl<'a> Worker<'a> {
                 connection: &connection,
                 vouched: &vouched,
                 review,
+                approval,
             };
             let result = Box::pin(apply_phase(&unit, &reviewed)).await;
             (claim, result)

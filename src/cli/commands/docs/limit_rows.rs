@@ -13,6 +13,7 @@ use crate::config::syntax::limits::{
 };
 use crate::ledger::age_file::MAX_VALUE_BYTES;
 use crate::ledger::journal::intent_candidates::WATCH_DURATION;
+use crate::ledger::state::run_details::{MAX_FULL_RUNS, MAX_KEPT_RESOURCES};
 use crate::ledger::state::run_history::MAX_RUNS;
 use crate::ledger::stores::shared::lease::{LEASE_DURATION, LEASE_RENEWAL_INTERVAL};
 use crate::model::budget::{MAX_VALUE_NODES, MAX_VALUE_TEXT_BYTES};
@@ -108,6 +109,18 @@ pub(super) const LIMITS: &[LimitRow] = &[
         "past applies",
         || MAX_RUNS.to_string(),
         "`stead history` shows so many; older ones are dropped.",
+    ),
+    row(
+        LEDGERS,
+        "past applies in full",
+        || MAX_FULL_RUNS.to_string(),
+        "`stead history show N` lists the resources and requests of so many; of older ones the summary is kept.",
+    ),
+    row(
+        LEDGERS,
+        "resources of past applies",
+        || MAX_KEPT_RESOURCES.to_string(),
+        "All past applies together keep so many resources in full; the last apply is kept in full in any case.",
     ),
     row(
         LEDGERS,

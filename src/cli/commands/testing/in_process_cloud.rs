@@ -70,6 +70,7 @@ impl InProcessTransport {
             limit: None,
             remaining: None,
             date: Some(date.into()),
+            request_id: None,
             body,
         }
     }

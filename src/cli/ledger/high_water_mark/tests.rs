@@ -6,7 +6,7 @@ use crate::cli::files::write_files;
 use crate::cli::process::profile::Profiles;
 use crate::ledger::state::entry::{LedgerIdentity, MacState};
 use crate::ledger::state::holder::LeaseHolder;
-use crate::ledger::state::run_history::{ResourceCounts, RunEnd, RunOrigin};
+use crate::ledger::state::run_history::{ResourceCounts, RunEnd};
 use crate::ledger::stores::file::store::FileStore;
 use crate::ledger::stores::open_options::OpenOptions;
 
@@ -19,8 +19,7 @@ fn ledger(serial: u64, runs: &[(u128, i64)]) -> Ledger {
             plan: Uuid::nil(),
             who: "ada@host".to_owned(),
             at: Timestamp::from_second(*second).unwrap(),
-            origin: RunOrigin::default(),
-            end: None,
+            ..Run::default()
         });
     }
     ledger

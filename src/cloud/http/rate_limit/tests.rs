@@ -121,6 +121,7 @@ fn the_rate_tier_is_learned_from_responses() {
         limit,
         remaining: None,
         date: None,
+        request_id: None,
         body: Vec::new(),
     };
     limiter.observe_answer(&answer(200, Some(100), None), Duration::ZERO, 0.0);
@@ -140,6 +141,7 @@ fn refused_requests_back_off_all_clients_with_growing_delays() {
         limit: None,
         remaining: None,
         date: None,
+        request_id: None,
         body: vec![],
     };
     let mut now = Duration::from_secs(100);

@@ -2,8 +2,8 @@
 //! not change when the service's kinds do.
 
 use crate::model::schema::{
-    Action, Attribute, DurationEstimate, Endpoint, FinalSnapshot, Kind, KindApi, KindScope, Literal,
-    Method, Price, Registry, ReplaceOrder, Rule, RuleCheck, TextFormat, Type,
+    Action, Attribute, Billing, DurationEstimate, Endpoint, FinalSnapshot, Kind, KindApi, KindScope,
+    Literal, Method, Price, Registry, ReplaceOrder, Rule, RuleCheck, TextFormat, Type,
 };
 
 const ENDPOINT: Endpoint = Endpoint::assumed(Method::Get, "/api/v1/none");
@@ -35,6 +35,8 @@ const fn kind(
         attributes,
         rules,
         price: Price::Free,
+        billing: Billing::Arrears,
+        rights: None,
         estimate: DurationEstimate { create: 1, update: 1, delete: 1 },
         replace: ReplaceOrder::CreateFirst,
         on_delete: &[],

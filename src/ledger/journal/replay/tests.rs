@@ -11,6 +11,7 @@ use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::{AmbiguousIntent, Entry};
 use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::MAX_FORGOTTEN_OBJECTS;
+use crate::ledger::state::run_details::{MAX_KEPT_RESOURCES, RequestRun, ResourceResult};
 use crate::ledger::state::run_history::{ResourceCounts, RunOrigin};
 use crate::model::address::Name;
 
@@ -70,7 +71,7 @@ fn an_object_is_created_updated_and_deleted() {
     let tally = ResourceCounts { done: 1, ..ResourceCounts::default() };
     let end = Some(RunEnd { at: Timestamp::UNIX_EPOCH, complete: true, tally });
     let (run, who) = (op(1), "a@b".to_owned());
-    let run = Run { run, plan: run, who, at: Timestamp::UNIX_EPOCH, origin: RunOrigin::default(), end };
+    let run = Run { run, plan: run, who, at: Timestamp::UNIX_EPOCH, end, ..Run::default() };
     assert!(Ledger { history: [run].into(), ..of_earlier_versions }.has_owned());
 }
 
@@ -203,6 +204,7 @@ fn illegal_transitions_are_errors() {
                 at: Timestamp::UNIX_EPOCH,
                 tally: ResourceCounts::default(),
                 outputs: None,
+                resources: Vec::new(),
             }],
             Record::Begin {
                 run: op(3),
@@ -364,6 +366,81 @@ fn a_ledger_starts_with_its_birth_record() {
     assert_eq!((ledger.serial, &ledger.identity), (2, &identity()));
     let condensed = Record::Condensed(Box::new(ledger.clone()));
     assert_eq!(load_ledger(vec![condensed]).unwrap(), ledger);
+}
+
+fn begin(n: u8) -> Record {
+    let who = "ada@host".to_owned();
+    Record::Begin { run: op(n), plan: op(n), who, at: Timestamp::UNIX_EPOCH, origin: RunOrigin::default() }
+}
+
+fn ended(n: u8, resources: usize) -> Record {
+    let resource = ResourceRun {
+        address: address(1),
+        action: "create".into(),
+        result: ResourceResult::Done,
+        ms: 7,
+        error: None,
+        requests: vec![RequestRun("POST".into(), "/api/v1/vms".to_owned(), Some(201), None)],
+    };
+    Record::Ended {
+        run: op(n),
+        plan: op(n),
+        complete: true,
+        at: Timestamp::UNIX_EPOCH,
+        tally: ResourceCounts::default(),
+        outputs: None,
+        resources: vec![resource; resources],
+    }
+}
+
+#[test]
+fn runs_are_numbered_and_no_number_is_used_again() {
+    let runs: Vec<Record> = (0..=u8::MAX).flat_map(|n| [begin(n), ended(n, 1)]).collect();
+    let ledger = replay(&runs).unwrap();
+    let numbers: Vec<u64> = ledger.history.iter().map(|run| run.number).collect();
+    assert_eq!(numbers, (57..=256).collect::<Vec<_>>(), "the last 200 are remembered");
+    assert_eq!(ledger.last_run, 256);
+    let full = ledger.history.iter().filter(|run| !run.resources.is_empty());
+    assert_eq!(full.map(|run| run.number).min(), Some(157), "the last 100 are kept in full");
+    // Another copy of the ledger, which made fewer runs, replaces it.
+    let copy = replay(&runs[..6]).unwrap();
+    let mut pushed = ledger.clone();
+    let push =
+        Record::Pushed { ledger: Box::new(copy), who: "ada@host".to_owned(), at: Timestamp::UNIX_EPOCH };
+    apply_record(&mut pushed, &push).unwrap();
+    apply_record(&mut pushed, &begin(9)).unwrap();
+    assert_eq!(pushed.history.back().unwrap().number, 257);
+}
+
+#[test]
+fn the_runs_of_a_ledger_of_an_earlier_version_get_numbers() {
+    let ledger = replay(&[begin(1), ended(1, 1), begin(2), ended(2, 1)]).unwrap();
+    let mut old = serde_json::to_value(&ledger).unwrap();
+    old.as_object_mut().unwrap().remove("last_run").unwrap();
+    for run in old["history"].as_array_mut().unwrap() {
+        let run = run.as_object_mut().unwrap();
+        run.remove("number").unwrap();
+        run.remove("resources").unwrap();
+    }
+    let condensed = Record::Condensed(Box::new(serde_json::from_value(old).unwrap()));
+    let read = load_ledger([condensed, begin(3)]).unwrap();
+    assert_eq!(read.history.iter().map(|run| run.number).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(read.last_run, 3);
+}
+
+#[test]
+fn the_history_of_very_large_runs_is_bounded() {
+    let many = MAX_KEPT_RESOURCES / 2 + 1;
+    let runs = [begin(1), ended(1, many), begin(2), ended(2, many), begin(3), ended(3, 3 * many)];
+    let kept = |count: usize| -> Vec<usize> {
+        replay(&runs[..count]).unwrap().history.iter().map(|run| run.resources.len()).collect()
+    };
+    assert_eq!(kept(2), [many]);
+    assert_eq!(kept(4), [0, many]);
+    assert_eq!(kept(6), [0, 0, 3 * many], "the last run is kept in full");
+    let one = serde_json::to_string(&replay(&[begin(1), ended(1, 1)]).unwrap()).unwrap().len();
+    let two = serde_json::to_string(&replay(&[begin(1), ended(1, 2)]).unwrap()).unwrap().len();
+    assert!(two - one < 150, "{} bytes a resource", two - one);
 }
 
 /// Any record over a few addresses, operations and ids: most are illegal where they stand.

@@ -79,7 +79,7 @@ mod tests {
             who: "ada".to_owned(),
             at: Timestamp::UNIX_EPOCH,
             origin: RunOrigin { put_back, ..RunOrigin::default() },
-            end: None,
+            ..Run::default()
         }
     }
 

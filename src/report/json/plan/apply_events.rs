@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::document::DueEntry;
 use super::step_error::{FailedResourceEntry, StepErrorEntry};
 use super::unit_events::EventUnit;
 #[cfg(test)]
@@ -12,6 +13,7 @@ use super::unit_events::UnitEventLine;
 use crate::apply::event::{ApplyEvent, Outcome};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
+use crate::plan::model::due::DueTotal;
 #[cfg(test)]
 use crate::report::json::failure::FailureEvent;
 use crate::report::json::to_compact;
@@ -153,13 +155,16 @@ struct OutcomeEntry<'a> {
     interrupted: bool,
     /// Outputs of the stack, as far as they are known.
     outputs: BTreeMap<&'a Name, JsonValue<'a>>,
+    /// What was charged or refunded for the steps that were made, by the rules of the plan.
+    #[serde(flatten)]
+    due: DueEntry,
     /// Exit code of the command.
     exit: u8,
 }
 
 /// Returns the last line of the stream: the outcome and the exit code.
 #[must_use]
-pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
+pub fn outcome_line(time: Timestamp, outcome: &Outcome, due: &DueTotal, exit: u8) -> String {
     let entry = OutcomeEntry {
         done: &outcome.done,
         failed: FailedResourceEntry::from_outcome(outcome),
@@ -172,6 +177,7 @@ pub fn outcome_line(time: Timestamp, outcome: &Outcome, exit: u8) -> String {
             .iter()
             .map(|(name, value): (_, &Value)| (name, JsonValue(value)))
             .collect(),
+        due: DueEntry::from_total(due),
         exit,
     };
     to_compact(&ApplyEventLine { time, unit: None, event: ApplyEventEntry::Outcome(entry) })
@@ -260,8 +266,8 @@ mod tests {
             interrupted: false,
             outputs: [("password".into(), Value::Secret(Secret::new("canary")))].into(),
         };
-        let line = outcome_line(now(), &ended, 6);
-        insta::assert_snapshot!(line, @r#"{"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"exit":6}"#);
+        let line = outcome_line(now(), &ended, &DueTotal::default(), 6);
+        insta::assert_snapshot!(line, @r#"{"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"due_now":0.0,"due_unknown":0,"due_at":null,"exit":6}"#);
         assert!(!line.contains("canary"));
     }
 }

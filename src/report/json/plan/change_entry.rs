@@ -146,6 +146,9 @@ struct ChangeCostEntry {
     monthly_before: Option<JsonDecimal>,
     /// Dollars a month after the change; null if no price is known.
     monthly_after: Option<JsonDecimal>,
+    /// Dollars that are charged (positive) or refunded (negative) at once, in whole cents; null if the service shows no
+    /// rule, or a price is not known.
+    due_now: Option<JsonDecimal>,
 }
 
 impl ChangeCostEntry {
@@ -153,6 +156,7 @@ impl ChangeCostEntry {
         Self {
             monthly_before: cost.monthly_before.map(JsonDecimal),
             monthly_after: cost.monthly_after.map(JsonDecimal),
+            due_now: cost.due_now.map(JsonDecimal),
         }
     }
 }

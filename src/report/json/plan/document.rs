@@ -21,6 +21,7 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
     Action, Change, Drift, DriftClass, NoteCode, Plan, PlanNote, PolicyResult, PolicyStatus,
 };
+use crate::plan::model::due::DueTotal;
 use crate::plan::model::step::Step;
 use crate::report::json_value::{JsonDecimal, JsonValue};
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, pretty_to, to_pretty};
@@ -140,7 +141,7 @@ impl<'a> PlanDocument<'a> {
             order: StepEntries(&plan.steps, registry),
             critical_path: CriticalPathEntry::from_critical_path(plan),
             requests: RequestStats::from_request_count(plan),
-            outcome: options.ran.map(RunOutcomeEntry::from_run),
+            outcome: options.ran.map(|ran| RunOutcomeEntry::from_run(ran, plan)),
             details: options.details.then(|| RunDetails::from_plan_run(plan)),
         }
     }
@@ -414,6 +415,35 @@ pub(in crate::report::json) struct CostEntry<'a> {
     unpriced: usize,
     /// Prices that differ from those in `stead.lock`.
     moved: Vec<PriceChangeEntry<'a>>,
+    /// Dollars that are charged (positive) or refunded (negative) at once; no monthly amount contains them.
+    due_now: JsonDecimal,
+    /// Number of changes whose amount is not known, since the service shows no rule, or a price is not known; they are
+    /// not counted.
+    due_unknown: usize,
+    /// The time for which the amount is computed; null if nothing is due.
+    due_at: Option<Timestamp>,
+}
+
+/// What is charged or refunded at once. No monthly amount contains it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(in crate::report::json) struct DueEntry {
+    /// Dollars that are charged (positive) or refunded (negative) at once.
+    #[serde(rename = "due_now")]
+    now: JsonDecimal,
+    /// Number of changes whose amount is not known, since the service shows no rule, or a price is not known; they are
+    /// not counted.
+    #[serde(rename = "due_unknown")]
+    unknown: usize,
+    /// The time for which the amount is computed; null if nothing is due.
+    #[serde(rename = "due_at")]
+    at: Option<Timestamp>,
+}
+
+impl DueEntry {
+    pub(in crate::report::json) const fn from_total(due: &DueTotal) -> Self {
+        Self { now: JsonDecimal(due.amount), unknown: due.unknown, at: due.at }
+    }
 }
 
 /// A price that differs from the one in `stead.lock`.
@@ -446,6 +476,9 @@ impl<'a> CostEntry<'a> {
             delta: JsonDecimal(cost.monthly_after - cost.monthly_before),
             unpriced: cost.unpriced,
             moved,
+            due_now: JsonDecimal(cost.due.amount),
+            due_unknown: cost.due.unknown,
+            due_at: cost.due.at,
         }
     }
 }

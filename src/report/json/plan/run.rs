@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::document::DueEntry;
 use crate::model::address::Address;
+use crate::plan::model::change::Plan;
 use crate::report::json::plan::step_error::{FailedResourceEntry, StepErrorEntry};
 use crate::report::run_report::{RunReport, StepResult};
 
@@ -19,6 +21,9 @@ pub(in crate::report::json) struct RunOutcomeEntry<'a> {
     exit: u8,
     /// Whether a signal interrupted the apply.
     interrupted: bool,
+    /// What was charged or refunded for the steps that were made, by the rules of the plan.
+    #[serde(flatten)]
+    due: DueEntry,
     /// Resources whose steps all succeeded.
     done: &'a [Address],
     /// Resources with a failed step.
@@ -67,13 +72,14 @@ enum StepStatus {
 }
 
 impl<'a> RunOutcomeEntry<'a> {
-    pub(in crate::report::json) fn from_run(ran: &RunReport<'a>) -> Self {
+    pub(in crate::report::json) fn from_run(ran: &RunReport<'a>, plan: &Plan) -> Self {
         let outcome = ran.outcome;
         Self {
             ended_at: ran.at,
             took_ms: ran.took.as_millis(),
             exit: ran.exit,
             interrupted: outcome.interrupted,
+            due: DueEntry::from_total(&ran.due(plan)),
             done: &outcome.done,
             failed: FailedResourceEntry::from_outcome(outcome),
             skipped: &outcome.skipped,

@@ -14,6 +14,7 @@ use self::escaping::{escape_prose, fence_code, inline_code};
 use super::mermaid;
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
+use crate::plan::model::due::DueTotal;
 use crate::report::move_groups::{self, ChangeLine};
 use crate::report::review::view::{self, PlanReview};
 use crate::report::run_report::RunReport;
@@ -444,6 +445,13 @@ fn add_step_order(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     ));
 }
 
+/// Returns what is charged or refunded at once, as a part of a line; empty if nothing is.
+pub(super) fn due_text(due: &DueTotal) -> String {
+    let Some((amount, unknown)) = phrases::due_total(due) else { return String::new() };
+    let unknown = if unknown.is_empty() { unknown } else { format!(", {unknown}") };
+    format!(" · due now: {amount}{unknown}")
+}
+
 fn report_footer(of: &PlanReview<'_>) -> String {
     let short = |commit: &str| inline_code(&commit.chars().take(7).collect::<String>());
     let commit = of.commit.map(|commit| format!(" · commit {}", short(commit)));
@@ -457,11 +465,12 @@ fn report_footer(of: &PlanReview<'_>) -> String {
             phrases::format_money(cost.monthly_after)
         )
     };
+    let due = due_text(&cost.due);
     let fingerprint = inline_code(&of.plan.fingerprint);
     let next = of.command.filter(|_| {
         of.run_report().is_none() && of.plan.has_changes() && of.verdict() != view::ReviewStatus::Blocked
     });
     let next =
         next.map(|command| format!(" · after the merge: {}", inline_code(command))).unwrap_or_default();
-    format!("<sub>{fingerprint}{}{bill}{next}</sub>\n", commit.unwrap_or_default())
+    format!("<sub>{fingerprint}{}{bill}{due}{next}</sub>\n", commit.unwrap_or_default())
 }

@@ -165,6 +165,10 @@ fn head(of: &UnitsReport<'_>) -> String {
     );
     let cost = review.cost();
     facts.push(format!("{}/mo", phrases::money_change(cost.after - cost.before)));
+    if let Some((amount, unknown)) = phrases::due_total(&cost.due) {
+        facts.push(format!("due now: {amount}"));
+        facts.extend((!unknown.is_empty()).then_some(unknown));
+    }
     if review.destroy {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }

@@ -139,7 +139,7 @@ fn markdown_lists_the_most_severe_changes_first() {
 
     </details>
 
-    <sub>`7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567` · commit `3f9c2e1` · $339.40 → $412.40 a month</sub>
+    <sub>`7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567` · commit `3f9c2e1` · $339.40 → $412.40 a month · due now: $19.50 charged at 2026-10-14 17:46 UTC, 1 change without a known amount, not counted</sub>
     "#);
 }
 
@@ -512,11 +512,17 @@ fn the_reports_of_an_apply_contain_its_results() {
     for step in &plan.changes[0].steps {
         let (step, address) = (*step, addresses[0].clone());
         let took = Duration::from_secs(20);
-        steps.record_event(&ApplyEvent::Succeeded { step, address, done: "created", id: None, took });
+        steps.record_event(
+            plans::time(0),
+            &ApplyEvent::Succeeded { step, address, done: "created", id: None, took },
+        );
     }
     for step in &plan.changes[3].steps {
         let (step, address) = (*step, addresses[3].clone());
-        steps.record_event(&ApplyEvent::Skipped { step, address, because: addresses[2].clone() });
+        steps.record_event(
+            plans::time(0),
+            &ApplyEvent::Skipped { step, address, because: addresses[2].clone() },
+        );
     }
     let outcome = Outcome {
         done: vec![addresses[0].clone()],

@@ -189,6 +189,9 @@ pub(super) fn cost_chart(plan: &Plan) -> Markup {
                 }
             }
             @if moved.len() > MAX_BARS { p.quiet { "and " (moved.len() - MAX_BARS) " more" } }
+            @if let Some((amount, unknown)) = phrases::due_total(&bill.due) {
+                p { "due now: " (amount) @if !unknown.is_empty() { " · " (unknown) } }
+            }
             @if bill.unpriced > 0 { p.quiet { (phrases::count_noun(bill.unpriced, "resource")) " without a known price" } }
         }
     }

@@ -171,6 +171,10 @@ fn headline_facts(of: &UnitsReport<'_>) -> Vec<String> {
     if cost.after != cost.before {
         facts.push(format!("{}/mo", phrases::money_change(cost.after - cost.before)));
     }
+    if let Some((amount, unknown)) = phrases::due_total(&cost.due) {
+        facts.push(format!("due now: {amount}"));
+        facts.extend((!unknown.is_empty()).then_some(unknown));
+    }
     if review.destroy {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }

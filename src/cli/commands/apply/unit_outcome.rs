@@ -1,0 +1,53 @@
+//! What an apply of one stack, or of one of many units, prints at its end. In: the outcome, and the states of the steps.
+//! Out: the page or the last line of the event stream; nothing for a unit whose result the command prints itself.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::apply::event::Outcome;
+use crate::cli::command_context::CommandContext;
+use crate::cli::planning::data_consent;
+use crate::cli::process::exit_code::Exit;
+use crate::plan::model::change::Plan;
+use crate::report::json::plan::apply_events;
+use crate::report::run_report::StepResults;
+use crate::report::text::phrases;
+use crate::report::views::apply_outcome::{self, OutcomeFooter};
+use crate::workspace::unit::UnitName;
+
+/// Prints the outcome of an apply that ended `now`, after `took`. `unit` is the name of one of many units.
+pub(super) fn show_outcome(
+    session: &CommandContext,
+    unit: Option<&UnitName>,
+    plan: &Plan,
+    outcome: &mut Outcome,
+    (steps, now, took, exit): (&StepResults, Timestamp, Duration, Exit),
+) {
+    let ui = &session.ui;
+    let is_silent = unit.is_some() && (exit == Exit::Done || ui.ndjson || ui.json);
+    if is_silent {
+        // The command reports the unit, and its document has the result.
+        data_consent::report_data_loss(ui, plan, outcome);
+    } else if ui.ndjson || ui.json {
+        let line = apply_events::outcome_line(now, outcome, &steps.due(plan), exit.code());
+        ui.write_result(&(line + "\n"));
+    } else if !plan.changes.is_empty() || exit != Exit::Done {
+        let took = phrases::format_duration(took);
+        let stead = session.command_line("");
+        let ending = OutcomeFooter {
+            took: Some(&took),
+            destroys: plan.base.destroy,
+            stead: &stead,
+            quiet: ui.quiet,
+            due: steps.due(plan),
+        };
+        outcome.questions.iter_mut().for_each(|asked| *asked = session.settings.with_global_flags(asked));
+        let page = apply_outcome::outcome_page(outcome, ending, ui.style);
+        match unit {
+            Some(_) => ui.write_message(page.trim_end()),
+            None => ui.write_result(&page),
+        }
+        data_consent::report_data_loss(ui, plan, outcome);
+    }
+}

@@ -1,0 +1,152 @@
+//! What the API key must be allowed to do for a plan: notes on a plan, and the refusal of an apply before its first
+//! request. In: a plan and its ledger; out: notes, or a failure with exit code 7. Only a plan with steps needs rights, so
+//! a plan without steps sends no request for them.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::service::connection::StackConnection;
+use crate::kinds::REGISTRY;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::clock::Clock;
+use crate::model::live::key_access::KeyAccess;
+use crate::plan::annotate::rights::{NeedingSteps, RightsReview, review_rights};
+use crate::plan::model::change::{NoteCode, Plan, PlanNote};
+use crate::plan::model::step::Operation;
+use crate::report::text::phrases;
+
+/// How many steps a message names before it counts the rest.
+const MAX_NAMED_STEPS: usize = 3;
+
+/// What a key lacks for a plan.
+pub(in crate::cli) struct KeyReview {
+    rights: RightsReview,
+    /// When the key expires, if that is before the estimated time has passed, and the estimated time in seconds.
+    expires_at: Option<(Timestamp, u32)>,
+}
+
+/// Adds notes about the key that makes a plan, and returns what it lacks; `None` where nothing is needed, or the key may do
+/// everything. The notes are not part of the fingerprint: another key may apply the plan. `wait` is the estimated time until
+/// an apply of the plan begins, in seconds.
+pub(in crate::cli) async fn add_key_notes(
+    connection: &StackConnection,
+    plan: &mut Plan,
+    ledger: &Ledger,
+    wait: u32,
+) -> Option<KeyReview> {
+    if plan.steps.is_empty() {
+        return None;
+    }
+    let seconds = wait.saturating_add(plan.critical_path.seconds);
+    let key = connection.key_access().await?;
+    let review = KeyReview::new(plan, ledger, &key, (connection.client.clock().now(), seconds));
+    let notes = review.notes(plan);
+    plan.notes.extend(notes);
+    Some(review)
+}
+
+impl KeyReview {
+    fn new(plan: &Plan, ledger: &Ledger, key: &KeyAccess, (now, seconds): (Timestamp, u32)) -> Self {
+        let end = now.checked_add(SignedDuration::from_secs(seconds.into())).unwrap_or(Timestamp::MAX);
+        Self {
+            rights: review_rights(plan, ledger, REGISTRY, key),
+            expires_at: key.expires_at.filter(|expires| *expires < end).map(|expires| (expires, seconds)),
+        }
+    }
+
+    /// Returns a note for each right that the key lacks, one for all rights that are not known, and one for a key that
+    /// expires too early.
+    fn notes(&self, plan: &Plan) -> Vec<PlanNote> {
+        let note = |code, text: String, help: &str| PlanNote {
+            code,
+            text,
+            help: help.to_owned(),
+            source: None,
+            address: None,
+        };
+        let missing = self.rights.missing.iter().map(|needing| {
+            note(
+                NoteCode::MissingRight,
+                format!("the API key lacks {}", describe_need(plan, needing)),
+                "an apply with this key is refused before its first request; apply with a key whose role has the right",
+            )
+        });
+        let expiry = self.expires_at.map(|at| {
+            note(
+                NoteCode::KeyExpires,
+                expiry_text(at),
+                "an apply with this key is refused before its first request; apply with a key that is valid for longer",
+            )
+        });
+        let unknown = unknown_text(&self.rights).map(|text| {
+            let help = "the apply tries it, and the service decides; a key that may list keys and roles shows its rights";
+            note(NoteCode::UnknownRight, text, help)
+        });
+        missing.chain(expiry).chain(unknown).collect()
+    }
+
+    /// Refuses an apply because of what the key lacks.
+    ///
+    /// # Errors
+    /// With `Exit::Refused`, naming the right and the steps.
+    pub(in crate::cli) fn require(&self, plan: &Plan) -> Result<(), CliFailure> {
+        if let Some(at) = self.expires_at {
+            let text = format!("{}: nothing was sent", expiry_text(at));
+            return Err(
+                CliFailure::new(Exit::Refused, text).help("Apply with a key that is valid for longer.")
+            );
+        }
+        let Some((first, rest)) = self.rights.missing.split_first() else { return Ok(()) };
+        let mut failure = CliFailure::new(
+            Exit::Refused,
+            format!("the API key lacks {}: nothing was sent", describe_need(plan, first)),
+        );
+        for needing in rest {
+            failure = failure.help(format!("It also lacks {}.", describe_need(plan, needing)));
+        }
+        Err(failure
+            .help("Apply with a key whose role has the right. `stead whoami` shows the role of this one."))
+    }
+}
+
+/// Returns what is not known about the rights that a plan needs; `None` if all of it is known.
+fn unknown_text(review: &RightsReview) -> Option<String> {
+    let rights: std::collections::BTreeSet<&str> =
+        review.unknown.iter().map(|needing| needing.needed.right.as_str()).collect();
+    if rights.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = rights.iter().map(|right| format!("`{right}`")).collect();
+    Some(format!(
+        "the service does not show whether the API key has {}",
+        phrases::join_words(names.iter(), MAX_NAMED_STEPS)
+    ))
+}
+
+/// Describes a right and the steps that need it: `` `compute:write` in project p, which creating vm.web needs ``.
+fn describe_need(plan: &Plan, needing: &NeedingSteps) -> String {
+    let place = needing.needed.project.as_ref();
+    let place = place.map(|project| format!(" in the project {project}")).unwrap_or_default();
+    let steps = needing.steps.iter().filter_map(|number| plan.steps.get(*number));
+    let steps: Vec<String> = steps
+        .map(|step| {
+            let verb = match step.operation {
+                Operation::Create { .. } => "create",
+                Operation::Update { .. } => "change",
+                Operation::Delete { .. } => "delete",
+            };
+            format!("{verb} {}", step.address)
+        })
+        .collect();
+    let steps = phrases::join_words(steps.iter(), MAX_NAMED_STEPS);
+    format!("the right `{}`{place}, which is needed to {steps}", needing.needed.right)
+}
+
+fn expiry_text((at, seconds): (Timestamp, u32)) -> String {
+    format!(
+        "the API key expires at {}, before the estimated time of the plan ({}) has passed",
+        at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        phrases::format_estimate(seconds.into())
+    )
+}

@@ -1,0 +1,128 @@
+//! What the API key may do is compared with a plan: a note on `plan`, a refusal before the first request on `apply`.
+
+use serde_json::{Value, json};
+
+use crate::case::{Case, Run};
+
+const STACK: &str = "stead: 1\nstack: shop\nvpc:\n  main: { cidr: 10.1.0.0/16 }\nssh_key:\n  ops: { public_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIEr2LkYvnUiqdWE5pV9tiaFmvzJBlXCl3tY0pVzXyTn0 ops }\n";
+
+/// Creates a key with a role that exists in every account; returns its secret.
+fn key(case: &Case, role: &str, expires_at: Option<&str>) -> String {
+    let roles = case.cloud().list("/api/v1/roles");
+    let role = roles.iter().find(|row| row["slug"] == role).unwrap();
+    key_with(case, &role["id"], expires_at)
+}
+
+fn key_with(case: &Case, role: &Value, expires_at: Option<&str>) -> String {
+    let mut body = json!({"name": "limited", "role_id": role});
+    if let Some(at) = expires_at {
+        body["expires_at"] = at.into();
+    }
+    let made = case.cloud().control("POST", "/api/v1/api-keys", &body);
+    made["data"]["secret"].as_str().unwrap().to_owned()
+}
+
+fn run_with(case: &Case, key: &str, args: &str) -> Run {
+    Run::of(&case.command(args).env("STEAD_API_KEY", key).output().unwrap())
+}
+
+#[test]
+fn a_missing_right_is_a_note_on_a_plan_and_refuses_an_apply() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let viewer = key(&case, "viewer", None);
+    let plan = run_with(&case, &viewer, "plan");
+    assert_eq!(plan.code, 0, "{}", plan.all());
+    plan.says(&["the API key lacks the right `networks:write` in the project", "create vpc.main"]);
+    let last = case.cloud().last();
+    let refused = run_with(&case, &viewer, "apply --yes");
+    assert_eq!(refused.code, 7, "{}", refused.all());
+    refused.says(&["the API key lacks the right", "networks:write", "nothing was sent", "whoami"]);
+    assert!(refused.all().contains("ssh_keys:write"), "{}", refused.all());
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    // The review of a plan that a read-only key made holds for the key that applies it.
+    let reviewed = run_with(&case, &viewer, "plan --output json").json();
+    assert!(reviewed["notes"].as_array().unwrap().iter().any(|note| note["code"] == "missing_right"));
+    let fingerprint = reviewed["fingerprint"].as_str().unwrap().to_owned();
+    case.ok(&format!("apply --expect {fingerprint}")).says(&["Applied: 2 done"]);
+    assert!(!case.ok("plan").all().contains("lacks the right"));
+}
+
+#[test]
+fn a_saved_plan_of_another_key_is_compared_with_the_key_that_applies_it() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    let viewer = key(&case, "viewer", None);
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "cidr: 10.1.0.0/16", "cidr: 10.2.0.0/16");
+    let saved = run_with(&case, &viewer, "plan -o next.plan");
+    assert_eq!(saved.code, 0, "{}", saved.all());
+    let last = case.cloud().last();
+    let refused = run_with(&case, &viewer, "apply next.plan");
+    assert_eq!(refused.code, 7, "{}", refused.all());
+    refused.says(&["networks:write", "nothing was sent"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    case.ok("apply next.plan").says(&["Applied"]);
+    let refused = run_with(&case, &viewer, "destroy --yes --confirm shop");
+    assert_eq!(refused.code, 7, "{}", refused.all());
+}
+
+#[test]
+fn a_right_that_is_not_known_passes_and_the_output_says_so() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    // A role that may not list keys: the service does not show what the key may do.
+    let permissions =
+        ["projects:read", "networks:read", "networks:write", "ssh_keys:read", "ssh_keys:write"];
+    let role =
+        case.cloud().control("POST", "/api/v1/roles", &json!({"name": "net", "permissions": permissions}));
+    let hidden = key_with(&case, &role["data"]["id"], None);
+    let plan = run_with(&case, &hidden, "plan");
+    assert_eq!(plan.code, 0, "{}", plan.all());
+    plan.says(&["does not show whether the API key has", "`networks:read`", "the service decides"]);
+    let applied = run_with(&case, &hidden, "apply --yes");
+    assert_eq!(applied.code, 0, "{}", applied.all());
+    applied.says(&["does not show whether the API key has", "Applied: 2 done"]);
+}
+
+#[test]
+fn a_key_that_expires_too_early_is_refused() {
+    let database = "stead: 1\nstack: data\ndatabase:\n  main: { plan: pg-1c-2g }\n";
+    let case = Case::new().file("stead.yaml", database).emulator_with(&["--speed", "1"]);
+    let soon = (jiff::Timestamp::now() + jiff::SignedDuration::from_secs(30)).to_string();
+    let expiring = key(&case, "owner", Some(&soon));
+    run_with(&case, &expiring, "plan").says(&[
+        "the API key expires at",
+        "before the estimated time",
+        "valid for longer",
+    ]);
+    let last = case.cloud().last();
+    let refused = run_with(&case, &expiring, "apply --yes");
+    assert_eq!(refused.code, 7, "{}", refused.all());
+    refused.says(&["the API key expires at", "nothing was sent"]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    let later = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(2)).to_string();
+    let valid = run_with(&case, &key(&case, "owner", Some(&later)), "plan");
+    assert!(!valid.all().contains("expires at"), "{}", valid.all());
+}
+
+#[test]
+fn all_units_are_compared_before_the_first_request_of_any() {
+    let case = Case::new().emulator();
+    case.write(".git/HEAD", "ref: refs/heads/main\n");
+    case.write("a/stead.yaml", "stead: 1\nstack: a\nvpc:\n  main: { cidr: 10.1.0.0/16 }\n");
+    let key_stack = "stead: 1\nstack: b\nrole:\n  ops: { permissions: [\"networks:read\"] }\n";
+    case.write("b/stead.yaml", key_stack);
+    // It may do all of the first unit, and nothing of the second one.
+    let developer = key(&case, "developer", None);
+    let plan = run_with(&case, &developer, "plan --all");
+    assert_eq!(plan.code, 0, "{}", plan.all());
+    plan.says(&["the API key lacks the right `members:write`"]);
+    let last = case.cloud().last();
+    let refused = run_with(&case, &developer, "apply --all --yes");
+    assert_eq!(refused.code, 7, "{}", refused.all());
+    refused.says(&[
+        "b/default: the API key lacks the right `members:write`",
+        "create role.ops",
+        "nothing was sent",
+    ]);
+    assert_eq!(case.cloud().mutations_since(last), Vec::<String>::new());
+    case.ok("apply --all --yes");
+}
