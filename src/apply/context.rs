@@ -28,7 +28,7 @@ pub struct ExecutionContext<'a, C, K, R, S> {
     /// Strict mode: no timing bound is assumed, so an ambiguous intent is always left to the user to resolve.
     pub strict: bool,
     /// Returns the configured expression of a whole attribute; `None` if the configuration does not set it. The
-    /// plan has only fingerprints of its secrets.
+    /// plan has only fingerprints of its secrets. For `outputs.NAME` it is that of an output, whatever the attribute.
     pub secrets: &'a dyn Fn(&Address, &str) -> Option<Expression>,
     /// Packs source directories for uploads.
     pub sources: &'a dyn ArchivePacker,

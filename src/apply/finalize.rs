@@ -1,6 +1,7 @@
 //! The end of an apply: the check of watched creations for late effects, the description of ambiguous intents,
 //! the outputs, and what the history keeps of the run. Only the watched creations change the ledger.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::ledger::journal::record::ClosedOutcome;
 use crate::ledger::journal::store::Store;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::entry::Intent;
+use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
 use crate::ledger::state::run_details::{MAX_ERROR_CHARS, ResourceResult, ResourceRun};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
@@ -70,7 +72,7 @@ pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
     for (name, expression) in &plan.outputs {
         let value = match planned_value(plan, name) {
             Some(value) => value.clone(),
-            None => match parts.evaluate_expression(expression).await {
+            None => match parts.evaluate_expression(&whole_expression(parts, name, expression)).await {
                 Ok(value) if !value.is_unknown() => value,
                 _ => continue,
             },
@@ -82,6 +84,17 @@ pub(super) async fn known_outputs<C: Transport, K: Clock, R: Random, S: Store>(
         outputs.insert(name.clone(), if is_live { value.to_redacted(&redact) } else { value });
     }
     outputs
+}
+
+/// Returns the expression of an output with its secrets, which the plan does not contain.
+fn whole_expression<'p, C, K, R, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    name: &Name,
+    planned: &'p Expression,
+) -> Cow<'p, Expression> {
+    let whole = || (parts.context.secrets)(&Address::new(OUTPUT_PREFIX.trim_end_matches('.'), name), "");
+    let whole = planned.is_secret().then(whole).flatten();
+    whole.map_or(Cow::Borrowed(planned), Cow::Owned)
 }
 
 /// Returns the value of an output that a plan without steps knows; `None` for a secret, of which it has no text.

@@ -58,7 +58,9 @@ fn one_run_writes_every_report_and_reads_once() {
     let text = fs::read_to_string(case.path("shop.stead.yaml")).unwrap();
     let line = usize::try_from(place["region"]["startLine"].as_u64().unwrap()).unwrap();
     assert!(text.lines().nth(line - 1).unwrap().contains("template: debian-12"), "{place}");
-    assert!(read("prom").contains("stead_changes{stack=\"shop\",env=\"staging\",action=\"replace\"} 2"));
+    assert!(read("prom").contains(
+        "stead_changes{stack=\"shop\",env=\"staging\",unit=\"shop/staging\",action=\"replace\"} 2"
+    ));
     case.ok("plan -o out/saved.plan");
     case.ok("show out/saved.plan --report md=out/saved.md").says(&["REPLACE"]);
     assert!(fs::read_to_string(case.path("out/saved.md")).unwrap().contains("`vm.web.a` is replaced"));
@@ -75,7 +77,9 @@ fn a_drift_report_contains_only_drift() {
     let page = read("md");
     assert!(page.contains("1 drifted") && page.contains("vm.web.a.name: web-a → renamed"), "{page}");
     assert!(!page.contains("session_key") && !page.contains("SESSION_KEY"), "{page}");
-    assert!(read("prom").contains("stead_drift{stack=\"shop\",env=\"staging\",class=\"unmanaged\"} 0"));
+    assert!(read("prom").contains(
+        "stead_drift{stack=\"shop\",env=\"staging\",unit=\"shop/staging\",class=\"unmanaged\"} 0"
+    ));
     assert!(read("junit").contains("failures=\"1\""), "{}", read("junit"));
 }
 

@@ -4,29 +4,22 @@
 
 mod all;
 mod document;
+mod recorded;
 
 use clap::Args;
 
 pub(in crate::cli) use self::document::OutputsDocument;
 #[cfg(test)]
 pub(in crate::cli) use self::document::OutputsSummary;
+use self::recorded::{OutputQuery, add_outputs, display_text, raw_text, recorded_outputs};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::Settings;
-use crate::cli::secrets::identity;
-use crate::cli::secrets::kept_secrets::{self, Keyring};
-use crate::config::stack::model::Stack;
-use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
-use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
-use crate::model::diagnostic::nearest_name;
-use crate::model::values::value::Value;
 use crate::report::json;
-use crate::report::text::page::{self, TextLine, TextPage};
-use crate::report::text::phrases;
+use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::TextStyle;
 
 /// Command-line arguments of `stead output`.
@@ -49,31 +42,15 @@ pub struct OutputArgs {
     pub units: UnitArgs,
 }
 
-/// Limit on the width of the column of names; a longer name shifts its own line only.
-const MAX_NAME_WIDTH: usize = 32;
-
-/// A recorded output; `text` is that of a secret that is to be shown.
-pub(in crate::cli) struct RecordedOutput {
-    pub(in crate::cli) name: Name,
-    pub(in crate::cli) value: Value,
-    pub(in crate::cli) text: Option<String>,
-}
-
-/// The recorded outputs of a stack in an environment.
-pub(in crate::cli) struct RecordedOutputs {
-    pub(in crate::cli) stack: Name,
-    pub(in crate::cli) environment: Name,
-    pub(in crate::cli) outputs: Vec<RecordedOutput>,
-}
-
 /// Prints the outputs of a stack, or one of them; with `--all`, those of the selected units.
 ///
 /// # Errors
 /// When the stack has errors or was never applied, the ledger cannot be read, there is no such output, or a secret one
 /// cannot be shown as requested.
 pub(in crate::cli) async fn run(session: &CommandContext, args: &OutputArgs) -> Result<Exit, CliFailure> {
+    let query = OutputQuery { name: args.name.clone(), show: args.show };
     if args.units.all {
-        return Box::pin(all::print_all(session, args)).await;
+        return Box::pin(all::print_all(session, &args.units, &query)).await;
     }
     let ui = session.ui;
     if args.raw && (ui.json || ui.ndjson) {
@@ -83,7 +60,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &OutputArgs) -> 
     let project = session.open()?;
     let place = session.ledger_location(&project)?;
     let ledger = ledger_io::find_ledger(&project, &place).await?;
-    let recorded = recorded_outputs(&session.settings, &project.stack, ledger.as_ref(), args)?;
+    let recorded = recorded_outputs(&session.settings, &project.stack, ledger.as_ref(), &query)?;
     if args.raw {
         let text = recorded.outputs.iter().map(raw_text).collect::<Result<String, CliFailure>>()?;
         ui.write_result(&text);
@@ -99,122 +76,4 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &OutputArgs) -> 
         ui.write_result(&page.finish());
     }
     Ok(Exit::Done)
-}
-
-/// Returns the outputs that the last apply recorded, or the requested one; with the text of secrets if it is requested.
-fn recorded_outputs(
-    settings: &Settings,
-    stack: &Stack,
-    ledger: Option<&Ledger>,
-    args: &OutputArgs,
-) -> Result<RecordedOutputs, CliFailure> {
-    let recorded = ledger.and_then(|ledger| Some((ledger, ledger.outputs.as_ref()?)));
-    let Some((ledger, outputs)) = recorded else { return Err(never_applied(settings, stack)) };
-    if let Some(name) = args.name.as_ref().filter(|name| !outputs.contains_key(*name)) {
-        return Err(no_such_output(settings, stack, name, outputs.keys()));
-    }
-    let wanted = outputs.iter().filter(|(name, _)| args.name.as_ref().is_none_or(|only| only == *name));
-    let keyring = Keyring::new(settings);
-    let read = |(name, value): (&Name, &Value)| {
-        let is_asked = args.show && matches!(value, Value::Secret(_));
-        let text = if is_asked { secret_text(&keyring, ledger, name, args.name.is_some())? } else { None };
-        Ok(RecordedOutput { name: name.clone(), value: value.clone(), text })
-    };
-    Ok(RecordedOutputs {
-        stack: stack.name.clone(),
-        environment: stack.environment.name.clone(),
-        outputs: wanted.map(read).collect::<Result<_, CliFailure>>()?,
-    })
-}
-
-/// Returns the text of a secret output; `None` if the ledger does not keep it, unless it is `required`.
-fn secret_text(
-    keyring: &Keyring<'_>,
-    ledger: &Ledger,
-    name: &Name,
-    required: bool,
-) -> Result<Option<String>, CliFailure> {
-    let address = format!("{OUTPUT_PREFIX}{name}");
-    let Some(kept) = ledger.secrets.values.get(address.as_str()) else {
-        let failure = CliFailure::new(
-            Exit::Failed,
-            format!("the ledger does not keep the text of the output `{name}`"),
-        )
-        .help("Add `secrets: { recipients: [age1…] }` to the stack, and apply it: then it does.");
-        return if required { Err(failure) } else { Ok(None) };
-    };
-    let identities = identity::require_identities(keyring.settings())?;
-    let secret = ledger.decrypt_secret(&identities, &address, &kept.current);
-    let secret = secret.map_err(|error| kept_secrets::unusable_secret(&address, &error))?;
-    kept_secrets::warn_unauthenticated(keyring.settings(), ledger);
-    Ok(secret.expose().map(str::to_owned))
-}
-
-/// Returns the failure of a stack whose ledger has no outputs.
-fn never_applied(settings: &Settings, stack: &Stack) -> CliFailure {
-    let unit = format!("{}/{}", stack.name, stack.environment.name);
-    CliFailure::new(Exit::Failed, format!("{unit} has no recorded outputs: it was never applied"))
-        .help(format!("Apply it first: {}", settings.command_line("apply")))
-}
-
-fn no_such_output<'n>(
-    settings: &Settings,
-    stack: &Stack,
-    name: &Name,
-    known: impl Iterator<Item = &'n Name> + Clone,
-) -> CliFailure {
-    let unit = format!("{}/{}", stack.name, stack.environment.name);
-    let failure =
-        CliFailure::new(Exit::Failed, format!("the last apply of {unit} recorded no output `{name}`"));
-    if stack.outputs.contains_key(name) {
-        return failure
-            .help(format!("The configuration has it. Apply it: {}", settings.command_line("apply")));
-    }
-    let names: Vec<&str> = known.map(Name::as_str).collect();
-    match nearest_name(name, names.iter().copied()) {
-        Some(near) => failure.help(format!("Did you mean `{near}`?")),
-        None if names.is_empty() => failure.help("It recorded no outputs."),
-        None => failure.help(format!("It recorded: {}.", names.join(", "))),
-    }
-}
-
-/// Returns a value as it is, for `--raw`.
-///
-/// # Errors
-/// When it is no single value, or a secret that is not to be shown.
-fn raw_text(output: &RecordedOutput) -> Result<String, CliFailure> {
-    let name = &output.name;
-    let kind = match (&output.value, &output.text) {
-        (Value::Secret(_), Some(text)) => return Ok(text.clone()),
-        (Value::Text(text), _) => return Ok(text.to_string()),
-        (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_), _) => {
-            return Ok(phrases::format_value(&output.value));
-        }
-        (Value::Secret(_), None) => {
-            return Err(CliFailure::new(Exit::Usage, format!("the output `{name}` is secret"))
-                .help("Add --show, if its text may be printed."));
-        }
-        (Value::List(_), _) => "a list",
-        (Value::Map(_), _) => "a map",
-        (Value::Null | Value::Unknown(_), _) => "null",
-    };
-    Err(CliFailure::new(Exit::Usage, format!("the output `{name}` is {kind}, which has no raw form"))
-        .help("Use a document instead: --output json"))
-}
-
-fn display_text(output: &RecordedOutput) -> String {
-    output.text.clone().unwrap_or_else(|| phrases::format_value(&output.value))
-}
-
-/// Adds a line for each output; says if there is none.
-fn add_outputs(page: &mut TextPage, indent: usize, outputs: &[RecordedOutput]) {
-    let Some(widest) = outputs.iter().map(|output| page::display_width(&output.name)).max() else {
-        page.add_line(TextLine::indent(indent).push_text("No outputs."));
-        return;
-    };
-    let column = indent + widest.min(MAX_NAME_WIDTH) + 2;
-    for output in outputs {
-        let line = TextLine::indent(indent).push_text(&output.name).to_column(column).continue_at(column);
-        page.add_line(line.push_text(display_text(output)));
-    }
 }

@@ -240,6 +240,17 @@ pub struct ModuleMove {
 }
 
 impl Plan {
+    /// Returns the outputs that the apply changes, or may change.
+    pub fn output_changes(&self) -> impl Iterator<Item = &PlannedOutput> {
+        self.planned_outputs.iter().filter(|output| output.cause.is_some())
+    }
+
+    /// Returns whether an apply changes a resource or an output.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        !self.changes.is_empty() || self.output_changes().next().is_some()
+    }
+
     /// Returns the names of the policies that deny the plan, overridden ones included.
     #[must_use]
     pub fn denying_policies(&self) -> BTreeSet<&Name> {

@@ -3,7 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::change::Plan;
 use crate::model::address::{Address, Name};
 use crate::model::source::SourceLocation;
 use crate::model::values::value::Value;
@@ -85,18 +84,5 @@ impl PlannedOutput {
     #[must_use]
     pub fn is_secret(&self) -> bool {
         [&self.before, &self.after].into_iter().flatten().any(Value::is_secret)
-    }
-}
-
-impl Plan {
-    /// Returns the outputs that the apply changes, or may change.
-    pub fn output_changes(&self) -> impl Iterator<Item = &PlannedOutput> {
-        self.planned_outputs.iter().filter(|output| output.cause.is_some())
-    }
-
-    /// Returns whether an apply changes a resource or an output.
-    #[must_use]
-    pub fn has_changes(&self) -> bool {
-        !self.changes.is_empty() || self.output_changes().next().is_some()
     }
 }

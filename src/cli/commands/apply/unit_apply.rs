@@ -43,6 +43,7 @@ use crate::cli::workspace::output_readers::with_readers;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
+use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::{Address, Name};
@@ -432,10 +433,12 @@ impl<'a> ApplyCommand<'a> {
         work: impl AsyncFnOnce(&CommandApplyContext<'_>) -> T,
     ) -> Result<SignalOutcome<T>, CliFailure> {
         let stop = Cell::new(false);
-        let resources = &self.bound.resources;
-        let secrets = |address: &Address, attribute: &str| {
-            Some(resources.get(address)?.attributes.get(attribute)?.expression.clone())
-        };
+        let bound = self.bound;
+        let secrets =
+            |address: &Address, attribute: &str| match address.as_str().strip_prefix(OUTPUT_PREFIX) {
+                Some(output) => Some(bound.outputs.get(output)?.expression.clone()),
+                None => Some(bound.resources.get(address)?.attributes.get(attribute)?.expression.clone()),
+            };
         let sinks = SecretSinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
         let deliver = secret_sinks::to_sinks(sinks, &self.rescue);
         let delivers = secret_sinks::delivery_recorder(self.project, self.connection.client.random());

@@ -1,7 +1,8 @@
 //! `stead output --all`: the outputs of the selected units, by unit. The failure of a unit hides no other.
 
 use super::document::{OutputsDocument, OutputsSummary};
-use super::{OutputArgs, RecordedOutputs, add_outputs, recorded_outputs};
+use super::recorded::{OutputQuery, RecordedOutputs, add_outputs, recorded_outputs};
+use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
@@ -19,13 +20,17 @@ use crate::report::text::style::TextRole;
 ///
 /// # Errors
 /// When there is no stack, or the selection is not accepted. The failures of single units are shown.
-pub(super) async fn print_all(session: &CommandContext, args: &OutputArgs) -> Result<Exit, CliFailure> {
-    let selection = SelectionRequest::from(&args.units);
+pub(super) async fn print_all(
+    session: &CommandContext,
+    units: &UnitArgs,
+    query: &OutputQuery,
+) -> Result<Exit, CliFailure> {
+    let selection = SelectionRequest::from(units);
     let workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     let mut results: Vec<UnitOutput<'_, RecordedOutputs>> =
         workspace.unreadable.iter().map(UnitOutput::of_unreadable).collect();
     for (_, one) in workspace.selected_units() {
-        let read = Box::pin(unit_outputs_of(one, args)).await;
+        let read = Box::pin(unit_outputs_of(one, query)).await;
         results.push(UnitOutput {
             stack: Some(&one.unit.name.stack),
             environment: Some(&one.unit.name.environment),
@@ -58,9 +63,9 @@ pub(super) async fn print_all(session: &CommandContext, args: &OutputArgs) -> Re
 }
 
 /// Reads the outputs of a unit from its ledger.
-async fn unit_outputs_of(one: &WorkspaceUnit, args: &OutputArgs) -> Result<RecordedOutputs, CliFailure> {
+async fn unit_outputs_of(one: &WorkspaceUnit, query: &OutputQuery) -> Result<RecordedOutputs, CliFailure> {
     let project = one.loaded.as_ref().map_err(CliFailure::clone)?;
     let place = ledger_settings::ledger_location(&one.settings, &project.stack, &project.directory)?;
     let ledger = ledger_io::find_ledger(project, &place).await?;
-    recorded_outputs(&one.settings, &project.stack, ledger.as_ref(), args)
+    recorded_outputs(&one.settings, &project.stack, ledger.as_ref(), query)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{RecordedOutput, RecordedOutputs};
+use super::recorded::{RecordedOutput, RecordedOutputs};
 use crate::model::address::Name;
 use crate::model::values::value::Value;
 use crate::report::json::{JsonValue, SCHEMA_VERSION, SchemaVersion};

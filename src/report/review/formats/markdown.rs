@@ -5,12 +5,14 @@
 mod approved_units;
 mod escaping;
 mod outputs;
+mod page;
 
 use std::fmt::Write as _;
 
 pub(super) use self::approved_units::units_line;
 pub use self::approved_units::units_of;
 use self::escaping::{escape_prose, fence_code, inline_code};
+use self::page::MarkdownPage;
 use super::mermaid;
 use crate::model::source::SourceLocation;
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
@@ -62,23 +64,6 @@ pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     add_unmanaged(&mut page, of);
     add_step_order(&mut page, of);
     page.text + &foot
-}
-
-/// The report under construction; `room` is its limit in bytes without the last line.
-struct MarkdownPage {
-    text: String,
-    room: usize,
-}
-
-impl MarkdownPage {
-    /// Adds a piece of text completely; returns `false` and adds nothing if there is not enough room.
-    fn add_if_fits(&mut self, piece: &str) -> bool {
-        let fits = self.text.len() + piece.len() <= self.room;
-        if fits {
-            self.text.push_str(piece);
-        }
-        fits
-    }
 }
 
 /// Returns text of a message, escaped for a line of Markdown.

@@ -9,6 +9,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use self::address::TerraformAddress;
@@ -16,10 +17,10 @@ use self::modules::ModuleTree;
 use self::values::{TerraformValue, value_type};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
+use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyResult, PolicyStatus};
 use crate::plan::model::output::{OutputAction, PlannedOutput};
 use crate::plan::model::resource_values::{PlanValues, ResourceValues, WrittenValue};
-use crate::report::json::to_pretty;
+use crate::report::json_writer::to_compact;
 use crate::report::review::view::PlanReview;
 use crate::report::text::phrases;
 
@@ -35,31 +36,49 @@ const TERRAFORM_VERSION: &str = "1.9.8";
 /// Name of the provider of all resources.
 const PROVIDER: &str = "stead";
 
-/// Returns the plan in the shape of Terraform's JSON.
+/// The document, with its parts in the order in which Terraform writes them.
+#[derive(Serialize)]
+struct TerraformPlan<'a> {
+    format_version: &'a str,
+    terraform_version: &'a str,
+    planned_values: Json,
+    resource_drift: Vec<Json>,
+    resource_changes: Vec<Json>,
+    output_changes: Json,
+    prior_state: Json,
+    configuration: Json,
+    checks: Vec<Json>,
+    timestamp: String,
+    applyable: bool,
+    complete: bool,
+    errored: bool,
+}
+
+/// Returns the plan in the shape of Terraform's JSON: one line, which is all that some tools read.
 pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
     let plan = of.plan;
     let nothing = PlanValues::default();
     let report = TerraformReport { of, values: of.values.unwrap_or(&nothing) };
-    let blocked = plan.is_blocked(&BTreeSet::new());
-    to_pretty(&json!({
-        "format_version": FORMAT_VERSION,
-        "terraform_version": TERRAFORM_VERSION,
-        "applyable": !blocked && plan.has_changes(),
-        "complete": plan.left_out == 0,
-        "errored": false,
-        "timestamp": plan.base.made_at.to_string(),
-        "planned_values": report.planned_values(),
-        "resource_changes": report.resource_changes(),
-        "resource_drift": report.resource_drift(),
-        "output_changes": output_changes(&plan.planned_outputs),
-        "prior_state": report.prior_state(),
-        "configuration": report.configuration(),
-        "checks": checks(of),
-    }))
+    let document = TerraformPlan {
+        format_version: FORMAT_VERSION,
+        terraform_version: TERRAFORM_VERSION,
+        planned_values: report.planned_values(),
+        resource_drift: report.resource_drift(),
+        resource_changes: report.resource_changes(),
+        output_changes: output_changes(&plan.planned_outputs),
+        prior_state: report.prior_state(),
+        configuration: report.configuration(),
+        checks: checks(of),
+        timestamp: plan.base.made_at.to_string(),
+        applyable: !plan.is_blocked(&BTreeSet::new()) && plan.has_changes(),
+        complete: plan.left_out == 0,
+        errored: false,
+    };
+    to_compact(&document) + "\n"
 }
 
 fn checks(of: &PlanReview<'_>) -> Vec<Json> {
-    let check = |ruling: &crate::plan::model::change::PolicyResult| {
+    let check = |ruling: &PolicyResult| {
         json!({
             "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
             "status": match ruling.verdict {
@@ -215,10 +234,10 @@ impl TerraformReport<'_> {
             if parts.index.is_some() {
                 entry["for_each_expression"] = json!({});
             }
-            if !values.depends_on.is_empty() {
-                let needed = values.depends_on.iter();
-                let blocks: Vec<String> = needed.map(|one| self.address(one).block_address()).collect();
-                entry["depends_on"] = json!(blocks);
+            let needed = values.depends_on.iter().map(|one| self.address(one).block_address());
+            let needed: BTreeSet<String> = needed.chain(self.implied_dependencies(values)).collect();
+            if !needed.is_empty() {
+                entry["depends_on"] = json!(needed);
             }
             tree.add(&parts.modules, entry);
         }
@@ -236,9 +255,31 @@ impl TerraformReport<'_> {
         })
     }
 
+    /// Returns the blocks that attributes refer to whose names are those of their kinds, as `vpc` of a `vm`. Terraform has no
+    /// such attributes, and tools that put a referred resource under the name of its type would overwrite them.
+    fn implied_dependencies(&self, values: &ResourceValues) -> BTreeSet<String> {
+        let written = values.written.values();
+        let references = written.flat_map(|value| match value {
+            WrittenValue::References(names) => names.as_slice(),
+            WrittenValue::Constant(_) => &[],
+        });
+        let found = references.map(|name| self.reference(name));
+        let found = found.filter(|reference| is_named_like_attribute(values, reference));
+        found.filter(|reference| reference.matches('.').count() == 1).collect()
+    }
+
     fn expressions(&self, values: &ResourceValues) -> Json {
-        let mut all: Map<String, Json> =
-            values.written.iter().map(|(name, value)| (name.to_string(), self.expression(value))).collect();
+        let expression = |(name, value): (&Name, &WrittenValue)| {
+            let mut expression = self.expression(value);
+            if let Some(Json::Array(references)) = expression.get_mut("references") {
+                let is_kept = |one: &Json| {
+                    one.as_str().is_some_and(|reference| !is_named_like_attribute(values, reference))
+                };
+                references.retain(is_kept);
+            }
+            (name.to_string(), expression)
+        };
+        let mut all: Map<String, Json> = values.written.iter().map(expression).collect();
         // A child belongs to its parent without an attribute that says so.
         if let Some(parent) = &values.parent {
             let parent = self.address(parent);
@@ -252,7 +293,8 @@ impl TerraformReport<'_> {
         match value {
             WrittenValue::Constant(value) => json!({"constant_value": TerraformValue::new(value).value}),
             WrittenValue::References(names) => {
-                let references: Vec<String> = names.iter().map(|name| self.reference(name)).collect();
+                // Instances of one block are one reference.
+                let references: BTreeSet<String> = names.iter().map(|name| self.reference(name)).collect();
                 json!({"references": references})
             }
         }
@@ -308,6 +350,13 @@ impl TerraformReport<'_> {
         };
         by_address.into_iter().map(entry).collect()
     }
+}
+
+/// Returns whether the type of a referred block is also the name of an attribute of a resource.
+fn is_named_like_attribute(values: &ResourceValues, reference: &str) -> bool {
+    let kind = reference.split('.').next().unwrap_or_default();
+    let mut objects = values.before.iter().chain(&values.after);
+    objects.any(|attributes| attributes.contains_key(kind)) || values.written.contains_key(kind)
 }
 
 /// Returns a whole object, or that there is none.

@@ -46,7 +46,7 @@ fn values() -> PlanValues {
     let same = attributes(&[
         ("id", Value::text("n")),
         ("cidr", Value::text("10.0.0.0/16")),
-        ("labels", Value::Map(attributes(&[("a.b", sealed("ab12")), ("plain", Value::text("x"))]))),
+        ("labels", Value::Map([("a.b".into(), sealed("ab12")), ("plain".into(), Value::text("x"))].into())),
         ("list", Value::List(vec![Value::text("x"), sealed("cd34")])),
     ]);
     let network = resource("vpc", Some(same.clone()), Some(same));
@@ -195,8 +195,10 @@ fn tfjson_has_the_states_and_the_configuration() {
         root["resources"].as_array().unwrap().iter().find(|one| one["address"] == "vm.web").unwrap();
     assert_eq!(
         machine["expressions"],
-        json!({"plan": {"constant_value": "std-1c-1g"}, "vpc": {"references": ["vpc.main", "vpc.main.id", "var.key"]}})
+        json!({"plan": {"constant_value": "std-1c-1g"}, "vpc": {"references": ["var.key"]}})
     );
+    // A tool that puts the network under the name of its type would overwrite the attribute `vpc`.
+    assert_eq!(machine["depends_on"], json!(["vpc.main"]));
     assert_eq!(root["outputs"]["ip"]["expression"], json!({"references": ["vm.web"]}));
     let sites = &root["module_calls"]["sites"]["module"];
     assert_eq!(addresses(sites), ["vpc.main"]);

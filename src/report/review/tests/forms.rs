@@ -214,9 +214,17 @@ fn sarif_has_rules_locations_and_stable_fingerprints() {
       "level": "error",
       "locations": [
         {
+          "logicalLocations": [
+            {
+              "fullyQualifiedName": "shop/prod",
+              "kind": "module",
+              "name": "shop/prod"
+            }
+          ],
           "physicalLocation": {
             "artifactLocation": {
-              "uri": "infra/shop.stead.yaml"
+              "uri": "infra/shop.stead.yaml",
+              "uriBaseId": "%SRCROOT%"
             },
             "region": {
               "startColumn": 5,
@@ -229,6 +237,7 @@ fn sarif_has_rules_locations_and_stable_fingerprints() {
         "text": "Over the 400 USD budget: 412.40 > 400."
       },
       "partialFingerprints": {
+        "primaryLocationLineHash": "0f56103ee3f939d903a4a2b43c0cd734",
         "stead/v1": "0f56103ee3f939d903a4a2b43c0cd734"
       },
       "ruleId": "policy/budget",
@@ -289,6 +298,7 @@ fn junit_contains_policies_and_drift_as_tests() {
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="stead" tests="7" failures="6">
       <testsuite name="stead shop/prod" tests="7" failures="6">
+        <properties><property name="unit" value="shop/prod"/></properties>
         <testcase name="blocked/protected volume.old" classname="stead shop/prod" file="infra/shop.stead.yaml" line="60">
           <failure message="volume.old: It is protected and would be deleted. Write `protect: false`, apply, then remove the block.">infra/shop.stead.yaml:60 volume.old: It is protected and would be deleted. Write `protect: false`, apply, then remove the block.</failure>
         </testcase>
@@ -321,39 +331,42 @@ fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     insta::assert_snapshot!(format("prom").render_plan(&of), @r#"
     # HELP stead_changes Changes that an apply would make, by action.
     # TYPE stead_changes gauge
-    stead_changes{stack="shop",env="prod",action="replace"} 1
-    stead_changes{stack="shop",env="prod",action="delete"} 1
-    stead_changes{stack="shop",env="prod",action="update"} 2
-    stead_changes{stack="shop",env="prod",action="create"} 1
-    stead_changes{stack="shop",env="prod",action="adopt"} 1
-    stead_changes{stack="shop",env="prod",action="move"} 1
-    stead_changes{stack="shop",env="prod",action="forget"} 1
-    stead_changes{stack="shop",env="prod",action="read"} 0
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="replace"} 1
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="delete"} 1
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="update"} 2
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="create"} 1
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="adopt"} 1
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="move"} 1
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="forget"} 1
+    stead_changes{stack="shop",env="prod",unit="shop/prod",action="read"} 0
     # HELP stead_unchanged_resources Resources that are as configured.
     # TYPE stead_unchanged_resources gauge
-    stead_unchanged_resources{stack="shop",env="prod"} 41
+    stead_unchanged_resources{stack="shop",env="prod",unit="shop/prod"} 41
+    # HELP stead_output_changes Outputs that an apply would change.
+    # TYPE stead_output_changes gauge
+    stead_output_changes{stack="shop",env="prod",unit="shop/prod"} 0
     # HELP stead_blocks Reasons besides policies why the plan cannot be applied.
     # TYPE stead_blocks gauge
-    stead_blocks{stack="shop",env="prod"} 2
+    stead_blocks{stack="shop",env="prod",unit="shop/prod"} 2
     # HELP stead_policies_denied Policies that deny the plan.
     # TYPE stead_policies_denied gauge
-    stead_policies_denied{stack="shop",env="prod"} 1
+    stead_policies_denied{stack="shop",env="prod",unit="shop/prod"} 1
     # HELP stead_monthly_dollars The monthly cost of the managed objects, now and after an apply.
     # TYPE stead_monthly_dollars gauge
-    stead_monthly_dollars{stack="shop",env="prod",when="before"} 339.4
-    stead_monthly_dollars{stack="shop",env="prod",when="after"} 412.4
+    stead_monthly_dollars{stack="shop",env="prod",unit="shop/prod",when="before"} 339.4
+    stead_monthly_dollars{stack="shop",env="prod",unit="shop/prod",when="after"} 412.4
     # HELP stead_drift Live differences from what was last applied, by class.
     # TYPE stead_drift gauge
-    stead_drift{stack="shop",env="prod",class="reverted"} 1
-    stead_drift{stack="shop",env="prod",class="accept_only"} 1
-    stead_drift{stack="shop",env="prod",class="accepted"} 0
-    stead_drift{stack="shop",env="prod",class="ignored"} 1
-    stead_drift{stack="shop",env="prod",class="gone"} 1
-    stead_drift{stack="shop",env="prod",class="replaced"} 0
-    stead_drift{stack="shop",env="prod",class="unmanaged"} 1
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="reverted"} 1
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="accept_only"} 1
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="accepted"} 0
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="ignored"} 1
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="gone"} 1
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="replaced"} 0
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="unmanaged"} 1
     # HELP stead_read_timestamp_seconds When the live objects were last read.
     # TYPE stead_read_timestamp_seconds gauge
-    stead_read_timestamp_seconds{stack="shop",env="prod"} 1792000000
+    stead_read_timestamp_seconds{stack="shop",env="prod",unit="shop/prod"} 1792000000
     "#);
     insta::assert_snapshot!(format("mermaid").render_plan(&of), @r#"
     flowchart LR
@@ -375,39 +388,18 @@ fn tfjson_contains_the_changes_for_terraform_tools() {
     assert_eq!(document["applyable"], false);
     let changes = document["resource_changes"].as_array().unwrap();
     let of = |address: &str| changes.iter().find(|change| change["address"] == address).unwrap();
-    insta::assert_snapshot!(serde_json::to_string_pretty(of("vm.web.a")).unwrap(), @r#"
-    {
-      "action_reason": "replace_because_cannot_update",
-      "address": "vm.web.a",
-      "change": {
-        "actions": [
-          "create",
-          "delete"
-        ],
-        "after": {
-          "template": "ubuntu-24.04"
-        },
-        "after_sensitive": {},
-        "after_unknown": {
-          "public_ipv4_address": true
-        },
-        "before": {
-          "public_ipv4_address": "203.0.113.20",
-          "template": "ubuntu-22.04"
-        },
-        "before_sensitive": {},
-        "replace_paths": [
-          [
-            "template"
-          ]
-        ]
-      },
-      "mode": "managed",
-      "name": "web.a",
-      "provider_name": "stead",
-      "type": "vm"
-    }
-    "#);
+    let machine = of("vm.web[\"a\"]");
+    assert_eq!((&machine["name"], &machine["index"]), (&Json::from("web"), &Json::from("a")));
+    let change = &machine["change"];
+    assert_eq!(change["actions"], serde_json::json!(["create", "delete"]));
+    assert_eq!(
+        (&change["before"]["template"], &change["after"]["template"]),
+        (&Json::from("ubuntu-22.04"), &Json::from("ubuntu-24.04"))
+    );
+    assert_eq!(change["before"]["public_ipv4_address"], "203.0.113.20");
+    assert_eq!(change["after_unknown"], serde_json::json!({"public_ipv4_address": true}));
+    assert_eq!(change["replace_paths"], serde_json::json!([["template"]]));
+    assert_eq!(machine["action_reason"], "replace_because_cannot_update");
     assert_eq!(of("volume.old")["change"]["actions"], serde_json::json!(["delete"]));
     assert_eq!(of("volume.old")["change"]["after"], Json::Null);
     assert_eq!(of("database.main")["change"]["after_sensitive"]["password"], true);
@@ -500,7 +492,10 @@ fn a_drift_report_lists_new_unmanaged_and_resolved_drift() {
     let xml = format("junit").render_plan(&of);
     assert!(xml.contains("unmanaged vm test-box") && xml.contains("resolved vpc.old.name"), "{xml}");
     let metrics = format("prom").render_plan(&of);
-    assert!(metrics.contains("stead_unmanaged_objects{stack=\"shop\",env=\"prod\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("stead_unmanaged_objects{stack=\"shop\",env=\"prod\",unit=\"shop/prod\"} 1"),
+        "{metrics}"
+    );
     assert!(metrics.contains("since_last_look=\"resolved\"} 1"), "{metrics}");
 }
 
@@ -559,7 +554,10 @@ fn the_reports_of_an_apply_contain_its_results() {
     let log = parsed(&format("sarif").render_plan(&of));
     assert_eq!(log["runs"][0]["results"][0]["ruleId"], "apply/failed");
     let metrics = format("prom").render_plan(&of);
-    assert!(metrics.contains("stead_apply_success{stack=\"shop\",env=\"prod\"} 0"), "{metrics}");
+    assert!(
+        metrics.contains("stead_apply_success{stack=\"shop\",env=\"prod\",unit=\"shop/prod\"} 0"),
+        "{metrics}"
+    );
     assert!(metrics.contains("outcome=\"failed\"} 1") && !metrics.contains("stead_changes"), "{metrics}");
     for form in ReviewFormat::ALL {
         let is_equal = form.render_plan(&of) == form.render_plan(&reviewed(&plan));
@@ -577,8 +575,12 @@ fn drift_has_the_type_of_its_resource_and_map_keys_keep_their_dots() {
     plan.changes[0].attributes[0].path = "labels.app.kubernetes.io/name".into();
     let document = parsed(&format("tfjson").render_plan(&reviewed(&plan)));
     let drift = document["resource_drift"].as_array().unwrap();
-    let kinds: Vec<&Json> = drift.iter().take(3).map(|one| &one["type"]).collect();
-    assert_eq!(kinds, ["vm", "node_pool", "vpc"]);
-    let after = &document["resource_changes"][0]["change"]["after"]["labels"];
+    let kind = |address: &str| &drift.iter().find(|one| one["address"] == address).unwrap()["type"];
+    assert_eq!(kind("module.eu.module.shop.vm.web"), "vm");
+    assert_eq!(kind("node_pool.jobs[\"general\"]"), "node_pool");
+    assert_eq!(kind("vpc.vpc"), "vpc");
+    let changes = document["resource_changes"].as_array().unwrap();
+    let changed = changes.iter().find(|one| one["address"] == "vm.web[\"a\"]").unwrap();
+    let after = &changed["change"]["after"]["labels"];
     assert_eq!(after["app.kubernetes.io/name"], "ubuntu-24.04");
 }

@@ -1,12 +1,15 @@
 //! The table of the outputs that a plan changes.
 
 use super::escaping::{escape_prose, inline_code};
-use super::{MAX_VALUE_CHARS, MarkdownPage};
+use super::page::MarkdownPage;
 use crate::plan::model::output::PlannedOutput;
 use crate::report::review::view::PlanReview;
 use crate::report::text::output_line::OutputLine;
 use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
+
+/// Length limit in characters of the values of an output.
+const MAX_VALUE_CHARS: usize = 120;
 
 /// Size limit of the table, in bytes.
 const MAX_OUTPUTS_BYTES: usize = 8_000;
@@ -21,7 +24,7 @@ pub(super) fn add_outputs(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let mut shown = 0;
     for output in &outputs {
         let line = OutputLine::new(output, false, TextStyle::plain(80));
-        let values = phrases::shorten_text(line.values, 2 * MAX_VALUE_CHARS, TextStyle::plain(80));
+        let values = phrases::shorten_text(line.values, MAX_VALUE_CHARS, TextStyle::plain(80));
         let (name, notes) = (inline_code(line.name), escape_prose(&line.notes));
         let row = format!("| {} | {name} | {} | {notes} |\n", line.sign.trim(), inline_code(&values));
         if page.text.len() + row.len() > start + MAX_OUTPUTS_BYTES || !page.add_if_fits(&row) {

@@ -1,0 +1,159 @@
+//! The outputs that a ledger has, as a command shows them. In: a ledger, and what is asked for. Out: outputs with the text of
+//! the secrets that are to be shown, or the reason why there are none.
+
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::settings::Settings;
+use crate::cli::secrets::identity;
+use crate::cli::secrets::kept_secrets::{self, Keyring};
+use crate::config::stack::model::Stack;
+use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
+use crate::model::diagnostic::nearest_name;
+use crate::model::values::value::Value;
+use crate::report::text::page::{self, TextLine, TextPage};
+use crate::report::text::phrases;
+
+/// Limit on the width of the column of names; a longer name shifts its own line only.
+const MAX_NAME_WIDTH: usize = 32;
+
+/// Which outputs are asked for.
+pub(super) struct OutputQuery {
+    /// The only one; `None` for all.
+    pub(super) name: Option<Name>,
+    /// Whether the text of secrets is shown.
+    pub(super) show: bool,
+}
+
+/// A recorded output; `text` is that of a secret that is to be shown.
+pub(in crate::cli) struct RecordedOutput {
+    pub(in crate::cli) name: Name,
+    pub(in crate::cli) value: Value,
+    pub(in crate::cli) text: Option<String>,
+}
+
+/// The recorded outputs of a stack in an environment.
+pub(in crate::cli) struct RecordedOutputs {
+    pub(in crate::cli) stack: Name,
+    pub(in crate::cli) environment: Name,
+    pub(in crate::cli) outputs: Vec<RecordedOutput>,
+}
+
+/// Returns the outputs that the last apply recorded, or the requested one; with the text of secrets if it is requested.
+pub(super) fn recorded_outputs(
+    settings: &Settings,
+    stack: &Stack,
+    ledger: Option<&Ledger>,
+    query: &OutputQuery,
+) -> Result<RecordedOutputs, CliFailure> {
+    let recorded = ledger.and_then(|ledger| Some((ledger, ledger.outputs.as_ref()?)));
+    let Some((ledger, outputs)) = recorded else { return Err(never_applied(settings, stack)) };
+    if let Some(name) = query.name.as_ref().filter(|name| !outputs.contains_key(*name)) {
+        return Err(no_such_output(settings, stack, name, outputs.keys()));
+    }
+    let wanted = outputs.iter().filter(|(name, _)| query.name.as_ref().is_none_or(|only| only == *name));
+    let keyring = Keyring::new(settings);
+    let read = |(name, value): (&Name, &Value)| {
+        let is_asked = query.show && matches!(value, Value::Secret(_));
+        let text = if is_asked { secret_text(&keyring, ledger, name, query.name.is_some())? } else { None };
+        Ok(RecordedOutput { name: name.clone(), value: value.clone(), text })
+    };
+    Ok(RecordedOutputs {
+        stack: stack.name.clone(),
+        environment: stack.environment.name.clone(),
+        outputs: wanted.map(read).collect::<Result<_, CliFailure>>()?,
+    })
+}
+
+/// Returns the text of a secret output; `None` if the ledger does not keep it, unless it is `required`.
+fn secret_text(
+    keyring: &Keyring<'_>,
+    ledger: &Ledger,
+    name: &Name,
+    required: bool,
+) -> Result<Option<String>, CliFailure> {
+    let address = format!("{OUTPUT_PREFIX}{name}");
+    let Some(kept) = ledger.secrets.values.get(address.as_str()) else {
+        let failure = CliFailure::new(
+            Exit::Failed,
+            format!("the ledger does not keep the text of the output `{name}`"),
+        )
+        .help("Add `secrets: { recipients: [age1…] }` to the stack, and apply it: then it does.");
+        return if required { Err(failure) } else { Ok(None) };
+    };
+    let identities = identity::require_identities(keyring.settings())?;
+    let secret = ledger.decrypt_secret(&identities, &address, &kept.current);
+    let secret = secret.map_err(|error| kept_secrets::unusable_secret(&address, &error))?;
+    kept_secrets::warn_unauthenticated(keyring.settings(), ledger);
+    Ok(secret.expose().map(str::to_owned))
+}
+
+/// Returns the failure of a stack whose ledger has no outputs.
+fn never_applied(settings: &Settings, stack: &Stack) -> CliFailure {
+    let unit = format!("{}/{}", stack.name, stack.environment.name);
+    CliFailure::new(Exit::Failed, format!("{unit} has no recorded outputs: it was never applied"))
+        .help(format!("Apply it first: {}", settings.command_line("apply")))
+}
+
+fn no_such_output<'n>(
+    settings: &Settings,
+    stack: &Stack,
+    name: &Name,
+    known: impl Iterator<Item = &'n Name> + Clone,
+) -> CliFailure {
+    let unit = format!("{}/{}", stack.name, stack.environment.name);
+    let failure =
+        CliFailure::new(Exit::Failed, format!("the last apply of {unit} recorded no output `{name}`"));
+    if stack.outputs.contains_key(name) {
+        return failure
+            .help(format!("The configuration has it. Apply it: {}", settings.command_line("apply")));
+    }
+    let names: Vec<&str> = known.map(Name::as_str).collect();
+    match nearest_name(name, names.iter().copied()) {
+        Some(near) => failure.help(format!("Did you mean `{near}`?")),
+        None if names.is_empty() => failure.help("It recorded no outputs."),
+        None => failure.help(format!("It recorded: {}.", names.join(", "))),
+    }
+}
+
+/// Returns a value as it is, for `--raw`.
+///
+/// # Errors
+/// When it is no single value, or a secret that is not to be shown.
+pub(super) fn raw_text(output: &RecordedOutput) -> Result<String, CliFailure> {
+    let name = &output.name;
+    let kind = match (&output.value, &output.text) {
+        (Value::Secret(_), Some(text)) => return Ok(text.clone()),
+        (Value::Text(text), _) => return Ok(text.to_string()),
+        (Value::Bool(_) | Value::Integer(_) | Value::Decimal(_), _) => {
+            return Ok(phrases::format_value(&output.value));
+        }
+        (Value::Secret(_), None) => {
+            return Err(CliFailure::new(Exit::Usage, format!("the output `{name}` is secret"))
+                .help("Add --show, if its text may be printed."));
+        }
+        (Value::List(_), _) => "a list",
+        (Value::Map(_), _) => "a map",
+        (Value::Null | Value::Unknown(_), _) => "null",
+    };
+    Err(CliFailure::new(Exit::Usage, format!("the output `{name}` is {kind}, which has no raw form"))
+        .help("Use a document instead: --output json"))
+}
+
+pub(super) fn display_text(output: &RecordedOutput) -> String {
+    output.text.clone().unwrap_or_else(|| phrases::format_value(&output.value))
+}
+
+/// Adds a line for each output; says if there is none.
+pub(super) fn add_outputs(page: &mut TextPage, indent: usize, outputs: &[RecordedOutput]) {
+    let Some(widest) = outputs.iter().map(|output| page::display_width(&output.name)).max() else {
+        page.add_line(TextLine::indent(indent).push_text("No outputs."));
+        return;
+    };
+    let column = indent + widest.min(MAX_NAME_WIDTH) + 2;
+    for output in outputs {
+        let line = TextLine::indent(indent).push_text(&output.name).to_column(column).continue_at(column);
+        page.add_line(line.push_text(display_text(output)));
+    }
+}
