@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use rust_decimal::Decimal;
 
 use super::cost::billed_value_after;
+use crate::model::address::Name;
 use crate::model::live::snapshot::{Object, ObjectKey};
 use crate::model::schema::{Billing, BillingChoice, Kind, Literal, Presence, RestOfMonth};
 use crate::model::values::value::Value;
@@ -22,6 +23,8 @@ pub(in crate::plan) struct DueRules<'s, 'a> {
     joined: &'s JoinedState<'a>,
     /// By the number of the resource, whether it will be paid in advance; `None` where that is not known.
     prepaid: HashMap<usize, Option<bool>>,
+    /// The number of the resource of each of these objects, by id.
+    by_id: HashMap<&'s Name, usize>,
 }
 
 /// What is due for one step, before the number of the step is added.
@@ -48,7 +51,9 @@ impl<'s, 'a> DueRules<'s, 'a> {
                 let value = billed_value_after(subject, decision, choice.attribute);
                 Some((n, is_prepaid(subject.kind, &choice, value.as_ref())))
             });
-        Self { joined, prepaid: prepaid.collect() }
+        let prepaid: HashMap<usize, Option<bool>> = prepaid.collect();
+        let by_id = prepaid.keys().filter_map(|n| Some((&joined.subjects[*n].object()?.id, *n))).collect();
+        Self { joined, prepaid, by_id }
     }
 
     /// Returns what is due for a resource's steps; `steps` are indexes into `all`. Steps without a charge or a refund are
@@ -144,10 +149,7 @@ impl<'s, 'a> DueRules<'s, 'a> {
             Some(Value::Unknown(addresses)) => {
                 addresses.first().and_then(|address| joined.index.get(address)).copied()
             }
-            Some(Value::Text(id)) => {
-                let is_it = |object: &Object| object.id == *id;
-                (0..joined.subjects.len()).find(|n| joined.subjects[*n].object().is_some_and(is_it))
-            }
+            Some(Value::Text(id)) => self.by_id.get(id).copied(),
             _ => None,
         };
         match subject.and_then(|n| *self.prepaid.get(&n)?) {
