@@ -97,6 +97,7 @@ pub(super) fn looked_into(expression: &Expression) -> BTreeSet<&Address> {
 /// Returns the resources whose attributes some expression of the plan reads: only their objects are cached.
 pub(super) fn looked_into_by(plan: &Plan) -> BTreeSet<Address> {
     let mut found: BTreeSet<&Address> = plan.outputs.values().flat_map(looked_into).collect();
+    found.extend(plan.undecided.iter().flat_map(|policy| looked_into(&policy.condition)));
     for step in &plan.steps {
         match &step.operation {
             Operation::Create { desired, .. } => found.extend(desired.values().flat_map(looked_into)),

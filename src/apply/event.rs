@@ -112,6 +112,9 @@ pub enum StepError {
     /// Another holder has the ledger, or may take it before a request is answered: no further request is sent.
     #[error("{0}")]
     LeaseLost(String),
+    /// A policy denies the step, with values that the plan did not know.
+    #[error("{0}")]
+    Denied(String),
     /// A value could not be computed, or a file not be written.
     #[error("{0}")]
     Failed(String),
@@ -146,6 +149,7 @@ impl StepError {
             Self::Ambiguous(text) => Self::Ambiguous(redact(text)),
             Self::Ledger(text) => Self::Ledger(redact(text)),
             Self::LeaseLost(text) => Self::LeaseLost(redact(text)),
+            Self::Denied(text) => Self::Denied(redact(text)),
             Self::Failed(text) => Self::Failed(redact(text)),
             Self::Unreachable(text) => Self::Unreachable(redact(text)),
         }

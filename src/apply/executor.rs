@@ -13,14 +13,15 @@ use futures_util::stream::FuturesUnordered;
 
 use super::event::{ApplyEvent, Outcome, StepError};
 use super::finalize::{
-    add_not_kept, describe_ambiguous_intents, is_sent_again, known_outputs, recorded_outputs, resource_runs,
-    sweep_watched_creations,
+    add_not_kept, describe_ambiguous_intents, is_sent_again, known_outputs, recorded_outputs,
+    resource_runs, sweep_watched_creations,
 };
 use super::schedule::{Schedule, StepProgress};
-use super::step::{ConcurrencySlot, StepContext};
+use super::step::{ConcurrencySlot, StepContext, operation_gerund, operation_past_tense};
 use super::step_parts::StepParts;
 use super::steps::create::{PlannedCreate, create_object};
 use super::steps::delete::delete_object;
+use super::steps::policies::{StepPolicies, check_policies};
 use super::steps::update::{PlannedUpdate, update_object};
 use crate::cloud::http::message::Transport;
 use crate::ledger::journal::record::Record;
@@ -71,13 +72,20 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     let mut halted = false;
     let entering = Cell::new(0);
     let (turns, going) = (address_locks(plan), deletion_addresses(plan));
+    let policies = StepPolicies::new(&plan.undecided);
     let mut running = FuturesUnordered::new();
     loop {
         while !halted && !parts.context.stop.get() && has_room(parts, running.len(), &entering) {
             let Some(number) = schedule.next_step() else { break };
             let step = &plan.steps[number];
             let turn = turns.get(&step.address);
-            running.push(run_step(parts, (number, &going), step, turn, ConcurrencySlot::new(&entering)));
+            running.push(run_step(
+                parts,
+                (number, &going, &policies),
+                step,
+                turn,
+                ConcurrencySlot::new(&entering),
+            ));
         }
         // A step frees its slot while another one is polled, so the loop must notice that without an ended step.
         let crowded = entering.get() >= MAX_STARTING_STEPS;
@@ -217,7 +225,7 @@ async fn correction_records<C: Transport, K: Clock, R: Random, S: Store>(
 
 async fn run_step<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
-    (number, going): (usize, &BTreeSet<&Address>),
+    (number, going, policies): (usize, &BTreeSet<&Address>, &StepPolicies<'_>),
     step: &Step,
     turn: Option<&Mutex<()>>,
     entrance: ConcurrencySlot<'_>,
@@ -233,7 +241,10 @@ async fn run_step<C: Transport, K: Clock, R: Random, S: Store>(
     let until = begun + Duration::from_secs(step.timeout_seconds.into());
     let result = match describe_unresolved_intent(parts, &step.address) {
         Some(question) => Err(StepError::Ambiguous(question)),
-        None => run_operation(parts, number, step, (until, going), &entrance).await,
+        None => match check_policies(parts, policies, (number, step)).await {
+            Ok(()) => run_operation(parts, number, step, (until, going), &entrance).await,
+            Err(denied) => Err(denied),
+        },
     };
     StepOutcome { step: number, result, took: parts.clock().elapsed().saturating_sub(begun) }
 }
@@ -403,25 +414,6 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     if let Err(error) = parts.commit([ended]).await {
         // All changes are recorded: only the record of the run's end is missing.
         outcome.notes.push(error.to_string());
-    }
-}
-
-fn operation_gerund(operation: &Operation) -> &'static str {
-    match operation {
-        Operation::Create { deposes: true, .. } => "create replacement",
-        Operation::Create { .. } => "create",
-        Operation::Update { .. } => "update",
-        Operation::Delete { deposed: true, .. } => "delete old",
-        Operation::Delete { .. } => "delete",
-    }
-}
-
-fn operation_past_tense(operation: &Operation) -> &'static str {
-    match operation {
-        Operation::Create { deposes: true, .. } => "replaced",
-        Operation::Create { .. } => "created",
-        Operation::Update { .. } => "updated",
-        Operation::Delete { .. } => "deleted",
     }
 }
 

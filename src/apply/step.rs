@@ -10,6 +10,7 @@ use crate::ledger::state::entry::{Intent, OwnedObject};
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 use crate::model::schema::Kind;
+use crate::plan::model::step::Operation;
 
 /// A durable intent, with the time of its recording on the monotonic clock, which decides deadlines.
 pub(super) struct DurableIntent {
@@ -94,5 +95,26 @@ pub(super) fn read_failed(error: ReadError) -> StepError {
         error @ (ReadError::Failed { .. }
         | ReadError::ListChanging { .. }
         | ReadError::Untrusted { .. }) => StepError::Unreachable(error.to_string()),
+    }
+}
+
+/// Returns what a running step does, for its event.
+pub(super) fn operation_gerund(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { deposes: true, .. } => "create replacement",
+        Operation::Create { .. } => "create",
+        Operation::Update { .. } => "update",
+        Operation::Delete { deposed: true, .. } => "delete old",
+        Operation::Delete { .. } => "delete",
+    }
+}
+
+/// Returns what a finished step did, for its event.
+pub(super) fn operation_past_tense(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Create { deposes: true, .. } => "replaced",
+        Operation::Create { .. } => "created",
+        Operation::Update { .. } => "updated",
+        Operation::Delete { .. } => "deleted",
     }
 }

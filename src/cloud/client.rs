@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value as Json;
 
 use super::capabilities::ServiceCapabilities;
@@ -93,6 +94,11 @@ impl<C: Transport, K: Clock, R: Random> Client<C, K, R> {
     /// Returns the clock that all users of this client share.
     pub fn clock(&self) -> &K {
         &self.reader.requests.clock
+    }
+
+    /// Returns the service's time, as its last response showed it; `None` before the first one.
+    pub fn service_time(&self) -> Option<Timestamp> {
+        self.reader.requests.service_time()
     }
 
     /// Returns the transport to the service.

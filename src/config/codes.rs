@@ -76,6 +76,7 @@ declare_codes! {
     pub(crate) DEPENDS_ON = "S0274", "`depends_on` names something that is not a resource of this stack.";
     pub(crate) PROJECT = "S0275", "A resource's project is missing, or it has none.";
     pub(crate) SOURCE_DIR = "S0276", "A directory of sources cannot be uploaded as it is.";
+    pub(crate) ALLOW_EXPOSURE = "S0277", "An entry of `allow_exposure` is wrong.";
     pub(crate) LOCK = "S0280", "`stead.lock` cannot be read.";
     pub(crate) FILE_TYPE = "S0281", "A file is neither YAML nor KDL.";
     pub(crate) DECLARATION = "S0290", "A `moved`, `import` or `removed` entry is wrong.";

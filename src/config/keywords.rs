@@ -135,6 +135,9 @@ pub const TOP: Keywords = &[
 
 /// Keywords that the block of every resource may have.
 pub const BODY: Keywords = &[
+    word("allow_exposure", "Exposures of the object that are intended, each with its reason: they warn no longer.")
+        .takes(KeywordValue::Block(ALLOWED))
+        .example("allow_exposure: [{ code: X01, reason: \"a public demo without data\", until: 2027-01-31 }]"),
     word("deliver_secret", "Where to deliver the secret that the service shows once: a file, a line of an env file, or a program from your own settings.")
         .takes(KeywordValue::Block(DELIVER))
         .example("deliver_secret: { file: ./secrets/ci-key }   # or { env_file: ./.env, variable: CI_KEY }, or { sink: vault }"),
@@ -184,6 +187,22 @@ pub const LIFECYCLE: Keywords = &[
     word("timeouts", "How long each operation may take.")
         .takes(KeywordValue::Block(TIMEOUTS))
         .example("lifecycle: { timeouts: { create: 30m, update: 1h, delete: 10m } }"),
+];
+
+/// Keywords allowed in an entry of `allow_exposure`.
+pub const ALLOWED: Keywords = &[
+    word("code", "The code of the exposure: `stead explain exposure` lists them.")
+        .one_of(&[
+            word("X01", "A public database with an empty allowlist."),
+            word("X02", "A public database with a very wide allowlist."),
+            word("X03", "A database that accepts unencrypted connections."),
+            word("X04", "An API key that is valid for more than a year."),
+            word("X05", "An API key with a privileged role."),
+            word("X06", "A VM whose console asks for no authenticator code."),
+        ])
+        .mark_required(),
+    word("reason", "The reason, for readers of the file.").mark_required(),
+    word("until", "The last day on which the entry applies; it warns again after it."),
 ];
 
 /// Keywords allowed in an entry of `ignore_drift`.
@@ -268,6 +287,13 @@ pub const ENVIRONMENT: Keywords = &[
 /// Keywords allowed in a policy's block.
 pub const POLICY: Keywords = &[
     word("deny", "The condition under which a change is denied.").mark_required(),
+    word("level", "What a denial does; overridable by default.")
+        .example("policy: { budget: { level: mandatory, deny: \"${plan.monthly_after > 400.0}\", message: Over budget. } }")
+        .one_of(&[
+            word("advisory", "It warns, and changes no exit code."),
+            word("overridable", "It blocks the plan, unless `--override` lifts it with a reason."),
+            word("mandatory", "It blocks the plan, and nothing lifts it."),
+        ]),
     word("message", "The message of the denial.").mark_required(),
     word("on", "The kinds that the policy applies to; without it, the plan as a whole.")
         .takes(KeywordValue::Kinds),
@@ -364,6 +390,9 @@ pub const TEST_GIVEN: Keywords = &[
     ),
     word("applied", "`true`: the stack is applied first; with `vars`, with other values.")
         .takes(KeywordValue::Block(TEST_APPLIED)),
+    word("now", "The time that policies read, as `2026-12-24T10:00:00Z`, or a day."),
+    word("actor", "The actor that policies read."),
+    word("branch", "The branch that policies read."),
 ];
 
 /// Keywords of the apply that precedes the plan in a test.
@@ -406,6 +435,7 @@ mod tests {
         TOP,
         BODY,
         LIFECYCLE,
+        ALLOWED,
         IGNORED,
         MAP,
         TIMEOUTS,

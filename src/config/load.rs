@@ -253,7 +253,8 @@ fn load_parsed(
     let variables =
         VariableSources { request, var_files: &files.vars, environment: environment.vars, others };
     let resolved = resolve_config(&context, &merged.stack, &variables, expression);
-    let checked = check_config(&context, &merged.stack, &resolved, request.pinned.as_ref());
+    let checked =
+        check_config(&context, &merged.stack, (&resolved, &files.policies), request.pinned.as_ref());
     let stack = finish(&merged, resolved, checked, &context.problems);
     let problems = context.problems;
     report_unused(&registry, files, &problems);

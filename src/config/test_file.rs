@@ -14,11 +14,12 @@ use super::syntax::quoting;
 use super::types::scalar::infer_value;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
+use crate::model::policy::CHANGE_ACTIONS;
 use crate::model::source::{Source, SourceId, Span};
 use crate::model::values::value::Value;
 
 /// Keywords for the actions of a plan that a test may expect.
-pub const ACTIONS: [&str; 8] = ["create", "update", "replace", "delete", "adopt", "move", "forget", "read"];
+pub const ACTIONS: [&str; 8] = CHANGE_ACTIONS;
 
 /// One test of a test file.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,6 +48,12 @@ pub struct TestSetup {
     pub world: Option<Spanned<Name>>,
     /// An apply that precedes the plan, possibly with other variables; `None` if the plan is the first.
     pub applied: Option<PriorApply>,
+    /// The time that policies read; `None` uses that of the test's cloud.
+    pub now: Option<jiff::Timestamp>,
+    /// The actor that policies read; empty if the test sets none.
+    pub actor: Name,
+    /// The branch that policies read; empty if the test sets none.
+    pub branch: Name,
 }
 
 /// Apply that precedes the plan of a test.
@@ -203,10 +210,28 @@ impl TestFileReader {
                 "vars" => given.vars = self.read_vars(&part.value),
                 "world" => given.world = self.read_word(&part.value),
                 "applied" => given.applied = self.read_applied(&part.value),
+                "now" => given.now = self.read_time(&part.value),
+                "actor" => {
+                    given.actor = self.read_word(&part.value).map(|said| said.value).unwrap_or_default()
+                }
+                "branch" => {
+                    given.branch = self.read_word(&part.value).map(|said| said.value).unwrap_or_default();
+                }
                 _ => self.problems.push(unknown_test_key(part, TEST_GIVEN)),
             }
         }
         given
+    }
+
+    /// Reads a time, or a day, which begins at midnight (UTC).
+    fn read_time(&mut self, node: &Node) -> Option<jiff::Timestamp> {
+        let text = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+        let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+        let time = text.parse().ok().or_else(|| day().map(|day| day.timestamp()));
+        if time.is_none() {
+            self.report_test_problem(node.span, "`now` is a time", "now: 2026-12-24T10:00:00Z");
+        }
+        time
     }
 
     /// Reads `applied: true`, or `applied: { vars: … }`; `None` for `false`.
@@ -263,13 +288,14 @@ impl TestFileReader {
                 "policy" => {
                     for part in self.expect_entries(node, "`policy` is a map", "policy: { NAME: deny }") {
                         let said = self.read_word(&part.value);
-                        let verdict =
-                            said.filter(|said| ["pass", "deny", "unknown"].contains(&said.value.as_str()));
+                        let verdict = said.filter(|said| {
+                            ["pass", "warn", "deny", "unknown"].contains(&said.value.as_str())
+                        });
                         match verdict {
                             Some(said) => drop(wanted.policy.insert(part.key.clone(), said)),
                             None => self.report_test_problem(
                                 part.value.span,
-                                "A policy result is pass, deny or unknown",
+                                "A policy result is pass, warn, deny or unknown",
                                 "NAME: deny",
                             ),
                         }
@@ -487,8 +513,12 @@ test \"two machines\" {
             ("test: { a: { plan: { count: { create: x } } } }", "write `create: 2`"),
             ("test: { a: { plan: { monthly: cheap } } }", "write `monthly: 43.50`"),
             ("test: { a: { plan: { policy: { p: no } } } }", "write `NAME: deny`"),
+            ("test: { a: { given: { now: soon }, plan: {} } }", "write `now: 2026-12-24T10:00:00Z`"),
             ("test: { a: { apply: { object: {} } } }", "did you mean `objects`?"),
-            ("test: { a: { given: { environment: x }, plan: {} } }", "keys are: env, vars, world, applied"),
+            (
+                "test: { a: { given: { environment: x }, plan: {} } }",
+                "keys are: env, vars, world, applied, now, actor, branch",
+            ),
         ] {
             assert_eq!(read("a.yaml", text), Err(vec![help.to_owned()]), "{text}");
         }

@@ -4,6 +4,8 @@
 
 mod code;
 mod examples;
+mod exposure;
+mod fact;
 mod function;
 mod kind;
 mod plan_code;
@@ -13,6 +15,8 @@ use serde::Serialize;
 
 pub use self::code::{CodePage, all_codes};
 pub use self::examples::Example;
+pub use self::exposure::{ExposurePage, ExposureRow};
+pub use self::fact::FactPage;
 pub use self::function::FunctionPage;
 pub use self::kind::{AttributePage, AttributeRow, ChildRow, KindPage, OperationRow};
 pub use self::plan_code::PlanCodePage;
@@ -37,6 +41,10 @@ pub enum ExplainPage {
     Function(FunctionPage),
     /// The code of a blocker or of an effect in a plan.
     PlanCode(PlanCodePage),
+    /// All exposures.
+    Exposures(ExposurePage),
+    /// A fact that the condition of a policy can read.
+    Fact(FactPage),
 }
 
 /// The error for an unknown subject.
@@ -71,7 +79,11 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage
 /// nothing has this name. `exists` is the blocker, `exists()` the function.
 fn explain_other(registry: &Registry, subject: &str) -> Option<ExplainPage> {
     let bare = subject.trim_start_matches('$');
-    let word = word::word_page(bare).map(ExplainPage::Word);
+    if ["exposure", "exposures"].contains(&bare) {
+        return Some(ExplainPage::Exposures(exposure::exposure_page(registry)));
+    }
+    let fact = fact::fact_page(bare).map(ExplainPage::Fact);
+    let word = fact.or_else(|| word::word_page(bare).map(ExplainPage::Word));
     let function = || function::function_page(bare).map(ExplainPage::Function);
     let code = || plan_code::plan_code_page(&bare.to_ascii_lowercase()).map(ExplainPage::PlanCode);
     // If an attribute has the same name, the subject could mean either one.
@@ -152,6 +164,15 @@ fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> UnknownTopic {
 
 fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTopic {
     let message = format!("unknown topic `{subject}`");
+    if let Some(fact) = subject.strip_prefix("policy.") {
+        let subjects = fact::fact_subjects();
+        let known = subjects.iter().filter_map(|known| known.strip_prefix("policy."));
+        let help = match nearest_name(fact, known) {
+            Some(near) => format!("Did you mean policy.{near}?"),
+            None => "The facts of policies: stead docs policy-facts".to_owned(),
+        };
+        return UnknownTopic { message, help };
+    }
     let kinds = registry.kinds.iter().map(|kind| kind.name);
     let codes = all_codes(registry);
     let known = kinds.chain(word::word_names());
@@ -198,6 +219,12 @@ pub struct ExplainIndex {
     pub codes: Vec<(&'static str, &'static str)>,
     /// Codes of plans, each with its meaning, sorted.
     pub plan_codes: Vec<(String, String)>,
+}
+
+/// Returns the subjects of the facts that a policy can read, such as `policy.now`.
+#[must_use]
+pub fn policy_facts() -> Vec<String> {
+    fact::fact_subjects()
 }
 
 /// Returns all codes of plans, those of blockers and of effects, sorted.

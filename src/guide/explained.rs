@@ -5,8 +5,8 @@ use super::document::{
     self, Block, Definition, ExampleKind, Inline, LabeledValue, PageContent, parse_backticks,
 };
 use crate::editor::explain::{
-    AttributePage, AttributeRow, CodePage, ExplainPage, FunctionPage, KeywordPage, KindPage, OperationRow,
-    PlanCodePage,
+    AttributePage, AttributeRow, CodePage, ExplainPage, ExposurePage, ExposureRow, FactPage, FunctionPage,
+    KeywordPage, KindPage, OperationRow, PlanCodePage,
 };
 
 /// Returns the document of an explanation.
@@ -19,6 +19,8 @@ pub fn explain_document(page: &ExplainPage) -> PageContent {
         ExplainPage::Word(word) => word_document(word),
         ExplainPage::Function(function) => function_document(function),
         ExplainPage::PlanCode(code) => plan_code_document(code),
+        ExplainPage::Exposures(page) => exposure_document(page),
+        ExplainPage::Fact(fact) => fact_document(fact),
     }
 }
 
@@ -39,7 +41,14 @@ pub fn explain_address(page: &ExplainPage) -> String {
         }
         ExplainPage::Function(function) => format!("reference/functions#{}", function.function),
         ExplainPage::PlanCode(code) => format!("reference/plan-codes/{}", code.code),
+        ExplainPage::Exposures(_) => "reference/exposures".to_owned(),
+        ExplainPage::Fact(fact) => format!("reference/policy-facts#{}", fact_anchor(fact)),
     }
+}
+
+/// Returns the anchor of a fact on the page of all facts.
+pub(super) fn fact_anchor(fact: &FactPage) -> String {
+    fact.fact.replace("[]", "")
 }
 
 /// Returns the address of a kind's page.
@@ -205,6 +214,7 @@ fn code_document(code: &CodePage) -> PageContent {
         code.kind.iter().map(|kind| Inline::link(&kind_address(kind), *kind)).collect(),
     );
     facts.add("specified in", code.place.unwrap_or_default());
+    facts.add("what to do", code.remedy.unwrap_or_default());
     facts.push_to(&mut page.blocks);
     for example in &code.examples {
         if let Some(before) = example.before {
@@ -256,6 +266,35 @@ pub(super) fn function_blocks(function: &FunctionPage) -> Vec<Block> {
     }
     result.push_to(&mut blocks);
     blocks
+}
+
+fn exposure_document(exposures: &ExposurePage) -> PageContent {
+    let mut page = new_document("Exposures", exposures.summary);
+    let entry = |row: &ExposureRow| {
+        let text = format!("{} ({})", row.meaning.trim_end_matches('.'), row.kinds.join(", "));
+        Definition::linked(row.code, &code_address(row.code), &text)
+    };
+    page.blocks.push(Block::Definitions(exposures.exposures.iter().map(entry).collect()));
+    page.blocks.push(Block::heading(2, "Not checked"));
+    page.blocks.push(Block::Paragraph(parse_backticks(exposures.not_checked)));
+    page.blocks.extend([Block::heading(2, "Allow one"), snippet(exposures.example, ExampleKind::Accepted)]);
+    page
+}
+
+/// Returns the type of a fact and when it is known.
+pub(super) fn fact_blocks(fact: &FactPage) -> Vec<Block> {
+    let mut values = ValueList::default();
+    values.add("type", fact.ty);
+    values.add("known", fact.known);
+    let mut blocks = Vec::new();
+    values.push_to(&mut blocks);
+    blocks
+}
+
+fn fact_document(fact: &FactPage) -> PageContent {
+    let mut page = new_document(&format!("policy.{}", fact.fact), fact.summary);
+    page.blocks = fact_blocks(fact);
+    page
 }
 
 fn function_document(function: &FunctionPage) -> PageContent {

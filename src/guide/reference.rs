@@ -18,6 +18,8 @@ pub fn registry_pages(registry: &Registry) -> Vec<Page> {
         explain::plan_codes().iter().filter_map(|code| explain::explain_plan_code(code)).collect();
     pages.extend(plan_codes.iter().map(explained_page));
     pages.push(function_page(registry, &index.functions));
+    pages.push(fact_page(registry));
+    pages.extend(subject_page(registry, "exposure"));
     pages.push(index_page(
         "reference/kinds/index",
         "Kinds",
@@ -167,6 +169,26 @@ fn function_page(registry: &Registry, functions: &[(&'static str, &'static str)]
         blocks,
     };
     Page::derived("reference/functions", document)
+}
+
+fn fact_page(registry: &Registry) -> Page {
+    let mut blocks = Vec::new();
+    for subject in explain::policy_facts() {
+        let Ok(ExplainPage::Fact(fact)) = explain::explain_subject(registry, &subject) else { continue };
+        let text = vec![Inline::code(fact.fact)];
+        blocks.push(Block::Heading { level: 2, text, anchor: explained::fact_anchor(&fact) });
+        blocks.push(Block::Paragraph(parse_backticks(fact.summary)));
+        blocks.extend(explained::fact_blocks(&fact));
+    }
+    let document = PageContent {
+        title: "Facts of policies".to_owned(),
+        summary: parse_backticks(
+            "Everything that the condition of a `policy` can read: each fact with its type, and when it is known.",
+        ),
+        keywords: "policy as code deny condition time actor branch cost effects before after".to_owned(),
+        blocks,
+    };
+    Page::derived("reference/policy-facts", document)
 }
 
 fn plan_code_index(codes: &[ExplainPage]) -> Page {

@@ -3,10 +3,10 @@
 //! Only the response to the creation shows the secret, so it is delivered to a secret sink. No call changes a key: a
 //! change replaces it, and clients with the old one are locked out. Access to projects is a `project_member`.
 
-use super::shared::{CREATED_AT, TEXT, TIME};
+use super::shared::{CREATED_AT, PRIVILEGED_ROLE, TEXT, TIME};
 use crate::model::schema::{
-    Attribute, Effect, Endpoint, HandedOn, Kind, KindApi, KindScope, Literal, Method, RightScope, Rights,
-    Rule, RuleCheck, TextFormat, Type,
+    Attribute, Effect, Endpoint, Exposure, ExposureCheck, HandedOn, Kind, KindApi, KindScope, Literal,
+    Method, RightScope, Rights, Rule, RuleCheck, TextFormat, Type,
 };
 
 pub(super) static API_KEY: Kind = Kind {
@@ -56,6 +56,17 @@ pub(super) static API_KEY: Kind = Kind {
             says: "The high tier needs approval by the service's support: without it, creation is refused.",
             place: "specification, Create API key",
         },
+    ],
+    exposures: &[
+        Exposure {
+            code: "X04",
+            text: "it is valid for more than a year",
+            check: ExposureCheck::LongLived { attribute: "expires_at" },
+            meaning: "An API key has no `expires_at`, or one that is more than a year ahead: if it leaks, it can be used for a long time.",
+            remedy: "Set `expires_at` to a time within a year, and replace the key before.",
+            is_default: false,
+        },
+        PRIVILEGED_ROLE,
     ],
     on_replace: &[Effect::LocksOut],
     shown_once: Some("secret"),

@@ -8,9 +8,9 @@ use super::shared::{
 };
 use crate::model::schema::{
     Action, ActionCompletion, ApiCall, Attribute, Billing, BillingChoice, DurationEstimate, Effect,
-    Endpoint, Envelope, Kind, KindApi, KindScope, Literal, Method, Parameter, Price, PriceFactor,
-    PriceTerm, ReadinessRule, ReplaceOrder, ResponseShape, RestOfMonth, Revival, RevivalTrigger, Rule,
-    RuleCheck, TextFormat, Type, UpdateStrategy,
+    Endpoint, Envelope, Exposure, ExposureCheck, Kind, KindApi, KindScope, Literal, Method, Parameter,
+    Price, PriceFactor, PriceTerm, ReadinessRule, ReplaceOrder, ResponseShape, RestOfMonth, Revival,
+    RevivalTrigger, Rule, RuleCheck, TextFormat, Type, UpdateStrategy,
 };
 
 static RENAME: ApiCall = ApiCall::new(
@@ -213,6 +213,41 @@ pub(super) static DATABASE: Kind = Kind {
             },
             says: "A database's version must be one that the service offers for its engine.",
             place: "specification, Database",
+        },
+    ],
+    exposures: &[
+        Exposure {
+            code: "X01",
+            text: "it is public, and any address may connect",
+            check: ExposureCheck::OpenToAll { open: "public_access", allowlist: "public_allowlist" },
+            meaning: "A database has public access and an empty allowlist: every address on the internet may connect, and only the password protects the data.",
+            remedy: "List the networks that need it in `public_allowlist`, or turn `public_access` off and connect inside of the VPC.",
+            is_default: false,
+        },
+        Exposure {
+            code: "X02",
+            text: "it is public, and its allowlist is very wide",
+            check: ExposureCheck::WideAllowlist {
+                open: "public_access",
+                allowlist: "public_allowlist",
+                shortest_prefix: 16,
+                most_addresses: 1 << 20,
+            },
+            meaning: "A database has public access, and its allowlist has an entry shorter than /16, or allows more than 1,048,576 addresses all together.",
+            remedy: "List the networks that need it only; a provider's whole range also has machines of strangers.",
+            is_default: false,
+        },
+        Exposure {
+            code: "X03",
+            text: "it accepts unencrypted connections",
+            check: ExposureCheck::CreatedBefore {
+                attribute: "engine",
+                values: &["postgres", "mysql"],
+                day: "2026-10-13",
+            },
+            meaning: "A postgres or mysql database that was created before 13 October 2026 still accepts unencrypted connections on its own port and inside of the VPC (specification, Database).",
+            remedy: "Require TLS in every client; or restore a backup as a new database, which refuses unencrypted connections, and move the clients to it.",
+            is_default: false,
         },
     ],
     price: Price::Sum(&[

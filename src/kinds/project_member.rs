@@ -3,7 +3,7 @@
 //! The access of a key may also be written in the `projects` of the key's block (specification, Create API key); both
 //! forms declare the same child of the project.
 
-use super::shared::{CREATED_AT, TEXT, TIME};
+use super::shared::{CREATED_AT, PRIVILEGED_ROLE, TEXT, TIME};
 use crate::model::schema::{
     ApiCall, Attribute, Endpoint, HandedOn, Kind, KindApi, KindScope, Method, NestedPlacement, RightScope,
     Rights, Rule, RuleCheck, Type, UpdateStrategy,
@@ -61,6 +61,7 @@ pub(super) static PROJECT_MEMBER: Kind = Kind {
             place: "specification, Errors, 409",
         },
     ],
+    exposures: &[PRIVILEGED_ROLE],
     other_fields: &[
         ("project_id", TEXT),
         ("project_name", TEXT),

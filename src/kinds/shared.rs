@@ -2,8 +2,8 @@
 //! specification does not show one adds `assumed`.
 
 use crate::model::schema::{
-    Attribute, Billing, BillingChoice, Literal, RestOfMonth, RightScope, Rights, TextFormat, Type,
-    UpdateStrategy,
+    Attribute, Billing, BillingChoice, Exposure, ExposureCheck, Literal, RestOfMonth, RightScope, Rights,
+    TextFormat, Type, UpdateStrategy,
 };
 
 /// A name of 1–64 characters.
@@ -91,3 +91,13 @@ pub(super) const DATABASE_RIGHTS: Option<Rights> =
 /// The rights on clusters and node pools.
 pub(super) const KUBERNETES_RIGHTS: Option<Rights> =
     Some(Rights::new(RightScope::Project, "kubernetes:read", "kubernetes:write"));
+
+/// An API key with a role that may do nearly everything, of the account or of a project.
+pub(super) const PRIVILEGED_ROLE: Exposure = Exposure {
+    code: "X05",
+    text: "its role may do nearly everything",
+    check: ExposureCheck::PrivilegedRole { attribute: "role", holder: "api_key" },
+    meaning: "An API key has an account or project role whose short name is in the setting `privileged_roles` (`owner` and `admin` by default).",
+    remedy: "Give the key a role with only the permissions that its work needs; `stead do permissions` lists them.",
+    is_default: false,
+};

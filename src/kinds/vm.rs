@@ -9,8 +9,8 @@ use super::shared::{
 };
 use crate::model::schema::{
     Action, ActionCompletion, ApiCall, Attribute, Billing, BillingChoice, DurationEstimate, Effect,
-    Endpoint, Envelope, FinalSnapshot, Kind, KindApi, KindScope, Literal, Method, Price, PriceTerm,
-    ReadinessRule, RestOfMonth, Type, UpdateStrategy,
+    Endpoint, Envelope, Exposure, ExposureCheck, FinalSnapshot, Kind, KindApi, KindScope, Literal, Method,
+    Price, PriceTerm, ReadinessRule, RestOfMonth, Type, UpdateStrategy,
 };
 
 static RESIZE: ApiCall =
@@ -93,6 +93,14 @@ pub(super) static VM: Kind = Kind {
         CREATED_AT,
         UPDATED_AT.assumed(),
     ],
+    exposures: &[Exposure {
+        code: "X06",
+        text: "its web console asks for no authenticator code",
+        check: ExposureCheck::LeftAt { attribute: "console_require_mfa", value: Literal::Bool(false) },
+        meaning: "The web console of a VM opens without a fresh authenticator code, and the stack does not say that this is intended.",
+        remedy: "Set `console_require_mfa: true`; or write `console_require_mfa: false` if it is intended, for example because an API key must open the console.",
+        is_default: true,
+    }],
     price: Price::Sum(&[PriceTerm {
         table: "vm",
         chosen_by: Some("plan"),

@@ -45,6 +45,33 @@ pub struct PlanInputs<'a> {
     pub nonce: Uuid,
 }
 
+/// The roles of `privileged_roles` where the settings do not have it.
+pub const PRIVILEGED_ROLES: [&str; 2] = ["owner", "admin"];
+
+/// What policies may read besides the stack and the plan.
+#[derive(Debug, Clone)]
+pub struct PolicyContext {
+    /// The actor, as the environment states it; empty if it is not known.
+    pub actor: Name,
+    /// The branch, as the environment states it; empty if there is none.
+    pub branch: Name,
+    /// The time of the service; `None` uses the time of the plan.
+    pub time: Option<Timestamp>,
+    /// The short names of roles that an API key should not have.
+    pub privileged_roles: Vec<Name>,
+}
+
+impl Default for PolicyContext {
+    fn default() -> Self {
+        Self {
+            actor: Name::default(),
+            branch: Name::default(),
+            time: None,
+            privileged_roles: PRIVILEGED_ROLES.map(Name::new_static).into(),
+        }
+    }
+}
+
 /// The options of a plan: those of the command line, and facts that the caller looked up.
 #[derive(Debug, Clone, Default)]
 pub struct PlanningOptions {
@@ -79,6 +106,8 @@ pub struct PlanningOptions {
     pub holds_deletions: bool,
     /// Policies whose denial is overridden.
     pub overrides: BTreeSet<Name>,
+    /// What policies may read besides the stack and the plan.
+    pub policy: PolicyContext,
     /// Resources whose secrets did not reach their sinks but are kept: nothing has to be replaced.
     pub undelivered: BTreeSet<Address>,
     /// Secrets whose sinks may be overwritten, whatever they contain.

@@ -8,8 +8,11 @@ use super::annotate::change_lines::{ChangeDetails, change_line};
 use super::annotate::cost::CostAccumulator;
 use super::annotate::due::DueRules;
 use super::annotate::effects::{LinkedObjects, change_effects};
+use super::annotate::exposure::resource_exposures;
+use super::annotate::policy::PlanPolicies;
 use super::annotate::resource_values::plan_values;
-use super::annotate::{generated_secrets, outputs, policy, rename_hints, secret_sinks, unread_values};
+use super::annotate::{generated_secrets, outputs, rename_hints, secret_sinks, unread_values};
+use super::artifact::fingerprint::{DecidedRank, decided_rank};
 use super::blockers::Blockers;
 use super::decide::checks::{
     catalog_rules, declarations, guards, kept_secrets, ledger_origin, lost_ledger,
@@ -28,7 +31,7 @@ use super::join::joined_state::JoinedState;
 use super::join::rekey::with_own_fingerprints;
 use super::join::targeting::TargetScope;
 use super::model::block::Blocker;
-use super::model::change::{Action, Change, Drift, DriftClass, Plan, PlanBase, PlanNote};
+use super::model::change::{Change, Drift, DriftClass, Plan, PlanBase, PlanNote};
 use super::model::compare::sealed_expression;
 use super::model::output::PlannedOutput;
 use super::model::resource_values::PlanValues;
@@ -119,8 +122,6 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     if options.holds_deletions {
         ordered = hold_deletions(ordered, &decisions);
     }
-    // Before the plan is assembled, which consumes the decisions.
-    let rulings = policy::of_resources(&joined, &decisions);
     let notes = collect_notes(&joined, &decisions, &ordered, &mut blocks);
     block_cycle(&joined, &decisions, &ordered, finds_ways.then_some(original), &mut blocks);
     let base = plan_base(&joined, &projects, &decisions, &ordered);
@@ -129,14 +130,10 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let planned_outputs = outputs::plan_outputs(&joined, &outputs, &touched);
     let values =
         if options.wants_values { plan_values(&joined, &decisions) } else { PlanValues::default() };
-    let plan = assemble_plan(
-        &joined,
-        decisions,
-        ordered,
-        base,
-        PlanFindings { blocks: blocks.into_sorted(), notes, scope, planned_outputs },
-    );
-    PlannedStack { plan: policy::evaluate_policies(&joined, plan, rulings), outputs, values }
+    let findings = PlanFindings { blocks: blocks.into_sorted(), notes, scope, planned_outputs };
+    let mut policies = PlanPolicies::new(&joined);
+    let plan = assemble_plan(&joined, decisions, ordered, base, (findings, &mut policies));
+    PlannedStack { plan: policies.finish(plan), outputs, values }
 }
 
 /// Adds the blocker of a dependency cycle, if there is one; with the original inputs, also the remedies that were tried.
@@ -228,7 +225,7 @@ fn assemble_plan(
     decisions: Vec<Decision<'_>>,
     ordered: StepOrder,
     base: PlanBase,
-    said: PlanFindings,
+    (said, policies): (PlanFindings, &mut PlanPolicies<'_, '_>),
 ) -> Plan {
     let linked = LinkedObjects::new(joined, &decisions);
     let outputs = redacted_outputs(joined);
@@ -262,12 +259,15 @@ fn assemble_plan(
         {
             continue;
         }
-        let facts = ChangeDetails {
-            steps,
-            effects: change_effects(joined, subject, &decision, &linked, &cost),
-            cost,
-        };
-        match change_line(joined, n, decision, facts, &ordered.steps) {
+        let exposures = resource_exposures(joined, subject, &decision);
+        policies.add_built_in(exposures.results);
+        let read = policies.collect_facts(subject, &decision);
+        let mut effects = change_effects(joined, subject, &decision, &linked, &cost);
+        effects.splice(0..0, exposures.effect);
+        let facts = ChangeDetails { steps, effects, cost: cost.clone() };
+        let change = change_line(joined, n, decision, facts, &ordered.steps);
+        policies.evaluate_resource(subject, read, change.as_ref(), &cost);
+        match change {
             Some(change) => changes.push(change),
             None if said.scope.contains(n) => unchanged += usize::from(subject.resource.is_some()),
             None => left_out += usize::from(subject.resource.is_some()),
@@ -289,6 +289,7 @@ fn assemble_plan(
         planned_outputs: said.planned_outputs,
         bookkeeping: corrections,
         policy: Vec::new(),
+        undecided: Vec::new(),
         notes: said.notes,
         requests: joined.inputs.snapshot.requests,
         fingerprint: String::new(),
@@ -306,15 +307,11 @@ fn kept_back(drift: Drift, said: &PlanFindings) -> Drift {
     Drift { blocked_by, ..drift }
 }
 
-/// Returns the sort key of a change: deletions and replacements come first, and within each action
-/// those with the worst effect.
-pub(super) fn danger_rank(change: &Change) -> (Action, bool, Option<Effect>, Action) {
-    let sort = match change.action {
-        Action::Replace | Action::Delete => Action::Replace,
-        action => action,
-    };
-    let worst = change.effects.first().map(|effect| effect.code);
-    (sort, worst.is_none(), worst, change.action)
+/// Returns the sort key of a change: those that open something to others come first, then deletions and replacements, and
+/// within each action those with the worst effect.
+pub(super) fn danger_rank(change: &Change) -> (bool, DecidedRank) {
+    let opens = change.effects.iter().any(|effect| effect.code == Effect::Exposure);
+    (!opens, decided_rank(change))
 }
 
 /// Returns the outputs, with fingerprints in place of secrets; empty for a destroy.

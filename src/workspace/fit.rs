@@ -8,6 +8,7 @@ use std::fmt;
 
 use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
+use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan};
 use crate::plan::model::step::{Operation, Step};
@@ -156,7 +157,9 @@ fn check_effects(reviewed: &Change, fresh: &Change) -> Result<(), Misfit> {
         return Ok(());
     }
     let effects: BTreeSet<_> = reviewed.effects.iter().map(|effect| effect.code).collect();
-    if fresh.effects.iter().all(|effect| effects.contains(&effect.code)) {
+    // What a change opens may depend on the time and on settings, and warns only.
+    let mut others = fresh.effects.iter().filter(|effect| effect.code != Effect::Exposure);
+    if others.all(|effect| effects.contains(&effect.code)) {
         Ok(())
     } else {
         Err(Misfit::Effect(fresh.address.clone()))

@@ -69,6 +69,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "source",
             "graph",
             "page",
+            "policy",
             "redact",
             "crypto",
             "diagnostic",

@@ -45,6 +45,7 @@ mod modules;
 mod origins;
 mod outcome;
 mod outputs;
+mod policies;
 mod questions;
 mod recovery;
 mod refactor;

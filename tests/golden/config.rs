@@ -43,6 +43,8 @@ fn every_setting_of_a_profile_is_read() {
         ledger_key,
         plan_sign_key,
         plan_verify_key,
+        policies,
+        privileged_roles,
         project,
         runs,
         sinks,
@@ -62,6 +64,8 @@ fn every_setting_of_a_profile_is_read() {
     assert_eq!(ledger_key, text("/home/ada/ledger.key"));
     assert_eq!(plan_sign_key, text("/home/ada/sign.pem"));
     assert_eq!(plan_verify_key, text("/home/ada/verify.pem"));
+    assert_eq!(policies, words(&["/etc/stead/policies", "policies"]), "first those of every profile");
+    assert_eq!(privileged_roles, Some(words(&["owner"])));
     assert_eq!(project.as_deref(), Some("shop"));
     assert_eq!(runs, text("postgres://db/runs"));
     assert_eq!(sinks["vault"], HelperProgramConfig { command: words(&["put", "-"]), env: Vec::new() });
@@ -73,6 +77,11 @@ fn every_setting_of_a_profile_is_read() {
     assert_eq!(default.api_url, text("https://api.example.com"));
     assert_eq!(
         default,
-        Profile { name: Some("default".into()), api_url: default.api_url.clone(), ..Profile::default() }
+        Profile {
+            name: Some("default".into()),
+            api_url: default.api_url.clone(),
+            policies: words(&["/etc/stead/policies"]),
+            ..Profile::default()
+        }
     );
 }

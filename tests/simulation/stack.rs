@@ -92,6 +92,7 @@ impl Builder {
             depends_on: Vec::new(),
             project: None,
             deliver_secret: None,
+            allowed_exposures: Vec::new(),
             span: NOWHERE,
         });
     }

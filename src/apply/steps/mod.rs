@@ -7,6 +7,7 @@ pub(super) mod delete;
 mod deliver_secret;
 pub(super) mod perform_call;
 pub(super) mod planned_call;
+pub(super) mod policies;
 pub(super) mod resolve_intent;
 pub(super) mod rollout;
 pub(super) mod update;

@@ -98,6 +98,25 @@ pub struct ExecutionArgs {
     pub accept_older_ledger: bool,
 }
 
+/// Policies that a person overrides, and why; shared by the commands that apply.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub struct OverrideArgs {
+    /// Apply although this policy denies it; repeatable, and recorded with the reason
+    #[arg(long = "override", value_name = "POLICY", requires = "reason")]
+    pub policies: Vec<Name>,
+    /// Reason for overriding a policy; recorded in the ledger
+    #[arg(long, value_name = "TEXT", requires = "policies", value_parser = parse_nonempty_reason)]
+    pub reason: Option<String>,
+}
+
+/// Parses the reason for an override; a blank one is refused, because the history records it.
+fn parse_nonempty_reason(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("give a reason".to_owned()),
+        text => Ok(text.to_owned()),
+    }
+}
+
 /// Flag of `destroy` and `plan --destroy` for objects derived from the stack's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct LeftoverArgs {

@@ -225,6 +225,8 @@ pub(in crate::cli) fn unit_drift<'a>(
         elsewhere: OtherProjectCounts { by_account: true, ..OtherProjectCounts::default() },
         memory,
         notes: &plan.notes,
+        exposures: &plan.policy,
+        verbose: false,
     })
 }
 

@@ -57,7 +57,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> R
         // A user who names the fingerprint has reviewed the plan.
         yes: args.yes.clone().or_else(|| args.expect.as_ref().map(|_| AutoApproval::All)),
         expected: args.expect.clone(),
-        overriding: PolicyOverrides { policies: args.overrides.clone(), reason: args.reason.clone() },
+        overriding: PolicyOverrides(Some(&args.overriding)),
         destroy: false,
         stack: None,
         with_leftovers: false,
@@ -74,14 +74,14 @@ pub(in crate::cli) async fn plan_and_apply(
     require_approval_flag(session, order)?;
     let project = session.open_or_report(&order.running.reports.wanted)?;
     check_confirmation(session, order, &project)?;
-    order.overriding.reject_unknown_policies(&project)?;
+    order.overriding.check_policies(std::iter::once(&project.stack))?;
     let connection = session.connect(&project)?;
     let expected = ExpectedLedger::for_apply(order.running.accept_older_ledger);
     let journal = ledger_io::open_journal(&project, &connection, &session.who, expected).await?;
     let overwrite = order.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, order.running, &overwrite);
     let approval = RunApproval::new(order.expected.as_ref(), order.yes.as_ref());
-    let done = apply.approved(approval).overriding(&order.overriding).run_new_plan(order).await;
+    let done = apply.approved(approval).overriding(order.overriding).run_new_plan(order).await;
     ledger_io::close_after(journal, done).await
 }
 
@@ -99,14 +99,14 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
             .help("Nothing was sent. Take the file of the plan that was reviewed, or review this one."));
     }
     let project = session.open_or_report(&args.running.reports.wanted)?;
-    let overriding = PolicyOverrides { policies: args.overrides.clone(), reason: args.reason.clone() };
-    overriding.reject_unknown_policies(&project)?;
+    let overriding = PolicyOverrides(Some(&args.overriding));
+    overriding.check_policies(std::iter::once(&project.stack))?;
     let connection = session.connect(&project)?;
     let expected = ExpectedLedger::for_apply(args.running.accept_older_ledger);
     let journal = ledger_io::open_journal(&project, &connection, &session.who, expected).await?;
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, &args.running, &overwrite);
-    let approved = apply.approved(RunApproval::of_saved_plan()).overriding(&overriding);
+    let approved = apply.approved(RunApproval::of_saved_plan()).overriding(overriding);
     let done = approved.run_saved_plan(saved).await;
     ledger_io::close_after(journal, done).await
 }

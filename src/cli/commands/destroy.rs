@@ -3,7 +3,7 @@
 
 use clap::Args;
 
-use crate::cli::args::plan::{ExecutionArgs, LeftoverArgs, PlanScopeArgs};
+use crate::cli::args::plan::{ExecutionArgs, LeftoverArgs, OverrideArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_module_or_resource};
 use crate::cli::args::workspace::{DeletionApproval, ReaderArgs, UnitArgs};
 use crate::cli::command_context::CommandContext;
@@ -17,7 +17,7 @@ use crate::model::address::{Address, Name};
 /// Command-line arguments of `stead destroy`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop\n  stead destroy -e staging --with-leftovers\n  stead destroy --all -e staging --yes --confirm infra\n  stead destroy --all --stacks net/staging --force-readers app/staging"
+    after_help = "Examples:\n  stead destroy -e staging\n  stead destroy -e staging --yes --confirm shop\n  stead destroy -e staging --with-leftovers\n  stead destroy -e staging --override keep_machines --reason 'the project ends'\n  stead destroy --all -e staging --yes --confirm infra\n  stead destroy --all --stacks net/staging --force-readers app/staging"
 )]
 pub struct DestroyArgs {
     /// Do not prompt; needs --confirm
@@ -35,6 +35,9 @@ pub struct DestroyArgs {
     /// Leave out this resource or module; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = parse_module_or_resource)]
     pub exclude: Vec<Address>,
+    /// Policies that are overridden, and the reason.
+    #[command(flatten)]
+    pub overriding: OverrideArgs,
     /// Whether objects derived from the stack's objects are deleted, too.
     #[command(flatten)]
     pub leftovers: LeftoverArgs,
@@ -73,6 +76,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) ->
             expected: None,
             destroy: true,
             confirm: args.confirm.as_ref(),
+            overriding: &args.overriding,
             join: None,
         };
         return Box::pin(apply::apply_all(session, request)).await;
@@ -82,7 +86,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &DestroyArgs) ->
         running: &args.running,
         yes: args.yes.then_some(AutoApproval::All),
         expected: None,
-        overriding: PolicyOverrides::default(),
+        overriding: PolicyOverrides(Some(&args.overriding)),
         destroy: true,
         stack: args.confirm.as_ref(),
         with_leftovers: args.leftovers.with_leftovers,

@@ -27,6 +27,7 @@ use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
+use crate::model::schema::is_exposure_code;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::decide::checks::lost_ledger;
 use crate::plan::diff::confirmation;
@@ -115,6 +116,8 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
         elsewhere,
         memory: &DriftHistoryDiff::default(),
         notes: &looked_at.notes,
+        exposures: &looked_at.policy,
+        verbose: session.ui.verbose,
     };
     let diary = DriftHistoryFile::from_ledger(&project, &ledger);
     let now = connection.client.clock().now();
@@ -183,7 +186,7 @@ async fn find_unmanaged(
     Ok((strangers, false))
 }
 
-/// Returns only the drift of a plan, without its changes: a drift check reads no secrets, so it could not compute
+/// Returns only the drift and the exposures of a plan, without its changes: a drift check reads no secrets, so it could not compute
 /// those. The cost after an apply equals the present one.
 fn looked_at(plan: &Plan) -> Plan {
     let bill = plan.cost.monthly_before;
@@ -192,7 +195,13 @@ fn looked_at(plan: &Plan) -> Plan {
         steps: Vec::new(),
         critical_path: CriticalPath::default(),
         blocks: Vec::new(),
-        policy: Vec::new(),
+        policy: plan
+            .policy
+            .iter()
+            .filter(|result| is_exposure_code(&REGISTRY, &result.name))
+            .cloned()
+            .collect(),
+        undecided: Vec::new(),
         notes: confirmation::notes_of_look(plan),
         planned_outputs: Vec::new(),
         cost: PlanCost { monthly_before: bill, monthly_after: bill, ..PlanCost::default() },

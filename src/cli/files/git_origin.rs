@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::git_dir::{common_directory, git_directory, read_git_file};
-use super::git_refs::GitRefs;
+use super::git_refs::{GitRefs, RefValue};
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::Name;
 use crate::plan::decide::conflicts::competing_writers;
@@ -27,6 +27,15 @@ pub(in crate::cli) fn plan_origin(plan: &Plan, directory: &Path, said: Option<&N
 /// first commit, or if `.git` has an unexpected form.
 pub(in crate::cli) fn checked_out_commit(directory: &Path) -> Option<Name> {
     GitRefs::find(directory)?.resolve("HEAD")
+}
+
+/// Returns the branch that is checked out in the directory's repository; `None` outside of a repository, or if no branch
+/// is.
+pub(in crate::cli) fn checked_out_branch(directory: &Path) -> Option<Name> {
+    match GitRefs::find(directory)?.read("HEAD")? {
+        RefValue::Symbolic(name) => name.strip_prefix("refs/heads/").map(Name::new),
+        RefValue::Object(_) => None,
+    }
 }
 
 /// Returns the directory of Git hooks for a directory of a repository; `None` outside of a repository, or if the

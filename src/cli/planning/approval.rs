@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use crate::cli::args::plan::OverrideArgs;
 use crate::cli::args::values::AutoApproval;
 use crate::cli::args::values::ChangeKind;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::stack::project::LoadedStack;
+use crate::config::stack::model::{Policy, Stack};
 use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
+use crate::model::policy::PolicyLevel;
 use crate::plan::artifact::saved_plan::StalePlan;
 use crate::plan::model::change::{Action, Change, Plan};
 
@@ -45,31 +47,50 @@ const fn change_kind(action: Action) -> Option<ChangeKind> {
 }
 
 /// Policies that the command line overrides, and the reason, which the ledger records.
-#[derive(Debug, Clone, Default)]
-pub(in crate::cli) struct PolicyOverrides {
-    pub(in crate::cli) policies: Vec<Name>,
-    pub(in crate::cli) reason: Option<String>,
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::cli) struct PolicyOverrides<'a>(pub(in crate::cli) Option<&'a OverrideArgs>);
+
+impl PolicyOverrides<'_> {
+    pub(in crate::cli) fn policy_names(self) -> BTreeSet<Name> {
+        self.0.iter().flat_map(|args| args.policies.iter().cloned()).collect()
+    }
+
+    /// Returns the reason; `None` without an override.
+    pub(in crate::cli) fn reason(self) -> Option<String> {
+        self.0.and_then(|args| args.reason.clone())
+    }
+
+    /// Checks that each overridden policy exists in one of the stacks, and can be overridden in one of those that have it: a
+    /// misspelled name would override nothing.
+    pub(in crate::cli) fn check_policies<'s>(
+        self,
+        stacks: impl Iterator<Item = &'s Stack>,
+    ) -> Result<(), CliFailure> {
+        let known: Vec<&Policy> = stacks.flat_map(|stack| &stack.policies).collect();
+        for name in self.0.iter().flat_map(|args| &args.policies) {
+            let mut own = known.iter().filter(|policy| policy.name == *name).peekable();
+            if own.peek().is_none() {
+                return Err(unknown_policy(name, &known));
+            }
+            if own.all(|policy| policy.level == PolicyLevel::Mandatory) {
+                let what = format!("the policy {name} is mandatory, so nothing overrides it");
+                return Err(
+                    CliFailure::new(Exit::Usage, what).help("Change what it denies, or the policy itself.")
+                );
+            }
+        }
+        Ok(())
+    }
 }
 
-impl PolicyOverrides {
-    pub(in crate::cli) fn policy_names(&self) -> BTreeSet<Name> {
-        self.policies.iter().cloned().collect()
-    }
-
-    /// Checks that the stack has each overridden policy: a misspelled name would override nothing.
-    pub(in crate::cli) fn reject_unknown_policies(&self, project: &LoadedStack) -> Result<(), CliFailure> {
-        let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
-        let Some(name) = self.policies.iter().find(|name| !known().any(|known| known == name.as_str()))
-        else {
-            return Ok(());
-        };
-        let help = match (nearest_name(name, known()), known().next()) {
-            (Some(near), _) => format!("Did you mean {near}?"),
-            (None, Some(_)) => format!("Policies are: {}.", known().collect::<Vec<_>>().join(", ")),
-            (None, None) => "It has no policies: leave --override out.".to_owned(),
-        };
-        Err(CliFailure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help))
-    }
+fn unknown_policy(name: &str, policies: &[&Policy]) -> CliFailure {
+    let known: BTreeSet<&str> = policies.iter().map(|policy| policy.name.as_str()).collect();
+    let help = match nearest_name(name, known.iter().copied()) {
+        Some(near) => format!("Did you mean {near}?"),
+        None if known.is_empty() => "It has no policies: leave --override out.".to_owned(),
+        None => format!("Policies are: {}.", known.into_iter().collect::<Vec<_>>().join(", ")),
+    };
+    CliFailure::new(Exit::Usage, format!("the stack has no policy {name}")).help(&help)
 }
 
 /// Returns the failure for a saved plan that can no longer be applied.

@@ -36,10 +36,7 @@ pub(in crate::cli) async fn confirm_data_loss(
         |block: &&Blocker| block.code == HOLDS_DATA.code && block.address.as_ref().is_some_and(is_deleted);
     let mut asked: Vec<&Blocker> = plan.blocks.iter().filter(lacks_consent).collect();
     let others = plan.blocks.iter().filter(|block| !lacks_consent(block) && !block.only_freezes());
-    if asked.is_empty()
-        || others.count() > 0
-        || plan.denying_policies().into_iter().any(|name| !overrides.contains(name))
-    {
+    if asked.is_empty() || others.count() > 0 || plan.has_open_denial(overrides) {
         return Ok(None);
     }
     asked.dedup_by(|a, b| a.address == b.address);

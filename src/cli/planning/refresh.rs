@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::try_join;
 
 use super::claims;
+use crate::cli::files::git_origin;
 use crate::cli::ledger::{other_ledgers, remote_stacks, stack_origin, stack_transfers};
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::CloudEndpoint;
@@ -29,7 +30,7 @@ use crate::model::live::snapshot::{ObjectKey, RefreshRequest, Snapshot};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::artifact::binding;
-use crate::plan::inputs::{PlanInputs, PlanningOptions};
+use crate::plan::inputs::{PlanInputs, PlanningOptions, PolicyContext};
 use crate::plan::model::change::Plan;
 use crate::plan::model::resource_values::PlanValues;
 use crate::plan::model::transfers::StackTransfers;
@@ -231,6 +232,7 @@ pub(in crate::cli) async fn with_live_state<T>(
         lost_secrets: known.lost.clone(),
         locked_secrets: known.locked.clone(),
         allowed_recipients: project.settings.allowed_recipients.clone(),
+        policy: policy_context(connection, project),
         ..options.clone()
     };
     let project = whole.as_deref().unwrap_or(project);
@@ -273,6 +275,21 @@ pub(in crate::cli) async fn with_live_state<T>(
         nonce: connection.client.random().uuid(),
     });
     Ok(DecidedPlan { decided, known, secrets, outputs })
+}
+
+/// Returns what policies may read besides the stack and the plan.
+fn policy_context(connection: &StackConnection, project: &LoadedStack) -> PolicyContext {
+    let settings = &project.settings.policy;
+    let branch = || git_origin::checked_out_branch(&project.directory);
+    PolicyContext {
+        actor: settings.actor.clone(),
+        branch: settings.branch.clone().or_else(branch).unwrap_or_default(),
+        time: connection.client.service_time(),
+        privileged_roles: settings
+            .privileged_roles
+            .clone()
+            .unwrap_or_else(|| PolicyContext::default().privileged_roles),
+    }
 }
 
 /// Returns the outputs of other stacks from their ledgers, by their names under `stacks`; secrets that the ledgers keep are

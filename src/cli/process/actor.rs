@@ -59,6 +59,24 @@ pub(in crate::cli) fn ci_commit(variables: &EnvVariables) -> Option<Name> {
         .map(Name::new)
 }
 
+/// Variables with the branch of a CI job, in order of preference: that of a pull or merge request first.
+const BRANCH_VARIABLES: &[&str] = &[
+    "GITHUB_HEAD_REF",
+    "GITHUB_REF_NAME",
+    "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME",
+    "CI_COMMIT_REF_NAME",
+    "BUILDKITE_BRANCH",
+    "CIRCLE_BRANCH",
+    "BUILD_SOURCEBRANCHNAME",
+    "GIT_BRANCH",
+];
+
+/// Returns the branch that the CI job states; `None` outside of CI.
+pub(in crate::cli) fn ci_branch(variables: &EnvVariables) -> Option<Name> {
+    let set = |name: &&str| variables.get(*name).filter(|value| !value.is_empty());
+    BRANCH_VARIABLES.iter().find_map(set).map(Name::new)
+}
+
 /// Returns whether a string is a full commit hash: SHA-1 or SHA-256, in hexadecimal.
 pub(in crate::cli) fn is_commit(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
@@ -70,6 +88,16 @@ mod tests {
 
     fn variables(given: &[(&str, &str)]) -> EnvVariables {
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_branch_of_a_request_precedes_that_of_the_job() {
+        let github = variables(&[("GITHUB_REF_NAME", "7/merge"), ("GITHUB_HEAD_REF", "freeze")]);
+        assert_eq!(ci_branch(&github).as_deref(), Some("freeze"));
+        let pushed = variables(&[("GITHUB_REF_NAME", "main"), ("GITHUB_HEAD_REF", "")]);
+        assert_eq!(ci_branch(&pushed).as_deref(), Some("main"));
+        assert_eq!(ci_branch(&variables(&[("CI_COMMIT_REF_NAME", "main")])).as_deref(), Some("main"));
+        assert_eq!(ci_branch(&variables(&[])), None);
     }
 
     #[test]

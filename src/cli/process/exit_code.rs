@@ -228,6 +228,7 @@ impl Exit {
             }
             StepError::ObjectChanged(_) => Self::OutOfDate,
             StepError::LeaseLost(_) => Self::Locked,
+            StepError::Denied(_) => Self::Blocked,
             StepError::NotKept(_)
             | StepError::ServerError(_)
             | StepError::NotReady(_)

@@ -29,11 +29,16 @@ pub(in crate::cli) const KEYS: &[&str] = &[
     "ledger_key",
     "plan_sign_key",
     "plan_verify_key",
+    "policies",
+    "privileged_roles",
     "project",
     "runs",
     "sinks",
     "sources",
 ];
+
+/// Keys that are also allowed above all profiles, where they hold for each.
+pub(in crate::cli) const SHARED_KEYS: &[&str] = &["policies", "privileged_roles"];
 
 /// One profile of the user's `settings.toml`: defaults for the service, the ledger backend, keys and secrets. A field
 /// is `None` if the profile does not set it.
@@ -63,6 +68,10 @@ pub struct Profile {
     pub plan_sign_key: Option<String>,
     /// File with the public keys whose saved plans are accepted.
     pub plan_verify_key: Option<String>,
+    /// Directories of policies that hold for every stack.
+    pub policies: Vec<String>,
+    /// Short names of roles that an API key should not have; `None` uses the default.
+    pub privileged_roles: Option<Vec<String>>,
     /// Project for a stack without a project block.
     pub project: Option<Name>,
     /// Database in which workers share their runs.
@@ -88,6 +97,8 @@ pub struct Profiles {
     /// Path of the file, for messages.
     place: String,
     all: BTreeMap<Name, Profile>,
+    /// What holds for every profile: directories of policies, and privileged roles.
+    shared: Profile,
     /// The profiles of units, for commands with `--all`; the first rule that matches counts.
     units: Vec<UnitProfile>,
 }
@@ -179,8 +190,12 @@ impl Profiles {
                 profiles.units = parse_unit_rules(place, value)?;
                 continue;
             }
+            if SHARED_KEYS.contains(&key.as_str()) {
+                continue;
+            }
             let (true, Value::Table(all)) = (key == "profiles", value) else {
-                return Err(unknown_key(place, key, "", &["profiles", "units"]));
+                let known = [&["profiles", "units"], SHARED_KEYS].concat();
+                return Err(unknown_key(place, key, "", &known));
             };
             for (name, value) in all {
                 let name = Name::new(name);
@@ -188,6 +203,11 @@ impl Profiles {
                 profiles.all.insert(name, profile);
             }
         }
+        let is_shared = |(key, _): &(&String, &Value)| SHARED_KEYS.contains(&key.as_str());
+        let shared: Table =
+            table.iter().filter(is_shared).map(|(key, value)| (key.clone(), value.clone())).collect();
+        profiles.shared =
+            parse_profile(place, &Name::new_static("of every profile"), &Value::Table(shared))?;
         let is_known = |rule: &&UnitProfile| profiles.choose(Some(&rule.profile)).is_ok();
         if let Some(rule) = profiles.units.iter().find(|rule| !is_known(rule)) {
             let reason = format!("there is no profile `{}`", rule.profile);
@@ -207,6 +227,16 @@ impl Profiles {
     /// # Errors
     /// When no profile has the given name, unless it is `default`.
     pub fn choose(&self, name: Option<&Name>) -> Result<Profile, ProfileError> {
+        let mut profile = self.find_profile(name)?;
+        let shared = self.shared.policies.iter().filter(|path| !profile.policies.contains(path));
+        let shared: Vec<String> = shared.cloned().collect();
+        profile.policies.splice(0..0, shared);
+        profile.privileged_roles =
+            profile.privileged_roles.or_else(|| self.shared.privileged_roles.clone());
+        Ok(profile)
+    }
+
+    fn find_profile(&self, name: Option<&Name>) -> Result<Profile, ProfileError> {
         let Some(name) = name else {
             return Ok(self.all.get(DEFAULT).cloned().unwrap_or_default());
         };
@@ -284,6 +314,8 @@ fn parse_profile(place: &str, name: &Name, value: &Value) -> Result<Profile, Pro
         ledger_key: text("ledger_key")?,
         plan_sign_key: text("plan_sign_key")?,
         plan_verify_key: text("plan_verify_key")?,
+        policies: list("policies", "a list of directories: [\"/etc/stead/policies\"]")?.unwrap_or_default(),
+        privileged_roles: list("privileged_roles", "a list of roles: [\"owner\", \"admin\"]")?,
         project: text("project")?.map(Name::from),
         runs: text("runs")?,
         sinks: programs("sinks")?,

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
+use super::actor::{ci_branch, current_actor};
 use super::env::{EnvVariables, user_config_dir};
 use super::helper_program::{self, HelperProgram};
 use super::identity_source::{IdentitySource, age_identity};
@@ -77,6 +78,8 @@ pub struct Settings {
     pub age_identity: Option<IdentitySource>,
     /// Recipients that stacks may name for stored secrets; `None` allows any.
     pub allowed_recipients: Option<BTreeSet<Name>>,
+    /// What policies read and where shared ones are.
+    pub policy: PolicySettings,
     /// Whether the stack is untrusted, as with `--untrusted`.
     pub untrusted: bool,
     /// Whether the command needs the values of the stack's secrets. If not, missing values are assumed to
@@ -114,6 +117,19 @@ pub struct Settings {
     pub verbose: bool,
     /// Whether times and internal details are printed, too (`-vv`).
     pub very_verbose: bool,
+}
+
+/// Settings of policies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PolicySettings {
+    /// Directories of policies that hold for every stack.
+    pub directories: Vec<PathBuf>,
+    /// Short names of roles that an API key should not have; `None` uses the default.
+    pub privileged_roles: Option<Vec<Name>>,
+    /// The actor, as the environment claims it.
+    pub actor: Name,
+    /// The branch, as the CI job claims it; `None` outside of CI.
+    pub branch: Option<Name>,
 }
 
 /// Files of the keys for saved plans.
@@ -245,6 +261,7 @@ pub fn merge(
         },
         age_identity: age_identity(variables, profile.age_identity, profile.age_identity_command)?,
         allowed_recipients: profile.allowed_recipients.map(to_names),
+        policy: policy_settings(variables, profile.policies, profile.privileged_roles),
         untrusted: false,
         needs_secrets: true,
         project: flags.project.or_else(|| text("STEAD_PROJECT").map(Name::from)).or(profile.project),
@@ -262,6 +279,22 @@ pub fn merge(
         verbose: level > 0,
         very_verbose: level > 1,
     })
+}
+
+/// Returns the settings of policies. A relative directory begins at that of the settings file: it must not depend on where
+/// a command runs.
+fn policy_settings(
+    variables: &EnvVariables,
+    directories: Vec<String>,
+    roles: Option<Vec<String>>,
+) -> PolicySettings {
+    let base = user_config_dir(variables).unwrap_or_default();
+    PolicySettings {
+        directories: directories.into_iter().map(|path| base.join(path)).collect(),
+        privileged_roles: roles.map(|roles| roles.into_iter().map(Name::from).collect()),
+        actor: Name::new(current_actor(variables)),
+        branch: ci_branch(variables),
+    }
 }
 
 /// Returns the values of `--var`; a variable that is set twice is an error.

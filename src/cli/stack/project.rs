@@ -333,6 +333,7 @@ fn evaluation_request(settings: &Settings) -> Result<LoadRequest, CliFailure> {
         vars: settings.vars.clone(),
         env_vars: settings.env_vars.clone(),
         var_files: var_files.collect::<anyhow::Result<_>>()?,
+        policies: shared_policies(settings)?,
         pinned,
         secrets: match settings {
             Settings { untrusted: true, .. } => SecretAccess::Denied,
@@ -341,4 +342,29 @@ fn evaluation_request(settings: &Settings) -> Result<LoadRequest, CliFailure> {
         },
         ..LoadRequest::default()
     })
+}
+
+/// Returns the files with the policies of the user's settings. A directory that cannot be read is an error: its policies
+/// would silently not hold.
+fn shared_policies(settings: &Settings) -> Result<Vec<Source>, CliFailure> {
+    let mut found = Vec::new();
+    for directory in &settings.policy.directories {
+        let files = stack_files::read_stack(directory)?;
+        if !files.diagnostics.is_empty() {
+            let rejected = LoadFailure { sources: files.sources, diagnostics: files.diagnostics };
+            return Err(Box::new(rejected).into());
+        }
+        if files.sources.iter().next().is_none() {
+            let shown = stack_files::display_path(directory);
+            let what = format!("`policies` of your settings names {shown}, which has no policies");
+            return Err(CliFailure::new(Exit::Usage, what).help(
+                "Its files are named *.stead.yaml or *.stead.kdl. Correct the setting, or remove it.",
+            ));
+        }
+        for (_, source) in files.sources.iter() {
+            let path = directory.join(&*source.path);
+            found.push(Source::new(stack_files::display_path(&path), std::sync::Arc::clone(&source.text)));
+        }
+    }
+    Ok(found)
 }

@@ -6,8 +6,11 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::rate_limiter::RateLimiter;
 use crate::cloud::capabilities::{DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, ServiceCapabilities};
+use crate::model::clock::Clock;
 use crate::model::live::snapshot::RequestCount;
 use crate::model::redact::Redactor;
 
@@ -42,6 +45,8 @@ pub(in crate::cloud) struct Requests<C, K, R> {
     pub learned: RefCell<ServiceCapabilities>,
     /// The page size to request.
     pub page: Cell<usize>,
+    /// The service's time in its last response, and the elapsed time of the clock then.
+    date: Cell<Option<(Timestamp, Duration)>>,
 }
 
 impl<C, K, R> Requests<C, K, R> {
@@ -58,7 +63,29 @@ impl<C, K, R> Requests<C, K, R> {
             redactor: RefCell::default(),
             learned: RefCell::default(),
             page: Cell::new(DEFAULT_PAGE_SIZE),
+            date: Cell::default(),
         }
+    }
+
+    /// Records the service's time of a response, whose `Date` may be missing or have another form.
+    pub fn record_date(&self, date: Option<&str>)
+    where
+        K: Clock,
+    {
+        let date = date.and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+        if let Some(date) = date {
+            self.date.set(Some((date.timestamp(), self.clock.elapsed())));
+        }
+    }
+
+    /// Returns the service's time, as its last response showed it; `None` before the first one.
+    pub fn service_time(&self) -> Option<Timestamp>
+    where
+        K: Clock,
+    {
+        let (date, since) = self.date.get()?;
+        let passed = SignedDuration::try_from(self.clock.elapsed().saturating_sub(since)).ok()?;
+        date.checked_add(passed).ok()
     }
 
     /// Calls `listener` with each wait from now on.

@@ -200,6 +200,7 @@ async fn send_once<C: Transport, K: Clock, R: Random>(
         count.limited += 1;
         requests.count.set(count);
     }
+    requests.record_date(answer.date.as_deref());
     turnstile.observe_answer(&answer, &requests.clock, &requests.random);
     Ok(answer)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::declarations::read_declarations;
 use super::overrides::check_overrides;
-use super::policies::read_policies;
+use super::policies::{add_shared_policies, read_policies};
 use super::{dependency_cycles, secret_sinks, service_rules};
 use crate::config::merge::blocks::MergedDocuments;
 use crate::config::resolve::blocks::source_digest::check_secret_boundaries;
@@ -14,6 +14,7 @@ use crate::config::resolve::context::resolved::ResolvedConfig;
 use crate::config::resolve::values::deferred_secrets;
 use crate::config::stack::declarations::Declarations;
 use crate::config::stack::model::{DeferredSecret, Policy, Resource, SinkUse};
+use crate::config::syntax::document::Document;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
 
@@ -29,18 +30,20 @@ pub(in crate::config) struct CheckedParts {
     pub(in crate::config) deferred_secrets: BTreeMap<Name, DeferredSecret>,
 }
 
-/// Checks a resolved stack. `pinned` holds the names of the service's catalog that the lock file pins; `None`
+/// Checks a resolved stack. `shared` holds the files with the policies of the user's settings; `pinned` holds the names of the service's catalog that the lock file pins; `None`
 /// leaves out the rules that need them. Takes the deferred secrets and the spans of sinks out of the context.
 pub(in crate::config) fn check_config<'d>(
     context: &ConfigContext<'d>,
     merged: &MergedDocuments<'d>,
-    resolved: &ResolvedConfig<'d>,
+    (resolved, shared): (&ResolvedConfig<'d>, &'d [Document]),
     pinned: Option<&Catalog>,
 ) -> CheckedParts {
     let resources = &resolved.units.resources;
     check_overrides(context, &resolved.units);
     let declarations = read_declarations(context, merged, resolved);
-    let policies = read_policies(&resolved.units.evaluator(context, &resolved.scope), &merged.policies);
+    let evaluator = resolved.units.evaluator(context, &resolved.scope);
+    let mut policies = read_policies(&evaluator, &merged.policies);
+    add_shared_policies(&evaluator, shared, &mut policies);
     for cycle in dependency_cycles::dependency_cycles(resources) {
         context.problems.push(cycle);
     }

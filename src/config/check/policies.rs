@@ -3,44 +3,19 @@
 
 use std::collections::BTreeMap;
 
+use super::policy_facts::{check_denial_path, check_entries, no_policy};
 use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
 use crate::config::keywords;
 use crate::config::merge::blocks::{NamedEntries, not_a_block};
 use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
-use crate::config::resolve::context::scope::EvaluationSite;
 use crate::config::resolve::expressions::syntax_problem;
-use crate::config::resolve::names::{is_late, local_value, variable_value};
 use crate::config::stack::model::Policy;
-use crate::config::syntax::document::{DocumentEntry, Node, NodeValue, named_entries};
-use crate::model::address::Name;
-use crate::model::cel::{PathSegment, ReferencePath};
+use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, named_entries};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
-use crate::model::expression::{CelExpression, Expression};
-use crate::model::schema::Kind;
-use crate::model::source::Span;
-use crate::model::values::value::{Value, ValueMap};
-
-/// Fields of `self` in a policy on a kind, besides the resource's attributes.
-pub const SELF_FIELDS: &[&str] = &["action", "address", "id", "key", "kind"];
-
-/// Fields of `plan` in the condition of a policy.
-pub const PLAN_FIELDS: &[&str] = &[
-    "adopt",
-    "changes",
-    "create",
-    "delete",
-    "env",
-    "forget",
-    "monthly_after",
-    "monthly_before",
-    "monthly_delta",
-    "move",
-    "replace",
-    "stack",
-    "unchanged",
-    "update",
-];
+use crate::model::expression::CelExpression;
+use crate::model::policy::PolicyLevel;
+use crate::model::schema::{Kind, is_exposure_code};
 
 /// Reads all policies, by name. A wrong one is reported, and absent.
 pub(in crate::config) fn read_policies<'d>(
@@ -50,16 +25,67 @@ pub(in crate::config) fn read_policies<'d>(
     entries.values().filter_map(|entry| read_policy(evaluator, entry)).collect()
 }
 
+/// Adds the policies of the user's settings, which hold for every stack. A stack has no influence on them: they read none of
+/// its variables, and no policy of its own may have their names. A wrong one is reported, and absent.
+pub(in crate::config) fn add_shared_policies<'d>(
+    evaluator: &Evaluator<'_, 'd>,
+    files: &'d [Document],
+    policies: &mut Vec<Policy>,
+) {
+    for entry in files.iter().flat_map(|file| &file.root) {
+        match entry.key.as_str() {
+            "stead" => {}
+            "policy" => {
+                let Some(named) = named_entries(&entry.value) else {
+                    evaluator.context.problems.push(not_a_block(&entry.key, &entry.value));
+                    continue;
+                };
+                for policy in named.iter().filter_map(|entry| read_policy(evaluator, entry)) {
+                    add_shared_policy(evaluator.context, policy, policies);
+                }
+            }
+            key => {
+                let detail =
+                    format!("A file of policies that the settings name has only `policy`, not `{key}`.");
+                no_policy::<()>(evaluator.context, entry.key_span, detail);
+            }
+        }
+    }
+}
+
+fn add_shared_policy(context: &ConfigContext<'_>, policy: Policy, policies: &mut Vec<Policy>) {
+    let of_stack = ["vars", "locals"].into_iter().find(|root| policy.deny.bindings.contains_key(*root));
+    if let Some(root) = of_stack {
+        let detail =
+            format!("A policy that the settings name cannot read `{root}`: each stack sets its own.");
+        no_policy::<()>(context, policy.span, detail);
+        return;
+    }
+    if let Some(other) = policies.iter().find(|other| other.name == policy.name) {
+        let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(other.span, "");
+        let problem = problem.with_label(policy.span, "the settings name this one");
+        let detail = format!("The user's settings have a policy `{}` already.", policy.name);
+        context.problems.push(problem.detail(detail).help("give it another name: both hold"));
+        return;
+    }
+    policies.push(Policy { is_of_settings: true, ..policy });
+}
+
 fn read_policy<'d>(evaluator: &Evaluator<'_, 'd>, entry: &'d DocumentEntry) -> Option<Policy> {
     let Some(body) = named_entries(&entry.value) else {
         evaluator.context.problems.push(not_a_block(&entry.key, &entry.value));
         return None;
     };
-    let (mut on, mut deny, mut message) = (Vec::new(), None, None);
+    if is_exposure_code(&evaluator.context.registry, &entry.key) {
+        let detail = format!("`{}` is the code of a built-in policy.", entry.key);
+        return no_policy(evaluator.context, entry.key_span, detail);
+    }
+    let (mut on, mut deny, mut message, mut level) = (Vec::new(), None, None, PolicyLevel::default());
     for key in body {
         match key.key.as_str() {
             "on" => on = policy_kinds(evaluator.context, &key.value)?,
             "deny" => deny = Some(&key.value),
+            "level" => level = read_level(evaluator.context, &key.value)?,
             "message" => message = Some(read_message(evaluator.context, &key.value)?),
             _ => {
                 evaluator.context.problems.push(unknown_word(key, keywords::POLICY));
@@ -73,14 +99,15 @@ fn read_policy<'d>(evaluator: &Evaluator<'_, 'd>, entry: &'d DocumentEntry) -> O
         return no_policy(evaluator.context, entry.key_span, detail.to_owned());
     };
     let deny = read_denial(evaluator, deny, &on)?;
-    Some(Policy { name: entry.key.clone(), on, deny, message, span: entry.key_span })
-}
-
-fn no_policy<T>(context: &ConfigContext<'_>, span: Span, detail: String) -> Option<T> {
-    let help = "write `deny: \"${…}\"`, over `self` with `on: KIND`, or over `plan`";
-    let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(span, "");
-    context.problems.push(problem.detail(detail).help(help));
-    None
+    Some(Policy {
+        name: entry.key.clone(),
+        on,
+        deny,
+        message,
+        level,
+        is_of_settings: false,
+        span: entry.key_span,
+    })
 }
 
 fn policy_kinds(context: &ConfigContext<'_>, node: &Node) -> Option<Vec<&'static Kind>> {
@@ -115,6 +142,22 @@ fn policy_kinds(context: &ConfigContext<'_>, node: &Node) -> Option<Vec<&'static
     Some(kinds)
 }
 
+fn read_level(context: &ConfigContext<'_>, node: &Node) -> Option<PolicyLevel> {
+    let word = node.scalar().map(|scalar| scalar.text.as_str()).unwrap_or_default();
+    if let Some(level) = PolicyLevel::parse(word) {
+        return Some(level);
+    }
+    let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(node.span, "");
+    let problem = problem.detail("`level` is advisory, overridable or mandatory.");
+    context.problems.push(
+        match nearest_name(word, PolicyLevel::ALL.map(PolicyLevel::keyword).into_iter()) {
+            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
+            None => problem.help("write one of them, or leave `level` out for overridable"),
+        },
+    );
+    None
+}
+
 fn read_message(context: &ConfigContext<'_>, node: &Node) -> Option<String> {
     match node.scalar() {
         Some(scalar) if !scalar.text.trim().is_empty() => Some(scalar.text.to_string()),
@@ -142,100 +185,7 @@ fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind])
     for path in program.paths() {
         good &= check_denial_path(evaluator, &path, on, node.span, &mut bindings).is_some();
     }
+    good &= check_entries(evaluator.context, &program, node.span).is_some();
     let cel = CelExpression { source: source.to_owned(), bindings, ..CelExpression::default() };
     good.then_some(cel)
-}
-
-/// Checks one path of a `deny` condition, and binds the value of a variable, a local, `env` or `stack` that it
-/// names. `None` after a problem that was reported.
-fn check_denial_path(
-    evaluator: &Evaluator<'_, '_>,
-    path: &ReferencePath,
-    on: &[&'static Kind],
-    span: Span,
-    bindings: &mut BTreeMap<Name, Value>,
-) -> Option<()> {
-    let first = match path.segments.first() {
-        Some(PathSegment::Name(name)) => Some(name),
-        _ => None,
-    };
-    let top = EvaluationSite::top_level(Some("a policy"));
-    match (path.root.as_str(), first) {
-        ("env", _) => drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.env.clone()))),
-        ("stack", _) => {
-            drop(bindings.insert(path.root.clone(), Value::Text(evaluator.context.stack.clone())));
-        }
-        ("vars" | "locals", Some(name)) => {
-            let value = match path.root.as_str() {
-                "vars" => variable_value(evaluator, name, span, top)?,
-                _ => local_value(evaluator, name, span, top)?,
-            };
-            // The plan evaluates the policy without the configuration, so the value must be known now.
-            let Expression::Value(value) = value else {
-                is_late(evaluator.context, top, "resource that the local names", span);
-                return None;
-            };
-            evaluator.context.report_exceeded(
-                evaluator.context.budget.charge_value(value),
-                span,
-                EvaluationSite::top_level(None),
-            )?;
-            bind_value(bindings, &path.root, name, value.clone());
-        }
-        ("plan", Some(name)) => {
-            one_of(evaluator.context, name, PLAN_FIELDS.iter().copied(), "A plan", span)?;
-        }
-        ("self", _) if on.is_empty() => {
-            return no_policy(
-                evaluator.context,
-                span,
-                "`self` is a resource of the kind that `on` names.".to_owned(),
-            );
-        }
-        ("self", Some(name)) => {
-            for kind in on {
-                let known = kind.attributes.iter().map(|attribute| attribute.name);
-                let what = format!("A {}", kind.name);
-                one_of(evaluator.context, name, known.chain(SELF_FIELDS.iter().copied()), &what, span)?;
-            }
-        }
-        ("plan" | "self", None) => {}
-        (root, _) => {
-            let text = format!("`{root}` is not available in a policy.");
-            return no_policy(evaluator.context, evaluator.context.span_within(span, root), text);
-        }
-    }
-    Some(())
-}
-
-/// Reports a name that is none of the known ones, with the nearest; `None` then.
-fn one_of<'n>(
-    context: &ConfigContext<'_>,
-    name: &str,
-    known: impl Iterator<Item = &'n str> + Clone,
-    what: &str,
-    span: Span,
-) -> Option<()> {
-    if known.clone().any(|known| known == name) {
-        return Some(());
-    }
-    let place = context.part_within(span, name);
-    let problem =
-        Diagnostic::error(codes::UNKNOWN_REFERENCED_ATTRIBUTE, "there is no attribute of this name")
-            .with_label(place, "")
-            .detail(format!("{what} has no `{name}`."));
-    let near = nearest_name(name, known.clone());
-    context.problems.push(match near {
-        Some(near) if place != span => problem.help(format!("did you mean `{near}`?")).fix(place, near),
-        Some(near) => problem.help(format!("did you mean `{near}`?")),
-        None => problem.help(format!("it has {}", known.collect::<Vec<_>>().join(", "))),
-    });
-    None
-}
-
-fn bind_value(bindings: &mut BTreeMap<Name, Value>, root: &Name, name: &Name, value: Value) {
-    let place = bindings.entry(root.clone()).or_insert_with(|| Value::Map(ValueMap::new()));
-    if let Value::Map(map) = place {
-        map.insert(name.clone(), value);
-    }
 }

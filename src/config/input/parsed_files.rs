@@ -31,6 +31,8 @@ pub(in crate::config) struct ParsedFiles {
     pub(in crate::config) calls: BTreeMap<Span, usize>,
     /// Variable files with their paths for messages, highest precedence first. Their values may be confidential.
     pub(in crate::config) vars: Vec<(Name, Document)>,
+    /// Files with the policies of the user's settings.
+    pub(in crate::config) policies: Vec<Document>,
     /// Name of the requested environment; `None` chooses the default.
     pub(in crate::config) environment: Option<Name>,
     /// Budget for all values of the stack.
@@ -54,6 +56,14 @@ pub(in crate::config) fn parse_files(
         Ok(gathered) => (gathered, Vec::new()),
         Err(problems) => (SourceUnits::default(), problems),
     };
+    let mut policies = Vec::new();
+    for source in &request.policies {
+        let id = sources.add(source.clone());
+        match parse_document(&registry, id, source, None) {
+            Ok(document) => policies.push(document),
+            Err(found) => problems.extend(found),
+        }
+    }
     let first_of_vars = sources.next();
     let mut vars = Vec::new();
     // Reversed, because the first file that has a value decides.
@@ -90,5 +100,5 @@ pub(in crate::config) fn parse_files(
     let (places, units) = units.into_iter().map(|unit| (unit.place, unit.documents)).unzip();
     let environment = request.environment.clone();
     let SourceUnits { calls, budget, .. } = gathered;
-    Ok(ParsedFiles { units, places, calls, vars, environment, budget })
+    Ok(ParsedFiles { units, places, calls, vars, policies, environment, budget })
 }

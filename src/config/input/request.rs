@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::files::Files;
 use crate::model::address::Name;
 use crate::model::live::catalog::Catalog;
+use crate::model::source::Source;
 use crate::model::values::secret::Secret;
 
 /// Inputs of a load besides the files. The default asks for nothing, and requires secrets.
@@ -21,6 +22,8 @@ pub struct LoadRequest {
     /// Variable files: the path for messages and the text, a YAML or KDL map. Their values may be confidential. A
     /// later file has precedence over an earlier one, `vars` and `env_vars` over all.
     pub var_files: Vec<(String, String)>,
+    /// Files with the policies of the user's settings, which hold for every stack.
+    pub policies: Vec<Source>,
     /// Catalog names that the lock file pins, for checks without a network; `None` leaves these checks out.
     pub pinned: Option<Catalog>,
     /// Plaintext of the deferred secrets whose values this run has, by the paths of their variables

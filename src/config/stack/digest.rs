@@ -14,6 +14,7 @@ use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::JsonDigest;
 use crate::model::expression::Expression;
+use crate::model::policy::PolicyLevel;
 use crate::model::schema::ReplaceOrder;
 
 /// Digest input of one resource. It has no spans; a secret is represented by its variable's name, and a value
@@ -86,9 +87,13 @@ pub(in crate::config) fn stack_digest<'r>(
     for (name, output) in *outputs {
         digest.add(&("output", name, output.expression.to_digest_form()))?;
     }
-    for policy in *policies {
+    // Those of the settings are not part of the stack: each machine that applies it evaluates its own.
+    for policy in policies.iter().filter(|policy| !policy.is_of_settings) {
         let on: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
-        digest.add(&("policy", &policy.name, on, &policy.deny.source))?;
+        match policy.level {
+            PolicyLevel::Overridable => digest.add(&("policy", &policy.name, on, &policy.deny.source))?,
+            level => digest.add(&("policy", &policy.name, on, &policy.deny.source, level))?,
+        }
     }
     for (name, deferred) in *deferred_secrets {
         digest.add(&("secret", seen_secret(name, deferred)))?;

@@ -12,6 +12,7 @@ use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{CelExpression, Expression};
+use crate::model::policy::PolicyLevel;
 use crate::model::schema::{Kind, ReplaceOrder};
 use crate::model::source::{Sources, Span};
 use crate::model::values::secret::Secret;
@@ -141,6 +142,8 @@ pub struct Resource {
     pub project: Option<Expression>,
     /// Sink for the secret that the service shows only once; `None` if the block has none.
     pub deliver_secret: Option<SecretSink>,
+    /// Exposures that its author allows.
+    pub allowed_exposures: Vec<AllowedExposure>,
     /// Span of the block's key.
     pub span: Span,
 }
@@ -250,6 +253,19 @@ pub struct IgnoreDrift {
     pub span: Span,
 }
 
+/// Exposure that the author of a block allows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AllowedExposure {
+    /// Code of the exposure.
+    pub code: Name,
+    /// Reason that the author gives.
+    pub reason: String,
+    /// Last day on which the entry is valid (UTC), written as `YYYY-MM-DD`; `None` if it has no end.
+    pub until: Option<jiff::civil::Date>,
+    /// Span of the entry in its file.
+    pub span: Span,
+}
+
 /// Time limits of operations on a resource; `None` uses one that is computed from the kind's usual duration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Timeouts {
@@ -343,15 +359,24 @@ pub struct Policy {
     pub deny: CelExpression,
     /// Message to show when the condition is true.
     pub message: String,
+    /// What a denial does.
+    pub level: PolicyLevel,
+    /// Whether the user's settings declare it, for every stack.
+    pub is_of_settings: bool,
     /// Span of the policy's key.
     pub span: Span,
 }
 
 impl Policy {
-    /// Returns the diagnostic of a policy that denies a resource, or the plan as a whole.
+    /// Returns the diagnostic of a policy that denies a resource, or the plan as a whole: a warning if it is advisory.
     #[must_use]
     pub fn denial_problem(&self, resource: Option<&Resource>) -> Diagnostic {
-        let problem = Diagnostic::error(codes::DENIED, "a policy denies this");
+        let problem = match self.level {
+            PolicyLevel::Advisory => Diagnostic::warning(codes::DENIED, "a policy warns of this"),
+            PolicyLevel::Overridable | PolicyLevel::Mandatory => {
+                Diagnostic::error(codes::DENIED, "a policy denies this")
+            }
+        };
         let problem = match resource {
             Some(resource) => problem.with_label(resource.span, format!("{} is denied", resource.address)),
             None => problem,
@@ -359,9 +384,15 @@ impl Policy {
         problem
             .with_label(self.span, "by this policy")
             .detail(format!("{}: {}", self.name, self.message))
-            .help(format!(
-                "change what it denies, or: stead apply --override {} --reason \"...\" (recorded)",
-                self.name
-            ))
+            .help(match self.level {
+                PolicyLevel::Advisory => "change what it warns of; nothing is blocked by it".to_owned(),
+                PolicyLevel::Overridable => format!(
+                    "change what it denies, or: stead apply --override {} --reason \"...\" (recorded)",
+                    self.name
+                ),
+                PolicyLevel::Mandatory => {
+                    "change what it denies: it is mandatory, so nothing overrides it".to_owned()
+                }
+            })
     }
 }

@@ -4,9 +4,10 @@
 use serde::Serialize;
 
 use super::examples::{self, Example};
+use super::exposure::exposure_codes;
 use crate::config::codes as config_codes;
 use crate::config::syntax::limits;
-use crate::model::schema::Registry;
+use crate::model::schema::{Registry, find_exposure};
 
 /// The reference page for the code of a diagnostic.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,6 +24,9 @@ pub struct CodePage {
     /// Heading of the specification or the contract that states the rule; `None` for a code of the language.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<&'static str>,
+    /// What to do about it, in sentences; `None` where an example shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<&'static str>,
     /// Examples that violate the rule and follow it, at most two; empty if there is none.
     pub examples: Vec<Example>,
 }
@@ -37,7 +41,9 @@ pub fn all_codes(registry: &Registry) -> Vec<&'static str> {
 pub(super) fn codes_with_summaries(registry: &Registry) -> Vec<(&'static str, &'static str)> {
     let rules = registry.kinds.iter().flat_map(|kind| kind.rules).map(|rule| (rule.code, rule.says));
     let of_files = config_codes::CODES.iter().chain(limits::CODES).map(|code| (code.code, code.meaning));
-    let mut all: Vec<_> = rules.chain(of_files).collect();
+    let exposures = exposure_codes(registry).into_iter();
+    let exposures = exposures.filter_map(|code| Some((code, find_exposure(registry, code)?.0.meaning)));
+    let mut all: Vec<_> = rules.chain(of_files).chain(exposures).collect();
     all.sort_unstable();
     all
 }
@@ -52,9 +58,21 @@ pub(super) fn code_page(registry: &Registry, code: &str) -> Option<CodePage> {
                 found: "A rule of the service: found while the configuration is checked, or by the plan, which knows the live objects. Nothing was sent.",
                 kind: Some(kind.name),
                 place: Some(rule.place),
+                remedy: None,
                 examples: examples::examples_of(code),
             });
         }
+    }
+    if let Some((exposure, kinds)) = find_exposure(registry, code) {
+        return Some(CodePage {
+            code: exposure.code,
+            meaning: exposure.meaning,
+            found: "By the plan, and by `drift` of the live objects. It warns, and blocks nothing.",
+            kind: kinds.first().copied(),
+            place: None,
+            remedy: Some(exposure.remedy),
+            examples: examples::examples_of(code),
+        });
     }
     let known = config_codes::CODES.iter().find(|known| known.code == code);
     let (code, meaning, found) = if let Some(known) = known {
@@ -63,5 +81,13 @@ pub(super) fn code_page(registry: &Registry, code: &str) -> Option<CodePage> {
         let known = limits::CODES.iter().find(|known| known.code == code)?;
         (known.code, known.meaning, "Found while a file is parsed, before anything else.")
     };
-    Some(CodePage { code, meaning, found, kind: None, place: None, examples: examples::examples_of(code) })
+    Some(CodePage {
+        code,
+        meaning,
+        found,
+        kind: None,
+        place: None,
+        remedy: None,
+        examples: examples::examples_of(code),
+    })
 }

@@ -275,6 +275,10 @@ fn policy_block(known: SchemaInputs<'_>) -> Value {
     let rule = named_schemas([
         ("on", on),
         (
+            "level",
+            json!({"enum": word_choices(POLICY, "level"), "default": "overridable", "description": word_summary(POLICY, "level")}),
+        ),
+        (
             "deny",
             json!({"type": "string", "pattern": EXPRESSION, "description": word_summary(POLICY, "deny")}),
         ),

@@ -8,8 +8,11 @@ use super::vocabulary::{
     SchemaInputs, closed_map, definition_ref, named_schemas, required_words, with_description,
     word_choices, word_summary,
 };
-use crate::config::keywords::{BODY, IGNORED, LIFECYCLE};
+use crate::config::keywords::{ALLOWED, BODY, IGNORED, LIFECYCLE};
 use crate::model::schema::{Attribute, Kind, KindScope, NestedPlacement, Presence};
+
+/// Form of a date.
+const DATE_PATTERN: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$";
 
 /// Returns the schema of one block of a kind.
 pub(super) fn resource_body(known: SchemaInputs<'_>, kind: &Kind) -> Value {
@@ -84,6 +87,9 @@ fn block_words(kind: &Kind) -> Map<String, Value> {
         ("depends_on", with_description(definition_ref("addresses"), word_summary(BODY, "depends_on"))),
         ("lifecycle", lifecycle_block(kind)),
     ]);
+    if !kind.exposures.is_empty() {
+        words.insert("allow_exposure".to_owned(), allowed_exposures(kind));
+    }
     if kind.scope == KindScope::Project {
         let text = word_summary(BODY, "project");
         words.insert("project".to_owned(), json!({"type": "string", "minLength": 1, "description": text}));
@@ -93,6 +99,28 @@ fn block_words(kind: &Kind) -> Map<String, Value> {
         words.insert("deliver_secret".to_owned(), with_description(definition_ref("deliver_secret"), text));
     }
     words
+}
+
+fn allowed_exposures(kind: &Kind) -> Value {
+    let codes: Vec<&str> = kind.exposures.iter().map(|exposure| exposure.code).collect();
+    let entry = closed_map(
+        named_schemas([
+            ("code", json!({"enum": codes, "description": word_summary(ALLOWED, "code")})),
+            (
+                "reason",
+                json!({"type": ["string", "number", "boolean"], "description": word_summary(ALLOWED, "reason")}),
+            ),
+            (
+                "until",
+                json!({"type": "string", "pattern": DATE_PATTERN, "description": word_summary(ALLOWED, "until")}),
+            ),
+        ]),
+        &required_words(ALLOWED),
+    );
+    json!({
+        "description": word_summary(BODY, "allow_exposure"),
+        "type": "array", "items": entry, "uniqueItems": true,
+    })
 }
 
 fn lifecycle_block(kind: &Kind) -> Value {
@@ -108,7 +136,7 @@ fn lifecycle_block(kind: &Kind) -> Value {
             ),
             (
                 "until",
-                json!({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "description": word_summary(IGNORED, "until")}),
+                json!({"type": "string", "pattern": DATE_PATTERN, "description": word_summary(IGNORED, "until")}),
             ),
         ]),
         &required_words(IGNORED),

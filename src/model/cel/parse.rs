@@ -93,6 +93,50 @@ impl CelProgram {
         found
     }
 
+    /// Returns the paths that macros over a list read of its entries; the root of each is the macro's variable. For
+    /// `plan.changes.exists(c, c.after.size > 1)` and `["plan", "changes"]` that is `c.after.size`.
+    #[must_use]
+    pub fn entry_paths(&self, list: &[&str]) -> Vec<ReferencePath> {
+        let mut found = Vec::new();
+        let mut open = vec![&self.tree.expr];
+        while let Some(expr) = open.pop() {
+            if let Expr::Comprehension(c) = expr
+                && path_of(&c.iter_range.expr).is_some_and(|path| path.is_named(list))
+            {
+                for part in [&c.loop_cond, &c.loop_step, &c.result] {
+                    collect_rooted(&part.expr, &c.iter_var, &mut found);
+                }
+            }
+            open.extend(child_nodes(expr));
+        }
+        found
+    }
+
+    /// Returns the texts with which a path that ends in a name is compared: `vm` in `self.kind == 'vm'`.
+    #[must_use]
+    pub fn compared_texts(&self, name: &str) -> Vec<(ReferencePath, Name)> {
+        let mut found = Vec::new();
+        let mut open = vec![&self.tree.expr];
+        while let Some(expr) = open.pop() {
+            open.extend(child_nodes(expr));
+            let Expr::Call(call) = expr else { continue };
+            let compares = [operators::EQUALS, operators::NOT_EQUALS, operators::IN];
+            let [left, right] = call.args.as_slice() else { continue };
+            if call.target.is_some() || !compares.contains(&call.func_name.as_str()) {
+                continue;
+            }
+            for (path, other) in [(left, right), (right, left)] {
+                let Some(path) = path_of(&path.expr) else { continue };
+                let is_last =
+                    |segment: &PathSegment| matches!(segment, PathSegment::Name(last) if last == name);
+                if path.segments.last().is_some_and(is_last) {
+                    found.extend(literal_texts(&other.expr).into_iter().map(|text| (path.clone(), text)));
+                }
+            }
+        }
+        found
+    }
+
     /// Returns whether the expression calls the function or method of this name, in any branch.
     #[must_use]
     pub fn calls_function(&self, function: &str) -> bool {
@@ -107,6 +151,53 @@ impl CelProgram {
 impl PartialEq for CelProgram {
     fn eq(&self, other: &Self) -> bool {
         self.tree == other.tree
+    }
+}
+
+impl ReferencePath {
+    /// Returns whether the path has exactly these names.
+    #[must_use]
+    pub fn is_named(&self, names: &[&str]) -> bool {
+        let Some((root, rest)) = names.split_first() else { return false };
+        let is_same = |(segment, name): (&PathSegment, &&str)| matches!(segment, PathSegment::Name(own) if own == name);
+        self.root == *root
+            && self.segments.len() == rest.len()
+            && self.segments.iter().zip(rest).all(is_same)
+    }
+
+    /// Returns the name of a segment; `None` if it is computed, or there is none.
+    #[must_use]
+    pub fn segment_name(&self, number: usize) -> Option<&Name> {
+        match self.segments.get(number)? {
+            PathSegment::Name(name) => Some(name),
+            PathSegment::Computed(_) => None,
+        }
+    }
+}
+
+/// Collects the paths whose root is a macro's variable, outside of macros that bind the name again.
+fn collect_rooted(expr: &Expr, variable: &str, into: &mut Vec<ReferencePath>) {
+    if let Some(path) = path_of(expr).filter(|path| path.root == variable) {
+        into.push(path);
+        return;
+    }
+    if let Expr::Comprehension(c) = expr
+        && c.iter_var == variable
+    {
+        collect_rooted(&c.iter_range.expr, variable, into);
+        return;
+    }
+    for part in child_nodes(expr) {
+        collect_rooted(part, variable, into);
+    }
+}
+
+/// Returns the text of a literal, or those of a list of literals.
+fn literal_texts(expr: &Expr) -> Vec<Name> {
+    match expr {
+        Expr::Literal(LiteralValue::String(text)) => vec![Name::new(text.inner())],
+        Expr::List(list) => list.elements.iter().flat_map(|item| literal_texts(&item.expr)).collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Action, ApiCall, Attribute, Billing, Effect, Endpoint, Literal, Method, Price, Revival, Rights, Rule,
-    RunSchema, Type,
+    Action, ApiCall, Attribute, Billing, Effect, Endpoint, Exposure, Literal, Method, Price, Revival,
+    Rights, Rule, RunSchema, Type,
 };
 use crate::model::values::value::{Attributes, Value};
 
@@ -171,6 +171,8 @@ pub struct Kind {
     pub known_by: &'static str,
     /// The rules of the service in addition to types.
     pub rules: &'static [Rule],
+    /// The built-in policies about what its objects open to others.
+    pub exposures: &'static [Exposure],
     /// How the price is computed.
     pub price: Price,
     /// When the price is paid.
@@ -249,6 +251,7 @@ impl Kind {
         attributes: &[],
         known_by: "name",
         rules: &[],
+        exposures: &[],
         price: Price::Free,
         billing: Billing::Arrears,
         estimate: DurationEstimate { create: 1, update: 1, delete: 1 },

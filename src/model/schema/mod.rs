@@ -8,6 +8,7 @@ mod attribute;
 mod attribute_type;
 mod billing;
 mod endpoint;
+mod exposure;
 mod kind;
 mod literal;
 pub mod meaning;
@@ -26,6 +27,7 @@ pub use attribute::{Attribute, Presence, ServiceUpgrade, UpdateStrategy};
 pub use attribute_type::{TextFormat, Type};
 pub use billing::{Billing, BillingChoice, MONTH_HOURS, RestOfMonth};
 pub use endpoint::{ApiCall, Endpoint, Envelope, Method, Provenance};
+pub use exposure::{Exposure, ExposureCheck, find_exposure, is_exposure_code};
 pub use kind::{
     DurationEstimate, FinalSnapshot, Kind, KindApi, KindScope, NestedPlacement, ReadinessRule, ReplaceOrder,
 };

@@ -12,6 +12,8 @@ use super::Literal;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
+    /// The object becomes open to more people than before.
+    Exposure,
     /// Data is lost permanently.
     DataLoss,
     /// The object stops and starts again.
@@ -48,7 +50,8 @@ pub enum Effect {
 
 impl Effect {
     /// All effects, in the order of declaration.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
+        Self::Exposure,
         Self::DataLoss,
         Self::Restart,
         Self::BriefOutage,
@@ -71,6 +74,7 @@ impl Effect {
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
+            Self::Exposure => "it becomes open to more people than before",
             Self::DataLoss => "its data is lost for good",
             Self::Restart => "it restarts",
             Self::BriefOutage => "clients may lose their connections for a short time",

@@ -5,6 +5,7 @@ pub(super) mod change_lines;
 pub mod cost;
 pub(super) mod due;
 pub(super) mod effects;
+pub(super) mod exposure;
 pub mod generated_secrets;
 pub(super) mod module_rename_hints;
 pub mod offline_policy;

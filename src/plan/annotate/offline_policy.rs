@@ -1,14 +1,14 @@
 //! Policies that need neither live objects nor a plan, evaluated on the configuration alone. A policy that depends on
 //! an unknown value is left to the plan. Pure.
 
-use super::policy::{PolicyEvaluation, evaluate_policy};
-use crate::config::check::policies::{PLAN_FIELDS, SELF_FIELDS};
+use super::policy::program::{PolicyEvaluation, PolicyProgram};
+use super::policy::values::ContextValues;
 use crate::config::stack::model::{Policy, Resource, Stack};
 use crate::model::address::{Address, Name};
-use crate::model::cel::CelProgram;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::AttributeLookup;
+use crate::model::policy::facts_below;
 use crate::model::schema::{Attribute, Type};
 use crate::model::values::value::{Attributes, Value};
 
@@ -17,25 +17,21 @@ use crate::model::values::value::{Attributes, Value};
 #[must_use]
 pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
     let mut found = Vec::new();
+    // The same files give the same diagnostics at every time, and for everyone.
+    let context = ContextValues::unknown();
     for policy in &stack.policies {
-        let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
+        let Some(program) = PolicyProgram::new(policy) else { continue };
         if policy.on.is_empty() {
             let plan = Value::Map(of_plan(stack).into());
-            found.extend(policy_denial(
-                policy,
-                None,
-                &evaluate_policy(policy, &program, &[("plan", &plan)]),
-            ));
+            let said = program.evaluate(context.roots().chain([("plan", &plan)]));
+            found.extend(policy_denial(policy, None, &said));
             continue;
         }
         let concerns = |resource: &&Resource| policy.on.iter().any(|kind| kind.name == resource.kind.name);
         for resource in stack.resources.values().filter(concerns) {
             let seen = Value::Map(of_resource(resource).into());
-            found.extend(policy_denial(
-                policy,
-                Some(resource),
-                &evaluate_policy(policy, &program, &[("self", &seen)]),
-            ));
+            let said = program.evaluate(context.roots().chain([("self", &seen)]));
+            found.extend(policy_denial(policy, Some(resource), &said));
         }
     }
     found
@@ -58,7 +54,7 @@ fn of_plan(stack: &Stack) -> Attributes {
         "env" => Value::Text(stack.environment.name.clone()),
         _ => unknown_value(None),
     };
-    PLAN_FIELDS.iter().map(|name| (Name::new_static(name), value(name))).collect()
+    facts_below("plan").map(|name| (Name::new_static(name), value(name))).collect()
 }
 
 /// Returns the attributes of `self` that are known before anything is read: those that its block writes.
@@ -66,8 +62,8 @@ fn of_resource(resource: &Resource) -> Attributes {
     let attribute =
         |attribute: &Attribute| (Name::new_static(attribute.name), written_value(resource, attribute));
     let mut seen: Attributes = resource.kind.attributes.iter().map(attribute).collect();
-    for name in SELF_FIELDS {
-        let value = match *name {
+    for name in facts_below("self") {
+        let value = match name {
             "address" => Value::text(resource.address.as_str()),
             "kind" => Value::text(resource.kind.name),
             "key" => resource.key.clone().map_or(Value::Null, Value::Text),

@@ -1,136 +1,228 @@
 //! Evaluation of policies: those on a kind for each of its resources, the others once for the plan. In: the
-//! decisions, or the plan without its policy results; out: results, and a blocker for each denial. A policy
-//! never sees a secret's value.
+//! decisions, or the plan without its policy results; out: results, a blocker for each denial, and the conditions that are
+//! evaluated again before a step. A policy never sees a secret's value.
 
-use std::collections::BTreeSet;
+pub(super) mod program;
+pub(super) mod undecided;
+pub(super) mod values;
 
-use crate::config::check::policies::SELF_FIELDS;
+use self::program::{NamedFacts, PolicyEvaluation, PolicyProgram};
+use self::undecided::{condition_of_plan, condition_of_resource};
+use self::values::{ChangeValues, ContextValues, add_change_facts, plan_facts, resource_facts};
 use crate::config::stack::model::Policy;
-use crate::model::address::{Address, Name};
-use crate::model::cel::evaluate_program;
-use crate::model::cel::{CelProgram, CelValue, ExpressionScope, PathSegment, ReferencePath};
+use crate::model::address::Address;
 use crate::model::diagnostic::blocker_code;
-use crate::model::schema::Type;
-use crate::model::values::value::{Attributes, Value, ValueMap};
+use crate::model::policy::PolicyLevel;
+use crate::model::values::value::{Attributes, Value};
 use crate::plan::artifact::fingerprint::with_fingerprint;
 use crate::plan::decision::{Decision, DecisionKind};
-use crate::plan::diff::attributes::display_value;
-use crate::plan::diff::planned_values::planned_value;
-use crate::plan::join::joined_state::{AdoptionReason, JoinedState, ResourceState};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, Plan, PolicyResult, PolicyStatus};
-use crate::plan::model::compare::fingerprint_secrets;
+use crate::plan::model::change::{
+    Change, ChangeCost, NoteCode, Plan, PlanNote, PolicyResult, PolicyStatus,
+};
+use crate::plan::model::undecided::UndecidedPolicy;
 
-/// The result of one evaluation.
-pub(in crate::plan) enum PolicyEvaluation {
-    /// The expression is false.
-    Pass,
-    /// The expression is true.
-    Deny,
-    /// The result depends on values that are known after apply: up to three addresses, joined with commas.
-    Unknown(String),
-    /// The expression cannot be evaluated: the reason as a phrase. It counts as a denial.
-    Failed(String),
+/// A policy on kinds, with its results so far.
+struct KindPolicy<'a> {
+    program: PolicyProgram<'a>,
+    evaluated: usize,
+    results: Vec<PolicyResult>,
 }
 
-/// Evaluates the policies on kinds for each resource of the kind. The results contain every resource that does
-/// not pass, and one passing result for a policy that all resources pass.
-pub(in crate::plan) fn of_resources(
-    joined: &JoinedState<'_>,
-    decisions: &[Decision<'_>],
-) -> Vec<PolicyResult> {
-    let mut found = Vec::new();
-    for policy in joined.inputs.stack.policies.iter().filter(|policy| !policy.on.is_empty()) {
-        let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
-        let named = ReferencedNames::from_paths(&program.paths());
-        let before = found.len();
-        for (subject, decision) in joined.subjects.iter().zip(decisions) {
-            let concerns = policy.on.iter().any(|kind| kind.name == subject.kind.name);
+/// The policies of a stack, while its plan is assembled.
+pub(in crate::plan) struct PlanPolicies<'s, 'a> {
+    joined: &'s JoinedState<'a>,
+    context: ContextValues,
+    of_kinds: Vec<KindPolicy<'a>>,
+    of_plan: Vec<PolicyProgram<'a>>,
+    /// What all conditions over the plan read of its changes; `None` if none reads them.
+    reads_of_changes: Option<NamedFacts>,
+    /// The attributes of any kind that they may read.
+    attributes: Vec<&'static str>,
+    /// The values of the changes, by address.
+    changes: Vec<(Address, ChangeValues)>,
+    undecided: Vec<UndecidedPolicy>,
+    /// Results of the built-in policies.
+    built_in: Vec<PolicyResult>,
+}
+
+/// What the policies on its kind read of one resource: the number of each policy, and the facts.
+pub(in crate::plan) type ResourceFacts = Vec<(usize, Attributes)>;
+
+impl<'s, 'a> PlanPolicies<'s, 'a> {
+    pub fn new(joined: &'s JoinedState<'a>) -> Self {
+        let all = joined.inputs.stack.policies.iter();
+        let (of_kinds, of_plan): (Vec<_>, Vec<_>) =
+            all.filter_map(PolicyProgram::new).partition(|one| !one.policy.on.is_empty());
+        let of_kinds = of_kinds
+            .into_iter()
+            .map(|program| KindPolicy { program, evaluated: 0, results: Vec::new() })
+            .collect();
+        let reads_changes = |program: &&PolicyProgram<'_>| program.named.names_explicitly("changes");
+        let reads_of_changes =
+            NamedFacts::merge(of_plan.iter().filter(reads_changes).map(|one| &one.named));
+        let attributes = reads_of_changes
+            .as_ref()
+            .map(|named| attributes_of_any_kind(joined, named))
+            .unwrap_or_default();
+        Self {
+            joined,
+            context: ContextValues::new(joined),
+            of_kinds,
+            reads_of_changes,
+            attributes,
+            of_plan,
+            changes: Vec::new(),
+            undecided: Vec::new(),
+            built_in: Vec::new(),
+        }
+    }
+
+    /// Collects what the policies read of a resource. Its decision is consumed before its change is known.
+    pub fn collect_facts(&mut self, subject: &ResourceState<'_>, decision: &Decision<'_>) -> ResourceFacts {
+        let joined = self.joined;
+        if let Some(named) = &self.reads_of_changes {
+            let values = ChangeValues::new(joined, subject, decision, (named, &self.attributes));
+            self.changes.push((subject.address.clone(), values));
+        }
+        let concerned = self.of_kinds.iter().enumerate().filter(|(_, one)| {
+            let concerns = one.program.policy.on.iter().any(|kind| kind.name == subject.kind.name);
             // A policy on resources does not apply to one that is deleted or forgotten, unless it reads `action`.
             let goes = matches!(decision.act, DecisionKind::Delete | DecisionKind::Forget)
                 || subject.resource.is_none();
-            if !concerns || (goes && !named.names_explicitly("action")) {
-                continue;
+            concerns && (!goes || one.program.named.names_explicitly("action"))
+        });
+        concerned
+            .map(|(number, one)| (number, resource_facts(joined, subject, decision, &one.program.named)))
+            .collect()
+    }
+
+    /// Evaluates the policies on the kind of a resource, with its change if it has one.
+    pub fn evaluate_resource(
+        &mut self,
+        subject: &ResourceState<'_>,
+        facts: ResourceFacts,
+        change: Option<&Change>,
+        cost: &ChangeCost,
+    ) {
+        if change.is_none() && self.reads_of_changes.is_some() {
+            self.changes.pop();
+        }
+        for (number, mut seen) in facts {
+            let one = &mut self.of_kinds[number];
+            add_change_facts(&mut seen, &one.program.named, change, cost);
+            let seen = Value::Map(seen.into());
+            let said = one.program.evaluate(self.context.roots().chain([("self", &seen)]));
+            one.evaluated += 1;
+            if matches!(said, PolicyEvaluation::Unknown(_)) && change.is_some() {
+                let condition = condition_of_resource(&one.program, &self.context, seen, subject);
+                let addresses = vec![subject.address.clone()];
+                self.undecided.push(undecided_policy(
+                    self.joined,
+                    one.program.policy,
+                    addresses,
+                    condition,
+                ));
             }
-            let seen = Value::Map(named.visible_attributes(joined, subject, decision).into());
-            let said = evaluate_policy(policy, &program, &[("self", &seen)]);
-            found.extend(policy_result(joined, policy, Some(subject), said));
-        }
-        if found.len() == before {
-            found.push(passing_result(joined, policy));
+            let result =
+                policy_result(self.joined, (&one.program, &self.context), Some(subject.address), said);
+            one.results.extend(result);
         }
     }
-    found
+
+    /// Adds results of built-in policies.
+    pub fn add_built_in(&mut self, results: impl IntoIterator<Item = PolicyResult>) {
+        self.built_in.extend(results);
+    }
+
+    /// Evaluates the policies on the plan, adds the results of all policies to it, with a blocker for each denial, and
+    /// computes the fingerprint. The fingerprint is last because it covers the results.
+    pub fn finish(mut self, mut plan: Plan) -> Plan {
+        let mut results = Vec::new();
+        for one in std::mem::take(&mut self.of_kinds) {
+            if one.evaluated == 0 && !one.program.policy.is_of_settings {
+                plan.notes.push(unmatched_note(self.joined, one.program.policy));
+            }
+            if one.results.is_empty() {
+                results.push(passing_result(self.joined, &one.program, &self.context));
+            }
+            results.extend(one.results);
+        }
+        let kinds: Vec<&'static str> =
+            self.joined.inputs.registry.kinds.iter().map(|kind| kind.name).collect();
+        let of_change = self.changes.iter().map(|(address, values)| (address.as_str(), values)).collect();
+        for program in &self.of_plan {
+            let seen = Value::Map(plan_facts(&plan, &kinds, &program.named, &of_change).into());
+            let said = program.evaluate(self.context.roots().chain([("plan", &seen)]));
+            if matches!(said, PolicyEvaluation::Unknown(_)) {
+                let (addresses, condition) =
+                    condition_of_plan(self.joined, program, &self.context, (seen, &self.changes));
+                self.undecided.push(undecided_policy(self.joined, program.policy, addresses, condition));
+            }
+            results.push(
+                policy_result(self.joined, (program, &self.context), None, said)
+                    .unwrap_or_else(|| passing_result(self.joined, program, &self.context)),
+            );
+        }
+        // Stable: results of one code stay in address order.
+        self.built_in.sort_by(|a, b| a.name.cmp(&b.name));
+        results.extend(self.built_in);
+        plan.policy = results;
+        plan.undecided = self.undecided;
+        let destroys = plan.base.destroy;
+        let denied = plan.policy.iter().filter(|result| result.verdict == PolicyStatus::Deny);
+        plan.blocks.extend(denied.map(|result| denial_blocker(result, destroys)));
+        with_fingerprint(plan)
+    }
 }
 
-/// Evaluates the policies on the plan, adds the results of all policies to it, with a blocker for each denial,
-/// and computes the fingerprint. The fingerprint is last because it covers the results.
-pub(in crate::plan) fn evaluate_policies(
-    joined: &JoinedState<'_>,
-    mut plan: Plan,
-    mut rulings: Vec<PolicyResult>,
-) -> Plan {
-    for policy in joined.inputs.stack.policies.iter().filter(|policy| policy.on.is_empty()) {
-        let Ok(program) = CelProgram::parse(&policy.deny.source) else { continue };
-        let names_changes = ReferencedNames::from_paths(&program.paths()).names_explicitly("changes");
-        let seen = Value::Map(plan_attributes(&plan, names_changes).into());
-        let said = evaluate_policy(policy, &program, &[("plan", &seen)]);
-        rulings.push(
-            policy_result(joined, policy, None, said).unwrap_or_else(|| passing_result(joined, policy)),
-        );
+/// Returns the attributes of all kinds that conditions name; none if they may read any: then each change has those of its
+/// own kind.
+fn attributes_of_any_kind(joined: &JoinedState<'_>, named: &NamedFacts) -> Vec<&'static str> {
+    if named.reads_all() {
+        return Vec::new();
     }
-    plan.policy = rulings;
-    let denied = plan.policy.iter().filter(|ruling| ruling.verdict == PolicyStatus::Deny);
-    plan.blocks.extend(denied.map(|ruling| Blocker {
+    let all = joined.inputs.registry.kinds.iter().flat_map(|kind| kind.attributes).map(|one| one.name);
+    let mut names: Vec<&str> = all.filter(|name| named.covers_attribute(name)).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// Returns the blocker of a denial.
+fn denial_blocker(result: &PolicyResult, destroys: bool) -> Blocker {
+    let command = if destroys { "destroy" } else { "apply" };
+    Blocker {
         code: blocker_code::POLICY.code.into(),
-        address: ruling.address.clone(),
-        text: format!("{}: {}", ruling.name, ruling.message),
-        help: format!(
-            "Change what the policy denies, or: stead apply --override {} --reason \"...\" (recorded).",
-            ruling.name
-        ),
-        source: ruling.source.clone(),
-    }));
-    with_fingerprint(plan)
-}
-
-/// Evaluates a policy with the given root values (`self` or `plan`) and the policy's own bindings.
-pub(in crate::plan) fn evaluate_policy(
-    policy: &Policy,
-    program: &CelProgram,
-    roots: &[(&'static str, &Value)],
-) -> PolicyEvaluation {
-    let mut scope = ExpressionScope::default();
-    let bound = policy.deny.bindings.iter().map(|(name, value)| (name.clone(), value));
-    let roots = roots.iter().map(|(name, value)| (Name::new_static(name), *value));
-    scope.roots.extend(bound.chain(roots).map(|(name, value)| (name, CelValue::from_borrowed(value))));
-    let value = match evaluate_program(program, &scope) {
-        Ok(value) => value,
-        Err(error) => return PolicyEvaluation::Failed(error.to_string()),
-    };
-    match value {
-        Value::Bool(true) => PolicyEvaluation::Deny,
-        Value::Bool(false) => PolicyEvaluation::Pass,
-        Value::Unknown(addresses) => {
-            let names: Vec<&str> = addresses.iter().take(3).map(Address::as_str).collect();
-            PolicyEvaluation::Unknown(names.join(", "))
-        }
-        // Whether the policy passes would reveal something about the secret.
-        Value::Secret(_) => {
-            PolicyEvaluation::Failed("it reads a secret, which a policy cannot do".to_owned())
-        }
-        other => PolicyEvaluation::Failed(format!("it is {}, and not true or false", other.type_name())),
+        address: result.address.clone(),
+        text: format!("{}: {}", result.name, result.message),
+        help: match result.level {
+            PolicyLevel::Mandatory => {
+                "Change what the policy denies: it is mandatory, so nothing overrides it.".to_owned()
+            }
+            PolicyLevel::Advisory | PolicyLevel::Overridable => format!(
+                "Change what the policy denies, or: stead {command} --override {} --reason \"...\" (recorded).",
+                result.name
+            ),
+        },
+        source: result.source.clone(),
     }
 }
 
+/// Returns the result of an evaluation; `None` if the policy passes.
 fn policy_result(
     joined: &JoinedState<'_>,
-    policy: &Policy,
-    subject: Option<&ResourceState<'_>>,
+    (program, context): (&PolicyProgram<'_>, &ContextValues),
+    address: Option<&Address>,
     said: PolicyEvaluation,
 ) -> Option<PolicyResult> {
-    let overridden = joined.inputs.options.overrides.contains(&policy.name);
-    let no = if overridden { PolicyStatus::Overridden } else { PolicyStatus::Deny };
+    let policy = program.policy;
+    let no = match policy.level {
+        PolicyLevel::Advisory => PolicyStatus::Warn,
+        PolicyLevel::Overridable if is_overridden(joined, policy) => PolicyStatus::Overridden,
+        PolicyLevel::Overridable | PolicyLevel::Mandatory => PolicyStatus::Deny,
+    };
     let (verdict, message) = match said {
         PolicyEvaluation::Pass => return None,
         PolicyEvaluation::Deny => (no, policy.message.clone()),
@@ -140,133 +232,60 @@ fn policy_result(
         ),
         PolicyEvaluation::Failed(why) => (no, format!("It cannot be evaluated: {why}.")),
     };
-    let source = joined.inputs.stack.sources.location_of(policy.span);
-    let address = subject.map(|subject| subject.address.clone());
-    Some(PolicyResult { name: policy.name.clone(), address, verdict, message, source })
+    Some(PolicyResult {
+        address: address.cloned(),
+        verdict,
+        message,
+        ..passing_result(joined, program, context)
+    })
 }
 
-fn passing_result(joined: &JoinedState<'_>, policy: &Policy) -> PolicyResult {
+fn is_overridden(joined: &JoinedState<'_>, policy: &Policy) -> bool {
+    policy.level == PolicyLevel::Overridable && joined.inputs.options.overrides.contains(&policy.name)
+}
+
+fn passing_result(
+    joined: &JoinedState<'_>,
+    program: &PolicyProgram<'_>,
+    context: &ContextValues,
+) -> PolicyResult {
+    let policy = program.policy;
     PolicyResult {
         name: policy.name.clone(),
         address: None,
+        level: policy.level,
         verdict: PolicyStatus::Pass,
         message: policy.message.clone(),
+        context: context.select(&program.context),
+        is_default: false,
         source: joined.inputs.stack.sources.location_of(policy.span),
     }
 }
 
-/// The first names that an expression reads below its root (`self` or `plan`); `None` if it reads the whole root.
-struct ReferencedNames(Option<BTreeSet<Name>>);
-
-impl ReferencedNames {
-    fn from_paths(paths: &[ReferencePath]) -> Self {
-        let rooted = paths.iter().filter(|path| matches!(path.root.as_str(), "self" | "plan"));
-        let first = |path: &ReferencePath| match path.segments.first() {
-            Some(PathSegment::Name(name)) => Some(name.clone()),
-            _ => None,
-        };
-        Self(rooted.map(first).collect())
-    }
-
-    fn names_explicitly(&self, name: &str) -> bool {
-        self.0.as_ref().is_some_and(|names| names.contains(name))
-    }
-
-    fn covers_name(&self, name: &str) -> bool {
-        self.0.as_ref().is_none_or(|names| names.contains(name))
-    }
-
-    /// Returns the attributes of a resource that a policy reads: planned values, or the live ones of a resource
-    /// that is deleted. Secrets are replaced by their fingerprints.
-    fn visible_attributes(
-        &self,
-        joined: &JoinedState<'_>,
-        subject: &ResourceState<'_>,
-        decision: &Decision<'_>,
-    ) -> Attributes {
-        let mut seen = Attributes::new();
-        for attribute in subject.kind.attributes.iter().filter(|attribute| self.covers_name(attribute.name))
-        {
-            let waits = || Value::Unknown(vec![subject.address.clone()]);
-            let absent = || if attribute.is_writable() { Value::Null } else { waits() };
-            let value = planned_value(subject, decision, attribute.name).unwrap_or_else(absent);
-            let value = match (&attribute.ty, value) {
-                (Type::List(_) | Type::Set { .. }, Value::Null) => Value::List(Vec::new()),
-                (Type::Map(_), Value::Null) => Value::Map(ValueMap::new()),
-                (Type::Catalog(_), value) => display_value(attribute, &value, &joined.names),
-                (_, value) if attribute.secret && !value.is_secret() => {
-                    fingerprint_secrets(&value, joined.key())
-                }
-                (_, value) => value,
-            };
-            seen.insert(attribute.name.into(), value);
-        }
-        for name in SELF_FIELDS.iter().filter(|name| self.covers_name(name)) {
-            let value = match *name {
-                "address" => Value::text(subject.address.as_str()),
-                "kind" => Value::text(subject.kind.name),
-                "action" => Value::text(action_name(subject, decision)),
-                "id" => subject.object().map_or(Value::Null, |object| Value::Text(object.id.clone())),
-                _ => subject.block.and_then(|block| block.key.clone()).map_or(Value::Null, Value::Text),
-            };
-            seen.insert(Name::new_static(name), value);
-        }
-        seen
+fn undecided_policy(
+    joined: &JoinedState<'_>,
+    policy: &Policy,
+    addresses: Vec<Address>,
+    condition: crate::model::expression::Expression,
+) -> UndecidedPolicy {
+    UndecidedPolicy {
+        name: policy.name.clone(),
+        level: policy.level,
+        message: policy.message.clone(),
+        is_overridden: is_overridden(joined, policy),
+        addresses,
+        condition,
     }
 }
 
-fn action_name(subject: &ResourceState<'_>, decision: &Decision<'_>) -> &'static str {
-    let adopted =
-        matches!(subject.adoption, Some(AdoptionReason::Requested | AdoptionReason::Recovered(_)));
-    match decision.act {
-        DecisionKind::Keep | DecisionKind::Update if adopted => "adopt",
-        DecisionKind::Keep | DecisionKind::Frozen => "none",
-        DecisionKind::Create => "create",
-        DecisionKind::Update => "update",
-        DecisionKind::Replace { .. } => "replace",
-        DecisionKind::Delete => "delete",
-        DecisionKind::Forget => "forget",
+/// Returns the note about a policy on kinds of which the plan has no resource: a misspelled one would deny nothing.
+fn unmatched_note(joined: &JoinedState<'_>, policy: &Policy) -> PlanNote {
+    let kinds: Vec<&str> = policy.on.iter().map(|kind| kind.name).collect();
+    PlanNote {
+        code: NoteCode::Unmatched,
+        text: format!("the policy {} matched nothing: there is no {} that it applies to", policy.name, kinds.join(" and no ")),
+        help: "Nothing to do if that is intended; otherwise check its `on`. A policy applies to a deletion only if it reads `self.action`.".to_owned(),
+        source: joined.inputs.stack.sources.location_of(policy.span),
+        address: None,
     }
-}
-
-/// Returns the attributes of the plan that a policy reads; costs are monthly and in USD. `changes` is computed
-/// only `with_changes`, because it is as large as the plan.
-fn plan_attributes(plan: &Plan, with_changes: bool) -> Attributes {
-    let count = |action: Action| {
-        let count = plan.changes.iter().filter(|change| change.action == action).count();
-        Value::Integer(i64::try_from(count).unwrap_or(i64::MAX))
-    };
-    let cost = &plan.cost;
-    let mut seen: Attributes = [
-        ("monthly_before", Value::Decimal(cost.monthly_before)),
-        ("monthly_after", Value::Decimal(cost.monthly_after)),
-        ("monthly_delta", Value::Decimal(cost.monthly_after - cost.monthly_before)),
-        ("create", count(Action::Create)),
-        ("update", count(Action::Update)),
-        ("replace", count(Action::Replace)),
-        ("delete", count(Action::Delete)),
-        ("adopt", count(Action::Adopt)),
-        ("move", count(Action::Move)),
-        ("forget", count(Action::Forget)),
-        ("unchanged", Value::Integer(i64::try_from(plan.unchanged).unwrap_or(i64::MAX))),
-        ("stack", Value::Text(plan.base.stack.clone())),
-        ("env", Value::Text(plan.base.environment.clone())),
-    ]
-    .into_iter()
-    .map(|(name, value)| (Name::new_static(name), value))
-    .collect();
-    if with_changes {
-        let changes = plan.changes.iter().map(|change| {
-            let action = serde_json::to_value(change.action).ok();
-            let action = action.as_ref().and_then(|word| word.as_str()).unwrap_or_default();
-            let fields = [
-                ("address", Value::text(change.address.as_str())),
-                ("kind", Value::Text(change.kind.clone())),
-                ("action", Value::text(action)),
-            ];
-            Value::Map(fields.into_iter().map(|(name, value)| (name.into(), value)).collect())
-        });
-        seen.insert("changes".into(), Value::List(changes.collect()));
-    }
-    seen
 }

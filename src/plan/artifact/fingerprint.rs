@@ -8,8 +8,9 @@ use serde::{Serialize, Serializer};
 
 use crate::model::address::{Address, Name};
 use crate::model::crypto::digest::json_digest;
-use crate::model::diagnostic::blocker_code::{self, POLICY};
+use crate::model::diagnostic::blocker_code::{self, POLICY, UPSTREAM};
 use crate::model::expression::Expression;
+use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
@@ -75,13 +76,32 @@ pub fn with_blockers(mut plan: Plan, more: impl IntoIterator<Item = Blocker>) ->
     with_fingerprint(plan)
 }
 
+/// The rank of a change by what is decided.
+pub(in crate::plan) type DecidedRank = (Action, bool, Option<Effect>, Action);
+
+/// Returns the rank of a change by its action and its worst effect, without what it opens to others.
+pub(in crate::plan) fn decided_rank(change: &Change) -> DecidedRank {
+    let sort = match change.action {
+        Action::Replace | Action::Delete => Action::Replace,
+        action => action,
+    };
+    let worst = change.effects.iter().map(|effect| effect.code).find(|code| *code != Effect::Exposure);
+    (sort, worst.is_none(), worst, change.action)
+}
+
 /// The changes of a plan, each made into its hashed part when it is written.
 struct FingerprintChanges<'p>(&'p Plan);
 
 impl Serialize for FingerprintChanges<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Plan { changes, steps, .. } = self.0;
-        serializer.collect_seq(changes.iter().map(|change| hashed_change(change, steps)))
+        let mut changes: Vec<&Change> = changes.iter().collect();
+        // Whether a change opens something may depend on the time, and so does its place in the list.
+        if changes.iter().any(|change| change.effects.iter().any(|effect| effect.code == Effect::Exposure))
+        {
+            changes.sort_by_key(|change| (decided_rank(change), &change.address));
+        }
+        serializer.collect_seq(changes.into_iter().map(|change| hashed_change(change, steps)))
     }
 }
 
@@ -99,14 +119,16 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
         blocks: plan
             .blocks
             .iter()
-            // An override of a policy is not part of the decision, but the policy's result is.
-            .filter(|block| block.code != POLICY.code)
+            // An override of a policy is not part of the decision, but the policy's result is. That another unit is
+            // blocked is a matter of its own plan, and may depend on the time.
+            .filter(|block| block.code != POLICY.code && block.code != UPSTREAM.code)
             .map(|block| (block.code.as_str(), block.address.as_ref()))
             .collect(),
         denied: plan
             .policy
             .iter()
-            .filter(|ruling| ruling.verdict >= PolicyStatus::Overridden)
+            // A verdict over the time or the environment is decided again at apply.
+            .filter(|ruling| ruling.verdict >= PolicyStatus::Overridden && ruling.context.is_empty())
             .map(|ruling| (ruling.name.as_str(), ruling.address.as_ref()))
             .collect(),
         outputs: &plan.outputs,

@@ -1,16 +1,18 @@
 //! Comparison of a saved plan with the one that an apply recomputes. In: both plans; out: nothing, or the first part in
 //! which they differ. Left out is only what does not affect a decision: times, the nonce, request counts, the ledger's
-//! serial, when prices were read, and the directories of files, which depend on where a command runs.
+//! serial, when prices were read, policies, and the directories of files, which depend on where a command runs.
 
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::fingerprint::decided_rank;
 use super::saved_plan::StalePlan;
 use crate::model::address::Name;
 use crate::model::crypto::digest::json_digest;
 use crate::model::live::snapshot::RequestCount;
+use crate::model::schema::Effect;
 use crate::model::source::SourceLocation;
-use crate::plan::model::change::Plan;
+use crate::plan::model::change::{Change, Plan};
 use crate::plan::model::due::DueTotal;
 
 /// Checks that two plans are the same. They are compared in their serialized form: in memory, a secret without
@@ -50,7 +52,6 @@ fn describe_difference(saved: &Plan, computed: &Plan) -> Result<String, StalePla
     let parts = [
         (is_same(&saved.base, &computed.base)?, "the inputs"),
         (is_same(&saved.blocks, &computed.blocks)?, "the blockers"),
-        (is_same(&saved.policy, &computed.policy)?, "the policy results"),
         (is_same(&saved.bookkeeping, &computed.bookkeeping)?, "the ledger updates without a request"),
         (is_same(&saved.drift, &computed.drift)?, "the drift"),
         (is_same(&saved.outputs, &computed.outputs)?, "the outputs"),
@@ -75,6 +76,18 @@ fn comparable_plan(mut plan: Plan) -> Plan {
     plan.fingerprint.clear();
     // Another stack may read an output now: that changes nothing here, unless it blocks the plan.
     plan.planned_outputs.iter_mut().for_each(|output| output.readers.clear());
+    // Policies are decided again, by the time, the environment and the settings of the machine: they change no decision.
+    plan.policy.clear();
+    plan.blocks.retain(|block| !block.is_ruling());
+    plan.undecided.clear();
+    let opens = |change: &Change| change.effects.iter().any(|effect| effect.code == Effect::Exposure);
+    if plan.changes.iter().any(opens) {
+        // Whether a change opens something may depend on the time, and so does its place in the list.
+        plan.changes.sort_by(|a, b| (decided_rank(a), &a.address).cmp(&(decided_rank(b), &b.address)));
+        for change in &mut plan.changes {
+            change.effects.retain(|effect| effect.code != Effect::Exposure);
+        }
+    }
     for place in source_locations(&mut plan) {
         place.file = Name::new(place.file.rsplit(['/', '\\']).next().unwrap_or_default());
     }

@@ -13,10 +13,12 @@ use super::block::Blocker;
 use super::due::{DueAmount, DueTotal};
 use super::output::PlannedOutput;
 use super::step::{CriticalPath, LedgerUpdate, Step};
+use super::undecided::UndecidedPolicy;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::POLICY;
 use crate::model::expression::Expression;
 use crate::model::live::snapshot::{ObjectKey, RequestCount};
+use crate::model::policy::PolicyLevel;
 use crate::model::schema::Effect;
 use crate::model::source::SourceLocation;
 use crate::model::values::value::Value;
@@ -54,6 +56,10 @@ pub struct Plan {
     /// The results of the stack's policies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<PolicyResult>,
+    /// The policies that are evaluated again before a step. A saved plan does not contain them: an apply makes the plan
+    /// again.
+    #[serde(skip)]
+    pub undecided: Vec<UndecidedPolicy>,
     /// Notes that block nothing: declarations with nothing left to do, probable renames.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<PlanNote>,
@@ -264,11 +270,18 @@ impl Plan {
         self.notes.iter().any(|note| note.code == NoteCode::NotKept)
     }
 
+    /// Returns whether a policy denies the plan although these policies are overridden. Nothing overrides a mandatory one.
+    #[must_use]
+    pub fn has_open_denial(&self, overrides: &BTreeSet<Name>) -> bool {
+        let mut denials = self.policy.iter().filter(|result| result.verdict >= PolicyStatus::Overridden);
+        denials.any(|result| result.level == PolicyLevel::Mandatory || !overrides.contains(&result.name))
+    }
+
     /// Returns whether a blocker prevents applying the plan if these policies are overridden. A blocker that
     /// only freezes its resource does not.
     #[must_use]
     pub fn is_blocked(&self, overrides: &BTreeSet<Name>) -> bool {
-        let open = self.denying_policies().iter().any(|name| !overrides.contains(*name));
+        let open = self.has_open_denial(overrides);
         let lifted = |block: &Blocker| block.code == POLICY.code && !open;
         !self.blocks.iter().all(|block| block.only_freezes() || lifted(block))
     }
@@ -281,10 +294,20 @@ pub struct PolicyResult {
     pub name: Name,
     /// The resource, for a policy on a kind that did not simply pass; `None` for the whole plan.
     pub address: Option<Address>,
+    /// What a denial does.
+    #[serde(default)]
+    pub level: PolicyLevel,
     /// Whether it passed, denied or was undecided.
     pub verdict: PolicyStatus,
     /// The policy's message; for an undecided policy, or one that cannot be evaluated, the reason.
     pub message: String,
+    /// The values of the facts of the moment and of the environment that it depends on (`now`, `actor`, `branch`). If
+    /// there are any, the result is not part of the fingerprint, and is decided again at apply.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub context: BTreeMap<Name, Name>,
+    /// Whether every object begins with it, as with some exposures: text shows it in verbose output only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_default: bool,
     /// The location of the policy's block.
     pub source: Option<SourceLocation>,
 }
@@ -296,8 +319,12 @@ pub struct PolicyResult {
 pub enum PolicyStatus {
     /// The policy permits it.
     Pass,
+    /// An exposure that the resource's block allows.
+    Allowed,
     /// The result depends on a value that is unknown before the apply.
     Unknown,
+    /// The policy is advisory, and warns of it.
+    Warn,
     /// The policy denies it, and the user overrides the policy.
     Overridden,
     /// The policy denies it.
@@ -347,6 +374,8 @@ pub enum NoteCode {
     OneByOne,
     /// An approval for a replacement that the plan does not make.
     NotReplaced,
+    /// A policy on kinds of which the plan has no resource.
+    Unmatched,
     /// The API key lacks a right that steps need.
     MissingRight,
     /// It is not known whether the API key has a right that steps need.

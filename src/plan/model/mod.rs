@@ -9,3 +9,4 @@ pub mod output;
 pub mod resource_values;
 pub mod step;
 pub mod transfers;
+pub mod undecided;

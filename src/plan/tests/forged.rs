@@ -151,7 +151,9 @@ fn every_forged_field_is_rejected_or_has_no_effect() {
     let free = |path: &&String| {
         let times = ["/plan/base/made_at", "/plan/base/nonce", "/plan/base/serial", "/binding/expires"];
         let counts = path.starts_with("/plan/requests") || *path == "/plan/cost/priced_at";
-        !(times.contains(&path.as_str()) || counts || path.starts_with("/binding/requested"))
+        // The computed plan's own policies count.
+        let policies = path.starts_with("/plan/policy");
+        !(times.contains(&path.as_str()) || counts || policies || path.starts_with("/binding/requested"))
     };
     let bound: Vec<&String> = without_effect.iter().filter(free).collect();
     assert!(bound.iter().all(|path| path.ends_with("/file")), "{bound:?}");

@@ -50,6 +50,7 @@ const BASE: Kind = Kind {
     attributes: &[],
     known_by: "name",
     rules: &[],
+    exposures: &[],
     price: Price::Free,
     billing: Billing::Arrears,
     rights: None,

@@ -6,6 +6,7 @@ mod cycles;
 mod declared;
 mod diff;
 mod due;
+mod exposure;
 mod expressions;
 mod files;
 mod finals;

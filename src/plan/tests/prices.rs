@@ -43,6 +43,14 @@ pub fn catalog() -> Catalog {
             ],
         ),
         ("volume".into(), vec![record(json!(1), "volume", json!({"price_per_gb_month": "0.10"}))]),
+        (
+            "role".into(),
+            vec![
+                record(json!("r-1"), "admin", json!({})),
+                record(json!("r-2"), "reader", json!({})),
+                record(json!("r-3"), "deployer", json!({})),
+            ],
+        ),
         ("snapshot".into(), vec![record(json!(1), "snapshot", json!({"price_per_gb_month": "0.05"}))]),
     ]);
     Catalog { read_at: None, tables }

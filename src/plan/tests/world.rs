@@ -130,6 +130,7 @@ impl World {
             depends_on: Vec::new(),
             project: None,
             deliver_secret: None,
+            allowed_exposures: Vec::new(),
             span: SPAN,
         };
         self.stack.resources.insert(address, resource);

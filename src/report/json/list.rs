@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::plan::document::DriftEntry;
+use super::plan::change_entry::PlanDocumentOptions;
+use super::plan::document::{DriftEntry, PolicyResultEntry};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
 use crate::plan::model::change::NoteCode;
@@ -166,6 +167,8 @@ pub struct DriftDocument<'a> {
     /// Values that the service does not keep or does not show: no drift.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<DriftNoteEntry<'a>>,
+    /// What the live objects open to others.
+    exposures: Vec<PolicyResultEntry<'a>>,
 }
 
 /// An unmanaged object, and when it was first seen.
@@ -256,6 +259,11 @@ pub fn drift_document(found: &DriftReport<'_>) -> String {
             .notes
             .iter()
             .map(|note| DriftNoteEntry { code: note.code, text: &note.text, help: &note.help })
+            .collect(),
+        exposures: found
+            .exposures
+            .iter()
+            .map(|one| PolicyResultEntry::from_policy_result(one, PlanDocumentOptions::default()))
             .collect(),
     })
 }

@@ -4,6 +4,7 @@
 use super::view::{self, PlanReview, RepositoryRoot};
 use crate::model::address::Address;
 use crate::model::diagnostic::{Diagnostic, Severity};
+use crate::model::schema::is_exposure_code;
 use crate::model::source::{SourceLocation, Sources};
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Change, Drift, PolicyResult, PolicyStatus};
@@ -169,21 +170,22 @@ fn policy_finding(review: &PlanReview<'_>, ruling: &PolicyResult) -> ReviewFindi
     let subject = ruling.address.as_ref().map(ToString::to_string).unwrap_or_default();
     let denies = ruling.verdict == PolicyStatus::Deny;
     ReviewFinding {
-        rule: format!("policy/{}", ruling.name),
+        rule: policy_rule(review, ruling),
         level: if denies { FindingLevel::Error } else { FindingLevel::Warning },
-        text: if denies {
-            prefix_subject(&subject, &ruling.message)
-        } else {
-            format!(
-                "{} (it {})",
-                prefix_subject(&subject, &ruling.message),
-                view::verdict_word(ruling.verdict)
-            )
+        text: match prefix_subject(&subject, &view::result_message(ruling)) {
+            text if denies => text,
+            text => format!("{text} (it {})", view::verdict_word(ruling.verdict)),
         },
         subject,
         unit: Some(review.title()),
         place: FindingLocation::from_location(ruling.source.as_ref(), review),
     }
+}
+
+/// Returns the rule id of a policy result: the stack's own policy, or a built-in one.
+pub(super) fn policy_rule(review: &PlanReview<'_>, result: &PolicyResult) -> String {
+    let is_built_in = is_exposure_code(&review.registry, &result.name);
+    format!("{}/{}", if is_built_in { "exposure" } else { "policy" }, result.name)
 }
 
 fn drift_finding(review: &PlanReview<'_>, drift: &Drift) -> ReviewFinding {

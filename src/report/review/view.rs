@@ -13,6 +13,7 @@ use crate::plan::model::change::{
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
+use crate::report::text::notes::{PolicyGroup, describe_claims};
 use crate::report::text::phrases;
 use crate::report::views::drift::{DriftReport, is_settled};
 
@@ -216,7 +217,12 @@ impl<'a> PlanReview<'a> {
         }
     }
 
-    /// Returns the policy results that are not a plain pass: unknown, overridden and denying ones.
+    /// Returns these results, those that say the same of several resources together.
+    pub(super) fn policy_groups(&self) -> Vec<PolicyGroup<'_>> {
+        PolicyGroup::group_results(&self.plan.policy)
+    }
+
+    /// Returns the policy results that are not a plain pass: unknown, warning, overridden and denying ones.
     pub(super) fn denials(&self) -> impl Iterator<Item = &PolicyResult> {
         self.plan.policy.iter().filter(|ruling| ruling.verdict >= PolicyStatus::Unknown)
     }
@@ -234,13 +240,22 @@ fn drift_headline(found: &DriftReport<'_>) -> Vec<String> {
     facts
 }
 
+/// Returns the message of a policy result, with what the environment claims where it depends on that.
+pub(super) fn result_message(result: &PolicyResult) -> String {
+    match describe_claims(result) {
+        Some(claims) => format!("{} ({claims})", result.message),
+        None => result.message.clone(),
+    }
+}
+
 /// Returns what a policy does, as a verb phrase for a sentence about it.
 pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
     match verdict {
         PolicyStatus::Deny => "says no",
         PolicyStatus::Overridden => "denies the plan, and is overridden",
         PolicyStatus::Unknown => "is not evaluated yet",
-        PolicyStatus::Pass => "allows the plan",
+        PolicyStatus::Warn => "warns",
+        PolicyStatus::Allowed | PolicyStatus::Pass => "allows the plan",
     }
 }
 

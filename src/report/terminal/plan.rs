@@ -43,7 +43,7 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
             &mut page,
             plan.notes.iter().filter(|note| verbose || note.code != NoteCode::Done),
         );
-        notes::add_policy_results(&mut page, &plan.policy);
+        notes::add_policy_results(&mut page, &plan.policy, verbose);
         let mut first = no_changes(plan, verbose, style).to_unwrapped(style) + "\n";
         if verbose {
             first = plan_headline(plan, facts, style).to_unwrapped(style) + "\n" + &first;

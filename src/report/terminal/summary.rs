@@ -15,7 +15,7 @@ const MAX_PATH_STEPS: usize = 6;
 /// Adds blockers, cost, time and totals; with `verbose`, also the fingerprint that commands accept.
 pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, verbose: bool) {
     add_blockers(page, &plan.blocks);
-    notes::add_policy_results(page, &plan.policy);
+    notes::add_policy_results(page, &plan.policy, verbose);
     add_cost(page, plan);
     add_duration(page, plan);
     add_totals(page, plan);

@@ -283,6 +283,8 @@ fn lists_fit_their_schema() {
         elsewhere: OtherProjectCounts { projects: 3, account: 0, unread: false, by_account: false },
         memory: &DriftHistoryDiff::default(),
         notes: &[],
+        exposures: &[],
+        verbose: false,
     };
     check(DRIFT, &json::drift_document(&found));
     let note = |code| PlanNote {

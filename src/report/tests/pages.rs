@@ -284,6 +284,8 @@ fn drift_is_rendered_without_a_plan() {
         elsewhere: OtherProjectCounts::default(),
         memory: &DriftHistoryDiff::default(),
         notes: &[],
+        exposures: &[],
+        verbose: false,
     };
     insta::assert_snapshot!(drift::drift_page(&found, TextStyle::plain(110)), @r#"
     shop/prod · 3 drifted · 1 left alone · 1 unmanaged key · 97% of 39 objects managed

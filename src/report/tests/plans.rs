@@ -67,6 +67,7 @@ pub(crate) fn empty() -> Plan {
         planned_outputs: Vec::new(),
         bookkeeping: Vec::new(),
         policy: Vec::new(),
+        undecided: Vec::new(),
         notes: Vec::new(),
         requests: RequestCount { sent: 12, pages: 9, limited: 0, waited_ms: 0 },
         fingerprint: FINGERPRINT.into(),

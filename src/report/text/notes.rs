@@ -1,5 +1,7 @@
 //! Notes besides the changes: policy results, declarations that have already taken effect, renames, secrets.
 
+use crate::model::address::{Address, Name};
+use crate::model::policy::{FactSource, find_fact};
 use crate::plan::model::change::{NoteCode, PlanNote, PolicyResult, PolicyStatus};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole};
@@ -18,6 +20,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
             NoteCode::Rename
             | NoteCode::Left
             | NoteCode::NotReplaced
+            | NoteCode::Unmatched
             | NoteCode::NotKept
             | NoteCode::MissingRight
             | NoteCode::KeyExpires
@@ -43,25 +46,86 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
     }
 }
 
-/// Adds the policy results that are not a plain pass. Denials are omitted: they are shown with the blockers.
-pub(in crate::report) fn add_policy_results(page: &mut TextPage, rulings: &[PolicyResult]) {
-    for ruling in rulings {
-        let (role, word) = match ruling.verdict {
-            PolicyStatus::Pass | PolicyStatus::Deny => continue,
+/// Policy results that say the same of several resources.
+pub(in crate::report) struct PolicyGroup<'r> {
+    /// The first of them.
+    pub(in crate::report) result: &'r PolicyResult,
+    /// The resources; empty for the plan as a whole.
+    pub(in crate::report) addresses: Vec<&'r Address>,
+}
+
+impl<'r> PolicyGroup<'r> {
+    /// Groups the results that a reader must know of: neither plain passes nor allowed exposures.
+    pub(in crate::report) fn group_results(results: &'r [PolicyResult]) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for result in results.iter().filter(|result| result.verdict >= PolicyStatus::Unknown) {
+            let says_same = |group: &&mut Self| {
+                let other = group.result;
+                (&other.name, other.verdict, &other.message)
+                    == (&result.name, result.verdict, &result.message)
+                    && other.address.is_some()
+                    && result.address.is_some()
+            };
+            match groups.iter_mut().find(says_same) {
+                Some(group) => group.addresses.extend(&result.address),
+                None => groups.push(Self { result, addresses: result.address.iter().collect() }),
+            }
+        }
+        groups
+    }
+
+    /// Returns the names of the first three resources, and how many more there are.
+    pub(in crate::report) fn names(&self) -> (Vec<&'r str>, usize) {
+        const MAX_NAMES: usize = 3;
+        let names = self.addresses.iter().take(MAX_NAMES).map(|address| address.as_str()).collect();
+        (names, self.addresses.len().saturating_sub(MAX_NAMES))
+    }
+}
+
+/// Returns what the environment claims and a result depends on, as a clause; `None` if it depends on no claim.
+pub(in crate::report) fn describe_claims(result: &PolicyResult) -> Option<String> {
+    let is_claim = |name: &Name| find_fact(name).is_some_and(|fact| fact.source == FactSource::Environment);
+    let claims: Vec<String> = result
+        .context
+        .iter()
+        .filter(|(name, _)| is_claim(name))
+        .map(|(name, value)| match value.as_str() {
+            "" => format!("no {name}"),
+            value => format!("{name} {value}"),
+        })
+        .collect();
+    (!claims.is_empty()).then(|| format!("as the environment claims: {}", claims.join(", ")))
+}
+
+/// Adds the policy results that are not a plain pass. Denials are omitted: they are shown with the blockers. What every
+/// object begins with is shown with `verbose` only.
+pub(in crate::report) fn add_policy_results(page: &mut TextPage, results: &[PolicyResult], verbose: bool) {
+    let groups = PolicyGroup::group_results(results).into_iter();
+    for group in groups.filter(|group| verbose || !group.result.is_default) {
+        let result = group.result;
+        let (role, word) = match result.verdict {
+            PolicyStatus::Pass | PolicyStatus::Allowed | PolicyStatus::Deny => continue,
             PolicyStatus::Unknown => (TextRole::Faint, "not evaluated yet"),
+            PolicyStatus::Warn => (TextRole::Warning, "warns"),
             PolicyStatus::Overridden => (TextRole::Warning, "overridden"),
         };
         let line = TextLine::indent(0).push_styled(TextRole::Strong, "POLICY").to_column(7).continue_at(7);
         let mut line = line
-            .push_styled(role, ruling.name.as_str())
+            .push_styled(role, result.name.as_str())
             .push_text(" ")
             .push_styled(role, word)
             .push_text("  ");
-        if let Some(address) = &ruling.address {
-            line = line.push_styled(TextRole::Strong, address.as_str()).push_text("  ");
+        let (names, more) = group.names();
+        if !names.is_empty() {
+            line = line.push_styled(TextRole::Strong, names.join(", "));
+            line = line.push_text(if more > 0 { format!(" and {more} more  ") } else { "  ".to_owned() });
         }
-        line = line.push_text(&ruling.message);
-        page.add_line(match &ruling.source {
+        line = line.push_text(&result.message);
+        if let Some(claims) = describe_claims(result) {
+            line = line.push_styled(TextRole::Faint, format!(" ({claims})"));
+        }
+        let place = result.source.as_ref().filter(|_| group.addresses.len() < 2);
+        page.add_line(match place {
             Some(place) => line.at_end(TextRole::Faint, format!("{}:{}", place.file, place.line)),
             None => line,
         });

@@ -90,6 +90,10 @@ pub(in crate::report) fn describe_failure(error: &StepError, occasion: FailureCo
             "The ledger could not be written, so nothing more was sent.",
             "Free space or grant access, then run it again: it first resolves the open requests.",
         ),
+        StepError::Denied(_) => (
+            "A policy denies it, with values that were not known when the plan was made. Nothing was sent for this resource.",
+            "Change what the policy denies; one that is not mandatory is overridden by --override NAME --reason TEXT.",
+        ),
         StepError::Failed(_) => {
             ("stead could not continue with this resource.", "Fix the cause, then run it again.")
         }

@@ -5,7 +5,7 @@ use super::list::ObjectSummary;
 use crate::model::address::Name;
 use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
-use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote};
+use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote, PolicyResult};
 use crate::report::text::notes;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
@@ -36,6 +36,10 @@ pub struct DriftReport<'a> {
     pub memory: &'a DriftHistoryDiff,
     /// Declared attributes that the service does not keep or does not show; they are not drift.
     pub notes: &'a [PlanNote],
+    /// What the live objects open to others.
+    pub exposures: &'a [PolicyResult],
+    /// Whether the page also shows what every object begins with.
+    pub verbose: bool,
 }
 
 /// Objects of the account outside the stack's projects; they are only counted.
@@ -169,6 +173,7 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
             )
     }));
     notes::add_notes(&mut page, found.notes.iter());
+    notes::add_policy_results(&mut page, found.exposures, found.verbose);
     if let Some(told) = found.elsewhere.describe_unread() {
         let text = format!("{told}: stead ls --unmanaged --all-projects");
         page.add_line(

@@ -2,7 +2,7 @@
 //! when the units that it waits for have made their changes. A unit is planned again then, and runs only if its plan fits
 //! the reviewed one. Deletions of what other units still use come last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::join::join_run;
@@ -12,19 +12,21 @@ use super::units_outcome::{RunResults, finish};
 use super::units_planning::plan_for_apply;
 use super::units_review::{ApprovedPlans, KeptReview, ReviewFingerprints, check_expected};
 use super::units_run::UnitsRun;
+use crate::cli::args::plan::OverrideArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::plan_set::LoadedPlanSet;
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
-use crate::cli::planning::approval::plan_again;
+use crate::cli::planning::approval::{PolicyOverrides, plan_again};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::workspace::loaded_unit::WorkspaceUnit;
+use crate::cli::workspace::loaded_unit::{WorkspaceUnit, loaded_stack};
 use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::review::{self, UnitOutcome};
 use crate::cli::workspace::units::{RemovalRequest, SelectionRequest, Workspace};
 use crate::cloud::system_clock::SystemClock;
+use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::inputs::PlanningOptions;
@@ -47,6 +49,7 @@ pub(in crate::cli) async fn apply_all(
     let workspace = Box::pin(opened).await?;
     let mut options = review::units_options(&workspace, request.scope, request.readers, request.destroy)?;
     options.planning.wants_values = report::shows_whole(&request.running.reports.wanted);
+    options.planning.overrides = check_overrides(&workspace, request.overriding)?;
     if let Some(run) = request.join {
         return Box::pin(join_run(session, &request, &workspace, &options, (run, None))).await;
     }
@@ -93,6 +96,14 @@ pub(in crate::cli) async fn apply_all(
         session.next(&again, "continues with what is not done");
     }
     Ok(exit)
+}
+
+/// Returns the overridden policies, each of which one of the selected units must have.
+fn check_overrides(workspace: &Workspace, args: &OverrideArgs) -> Result<BTreeSet<Name>, CliFailure> {
+    let overriding = PolicyOverrides(Some(args));
+    let stacks = workspace.selected_units().filter_map(|(_, one)| loaded_stack(one));
+    overriding.check_policies(stacks)?;
+    Ok(overriding.policy_names())
 }
 
 /// Shows the plans, writes the reports, and says what the selection leaves out.
@@ -146,8 +157,12 @@ pub(super) async fn apply_set(
     let reviewed = numbered_plans(&set, &workspace)?;
     workspace.selected.units = reviewed.keys().copied().collect();
     // What the set was reviewed with: it has no plan that was blocked.
-    let planning =
-        PlanningOptions { destroy: set.destroy, allow_deletes: true, ..PlanningOptions::default() };
+    let planning = PlanningOptions {
+        destroy: set.destroy,
+        allow_deletes: true,
+        overrides: check_overrides(&workspace, &args.overriding)?,
+        ..PlanningOptions::default()
+    };
     let options = UnitsOptions { planning, forces_all_readers: true, ..UnitsOptions::default() };
     let request = UnitsApplyRequest { destroy: set.destroy, ..UnitsApplyRequest::from(args) };
     if let Some(run) = request.join {

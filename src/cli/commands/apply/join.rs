@@ -14,6 +14,7 @@ use super::units_run::UnitsRun;
 use super::worker::{SharedUnits, WorkerEnd, read_row, work_until_end};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
+use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
@@ -126,7 +127,8 @@ async fn do_run(
     let plan =
         async || Box::pin(plan_run(session, (request, workspace, options), board, (worker, saved))).await;
     let load = async |run: &RunRow| load_units(workspace, board, run).await;
-    work_until_end(session, request.running, board, worker, (plan, load)).await
+    let terms = (request.running, PolicyOverrides(Some(request.overriding)));
+    work_until_end(session, terms, board, worker, (plan, load)).await
 }
 
 /// Plans the units, compares the fingerprint, and makes the tasks of the run; or ends the run if it cannot be approved.

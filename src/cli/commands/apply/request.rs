@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
+use crate::cli::args::plan::{ExecutionArgs, OverrideArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_approval};
 use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit_flags};
 use crate::cli::planning::approval::PolicyOverrides;
@@ -38,12 +38,9 @@ pub struct ApplyArgs {
     /// Apply as one of several workers, which share the units of this run; needs an approved plan
     #[arg(long, value_name = "RUN", value_parser = parse_run_name)]
     pub join: Option<Name>,
-    /// Apply although this policy denies it; repeatable, and recorded with the reason
-    #[arg(long = "override", value_name = "POLICY", requires = "reason")]
-    pub overrides: Vec<Name>,
-    /// Reason for overriding a policy; recorded in the ledger
-    #[arg(long, value_name = "TEXT", requires = "overrides", value_parser = parse_nonempty_reason)]
-    pub reason: Option<String>,
+    /// Policies that are overridden, and the reason.
+    #[command(flatten)]
+    pub overriding: OverrideArgs,
     /// Parallelism, reports and time bounds of the run.
     #[command(flatten)]
     pub running: ExecutionArgs,
@@ -82,6 +79,8 @@ pub(in crate::cli) struct UnitsApplyRequest<'a> {
     pub(in crate::cli) destroy: bool,
     /// Name that the root directory must have (`--confirm`); `None` if the command line states none.
     pub(in crate::cli) confirm: Option<&'a Name>,
+    /// Policies that are overridden, and the reason.
+    pub(in crate::cli) overriding: &'a OverrideArgs,
     /// Run that this process joins as a worker; `None` applies all units itself.
     pub(in crate::cli) join: Option<&'a Name>,
 }
@@ -105,6 +104,7 @@ impl<'a> From<&'a ApplyArgs> for UnitsApplyRequest<'a> {
             expected: args.expect.as_ref(),
             destroy: false,
             confirm: None,
+            overriding: &args.overriding,
             join: args.join.as_ref(),
         }
     }
@@ -122,7 +122,7 @@ pub(in crate::cli) struct ApplyRequest<'a> {
     /// Fingerprint that the plan must have (`--expect`), 64 lower-case digits; `None` accepts any plan.
     pub(in crate::cli) expected: Option<Name>,
     /// Policies that are overridden, and the reason.
-    pub(in crate::cli) overriding: PolicyOverrides,
+    pub(in crate::cli) overriding: PolicyOverrides<'a>,
     /// Whether to delete all resources that are not protected.
     pub(in crate::cli) destroy: bool,
     /// Name that the stack must have (`--confirm`); `None` if the command line states none.
@@ -142,14 +142,6 @@ pub(super) struct ReviewedUnit<'a> {
     pub(super) is_begun: bool,
     /// Objects that the other units of the run own.
     pub(super) planned_elsewhere: Arc<BTreeSet<ObjectKey>>,
-}
-
-/// Parses the reason for an override; a blank one is refused, because the history records it.
-fn parse_nonempty_reason(text: &str) -> Result<String, String> {
-    match text.trim() {
-        "" => Err("give a reason".to_owned()),
-        text => Ok(text.to_owned()),
-    }
 }
 
 /// Parses a full fingerprint. Eight digits are only for display: an attacker who writes two plans can make their

@@ -68,7 +68,7 @@ pub(super) struct ApplyCommand<'a> {
     connection: &'a StackConnection,
     journal: &'a CommandJournal,
     running: &'a ExecutionArgs,
-    overriding: Option<&'a PolicyOverrides>,
+    overriding: PolicyOverrides<'a>,
     overwrite: &'a BTreeSet<Name>,
     /// Stack from which the secrets of a step are read: with what the plan read of lookups and other stacks.
     bound: &'a Stack,
@@ -102,7 +102,7 @@ impl<'a> ApplyCommand<'a> {
             connection,
             journal,
             running,
-            overriding: None,
+            overriding: PolicyOverrides::default(),
             overwrite,
             bound: &project.stack,
             rescue,
@@ -112,8 +112,8 @@ impl<'a> ApplyCommand<'a> {
     }
 
     /// Returns the apply with policies that may be overridden.
-    pub(super) fn overriding(self, overriding: &'a PolicyOverrides) -> Self {
-        Self { overriding: Some(overriding), ..self }
+    pub(super) fn overriding(self, overriding: PolicyOverrides<'a>) -> Self {
+        Self { overriding, ..self }
     }
 
     /// Returns the apply with the approval of its plan, which the history records.
@@ -213,6 +213,7 @@ impl<'a> ApplyCommand<'a> {
             allow_deletes: true,
             holds_deletions: reviewed.holds_deletions && reviewed.phase == UnitPhase::Changes,
             planned_elsewhere: Arc::clone(&reviewed.planned_elsewhere),
+            overrides: self.overriding.policy_names(),
             project: session.settings.project.clone(),
             ..PlanningOptions::default()
         };
@@ -257,6 +258,7 @@ impl<'a> ApplyCommand<'a> {
         options.project = session.settings.project.clone().or(options.project);
         options.overwrite_secrets.clone_from(self.overwrite);
         options.wants_values = report::shows_whole(&self.running.reports.wanted);
+        options.overrides = self.overriding.policy_names();
         let pinned = read_pinned_names(&connection.lock_file)?;
         let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         let arrived = world.transfers.expected_ledger(&ledger);
@@ -279,8 +281,7 @@ impl<'a> ApplyCommand<'a> {
         session
             .report_files(&self.running.reports.wanted)
             .write_plan(&plan, ReportContext::with_values(stack, &world.values))?;
-        let overrides = self.overriding.map(PolicyOverrides::policy_names).unwrap_or_default();
-        if plan.is_blocked(&overrides) {
+        if plan.is_blocked(&options.overrides) {
             return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
                 .help("stead show FILE shows its blockers."));
         }
@@ -375,11 +376,9 @@ impl<'a> ApplyCommand<'a> {
             git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
         origin.approval.clone_from(&self.approval.approval);
         origin.common.clone_from(&self.approval.common);
-        if let Some(overriding) = self.overriding {
-            // An override that no denial needed is not recorded.
-            origin.overridden = plan.denying_policies().into_iter().cloned().collect();
-            origin.reason = overriding.reason.clone().filter(|_| !origin.overridden.is_empty());
-        }
+        // An override that no denial needed is not recorded.
+        origin.overridden = plan.denying_policies().into_iter().cloned().collect();
+        origin.reason = self.overriding.reason().filter(|_| !origin.overridden.is_empty());
         let ended = self
             .run_until_stopped(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)
             .await?;

@@ -10,6 +10,7 @@ use super::units_review::close_review;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
+use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::StackConnection;
@@ -25,6 +26,8 @@ use crate::workspace::unit::Unit;
 pub(super) struct StartedUnit<'a> {
     pub(super) session: &'a CommandContext,
     pub(super) running: &'a ExecutionArgs,
+    /// Policies that are overridden, and the reason.
+    pub(super) overriding: PolicyOverrides<'a>,
     pub(super) one: &'a WorkspaceUnit,
     pub(super) project: &'a LoadedStack,
     pub(super) connection: &'a StackConnection,
@@ -52,8 +55,9 @@ pub(super) async fn apply_phase(
     let journal = opening.await?;
     let command =
         ApplyCommand::new(&context, unit.project, unit.connection, &journal, unit.running, &overwrite);
-    let done =
-        command.approved(unit.approval.clone()).of_unit(&unit.one.unit.name).run_reviewed(reviewed).await;
+    let command =
+        command.approved(unit.approval.clone()).of_unit(&unit.one.unit.name).overriding(unit.overriding);
+    let done = command.run_reviewed(reviewed).await;
     let is_last = reviewed.phase == UnitPhase::Deletions || !reviewed.holds_deletions;
     let done = match (unit.review, done) {
         (Some(review), Ok(Exit::Done)) if is_last => {

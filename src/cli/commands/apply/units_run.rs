@@ -17,6 +17,7 @@ use super::units_progress::UnitsProgress;
 use super::units_review::{ApprovedPlans, keep_review};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
+use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::process::signals;
@@ -326,6 +327,7 @@ impl<'a> UnitsRun<'a> {
             let unit = StartedUnit {
                 session,
                 running: request.running,
+                overriding: PolicyOverrides(Some(request.overriding)),
                 one,
                 project,
                 connection: &connection,

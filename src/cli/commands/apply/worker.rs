@@ -15,6 +15,7 @@ use super::request::ReviewedUnit;
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::command_context::CommandContext;
+use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::process::signals;
@@ -98,6 +99,7 @@ type RunningTasks<'a> = FuturesUnordered<Pin<Box<dyn Future<Output = EndedTask> 
 struct Worker<'a> {
     session: &'a CommandContext,
     running: &'a ExecutionArgs,
+    overriding: PolicyOverrides<'a>,
     board: &'a CommandBoard,
     name: &'a str,
     /// Numbers of the tasks that it does.
@@ -114,7 +116,7 @@ struct Worker<'a> {
 /// When the database cannot be used for a long time, the run cannot be planned, or its plans are not the approved ones.
 pub(super) async fn work_until_end<'w>(
     session: &CommandContext,
-    running: &ExecutionArgs,
+    (running, overriding): (&ExecutionArgs, PolicyOverrides<'_>),
     board: &CommandBoard,
     name: &str,
     (plan, load): (
@@ -144,6 +146,7 @@ pub(super) async fn work_until_end<'w>(
     let mut worker = Worker {
         session,
         running,
+        overriding,
         board,
         name,
         doing: BTreeSet::new(),
@@ -335,7 +338,7 @@ impl<'a> Worker<'a> {
     {
         self.doing.insert(claim.number);
         let vouched: Vec<ProcessIdentity> = vouched_processes(&progress.workers).cloned().collect();
-        let (session, running) = (self.session, self.running);
+        let (session, running, overriding) = (self.session, self.running, self.overriding);
         let number = units.numbers.get(&claim.unit);
         let planned =
             number.and_then(|number| Some((&units.workspace.units[*number], units.plans.get(number)?)));
@@ -364,6 +367,7 @@ impl<'a> Worker<'a> {
             let unit = StartedUnit {
                 session,
                 running,
+                overriding,
                 one,
                 project,
                 connection: &connection,

@@ -21,7 +21,7 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::report::units::accounts::{UnappliedReason, UnitsDrift, accounts_page};
 use crate::report::units::review::{UnitStatus, UnitsReview};
-use crate::report::views::drift;
+use crate::report::views::drift::{self, DriftReport};
 use crate::workspace::unit::UnitName;
 
 /// What the command line asks of the check.
@@ -128,6 +128,7 @@ fn print_pages(
         if let Some(failure) = failures.get(unit.name) {
             problems::print_failure(session.ui, &unit.name.to_string(), failure);
         } else if let Some(found) = unit_drift(shown, unit, &memory) {
+            let found = DriftReport { verbose: session.ui.verbose, ..found };
             session.ui.write_result(&drift::drift_page(&found, session.ui.style));
         }
     }

@@ -164,7 +164,8 @@ fn check_policy_results(
     project: &LoadedStack,
     plan: &Plan,
 ) -> Vec<AssertionFailure> {
-    let known = || project.stack.policies.iter().map(|policy| policy.name.as_str());
+    let built_in = || REGISTRY.kinds.iter().flat_map(|kind| kind.exposures).map(|exposure| exposure.code);
+    let known = || project.stack.policies.iter().map(|policy| policy.name.as_str()).chain(built_in());
     let one = |(name, wanted): (&Name, &Spanned<Name>)| {
         if !known().any(|known| known == name.as_str()) {
             let near = nearest_name(name, known())
@@ -177,7 +178,8 @@ fn check_policy_results(
         }
         let rulings = plan.policy.iter().filter(|ruling| ruling.name == *name);
         let found = match rulings.map(|ruling| ruling.verdict).max() {
-            None | Some(PolicyStatus::Pass) => "pass",
+            None | Some(PolicyStatus::Pass | PolicyStatus::Allowed) => "pass",
+            Some(PolicyStatus::Warn) => "warn",
             Some(PolicyStatus::Unknown) => "unknown",
             Some(PolicyStatus::Overridden | PolicyStatus::Deny) => "deny",
         };

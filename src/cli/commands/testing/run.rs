@@ -14,7 +14,7 @@ use crate::apply::event::Outcome;
 use crate::apply::run;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::process::settings::{CloudEndpoint, Settings};
+use crate::cli::process::settings::{CloudEndpoint, PolicySettings, Settings};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::source_archives::SourceArchives;
 use crate::cloud::client::Client;
@@ -33,7 +33,7 @@ use crate::model::clock::{Clock, Random};
 use crate::model::diagnostic::blocker_code::HOLDS_DATA;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::inputs::{PlanInputs, PlanningOptions};
+use crate::plan::inputs::{PlanInputs, PlanningOptions, PolicyContext};
 use crate::plan::model::change::Plan;
 use crate::plan::pipeline;
 
@@ -46,6 +46,8 @@ struct TestFixture {
     /// Whether the test expects the blocker for objects that hold data; otherwise their deletion needs no approval,
     /// because the test created all of them.
     guards_data: bool,
+    /// What the test says that policies read.
+    policy: PolicyContext,
     /// Outputs of other stacks, by their names under `stacks`; empty if the stack must not read any.
     outputs: BTreeMap<Name, Attributes>,
 }
@@ -89,6 +91,14 @@ pub(in crate::cli) fn run(
         if let Some(before) = &before {
             stage.apply_given(before).await?;
         }
+        // The initial state is that of another time: a freeze must not prevent it.
+        let given = &test.given;
+        stage.policy = PolicyContext {
+            time: given.now,
+            actor: given.actor.clone(),
+            branch: given.branch.clone(),
+            ..PolicyContext::default()
+        };
         stage.run_stages(&now, test).await
     };
     let stuck = || Err(CliFailure::new(Exit::Failed, "the test waits for an event that never happens"));
@@ -144,6 +154,7 @@ fn open_test_stack(
         api_key: None,
         project: None,
         backend: None,
+        policy: PolicySettings::default(),
         ..settings.clone()
     };
     let files =
@@ -166,6 +177,7 @@ impl TestFixture {
             journal: Journal::open(MemoryStore::new(&identity)).await?,
             counted: counted.clone(),
             guards_data: false,
+            policy: PolicyContext::default(),
             outputs: BTreeMap::new(),
         })
     }
@@ -211,6 +223,7 @@ impl TestFixture {
             // A test states the deletions that it expects.
             allow_deletes: true,
             is_rehearsal: !self.guards_data,
+            policy: self.policy.clone(),
             ..PlanningOptions::default()
         };
         let (mut wanted, tables) = pipeline::refresh_request(REGISTRY, &project.stack, &ledger, &options);

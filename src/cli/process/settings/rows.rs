@@ -161,6 +161,18 @@ pub(in crate::cli) const SETTINGS: &[SettingRow] = &[
         "File with the public keys whose saved plans are accepted.",
     ),
     row(
+        None,
+        None,
+        Some("policies"),
+        "Directories of policies that hold for every stack; relative ones begin at the directory of `settings.toml`. Above all profiles, they hold for each.",
+    ),
+    row(
+        None,
+        None,
+        Some("privileged_roles"),
+        "Roles that an API key should not have, for the exposure X05; `owner` and `admin` by default. Above all profiles, they hold for each.",
+    ),
+    row(
         Some("output"),
         Some("STEAD_OUTPUT"),
         None,

@@ -21,9 +21,8 @@ pub(in crate::config) fn block_hint(name: &str) -> Option<&'static str> {
         "environment" | "env" | "workspaces" | "workspace" => {
             "environments are declared under `environments`"
         }
-        "depends_on" | "lifecycle" | "when" | "for_each" | "deliver_secret" | "count" => {
-            "it belongs to a resource: indent it into the block that it applies to"
-        }
+        "allow_exposure" | "depends_on" | "lifecycle" | "when" | "for_each" | "deliver_secret"
+        | "count" => "it belongs to a resource: indent it into the block that it applies to",
         "module" | "modules" => "modules are used by `use: { NAME: { source: … } }`",
         "apiVersion" => {
             "this is a manifest for Kubernetes; here a block is `KIND: { NAME: { … } }`, as in `vm: { web: { … } }`"

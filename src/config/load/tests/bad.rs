@@ -201,7 +201,7 @@ fn invalid_blocks_are_errors() {
     # crane: { a: { yard_id: 5 } }
     S0220 3:15 this key is not known | A crane has no `yard_id`. | write `yard`, which is its name here | fix: yard
     # crane: { a: { zzzzzz: 5 } }
-    S0220 3:15 this key is not known | A crane has no `zzzzzz`. | keys are: deliver_secret, depends_on, for_each, key, labels, lifecycle, model, name, next, note, painted, power, project, rig, tags, tons, when, yard, yards
+    S0220 3:15 this key is not known | A crane has no `zzzzzz`. | keys are: allow_exposure, deliver_secret, depends_on, for_each, key, labels, lifecycle, model, name, next, note, painted, power, project, rig, tags, tons, when, yard, yards
     # crane: { a: { height: 5 } }
     S0227 3:15 only the service sets this attribute | `height` of a crane can be read by reference, but not set. | remove the line
     # yard: { a: {} }

@@ -17,6 +17,7 @@ const fn kind(
     rules: &'static [Rule],
 ) -> Kind {
     Kind {
+        exposures: &[],
         name,
         summary: "",
         scope,

@@ -2,6 +2,8 @@
 
 use super::{expression, yaml};
 use crate::model::expression::Expression;
+use crate::model::policy::PolicyLevel;
+use crate::model::source::Source;
 
 #[test]
 fn a_policy_binds_only_the_names_it_uses() {
@@ -72,7 +74,7 @@ fn every_policy_error_is_reported_once() {
     # policy: { a: { deny: '${true}', message: [m] } }
     S0295 3:42 a policy is wrong | A `message` is a text. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${true}', message: m, reason: x } }
-    S0220 3:45 this key is not known | There is no `reason` here. | keys are: deny, message, on
+    S0220 3:45 this key is not known | There is no `reason` here. | keys are: deny, level, message, on
     # policy: { a: { on: cranes, deny: '${true}', message: m } }
     S0295 3:20 a policy is wrong | `on` names kinds of resources. | did you mean `crane`? | fix: crane
     # policy: { a: { on: crane, deny: '${self.ton > 1}', message: m } }
@@ -80,7 +82,7 @@ fn every_policy_error_is_reported_once() {
     # policy: { a: { deny: '${self.tons > 1}', message: m } }
     S0295 3:22 a policy is wrong | `self` is a resource of the kind that `on` names. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${plan.monthly > 1}', message: m } }
-    S0202 3:30 there is no attribute of this name | A plan has no `monthly`. | it has adopt, changes, create, delete, env, forget, monthly_after, monthly_before, monthly_delta, move, replace, stack, unchanged, update
+    S0202 3:30 there is no attribute of this name | A plan has no `monthly`. | it has adopt, changes, counts, create, delete, destroy, env, forget, monthly_after, monthly_before, monthly_delta, move, replace, stack, unchanged, unpriced, update
     # policy: { a: { deny: '${vars.x > 1}', message: m } }
     S0209 3:30 this variable is not declared | There is no variable `x`. | declare it under `vars`
     # policy: { a: { deny: '${crane.one.tons > 1}', message: m } }
@@ -92,5 +94,44 @@ fn every_policy_error_is_reported_once() {
     S0208 3:22 this must be known before any resource exists | a policy is evaluated while the configuration is loaded, and attributes of a resource that the local names are known only later. | use a variable, or a local that refers to no resource
     # policy: { a: { deny: '${each.key == ""}', message: m } }
     S0295 3:25 a policy is wrong | `each` is not available in a policy. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    "#);
+}
+
+#[test]
+fn a_kind_an_attribute_or_a_fact_that_does_not_exist_is_reported_at_its_place() {
+    let cases = [
+        "policy: { a: { level: mandatry, deny: '${true}', message: m } }",
+        "policy: { a: { on: crane, deny: '${self.before.ton > 1}', message: m } }",
+        "policy: { a: { deny: '${plan.counts.crain.create > 1}', message: m } }",
+        "policy: { a: { deny: '${plan.counts.crane.creat > 1}', message: m } }",
+        "policy: { a: { deny: '${plan.changes.exists(c, c.acton == \"delete\")}', message: m } }",
+        "policy: { a: { deny: '${plan.changes.exists(c, c.after.ton > 1)}', message: m } }",
+        "policy: { a: { deny: '${plan.changes.exists(c, c.kind == \"crain\")}', message: m } }",
+        "policy: { a: { deny: '${actr == \"eve\"}', message: m } }",
+    ];
+    let table = cases.map(|case| format!("# {case}\n{}", yaml(&format!("{case}\n")).problems()));
+    insta::assert_snapshot!(table.join("\n"), @r#"
+    "#);
+    let known = "policy: { a: { level: advisory, on: crane, message: m, deny: '${now > \"2026\" && actor != branch && unit == \"a/b\" && self.before.tons > 1 && \"data_loss\" in self.effects && self.cause == \"drift\"}' } }\n";
+    assert_eq!(yaml(known).stack().policies[0].level, PolicyLevel::Advisory);
+}
+
+#[test]
+fn a_stack_has_no_influence_on_the_policies_of_the_settings() {
+    let shared = |text: &str| Source::new("/etc/stead/rules.stead.yaml", format!("stead: 1\n{text}\n"));
+    let with =
+        |stack: &str, text: &str| yaml(stack).request(|request| request.policies = vec![shared(text)]);
+    let rule =
+        "policy: { heavy: { on: crane, level: mandatory, deny: '${self.tons > 5}', message: Too heavy. } }";
+    let stack = with("", rule).stack();
+    assert!(stack.policies[0].is_of_settings && stack.policies[0].level == PolicyLevel::Mandatory);
+    assert_eq!(stack.digest, yaml("").stack().digest, "another machine may have other settings");
+    let own = "policy: { heavy: { level: advisory, deny: '${false}', message: Fine. } }\n";
+    let cases = [
+        with(own, rule).problems(),
+        with("vars: { most: { default: 5 } }\n", &rule.replace("> 5", "> int(vars.most)")).problems(),
+        with("", "vpc: { a: {} }").problems(),
+    ];
+    insta::assert_snapshot!(cases.join("\n"), @r#"
     "#);
 }

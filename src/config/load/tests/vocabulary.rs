@@ -122,6 +122,7 @@ pub const TOP: &[Word] = &[
 
 /// Keywords of every resource's block.
 pub const BODY: &[Word] = &[
+    word("allow_exposure", Takes::Entries),
     word("deliver_secret", Takes::Said),
     word("depends_on", Takes::Addresses),
     word("for_each", Takes::Keys),
@@ -178,8 +179,12 @@ pub const ENVIRONMENT: &[Word] = &[
 ];
 
 /// Keywords of a policy.
-pub const POLICY: &[Word] =
-    &[needed("deny", Takes::Expression), needed("message", Takes::Text), word("on", Takes::Kinds)];
+pub const POLICY: &[Word] = &[
+    needed("deny", Takes::Expression),
+    word("level", Takes::OneOf(&["advisory", "overridable", "mandatory"])),
+    needed("message", Takes::Text),
+    word("on", Takes::Kinds),
+];
 
 /// Keywords of a `use` block, with the values that each takes.
 pub const USE: &[Word] = &[

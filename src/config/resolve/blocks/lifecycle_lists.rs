@@ -18,7 +18,7 @@ use crate::model::source::Span;
 
 /// Returns the entries of a list; `None` for any other value. A KDL node with one argument
 /// is a list of one.
-fn list_entries(node: &Node) -> Option<&[Node]> {
+pub(super) fn list_entries(node: &Node) -> Option<&[Node]> {
     match &node.value {
         NodeValue::Sequence(items) => Some(items),
         NodeValue::Scalar(scalar) if scalar.sole_argument => Some(std::slice::from_ref(node)),

@@ -1,6 +1,7 @@
 //! Resource blocks: their instances, attributes, lifecycle and shorthands. In: the blocks of a unit. Out: first the
 //! declared blocks in the index, then a `Resource` for each instance.
 
+mod allowed_exposures;
 pub(in crate::config) mod attributes;
 pub(in crate::config) mod expand;
 mod expansion_diagnostics;

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::allowed_exposures::read_allowed_exposures;
 use super::attributes::replaced_by;
 use super::lifecycle::PROJECT;
 use crate::config::codes;
@@ -85,6 +86,7 @@ fn resolve_resource<'d>(
         depends_on: Vec::new(),
         project: None,
         deliver_secret: None,
+        allowed_exposures: Vec::new(),
         span: block.entry.key_span,
     };
     let address = resource.address.clone();
@@ -144,6 +146,10 @@ fn resolve_entry<'d>(
     match entry.key.as_str() {
         "for_each" | "when" => {}
         "lifecycle" => resource.lifecycle = read_lifecycle(evaluator, kind, &entry.value, site),
+        "allow_exposure" => {
+            resource.allowed_exposures =
+                read_allowed_exposures(evaluator.context, kind, &entry.value, site);
+        }
         "depends_on" => resource.depends_on = depends_on(evaluator, &entry.value, site),
         "project" => resource.project = project_of(evaluator, block, entry, site),
         "deliver_secret" => {

@@ -15,6 +15,7 @@ use super::output_entry::OutputEntry;
 use super::run::RunOutcomeEntry;
 use super::step_entry::{CriticalPathEntry, StepEntry};
 use crate::model::address::{Address, Name};
+use crate::model::policy::{FactSource, PolicyLevel, find_fact};
 use crate::model::schema::Registry;
 use crate::model::source::SourceLocation;
 use crate::plan::model::block::Blocker;
@@ -351,13 +352,38 @@ pub(in crate::report::json) struct PolicyResultEntry<'a> {
     name: &'a Name,
     /// The evaluated resource; null for the plan as a whole.
     address: Option<&'a Address>,
+    /// What a denial does.
+    level: PolicyLevel,
     /// The result of the evaluation.
     verdict: PolicyStatus,
     /// Message of the policy.
     message: &'a str,
+    /// The facts of the moment and of the environment that the result depends on. If there are any, it is not part of the
+    /// fingerprint, and is decided again at apply.
+    context: Vec<ContextEntry<'a>>,
     /// Location of the policy. Only with details.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'a SourceLocation>,
+}
+
+/// A fact of the moment or of the environment.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+struct ContextEntry<'a> {
+    /// Name of the fact: `now`, `actor` or `branch`.
+    fact: &'a Name,
+    /// Whether it is only what the environment of the process claims.
+    claimed: bool,
+    /// The value. Only with details.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a Name>,
+}
+
+impl<'a> ContextEntry<'a> {
+    fn new((fact, value): (&'a Name, &'a Name), options: PlanDocumentOptions<'_>) -> Self {
+        let claimed = find_fact(fact).is_some_and(|fact| fact.source == FactSource::Environment);
+        Self { fact, claimed, value: Some(value).filter(|_| options.details) }
+    }
 }
 
 impl<'a> PolicyResultEntry<'a> {
@@ -368,8 +394,10 @@ impl<'a> PolicyResultEntry<'a> {
         Self {
             name: &ruling.name,
             address: ruling.address.as_ref(),
+            level: ruling.level,
             verdict: ruling.verdict,
             message: &ruling.message,
+            context: ruling.context.iter().map(|fact| ContextEntry::new(fact, options)).collect(),
             source: ruling.source.as_ref().filter(|_| options.details),
         }
     }

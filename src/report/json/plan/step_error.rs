@@ -47,6 +47,8 @@ enum StepErrorKind {
     /// Another process took the lock over.
     #[serde(rename = "displaced")]
     LeaseLost,
+    /// A policy denies the step, with values that the plan did not know.
+    Denied,
     /// Another error of the step.
     Failed,
     /// The service could not be reached.
@@ -69,6 +71,7 @@ impl StepErrorEntry {
             StepError::Ambiguous(_) => (StepErrorKind::Ambiguous, None, None),
             StepError::Ledger(_) => (StepErrorKind::Ledger, None, None),
             StepError::LeaseLost(_) => (StepErrorKind::LeaseLost, None, None),
+            StepError::Denied(_) => (StepErrorKind::Denied, None, None),
             StepError::Failed(_) => (StepErrorKind::Failed, None, None),
             StepError::Unreachable(_) => (StepErrorKind::Unreachable, None, None),
         };

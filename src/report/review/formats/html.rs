@@ -186,11 +186,11 @@ fn alerts_markup(of: &PlanReview<'_>) -> Markup {
                 @if !block.help.is_empty() { p { (escape_text(&block.help)) } }
             }
         }
-        @for ruling in of.denials() {
-            div.alert.bad[ruling.verdict == PolicyStatus::Deny] {
-                strong { "policy " (escape_text(&ruling.name)) } " " (view::verdict_word(ruling.verdict)) " "
-                @if let Some(address) = &ruling.address { code { (address) } " " }
-                (escape_text(&ruling.message)) " " (location_markup(of, ruling.source.as_ref()))
+        @for group in of.policy_groups() {
+            div.alert.bad[group.result.verdict == PolicyStatus::Deny] {
+                strong { "policy " (escape_text(&group.result.name)) } " " (view::verdict_word(group.result.verdict)) " "
+                @for address in &group.addresses { code { (address) } " " }
+                (escape_text(&view::result_message(group.result))) " " (location_markup(of, group.result.source.as_ref()))
             }
         }
         @for note in view::review_notes(of.plan) {

@@ -2,7 +2,9 @@
 
 use crate::model::address::Address;
 use crate::plan::model::change::PolicyStatus;
-use crate::report::review::finding::{FindingLevel, ReviewDiagnostics, ReviewFinding, problem_findings};
+use crate::report::review::finding::{
+    FindingLevel, ReviewDiagnostics, ReviewFinding, policy_rule, problem_findings,
+};
 use crate::report::review::view::PlanReview;
 use crate::report::run_report::{ResourceOutcome, RunReport};
 use crate::report::text::junit_xml::{self, JunitCase, JunitSuite};
@@ -28,11 +30,12 @@ pub(super) fn failed_suite(unit: &str, why: &str) -> JunitSuite {
 /// Returns the suite of a plan or a drift check.
 pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
     let fails = |finding: &&ReviewFinding| {
-        finding.level == FindingLevel::Error || !finding.rule.starts_with("policy/")
+        let is_of_policy = ["policy/", "exposure/"].iter().any(|start| finding.rule.starts_with(start));
+        finding.level == FindingLevel::Error || !is_of_policy
     };
     let mut cases: Vec<JunitCase> = problem_findings(of).iter().filter(fails).map(finding_case).collect();
     for ruling in of.plan.policy.iter().filter(|ruling| ruling.verdict != PolicyStatus::Deny) {
-        cases.push(JunitCase::new_passed(&format!("policy/{}", ruling.name)));
+        cases.push(JunitCase::new_passed(&policy_rule(of, ruling)));
     }
     if let Some(found) = of.drift_result() {
         let unmanaged = found.unmanaged.iter().map(|one| format!("unmanaged {}", drift::object_name(one)));

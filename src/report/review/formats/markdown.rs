@@ -145,16 +145,20 @@ fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
             escape_prose(&block.help)
         ));
     }
-    for ruling in of.denials() {
+    for group in of.policy_groups() {
+        let ruling = group.result;
         let sign = if ruling.verdict == PolicyStatus::Deny { "⛔" } else { "❗" };
-        let subject = ruling.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
-        let place = location_suffix(of, ruling.source.as_ref());
+        let (names, more) = group.names();
+        let subject: Vec<String> =
+            names.into_iter().map(|name| format!(" {}", inline_code(name))).collect();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let place = location_suffix(of, ruling.source.as_ref().filter(|_| group.addresses.len() < 2));
         alerts.push(format!(
-            "> {sign} **policy {}** {}{}: {}{}\n",
+            "> {sign} **policy {}** {}{}{more}: {}{}\n",
             escape_prose(&ruling.name),
             view::verdict_word(ruling.verdict),
-            subject.unwrap_or_default(),
-            escape_prose(&ruling.message),
+            subject.join(","),
+            escape_prose(&view::result_message(ruling)),
             place
         ));
     }

@@ -134,6 +134,7 @@ fn properties(resolved: &[RecordedDrift], left_out: usize) -> Json {
 fn rule_entry(first: &ReviewFinding, root: &RepositoryRoot) -> Json {
     let text = match first.rule.split_once('/') {
         Some(("policy", name)) => format!("The stack's policy {name}"),
+        Some(("exposure", code)) => format!("{code}; see `stead explain {code}`"),
         Some(("apply", what)) => format!("Not completed by an apply: {what}"),
         Some(("blocked", code)) => format!("A plan cannot be applied: {code}"),
         _ => match first.rule.as_str() {

@@ -82,7 +82,7 @@ fn checks(of: &PlanReview<'_>) -> Vec<Json> {
         json!({
             "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
             "status": match ruling.verdict {
-                PolicyStatus::Pass => "pass",
+                PolicyStatus::Pass | PolicyStatus::Allowed | PolicyStatus::Warn => "pass",
                 PolicyStatus::Unknown => "unknown",
                 _ => "fail",
             },

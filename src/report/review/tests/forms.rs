@@ -448,6 +448,8 @@ fn found<'a>(
         elsewhere: OtherProjectCounts { projects: 2, account: 1, unread: false, by_account: false },
         memory,
         notes: &plan.notes,
+        exposures: &[],
+        verbose: false,
     }
 }
 

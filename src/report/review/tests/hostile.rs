@@ -3,6 +3,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{format, reviewed};
+use crate::model::policy::PolicyLevel;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
 use crate::report::tests::plans;
@@ -56,8 +57,11 @@ fn plan(evil: &str) -> Plan {
     plan.policy.push(PolicyResult {
         name: evil.into(),
         address: None,
+        level: PolicyLevel::Overridable,
         verdict: PolicyStatus::Deny,
         message: evil.into(),
+        is_default: false,
+        context: [("actor".into(), evil.into())].into(),
         source: None,
     });
     plan

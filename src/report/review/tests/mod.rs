@@ -4,6 +4,9 @@ mod exchange;
 mod forms;
 mod hostile;
 
+use std::collections::BTreeMap;
+
+use crate::model::policy::PolicyLevel;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
 use crate::report::review::{PlanReview, RepositoryRoot, ReviewFormat, ReviewSubject};
@@ -42,8 +45,11 @@ fn judged() -> Plan {
     let ruling = |name: &str, verdict, message: &str| PolicyResult {
         name: name.into(),
         address: None,
+        level: PolicyLevel::Overridable,
         verdict,
         message: message.into(),
+        context: BTreeMap::new(),
+        is_default: false,
         source: Some(plans::at(70)),
     };
     let policy = vec![

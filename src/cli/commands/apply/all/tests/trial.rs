@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::super::super::units_run::UnitsRun;
 use super::repository::Repository;
 use crate::cli::args::GlobalArgs;
-use crate::cli::args::plan::{ExecutionArgs, PlanScopeArgs};
+use crate::cli::args::plan::{ExecutionArgs, OverrideArgs, PlanScopeArgs};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::apply::request::UnitsApplyRequest;
@@ -112,12 +112,14 @@ struct UnitsArgs {
     units: UnitArgs,
     scope: PlanScopeArgs,
     running: ExecutionArgs,
+    overriding: OverrideArgs,
 }
 
 impl Default for UnitsArgs {
     fn default() -> Self {
         let running = ExecutionArgs { parallel: 10, ..ExecutionArgs::default() };
-        Self { units: UnitArgs::default(), scope: PlanScopeArgs::default(), running }
+        let (units, scope) = (UnitArgs::default(), PlanScopeArgs::default());
+        Self { units, scope, running, overriding: OverrideArgs::default() }
     }
 }
 
@@ -133,6 +135,7 @@ impl UnitsArgs {
             expected,
             destroy,
             confirm: None,
+            overriding: &self.overriding,
             join: None,
         }
     }

@@ -1,0 +1,81 @@
+//! Policies that the plan could not decide, evaluated again before a step. In: their conditions, which read the live
+//! objects. Out: nothing, or why the step is denied. Invariant: nothing is sent for a step that a policy denies, and none
+//! for one that a mandatory policy still cannot decide.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use crate::apply::event::{ApplyEvent, StepError};
+use crate::apply::step_parts::StepParts;
+use crate::cloud::http::message::Transport;
+use crate::ledger::journal::store::Store;
+use crate::model::address::Address;
+use crate::model::clock::{Clock, Random};
+use crate::model::policy::PolicyLevel;
+use crate::model::values::value::Value;
+use crate::plan::model::step::{Operation, Step};
+use crate::plan::model::undecided::UndecidedPolicy;
+
+/// The undecided policies of a plan, each with the resources whose steps are still to come.
+pub(in crate::apply) struct StepPolicies<'p> {
+    policies: Vec<(&'p UndecidedPolicy, RefCell<BTreeSet<&'p Address>>)>,
+}
+
+impl<'p> StepPolicies<'p> {
+    pub(in crate::apply) fn new(undecided: &'p [UndecidedPolicy]) -> Self {
+        let open = |policy: &'p UndecidedPolicy| RefCell::new(policy.addresses.iter().collect());
+        Self { policies: undecided.iter().map(|policy| (policy, open(policy))).collect() }
+    }
+}
+
+/// Evaluates the policies that wait for the values of a step's resource.
+///
+/// # Errors
+/// When one of them denies the step.
+pub(in crate::apply) async fn check_policies<C: Transport, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    policies: &StepPolicies<'_>,
+    (number, step): (usize, &Step),
+) -> Result<(), StepError> {
+    if matches!(step.operation, Operation::Delete { .. }) {
+        return Ok(());
+    }
+    for (policy, open) in &policies.policies {
+        if !open.borrow_mut().remove(&step.address) {
+            continue;
+        }
+        let is_last = open.borrow().is_empty();
+        let Some(why) = why_denied(parts, policy, is_last).await else { continue };
+        if policy.level != PolicyLevel::Advisory && !policy.is_overridden {
+            return Err(StepError::Denied(why));
+        }
+        let text = match policy.level {
+            PolicyLevel::Advisory => format!("warning: {why}"),
+            PolicyLevel::Overridable | PolicyLevel::Mandatory => format!("overridden: {why}"),
+        };
+        parts.emit_event(ApplyEvent::Progress { step: number, address: step.address.clone(), text });
+    }
+    Ok(())
+}
+
+/// Returns why a policy denies the step; `None` if it does not, or cannot be decided and is not mandatory. A policy over
+/// the plan is decided at the latest before the last step that it waits for.
+async fn why_denied<C: Transport, K: Clock, R: Random, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    policy: &UndecidedPolicy,
+    is_last: bool,
+) -> Option<String> {
+    let name = &policy.name;
+    match parts.evaluate_expression(&policy.condition).await {
+        Ok(Value::Bool(true)) => Some(format!("{name}: {}", policy.message)),
+        Ok(Value::Bool(false)) => None,
+        Ok(Value::Unknown(_)) if policy.level != PolicyLevel::Mandatory || !is_last => None,
+        Ok(Value::Unknown(_)) => Some(format!(
+            "{name}: it is mandatory, and a value that it needs is known only after this step: {}",
+            policy.message
+        )),
+        Ok(Value::Secret(_)) => Some(format!("{name}: it reads a secret, which a policy cannot do")),
+        Ok(other) => Some(format!("{name}: it is {}, and not true or false", other.type_name())),
+        Err(error) => Some(format!("{name}: it cannot be evaluated: {error}")),
+    }
+}

@@ -1,0 +1,218 @@
+//! Exposures: what an object opens to others, by the table of its kind. In: a resource with its planned and its live values.
+//! Out: advisory results, and the effect of a change that opens something. Invariant: what is not known, or not shown by
+//! the service, is no exposure; nothing here changes a decision or the fingerprint.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+
+use super::policy::values::{format_time, live_fact, planned_fact};
+use crate::config::stack::model::AllowedExposure;
+use crate::model::address::Name;
+use crate::model::policy::PolicyLevel;
+use crate::model::schema::{Effect, Exposure, ExposureCheck, Presence};
+use crate::model::values::value::Value;
+use crate::plan::decision::{Decision, DecisionKind};
+use crate::plan::join::joined_state::{JoinedState, ResourceState};
+use crate::plan::model::change::{ChangeEffect, PolicyResult, PolicyStatus};
+
+/// The exposures of one resource.
+#[derive(Default)]
+pub(in crate::plan) struct ResourceExposures {
+    pub results: Vec<PolicyResult>,
+    /// What a change of the resource opens; `None` if it opens nothing.
+    pub effect: Option<ChangeEffect>,
+}
+
+/// Returns the exposures of a resource after the plan; those of the live object if nothing will be applied.
+pub(in crate::plan) fn resource_exposures(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    decision: &Decision<'_>,
+) -> ResourceExposures {
+    let only_looks = joined.inputs.options.only_looks;
+    let goes = matches!(decision.act, DecisionKind::Delete | DecisionKind::Forget);
+    let is_present =
+        if only_looks { subject.object().is_some() } else { subject.resource.is_some() && !goes };
+    if !is_present {
+        return ResourceExposures::default();
+    }
+    let (mut results, mut opened) = (Vec::new(), Vec::new());
+    for exposure in subject.kind.exposures {
+        let live = || is_exposed(joined, subject, exposure, &|name| live_value(joined, subject, name));
+        let planned = |name: &str| {
+            let attribute = subject.kind.attribute(name)?;
+            Some(planned_fact(joined, subject, decision, attribute))
+        };
+        let is_open = if only_looks { live() } else { is_exposed(joined, subject, exposure, &planned) };
+        if !is_open {
+            continue;
+        }
+        let allowed = find_silencer(joined, subject, exposure);
+        let is_silent = allowed.is_some_and(|(_, holds)| holds);
+        let was_open = subject.object().is_some() && live();
+        let begins_open = exposure.is_default && decision.is_new();
+        if !is_silent && !was_open && !begins_open && !only_looks {
+            opened.push(format!("{}: {}", exposure.code, exposure.text));
+        }
+        results.push(exposure_result(joined, subject, exposure, allowed));
+    }
+    let effect = ChangeEffect { code: Effect::Exposure, text: opened.join("; ") };
+    ResourceExposures { results, effect: (!opened.is_empty()).then_some(effect) }
+}
+
+/// Returns the silencer of a block for an exposure, and whether it still holds: it does until the end of its last day (UTC).
+fn find_silencer<'a>(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'a>,
+    exposure: &Exposure,
+) -> Option<(&'a AllowedExposure, bool)> {
+    let allowed = subject.block?.allowed_exposures.iter().find(|one| one.code == exposure.code)?;
+    let today = current_time(joined).to_zoned(TimeZone::UTC).date();
+    Some((allowed, allowed.until.is_none_or(|until| today <= until)))
+}
+
+fn current_time(joined: &JoinedState<'_>) -> Timestamp {
+    joined.inputs.options.policy.time.unwrap_or(joined.inputs.now)
+}
+
+fn exposure_result(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    exposure: &Exposure,
+    allowed: Option<(&AllowedExposure, bool)>,
+) -> PolicyResult {
+    let until = |allowed: &AllowedExposure| allowed.until.map(|day| day.to_string()).unwrap_or_default();
+    let (verdict, more) = match allowed {
+        None => (PolicyStatus::Warn, String::new()),
+        Some((allowed, true)) => {
+            let end = allowed.until.map(|day| format!(" until {day}")).unwrap_or_default();
+            (PolicyStatus::Allowed, format!("; allowed{end}: {}", allowed.reason))
+        }
+        Some((allowed, false)) => {
+            (PolicyStatus::Warn, format!("; its allow_exposure ended on {}", until(allowed)))
+        }
+    };
+    let depends_on_time =
+        exposure.check.depends_on_time() || allowed.is_some_and(|(allowed, _)| allowed.until.is_some());
+    let now = || (Name::new_static("now"), Name::new(format_time(current_time(joined))));
+    let context: BTreeMap<Name, Name> = depends_on_time.then(now).into_iter().collect();
+    PolicyResult {
+        name: exposure.code.into(),
+        address: Some(subject.address.clone()),
+        level: PolicyLevel::Advisory,
+        verdict,
+        message: format!("{}{more}", exposure.text),
+        context,
+        is_default: exposure.is_default,
+        source: subject.block.and_then(|block| joined.inputs.stack.sources.location_of(block.span)),
+    }
+}
+
+/// Returns the live value of an attribute, as a condition reads it; the service's default for one that it does not show.
+fn live_value(joined: &JoinedState<'_>, subject: &ResourceState<'_>, name: &str) -> Option<Value> {
+    let attribute = subject.kind.attribute(name)?;
+    let live = live_fact(joined, subject, attribute);
+    Some(match (live, attribute.presence) {
+        (Value::Null, Presence::Default(default)) => default.value(),
+        (live, _) => live,
+    })
+}
+
+/// Returns whether an object with these values is exposed.
+fn is_exposed(
+    joined: &JoinedState<'_>,
+    subject: &ResourceState<'_>,
+    exposure: &Exposure,
+    value_of: &dyn Fn(&str) -> Option<Value>,
+) -> bool {
+    let is_true = |name: &str| value_of(name).and_then(|value| value.as_bool()) == Some(true);
+    let text_of = |name: &str| value_of(name).and_then(|value| value.as_text().map(str::to_owned));
+    match exposure.check {
+        ExposureCheck::OpenToAll { open, allowlist } => {
+            is_true(open) && value_of(allowlist).is_some_and(|list| list == Value::List(Vec::new()))
+        }
+        ExposureCheck::WideAllowlist { open, allowlist, shortest_prefix, most_addresses } => {
+            let Some(Value::List(networks)) = value_of(allowlist) else { return false };
+            let networks: Vec<_> =
+                networks.iter().filter_map(|network| parse_network(network.as_text()?)).collect();
+            let is_short = networks.iter().any(|(_, _, prefix)| *prefix < shortest_prefix);
+            is_true(open) && (is_short || count_addresses(networks) > most_addresses)
+        }
+        ExposureCheck::CreatedBefore { attribute, values, day } => {
+            let is_one = text_of(attribute).is_some_and(|text| values.contains(&text.as_str()));
+            let created = text_of("created_at").and_then(|text| text.parse::<Timestamp>().ok());
+            let start = day.parse::<Date>().ok().and_then(|day| day.to_zoned(TimeZone::UTC).ok());
+            is_one && created.zip(start).is_some_and(|(created, start)| created < start.timestamp())
+        }
+        ExposureCheck::LongLived { attribute } => match value_of(attribute) {
+            Some(Value::Null) => true,
+            Some(Value::Text(text)) if text.is_empty() => true,
+            Some(Value::Text(text)) => {
+                let limit = current_time(joined).to_zoned(TimeZone::UTC).checked_add(1.year());
+                let end = text.parse::<Timestamp>().ok();
+                end.zip(limit.ok()).is_some_and(|(end, limit)| end > limit.timestamp())
+            }
+            _ => false,
+        },
+        ExposureCheck::PrivilegedRole { attribute, holder } => {
+            let is_set = |value: Value| value != Value::Null && value != Value::text("");
+            let is_holder = subject.kind.name == holder || value_of(holder).is_some_and(is_set);
+            let privileged = &joined.inputs.options.policy.privileged_roles;
+            let role = value_of(attribute).filter(|role| !role.is_unknown());
+            let slug = role.map(|role| match joined.names.find("role", &role) {
+                Some(record) => record.slug.to_string(),
+                None => role.to_string(),
+            });
+            is_holder
+                && slug.is_some_and(|slug| privileged.iter().any(|one| one.eq_ignore_ascii_case(&slug)))
+        }
+        ExposureCheck::LeftAt { attribute, value } => {
+            let is_written = subject.block.is_some_and(|block| block.attributes.contains_key(attribute));
+            !is_written
+                && value_of(attribute).is_some_and(|live| live == value.value() || live == Value::Null)
+        }
+    }
+}
+
+/// Parses an IPv4 network, or an address: its first and last address as numbers, and its prefix.
+fn parse_network(text: &str) -> Option<(u64, u64, u8)> {
+    let (address, prefix) = text.split_once('/').unwrap_or((text, "32"));
+    let prefix: u8 = prefix.parse().ok().filter(|prefix| *prefix <= 32)?;
+    let size = 1_u64 << (32 - prefix);
+    let first = u64::from(u32::from(address.parse::<Ipv4Addr>().ok()?)) / size * size;
+    Some((first, first + size - 1, prefix))
+}
+
+/// Returns how many addresses are in any of these networks.
+fn count_addresses(mut networks: Vec<(u64, u64, u8)>) -> u64 {
+    networks.sort_unstable();
+    let (mut count, mut covered) = (0, 0);
+    for (first, last, _) in networks {
+        let first = first.max(covered);
+        if last >= first {
+            count += last - first + 1;
+            covered = last + 1;
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_overlapping_networks_count_once() {
+        let count = |networks: &[&str]| {
+            count_addresses(networks.iter().filter_map(|text| parse_network(text)).collect())
+        };
+        assert_eq!(count(&["10.0.0.0/8", "10.1.0.0/16"]), 1 << 24);
+        assert_eq!(count(&["10.0.0.0/16", "10.1.0.0/16", "192.0.2.7"]), (1 << 17) + 1);
+        assert_eq!(count(&["0.0.0.0/0", "not a network"]), 1 << 32);
+        assert_eq!(count(&[]), 0);
+    }
+}

@@ -1,0 +1,135 @@
+//! `PolicyProgram`: a policy with its parsed condition. In: the values of the facts. Out: what the condition says of them.
+//! A policy never sees a secret's value.
+
+use std::collections::BTreeSet;
+
+use crate::config::stack::model::Policy;
+use crate::model::address::{Address, Name};
+use crate::model::cel::{CelProgram, CelValue, ExpressionScope, ReferencePath, evaluate_program};
+use crate::model::expression::EvaluationError;
+use crate::model::policy::{PolicyFact, contextual_facts};
+use crate::model::values::value::Value;
+
+/// The result of one evaluation.
+pub(in crate::plan) enum PolicyEvaluation {
+    /// The expression is false.
+    Pass,
+    /// The expression is true.
+    Deny,
+    /// The result depends on values that are known after apply: up to three addresses, joined with commas.
+    Unknown(String),
+    /// The expression cannot be evaluated: the reason as a phrase. It counts as a denial.
+    Failed(String),
+}
+
+impl PolicyEvaluation {
+    /// Returns what the value of a condition says.
+    pub fn from_value(value: Result<Value, EvaluationError>) -> Self {
+        match value {
+            Err(error) => Self::Failed(error.to_string()),
+            Ok(Value::Bool(true)) => Self::Deny,
+            Ok(Value::Bool(false)) => Self::Pass,
+            Ok(Value::Unknown(addresses)) => {
+                let names: Vec<&str> = addresses.iter().take(3).map(Address::as_str).collect();
+                Self::Unknown(names.join(", "))
+            }
+            // Whether the policy passes would reveal something about the secret.
+            Ok(Value::Secret(_)) => Self::Failed("it reads a secret, which a policy cannot do".to_owned()),
+            Ok(other) => Self::Failed(format!("it is {}, and not true or false", other.type_name())),
+        }
+    }
+}
+
+/// A policy with its parsed condition.
+pub(in crate::plan) struct PolicyProgram<'p> {
+    pub policy: &'p Policy,
+    pub named: NamedFacts,
+    /// The facts of the moment and of the environment that it names: a verdict over them is not part of the fingerprint.
+    pub context: Vec<&'static PolicyFact>,
+    program: CelProgram,
+}
+
+impl<'p> PolicyProgram<'p> {
+    /// Returns a policy, ready to be evaluated; `None` if its condition does not parse, which loading the configuration
+    /// reported.
+    pub fn new(policy: &'p Policy) -> Option<Self> {
+        let program = CelProgram::parse(&policy.deny.source).ok()?;
+        let paths = program.paths();
+        let context = contextual_facts(paths.iter().map(|path| &path.root));
+        let named = NamedFacts::new(&paths, &policy.deny.source);
+        Some(Self { policy, named, context, program })
+    }
+
+    /// Evaluates it with the given root values (`self` or `plan`, `now` …) and the policy's own bindings.
+    pub fn evaluate<'v>(
+        &self,
+        roots: impl IntoIterator<Item = (&'static str, &'v Value)>,
+    ) -> PolicyEvaluation {
+        let mut scope = ExpressionScope::default();
+        for (name, value) in &self.policy.deny.bindings {
+            scope.roots.insert(name.clone(), CelValue::from_borrowed(value));
+        }
+        for (name, value) in roots {
+            scope.roots.insert(Name::new_static(name), CelValue::from_borrowed(value));
+        }
+        PolicyEvaluation::from_value(evaluate_program(&self.program, &scope))
+    }
+}
+
+/// What a condition reads below its root (`self` or `plan`).
+pub(in crate::plan) struct NamedFacts {
+    /// The first names; `None` if it reads the whole root.
+    names: Option<BTreeSet<Name>>,
+    /// The text of the condition: the attributes of `before` and `after` are looked for in it.
+    source: String,
+    /// Whether it may read any attribute of `before` or `after`.
+    reads_all: bool,
+}
+
+impl NamedFacts {
+    fn new(paths: &[ReferencePath], source: &str) -> Self {
+        let rooted = paths.iter().filter(|path| matches!(path.root.as_str(), "self" | "plan"));
+        let names = rooted.map(|path| path.segment_name(0).cloned()).collect();
+        let is_whole = |word: &str| {
+            source.match_indices(word).any(|(start, _)| {
+                let is_end_of_name = source[..start].ends_with('_');
+                let rest = source[start + word.len()..].trim_start();
+                !is_end_of_name && !rest.starts_with('.')
+            })
+        };
+        let reads_all = is_whole("before") || is_whole("after");
+        Self { names, source: source.to_owned(), reads_all }
+    }
+
+    /// Returns what any of several conditions reads; `None` for none.
+    pub fn merge<'n>(all: impl Iterator<Item = &'n Self>) -> Option<Self> {
+        all.map(|one| Self { names: one.names.clone(), source: one.source.clone(), ..*one }).reduce(
+            |mut merged, one| {
+                merged.names = merged.names.zip(one.names).map(|(a, b)| a.union(&b).cloned().collect());
+                merged.source.extend(["\n", one.source.as_str()]);
+                merged.reads_all |= one.reads_all;
+                merged
+            },
+        )
+    }
+
+    /// Returns whether the condition names a fact itself, not only the whole root.
+    pub fn names_explicitly(&self, name: &str) -> bool {
+        self.names.as_ref().is_some_and(|names| names.contains(name))
+    }
+
+    /// Returns whether the condition may read a fact.
+    pub fn covers_name(&self, name: &str) -> bool {
+        self.names.as_ref().is_none_or(|names| names.contains(name))
+    }
+
+    /// Returns whether the condition may read any attribute of `before` or `after`.
+    pub const fn reads_all(&self) -> bool {
+        self.reads_all || self.names.is_none()
+    }
+
+    /// Returns whether the condition may read an attribute of `before` or `after`.
+    pub fn covers_attribute(&self, name: &str) -> bool {
+        self.reads_all() || self.source.contains(name)
+    }
+}

@@ -1,0 +1,174 @@
+//! Policies: levels, overrides, facts of the environment, policies of the settings, and exposures.
+
+use crate::case::Case;
+
+const STACK: &str = "\
+stead: 1
+stack: shop
+volume: { data: { size: 10 } }
+policy:
+  small: { on: volume, deny: \"${self.size > 15}\", message: Volumes are small here. }
+";
+
+fn with_size(case: &Case, size: u32) {
+    case.write("stead.yaml", STACK.replace("size: 10", &format!("size: {size}")));
+}
+
+/// Returns a repository on a branch, with a stack that only `main` may change.
+fn on_branch(branch: &str) -> Case {
+    let stack = format!(
+        "{STACK}  from_main: {{ deny: \"${{branch != 'main' && size(plan.changes) > 0}}\", message: Merge first. }}\n"
+    );
+    Case::new()
+        .file("stead.yaml", stack)
+        .file(".git/HEAD", format!("ref: refs/heads/{branch}\n"))
+        .emulator()
+}
+
+#[test]
+fn a_level_decides_what_a_denial_does() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    with_size(&case, 20);
+    case.fails(4, "plan").says(&["small: Volumes are small here.", "--override small"]);
+    case.edit("stead.yaml", "on: volume,", "on: volume, level: advisory,");
+    let plan = case.ok("plan --output json").json();
+    assert_eq!(
+        (&plan["policy"][0]["verdict"], &plan["policy"][0]["level"]),
+        (&"warn".into(), &"advisory".into())
+    );
+    case.ok("plan").says(&["POLICY small warns", "Volumes are small here."]);
+    case.ok("apply --yes");
+    with_size(&case, 25);
+    case.edit("stead.yaml", "on: volume,", "on: volume, level: mandatory,");
+    case.fails(4, "plan").says(&["it is mandatory, so nothing overrides it"]);
+    case.fails(64, "apply --yes --override small --reason because").says(&["small is mandatory"]);
+    case.edit("stead.yaml", "level: mandatory", "level: mandatry");
+    case.fails(1, "plan").says(&["stead.yaml:5:", "did you mean `mandatory`?"]);
+}
+
+#[test]
+fn an_override_works_for_destroy_and_for_many_units() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").file("stead.yaml", STACK).emulator();
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "${self.size > 15}", "${self.size > 5}");
+    case.edit("stead.yaml", "size: 10", "size: 11");
+    let plan = case.fails(4, "plan --all --output json").json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    case.fails(4, "apply --all --yes");
+    case.fails(64, "apply --all --yes --override smal --reason because").says(&["Did you mean small?"]);
+    case.ok(&format!("apply --all --expect {fingerprint} --override small --reason because"));
+    case.ok("history show 1").says(&["overridden", "small: because"]);
+    case.edit("stead.yaml", "${self.size > 5}", "${self.action == 'delete'}");
+    case.edit("stead.yaml", "size: 11 }", "size: 11, lifecycle: { on_remove: delete } }");
+    case.ok("apply --yes");
+    case.fails(4, "destroy --yes --confirm shop").says(&["stead destroy --override small"]);
+    case.ok("destroy --yes --confirm shop --override small --reason done");
+    case.ok("history show 1").says(&["overridden", "small: done"]);
+}
+
+#[test]
+fn a_saved_plan_is_judged_again_by_the_branch_at_apply() {
+    let case = on_branch("fix");
+    case.fails(4, "plan -o held.plan").says(&["from_main: Merge first."]);
+    let text = case.fails(4, "plan --output json -v");
+    let result = &text.json()["policy"][1];
+    assert_eq!(
+        result["context"][0],
+        serde_json::json!({"fact": "branch", "claimed": true, "value": "fix"})
+    );
+    case.write(".git/HEAD", "ref: refs/heads/main\n");
+    let here = case.ok("plan --output json").json();
+    assert_eq!(here["fingerprint"], text.json()["fingerprint"]);
+    case.ok("apply held.plan");
+    case.edit("stead.yaml", "size: 10", "size: 12");
+    case.ok("plan -o open.plan");
+    case.write(".git/HEAD", "ref: refs/heads/fix\n");
+    case.fails(4, "apply open.plan").says(&["from_main: Merge first.", "Nothing was applied"]);
+    let fingerprint =
+        case.fails(4, "plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
+    case.fails(4, &format!("apply --expect {fingerprint}"));
+    case.ok("apply open.plan --override from_main --reason agreed");
+}
+
+#[test]
+fn policies_of_the_settings_hold_for_every_stack() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.write("settings/settings.toml", "policies = [\"rules\"]\n");
+    let rule = "stead: 1\npolicy:\n  tiny: { on: volume, level: mandatory, deny: \"${self.size > 5}\", message: Tiny only. }\n";
+    case.write("settings/rules/tiny.stead.yaml", rule);
+    let run = |args: &str| {
+        let output = case.command(args).env("STEAD_CONFIG_DIR", case.path("settings")).output().unwrap();
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
+        (output.status.code().unwrap(), text)
+    };
+    let (code, text) = run("plan");
+    assert!(
+        code == 4 && text.contains("tiny: Tiny only.") && text.contains("tiny.stead.yaml"),
+        "{code}\n{text}"
+    );
+    let (code, text) = run("apply --yes --override tiny --reason because");
+    assert!(code == 64 && text.contains("mandatory"), "{code}\n{text}");
+    // The same stack has the same fingerprint without the settings: they are not part of it.
+    case.edit("stead.yaml", "small:", "tiny:");
+    let (code, text) = run("plan");
+    assert!(code == 1 && text.contains("have a policy `tiny` already"), "{code}\n{text}");
+    case.edit("stead.yaml", "tiny:", "small:");
+    case.write("settings/rules/tiny.stead.yaml", rule.replace("self.size > 5", "self.size > vars.most"));
+    let (code, text) = run("plan");
+    assert!(code == 1, "{code}\n{text}");
+    case.write("settings/settings.toml", "policies = [\"nothing\"]\n");
+    assert_ne!(run("plan").0, 0, "a missing directory would silently lift its policies");
+}
+
+#[test]
+fn a_step_waits_for_the_values_that_a_policy_reads() {
+    let stack = "\
+stead: 1
+stack: shop
+vm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }
+volume: { data: { size: 10, vm: $vm.web } }
+policy:
+  loose: { on: volume, level: LEVEL, deny: \"${self.vm != ''}\", message: No attached volumes. }
+";
+    let case = Case::new().file("stead.yaml", stack.replace("LEVEL", "mandatory")).emulator();
+    case.ok("plan").says(&["POLICY loose not evaluated yet"]);
+    case.fails(6, "apply --yes").says(&["1 done, 1 failed", "loose: No attached volumes."]);
+    case.write("stead.yaml", stack.replace("LEVEL", "overridable"));
+    case.fails(4, "plan").says(&["loose: No attached volumes."]);
+}
+
+#[test]
+fn exposures_warn_and_are_explained() {
+    let stack = "\
+stead: 1
+stack: shop
+vpc: { main: { cidr: 10.0.0.0/16 } }
+database: { main: { plan: pg-1c-2g, public_access: true } }
+";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    let plan = case.ok("plan --output json").json();
+    assert_eq!(plan["changes"][0]["effects"][0]["code"], "exposure");
+    assert_eq!(
+        (&plan["policy"][0]["name"], &plan["policy"][0]["verdict"]),
+        (&"X01".into(), &"warn".into())
+    );
+    case.ok("plan").says(&["! X01: it is public, and any address may connect", "POLICY X01 warns"]);
+    case.ok("plan --report sarif=a.sarif --report md=a.md --report html=a.html -q");
+    for (file, text) in [("a.sarif", "exposure/X01"), ("a.md", "X01"), ("a.html", "X01")] {
+        assert!(std::fs::read_to_string(case.path(file)).unwrap().contains(text), "{file}");
+    }
+    case.ok("apply --yes");
+    case.ok("drift").says(&["X01 warns"]);
+    assert_eq!(case.ok("drift --output json").json()["exposures"][0]["name"], "X01");
+    let allowed = "public_access: true, allow_exposure: [{ code: X01, reason: a demo, until: 2999-01-31 }]";
+    case.edit("stead.yaml", "public_access: true", allowed);
+    let plan = case.ok("plan --output json").json();
+    assert_eq!(plan["policy"][0]["verdict"], "allowed");
+    case.edit("stead.yaml", "code: X01", "code: X06");
+    case.fails(1, "plan").says(&["S0277", "X06 is about vm", "codes are: X01, X02, X03"]);
+    case.ok("explain X01").says(&["every address on the internet", "public_allowlist"]);
+    case.ok("explain exposure").says(&["X01", "X06", "ports of a VM"]);
+    case.ok("explain policy.now").says(&["`Date` of the service"]);
+    case.ok("explain policy.plan.changes.effects").says(&["data_loss"]);
+    case.fails(64, "explain policy.nov").says(&["Did you mean policy.now?"]);
+}
