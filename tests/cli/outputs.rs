@@ -107,24 +107,25 @@ fn an_output_is_unknown_only_because_of_a_planned_change() {
 
 #[test]
 fn a_live_value_that_changed_is_a_change_and_an_empty_one_is_known() {
-    let case = Case::new()
-        .file("stead.yaml", "stead: 1\nstack: s\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\noutputs: { ip: $vm.web.public_ipv4_address, plan: $vm.web.plan }\n")
-        .emulator();
+    let text = "stead: 1\nstack: s\nvm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }\ndatabase: { main: { engine: postgres, engine_version: 16, plan: pg-1c-2g, storage_gb: 20 } }\noutputs: { ip: $vm.web.public_ipv4_address, plan: $vm.web.plan, host: $database.main.connection_host }\n";
+    let case = Case::new().file("stead.yaml", text).emulator();
     let first = planned(&case, 0, "plan");
     assert_eq!(output(&first, "ip")["unknown"], json!(true));
     case.ok("apply --yes");
     case.ok("plan --exit-code").says(&["No changes"]);
+    // The service shows no host of this database: that is a value.
+    assert_eq!(case.ok("output host --raw").stdout, "");
     let id = case.cloud().list("/api/v1/vms")[0]["id"].as_str().unwrap().to_owned();
-    case.cloud().mutate("vm", &id, &json!({"public_ipv4_address": ""}));
+    case.cloud().mutate("vm", &id, &json!({"public_ipv4_address": "198.51.100.7"}));
     let outputs = planned(&case, 2, "plan --exit-code");
     let ip = output(&outputs, "ip");
     assert_eq!(
         (&ip["unknown"], &ip["after"], &ip["cause"]),
-        (&json!(false), &json!(""), &json!("outside"))
+        (&json!(false), &json!("198.51.100.7"), &json!("outside"))
     );
     assert_eq!(outputs.len(), 1, "{outputs:?}");
     case.ok("apply --yes");
-    assert_eq!(case.ok("output ip --raw").stdout, "");
+    assert_eq!(case.ok("output ip --raw").stdout, "198.51.100.7");
     case.ok("plan --exit-code").says(&["No changes"]);
 }
 
@@ -240,9 +241,8 @@ fn one_output_is_written_as_it_is() {
     assert_eq!(case.ok("output later --raw").stdout, "1");
     let fresh = Case::new().file("stead.yaml", NET).emulator();
     fresh.fails(1, "output").says(&["net/default has no recorded outputs", "Apply it first: stead apply"]);
-    let word = ["__complete", "--at", "2", "--", "stead", "output", ""];
-    let printed = case.command("").args(word).output().unwrap().stdout;
-    assert!(String::from_utf8(printed).unwrap().lines().any(|line| line == "label"));
+    let offered = case.ok("__complete 2 stead output");
+    assert!(offered.stdout.lines().any(|line| line == "label"), "{}", offered.stdout);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 pub mod block;
 pub mod change;
 pub mod compare;
+pub mod drift;
 pub mod due;
 pub mod output;
 pub mod resource_values;

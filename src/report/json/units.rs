@@ -6,7 +6,8 @@ use super::diagnostics::{self, DiagnosticEntry};
 #[cfg(test)]
 use super::list::UnmanagedRow;
 use super::plan::change_entry::PlanDocumentOptions;
-use super::plan::document::{DueEntry, PlanDocument};
+use super::plan::cost_entry::DueEntry;
+use super::plan::document::PlanDocument;
 use crate::model::address::Name;
 use crate::model::schema::Registry;
 use crate::plan::model::change::Action;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::document::DueEntry;
+use super::cost_entry::DueEntry;
 use super::step_error::{FailedResourceEntry, StepErrorEntry};
 use super::unit_events::EventUnit;
 #[cfg(test)]

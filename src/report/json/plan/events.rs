@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::change_entry::{ChangeEntry, PlanDocumentOptions};
+use super::cost_entry::CostEntry;
 use super::document::{
-    BlockerEntry, CostEntry, DriftEntry, NoteEntry, PlanHeader, PlanSummary, PolicyResultEntry,
-    RequestStats,
+    BlockerEntry, DriftEntry, NoteEntry, PlanHeader, PlanSummary, PolicyResultEntry, RequestStats,
 };
 use super::output_entry::OutputEntry;
 use super::step_entry::{CriticalPathEntry, StepEntry};

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::document::DueEntry;
+use super::cost_entry::DueEntry;
 use crate::model::address::Address;
 use crate::plan::model::change::Plan;
 use crate::report::json::plan::step_error::{FailedResourceEntry, StepErrorEntry};
