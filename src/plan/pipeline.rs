@@ -228,7 +228,6 @@ fn assemble_plan(
     (said, policies): (PlanFindings, &mut PlanPolicies<'_, '_>),
 ) -> Plan {
     let linked = LinkedObjects::new(joined, &decisions);
-    let outputs = redacted_outputs(joined);
     let (mut bill, due) = (CostAccumulator::new(joined), DueRules::new(joined, &decisions));
     byproducts::outliving_objects(joined).for_each(|object| bill.add_outliving(object));
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
@@ -285,7 +284,7 @@ fn assemble_plan(
         unchanged,
         left_out,
         blocks: said.blocks,
-        outputs,
+        outputs: redacted_outputs(joined),
         planned_outputs: said.planned_outputs,
         bookkeeping: corrections,
         policy: Vec::new(),

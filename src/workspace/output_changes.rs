@@ -33,17 +33,13 @@ pub fn is_changed(name: &Name, planned: &Attributes, ledger: &Ledger) -> bool {
 /// Returns the plan of a unit with the units that read each of its outputs. An output that is removed and that a unit reads
 /// blocks it; in a destroy, the units themselves are checked.
 #[must_use]
-pub fn with_readers<'u>(
-    mut plan: Plan,
-    name: &UnitName,
-    units: impl Iterator<Item = &'u Unit> + Clone,
-) -> Plan {
+pub fn with_readers(mut plan: Plan, name: &UnitName, units: &[&Unit]) -> Plan {
     for output in &mut plan.planned_outputs {
         let reads = |unit: &&Unit| {
             unit.upstream.iter().any(|edge| edge.unit == *name && edge.reads.contains(&output.name))
         };
         let readers: BTreeSet<Name> =
-            units.clone().filter(reads).map(|unit| Name::new(unit.name.to_string())).collect();
+            units.iter().copied().filter(reads).map(|unit| Name::new(unit.name.to_string())).collect();
         output.readers = readers.into_iter().collect();
     }
     let is_taken = |output: &&PlannedOutput| {

@@ -111,12 +111,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
         // The ledger does not exist yet, so the digests in the plan file use a key that is generated for the file.
         options.image_key = Some(ledger_io::new_identity(&project).key);
     }
-    if let Some(RollbackDetected { what, means, .. }) = objection {
-        // Only a warning here; an apply refuses such a ledger.
-        session.ui.write_message(&format!("warning: {what}: {means}"));
-    }
-    ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &ledger);
-    kept_secrets::warn_unauthenticated(&session.settings, &ledger);
+    warn_of_ledger(session, objection, &ledger);
     let pinned = read_pinned_names(&connection.lock_file)?;
     // `start` times the reading only, so that the duration of a prompt does not count.
     let clock = connection.client.clock();
@@ -176,6 +171,16 @@ impl<'a> From<&'a PlanArgs> for all::UnitsPlanRequest<'a> {
             reports: &args.reports.wanted,
         }
     }
+}
+
+/// Warns of what is wrong with the ledger that a plan was made from.
+fn warn_of_ledger(session: &CommandContext, objection: Option<RollbackDetected>, ledger: &Ledger) {
+    if let Some(RollbackDetected { what, means, .. }) = objection {
+        // Only a warning here; an apply refuses such a ledger.
+        session.ui.write_message(&format!("warning: {what}: {means}"));
+    }
+    ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, ledger);
+    kept_secrets::warn_unauthenticated(&session.settings, ledger);
 }
 
 /// Returns the command that applies what a plan shows: with the plan's own flags, without which it would be another plan.

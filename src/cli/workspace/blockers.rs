@@ -19,6 +19,7 @@ use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
 use crate::workspace::outside_readers::{OutsideUnits, reader_blockers};
 use crate::workspace::removed::removal_blocker;
+use crate::workspace::unit::Unit;
 
 /// Live objects by the number of the account.
 pub(super) type AccountSnapshots<'a> = BTreeMap<usize, &'a Snapshot>;
@@ -44,12 +45,12 @@ pub(super) fn add_blockers(
 
 /// Adds the units that read each output, and blocks those that remove an output which a unit reads.
 fn add_output_readers(workspace: &Workspace, units: &mut UnitResults) {
+    let all: Vec<&Unit> = workspace.units.iter().map(|one| &one.unit).collect();
     for (number, result) in units.iter_mut() {
         let Ok(planned) = result else { continue };
         if planned.plan.output_changes().next().is_some() {
-            let all = workspace.units.iter().map(|one| &one.unit);
             let name = &workspace.units[*number].unit.name;
-            replace_plan(planned, |plan| output_changes::with_readers(plan, name, all));
+            replace_plan(planned, |plan| output_changes::with_readers(plan, name, &all));
         }
     }
 }

@@ -30,7 +30,7 @@ pub(in crate::cli) fn with_readers(
     let stack = &project.stack;
     let name = UnitName { stack: stack.name.clone(), environment: stack.environment.name.clone() };
     let readers = reading_units(settings, sources, &stack.name);
-    output_changes::with_readers(plan, &name, readers.iter())
+    output_changes::with_readers(plan, &name, &readers.iter().collect::<Vec<_>>())
 }
 
 /// Returns the units that read outputs of other stacks, each with what it reads; but not those of the stack itself.

@@ -185,9 +185,7 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
         Record::Ended { run, plan, complete, at, tally, outputs, resources } => {
-            if let Some(outputs) = outputs {
-                ledger.replace_outputs(outputs.clone());
-            }
+            ledger.replace_outputs(outputs.as_ref());
             ledger.applied_plans.insert(*plan);
             end_run(ledger, *run, RunEnd { at: *at, complete: *complete, tally: *tally }, resources);
         }

@@ -297,11 +297,12 @@ impl Ledger {
         })
     }
 
-    /// Replaces the outputs, and drops the kept values of those that are gone, or not secret any more.
-    pub(in crate::ledger) fn replace_outputs(&mut self, outputs: Attributes) {
+    /// Replaces the outputs, and drops the kept values of those that are gone, or not secret any more; `None` keeps them.
+    pub(in crate::ledger) fn replace_outputs(&mut self, outputs: Option<&Attributes>) {
+        let Some(outputs) = outputs else { return };
         let is_secret = |name: &str| outputs.get(name).is_some_and(Value::is_secret);
         self.secrets.values.retain(|address, _| address.strip_prefix(OUTPUT_PREFIX).is_none_or(is_secret));
-        self.outputs = Some(outputs);
+        self.outputs = Some(outputs.clone());
     }
 
     /// Returns the key of the fingerprint of a stored value.

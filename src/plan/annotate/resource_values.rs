@@ -114,9 +114,15 @@ fn collect_references(expression: &Expression, into: &mut BTreeSet<Name>) {
             into.insert(address_name(address));
         }
         Expression::Text(parts) | Expression::List(parts) => {
-            parts.iter().for_each(|part| collect_references(part, into));
+            for part in parts {
+                collect_references(part, into);
+            }
         }
-        Expression::Map(map) => map.values().for_each(|part| collect_references(part, into)),
+        Expression::Map(map) => {
+            for part in map.values() {
+                collect_references(part, into);
+            }
+        }
         Expression::Cel(cel) => {
             into.extend(cel.objects.iter().map(address_name));
             cel.waiting.values().for_each(|part| collect_references(part, into));

@@ -32,7 +32,7 @@ pub(super) fn show_outcome(
     } else if ui.ndjson || ui.json {
         let line = apply_events::outcome_line(now, outcome, &steps.due(plan), exit.code());
         ui.write_result(&(line + "\n"));
-    } else if !plan.changes.is_empty() || exit != Exit::Done {
+    } else if plan.has_changes() || exit != Exit::Done {
         let took = phrases::format_duration(took);
         let stead = session.command_line("");
         let ending = OutcomeFooter {
