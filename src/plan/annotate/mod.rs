@@ -12,7 +12,6 @@ pub mod offline_policy;
 pub mod outputs;
 pub(super) mod policy;
 pub(super) mod rename_hints;
-pub(super) mod resource_values;
 pub mod rights;
 pub mod secret_sinks;
 pub(super) mod similarity;

@@ -2,6 +2,8 @@
 //! with both values and the cause of a difference, without the text of secrets. Invariant: an output is a change only if its
 //! planned value is known to differ, or is unknown because of a planned change; what an apply would leave alone is none.
 
+pub(in crate::plan) mod resource_values;
+
 use std::collections::BTreeSet;
 
 use crate::config::stack::model::Output;
@@ -233,11 +235,7 @@ impl AttributeLookup for ValuesAfterApply<'_, '_> {
 
 /// Returns the value of an attribute as an output shows it after the apply: ids instead of catalog names, and live keys of
 /// a map that no block writes. `None` if it is known only then.
-pub(super) fn recorded_value(
-    subject: &ResourceState<'_>,
-    decision: &Decision<'_>,
-    name: &str,
-) -> Option<Value> {
+fn recorded_value(subject: &ResourceState<'_>, decision: &Decision<'_>, name: &str) -> Option<Value> {
     let attribute = subject.kind.attribute(name);
     let object = subject.object().filter(|_| !decision.is_new());
     let Some(attribute) = attribute.filter(|attribute| attribute.is_writable()) else {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::outputs::recorded_value;
+use super::recorded_value;
 use crate::config::stack::model::Resource;
 use crate::model::address::{Address, Name};
 use crate::model::expression::{Expression, Reference};
