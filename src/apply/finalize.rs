@@ -97,28 +97,6 @@ fn whole_expression<'p, C, K, R, S: Store>(
     whole.map_or(Cow::Borrowed(planned), Cow::Owned)
 }
 
-/// Returns the value of an output that a plan without steps knows; `None` for a secret, of which it has no text.
-fn planned_value<'p>(plan: &'p Plan, name: &Name) -> Option<&'p Value> {
-    let planned = plan.planned_outputs.iter().find(|output| output.name == *name && plan.steps.is_empty());
-    planned?.after.as_ref().filter(|value| !(value.is_unknown() || value.is_secret()))
-}
-
-/// Returns the outputs for the ledger, with fingerprints in place of secrets. A declared output that this apply could not
-/// compute keeps its last value; one that is not declared any more is dropped, once everything is applied.
-pub(super) fn recorded_outputs<C, K, R, S: Store>(
-    parts: &StepParts<'_, C, K, R, S>,
-    plan: &Plan,
-    known: &BTreeMap<Name, Value>,
-    is_complete: bool,
-) -> Attributes {
-    let ledger = parts.context.journal.ledger();
-    let mut outputs = ledger.outputs.clone().unwrap_or_default();
-    outputs.retain(|name, _| !is_complete || plan.outputs.contains_key(name));
-    let sealed = known.iter().map(|(name, value)| (name.clone(), seal_parts(value, &ledger.identity.key)));
-    outputs.extend(sealed);
-    outputs
-}
-
 /// Returns whether a step resends a value that the service did not keep before.
 pub(super) fn is_sent_again(plan: &Plan, step: usize) -> bool {
     let mut changes = plan.changes.iter().filter(|change| change.steps.contains(&step));
@@ -178,4 +156,26 @@ pub(super) fn resource_runs<C: Transport, K: Clock, R: Random, S: Store>(
         }
     };
     plan.changes.iter().map(one).collect()
+}
+
+/// Returns the value of an output that a plan without steps knows; `None` for a secret, of which it has no text.
+fn planned_value<'p>(plan: &'p Plan, name: &Name) -> Option<&'p Value> {
+    let planned = plan.planned_outputs.iter().find(|output| output.name == *name && plan.steps.is_empty());
+    planned?.after.as_ref().filter(|value| !(value.is_unknown() || value.is_secret()))
+}
+
+/// Returns the outputs for the ledger, with fingerprints in place of secrets. A declared output that this apply could not
+/// compute keeps its last value; one that is not declared any more is dropped, once everything is applied.
+pub(super) fn recorded_outputs<C, K, R, S: Store>(
+    parts: &StepParts<'_, C, K, R, S>,
+    plan: &Plan,
+    known: &BTreeMap<Name, Value>,
+    is_complete: bool,
+) -> Attributes {
+    let ledger = parts.context.journal.ledger();
+    let mut outputs = ledger.outputs.clone().unwrap_or_default();
+    outputs.retain(|name, _| !is_complete || plan.outputs.contains_key(name));
+    let sealed = known.iter().map(|(name, value)| (name.clone(), seal_parts(value, &ledger.identity.key)));
+    outputs.extend(sealed);
+    outputs
 }

@@ -9,8 +9,7 @@ use futures_util::future::{Either, select};
 use futures_util::stream::{self, FuturesUnordered, StreamExt};
 
 use super::approval::RunApproval;
-use super::request::ReviewedUnit;
-use super::request::UnitsApplyRequest;
+use super::request::{ReviewedUnit, UnitsApplyRequest};
 use super::unit_phase::{StartedUnit, apply_phase, report_end};
 use super::units_outcome::{RunResults, record_result};
 use super::units_progress::UnitsProgress;
