@@ -77,15 +77,9 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
     loop {
         while !halted && !parts.context.stop.get() && has_room(parts, running.len(), &entering) {
             let Some(number) = schedule.next_step() else { break };
-            let step = &plan.steps[number];
+            let (step, slot) = (&plan.steps[number], ConcurrencySlot::new(&entering));
             let turn = turns.get(&step.address);
-            running.push(run_step(
-                parts,
-                (number, &going, &policies),
-                step,
-                turn,
-                ConcurrencySlot::new(&entering),
-            ));
+            running.push(run_step(parts, (number, &going, &policies), step, turn, slot));
         }
         // A step frees its slot while another one is polled, so the loop must notice that without an ended step.
         let crowded = entering.get() >= MAX_STARTING_STEPS;

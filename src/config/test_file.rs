@@ -212,7 +212,7 @@ impl TestFileReader {
                 "applied" => given.applied = self.read_applied(&part.value),
                 "now" => given.now = self.read_time(&part.value),
                 "actor" => {
-                    given.actor = self.read_word(&part.value).map(|said| said.value).unwrap_or_default()
+                    given.actor = self.read_word(&part.value).map(|said| said.value).unwrap_or_default();
                 }
                 "branch" => {
                     given.branch = self.read_word(&part.value).map(|said| said.value).unwrap_or_default();

@@ -220,6 +220,18 @@ fn plan_base(
     }
 }
 
+/// Returns the updates of the ledger that the declarations alone make.
+fn declared_updates(joined: &JoinedState<'_>) -> Vec<LedgerUpdate> {
+    let moves = &joined.declared.moves;
+    let added = joined.declared.added.iter();
+    let mut updates: Vec<LedgerUpdate> = Vec::new();
+    updates.extend((!moves.is_empty()).then(|| LedgerUpdate::Move(moves.clone())));
+    updates.extend(kept_secrets::pin_recipients(joined));
+    updates
+        .extend(added.map(|(to, added)| LedgerUpdate::Remember(to.clone(), Box::new(added.entry.clone()))));
+    updates
+}
+
 fn assemble_plan(
     joined: &JoinedState<'_>,
     decisions: Vec<Decision<'_>>,
@@ -231,17 +243,12 @@ fn assemble_plan(
     let (mut bill, due) = (CostAccumulator::new(joined), DueRules::new(joined, &decisions));
     byproducts::outliving_objects(joined).for_each(|object| bill.add_outliving(object));
     let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
-    let moves = &joined.declared.moves;
     for one in &joined.declared.between_stacks {
         corrections.push(LedgerUpdate::Transfer(one.peer.clone(), one.moves.clone()));
         let source = joined.inputs.stack.sources.location_of(one.span);
         changes.extend(one.departures().map(|change| Change { source: source.clone(), ..change }));
     }
-    corrections.extend((!moves.is_empty()).then(|| LedgerUpdate::Move(moves.clone())));
-    corrections.extend(kept_secrets::pin_recipients(joined));
-    let added = joined.declared.added.iter();
-    corrections
-        .extend(added.map(|(to, added)| LedgerUpdate::Remember(to.clone(), Box::new(added.entry.clone()))));
+    corrections.extend(declared_updates(joined));
     let (mut unchanged, mut left_out) = (0, 0);
     for (n, (decision, steps)) in decisions.into_iter().zip(ordered.of).enumerate() {
         let subject = &joined.subjects[n];

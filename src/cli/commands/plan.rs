@@ -4,7 +4,7 @@
 mod all;
 
 use std::io::{BufWriter, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -36,6 +36,7 @@ use crate::model::address::Name;
 use crate::model::clock::Clock;
 use crate::model::live::catalog::Catalog;
 use crate::plan::artifact::binding::{self, NewLedgerKey, PlanBinding, SavedPlanOptions};
+use crate::plan::artifact::signature::SigningKey;
 use crate::plan::decide::conflicts::competing_writers;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
@@ -127,17 +128,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     // Files are written before the output, because the output reports success.
     if let Some(path) = &args.out {
         let binding = bind_plan(args, (&project.stack, &options), &ledger, &plan, world.secrets.clone())?;
-        let holds_key = binding.unborn.is_some();
-        plan_file::save_plan(path, plan.clone(), binding, key.as_ref())?;
-        if holds_key {
-            session.ui.hint(&format!(
-                "The ledger does not exist yet, so {} contains a new fingerprint key: keep the file as private as the ledger.",
-                stack_files::display_path(path)
-            ));
-        }
-        if let Some(key) = &key {
-            session.ui.hint(&format!("The plan is signed by the key {}.", key.id()));
-        }
+        write_plan_file(session, path, (&plan, binding), key.as_ref())?;
     }
     // A partial plan or a destroy plan needs more flags than its fingerprint to be applied.
     let expecting = format!("apply --expect {}", plan.fingerprint);
@@ -228,6 +219,27 @@ fn with_leftovers(args: &PlanArgs) -> Result<bool, CliFailure> {
 /// Returns the recipients of a stack's stored secrets, as a saved plan binds them; empty if the stack names none.
 pub(in crate::cli) fn secret_recipients(stack: &Stack) -> Vec<Name> {
     stack.recipients.iter().flat_map(|recipients| recipients.names.iter().cloned()).collect()
+}
+
+/// Writes a plan to a file, and says how private the file is and who signed it.
+fn write_plan_file(
+    session: &CommandContext,
+    path: &Path,
+    (plan, binding): (&Plan, PlanBinding),
+    key: Option<&SigningKey>,
+) -> Result<(), CliFailure> {
+    let holds_key = binding.unborn.is_some();
+    plan_file::save_plan(path, plan.clone(), binding, key)?;
+    if holds_key {
+        session.ui.hint(&format!(
+            "The ledger does not exist yet, so {} contains a new fingerprint key: keep the file as private as the ledger.",
+            stack_files::display_path(path)
+        ));
+    }
+    if let Some(key) = key {
+        session.ui.hint(&format!("The plan is signed by the key {}.", key.id()));
+    }
+    Ok(())
 }
 
 /// Returns the state that a saved plan is bound to; `secrets` is the digest of the secrets' values, `None`

@@ -259,10 +259,8 @@ pub(in crate::cli) async fn with_live_state<T>(
     };
     let options = &with_locked_outputs(project, &outputs, options);
     let key = options.image_key.as_ref().filter(|_| ledger.identity.key.is_none());
-    let secrets = match key {
-        Some(key) => Some(binding::secrets_digest(&stack, key).map_err(anyhow::Error::from)?),
-        None => None,
-    };
+    let secrets =
+        key.map(|key| binding::secrets_digest(&stack, key)).transpose().map_err(anyhow::Error::from)?;
     let decided = decide(&PlanInputs {
         registry: REGISTRY,
         stack: &stack,

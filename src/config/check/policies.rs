@@ -149,12 +149,10 @@ fn read_level(context: &ConfigContext<'_>, node: &Node) -> Option<PolicyLevel> {
     }
     let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(node.span, "");
     let problem = problem.detail("`level` is advisory, overridable or mandatory.");
-    context.problems.push(
-        match nearest_name(word, PolicyLevel::ALL.map(PolicyLevel::keyword).into_iter()) {
-            Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
-            None => problem.help("write one of them, or leave `level` out for overridable"),
-        },
-    );
+    context.problems.push(match nearest_name(word, PolicyLevel::ALL.map(PolicyLevel::keyword)) {
+        Some(near) => problem.help(format!("did you mean `{near}`?")).fix(node.span, near),
+        None => problem.help("write one of them, or leave `level` out for overridable"),
+    });
     None
 }
 

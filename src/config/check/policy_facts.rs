@@ -11,7 +11,7 @@ use crate::model::address::Name;
 use crate::model::cel::{CelProgram, PathSegment, ReferencePath};
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
-use crate::model::policy::{CHANGE_ACTIONS, fact_roots, facts_below, find_fact};
+use crate::model::policy::{CHANGE_ACTIONS, PolicyFact, fact_roots, facts_below, find_fact};
 use crate::model::schema::{Attribute, Kind};
 use crate::model::source::Span;
 use crate::model::values::value::{Value, ValueMap};
@@ -59,7 +59,7 @@ pub(super) fn check_denial_path(
             }
         }
         ("plan" | "self", None) => {}
-        (root, _) if find_fact(root).is_some_and(|fact| fact.is_contextual()) => {}
+        (root, _) if find_fact(root).is_some_and(PolicyFact::is_contextual) => {}
         (root, _) => {
             let place = context.span_within(span, root);
             let Some(near) = nearest_name(root, fact_roots()) else {

@@ -132,12 +132,10 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
     match record {
         Record::Condensed(_) | Record::Born { .. } => {}
         Record::Begin { run, plan, who, at, origin } => {
-            let (who, origin) = (who.clone(), origin.clone());
-            begin_run(ledger, Run { run: *run, plan: *plan, who, at: *at, origin, ..Run::default() });
+            let (run, plan, who, at) = (*run, *plan, who.clone(), *at);
+            begin_run(ledger, Run { run, plan, who, at, origin: origin.clone(), ..Run::default() });
         }
-        Record::Intent(intent) => {
-            ledger.intents.insert(intent.op, intent.clone());
-        }
+        Record::Intent(intent) => drop(ledger.intents.insert(intent.op, intent.clone())),
         Record::Bound { op, object } => {
             let intent = ledger.intents.remove(op);
             // An unconfirmed object may belong to someone else, and ours may still appear, so keep watching.

@@ -82,7 +82,10 @@ mod tests {
         names.iter().map(|name| Name::from(*name)).collect()
     }
 
-    fn key(projects: Option<&[(&str, Option<&[&str]>)]>) -> KeyAccess {
+    /// The projects of a key with its rights in each; `None` where they are not shown.
+    type ShownProjects<'p> = Option<&'p [(&'p str, Option<&'p [&'p str]>)]>;
+
+    fn key(projects: ShownProjects<'_>) -> KeyAccess {
         KeyAccess {
             listed: rights(&["compute:write", "members:write"]),
             account: Some(rights(&["members:write"])),

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use super::shop;
 use super::world::{SPAN, World};
 use crate::config::stack::model::AllowedExposure;
+use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::plan::model::change::{Plan, PolicyStatus};
 
@@ -28,7 +29,7 @@ fn allow(world: &mut World, address: &str, code: &str, until: &str) {
 /// Returns the exposures of a plan: code, verdict, address and message.
 fn exposures(plan: &Plan) -> Vec<String> {
     let lines = plan.policy.iter().map(|result| {
-        let address = result.address.as_ref().map(|address| address.as_str()).unwrap_or_default();
+        let address = result.address.as_ref().map(Address::as_str).unwrap_or_default();
         format!("{} {:?} {address}: {}", result.name, result.verdict, result.message)
     });
     lines.collect()

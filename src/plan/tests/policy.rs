@@ -6,6 +6,7 @@ use super::shop;
 use super::world::{SPAN, World};
 use crate::config::stack::model::{AllowedExposure, Policy};
 use crate::kinds::REGISTRY;
+use crate::model::address::Address;
 use crate::model::expression::CelExpression;
 use crate::model::policy::PolicyLevel;
 use crate::model::schema::is_exposure_code;
@@ -259,7 +260,7 @@ fn what_is_not_known_yet_waits_for_the_step_that_knows_it() {
         .undecided
         .iter()
         .map(|policy| {
-            let addresses: Vec<&str> = policy.addresses.iter().map(|address| address.as_str()).collect();
+            let addresses: Vec<&str> = policy.addresses.iter().map(Address::as_str).collect();
             let reads: Vec<&str> =
                 policy.condition.addresses().iter().map(|address| address.as_str()).collect();
             format!("{} {:?} {addresses:?} reads {reads:?}", policy.name, policy.level)

@@ -69,13 +69,13 @@ fn read_entry<'d>(
                 let detail = "A `reason` is a text.".to_owned();
                 return report(context, entry.value.span, detail, "write the reason", site);
             }
-            "until" => match text.parse() {
-                Ok(date) => until = Some(date),
-                Err(_) => {
+            "until" => {
+                let Ok(date) = text.parse() else {
                     let help = "write the last day as YYYY-MM-DD";
                     return report(context, entry.value.span, "`until` is a date.".to_owned(), help, site);
-                }
-            },
+                };
+                until = Some(date);
+            }
             _ => {
                 context.report_problem(site, unknown_word(entry, keywords::ALLOWED));
                 return None;

@@ -501,11 +501,10 @@ fn a_drift_report_lists_new_unmanaged_and_resolved_drift() {
     assert!(metrics.contains("since_last_look=\"resolved\"} 1"), "{metrics}");
 }
 
-#[test]
-fn the_reports_of_an_apply_contain_its_results() {
-    let plan = judged();
+/// Returns the events of an apply of `judged()`: its first change is made, and the fourth is skipped for the third.
+fn results_of_steps(plan: &Plan) -> StepResults {
     let addresses: Vec<_> = plan.changes.iter().map(|change| change.address.clone()).collect();
-    let (mut steps, error) = (StepResults::default(), StepError::NotReady("status failed: no room".into()));
+    let mut steps = StepResults::default();
     for step in &plan.changes[0].steps {
         let (step, address) = (*step, addresses[0].clone());
         let took = Duration::from_secs(20);
@@ -521,6 +520,15 @@ fn the_reports_of_an_apply_contain_its_results() {
             &ApplyEvent::Skipped { step, address, because: addresses[2].clone() },
         );
     }
+    steps
+}
+
+#[test]
+fn the_reports_of_an_apply_contain_its_results() {
+    let plan = judged();
+    let addresses: Vec<_> = plan.changes.iter().map(|change| change.address.clone()).collect();
+    let steps = results_of_steps(&plan);
+    let error = StepError::NotReady("status failed: no room".into());
     let outcome = Outcome {
         done: vec![addresses[0].clone()],
         failed: vec![(addresses[2].clone(), error)],
