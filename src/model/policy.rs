@@ -151,6 +151,12 @@ pub const FACTS: &[PolicyFact] = &[
         "`config`, `drift`, `both`, `upstream`, `unfinished`, `unconfirmed` or `not_kept`.",
     ),
     fact(
+        "plan.changes[].due_now",
+        "number or null",
+        FactSource::Plan,
+        "What is charged (or refunded, if negative) at once, in USD at the time of the plan; null if it is not known. A verdict over it is not part of the fingerprint.",
+    ),
+    fact(
         "plan.changes[].effects",
         "list of texts",
         FactSource::Plan,
@@ -178,6 +184,12 @@ pub const FACTS: &[PolicyFact] = &[
     fact("plan.create", "whole number", FactSource::Plan, "How many objects are created."),
     fact("plan.delete", "whole number", FactSource::Plan, "How many objects are deleted."),
     fact("plan.destroy", "true or false", FactSource::Plan, "Whether the command deletes the whole stack."),
+    fact(
+        "plan.due_now",
+        "number",
+        FactSource::Plan,
+        "What is charged (or refunded, if negative) at once, in USD at the time of the plan; amounts that are not known are left out. A verdict over it is not part of the fingerprint.",
+    ),
     fact("plan.env", "text", FactSource::Files, "The environment's name."),
     fact("plan.forget", "whole number", FactSource::Plan, "How many objects are forgotten."),
     fact("plan.monthly_after", "number", FactSource::Plan, "The monthly cost in USD after the apply."),
@@ -218,6 +230,12 @@ pub const FACTS: &[PolicyFact] = &[
         "text or null",
         FactSource::Plan,
         "Why it changes: `config`, `drift`, `both`, `upstream`, `unfinished`, `unconfirmed` or `not_kept`; null without a change.",
+    ),
+    fact(
+        "self.due_now",
+        "number or null",
+        FactSource::Plan,
+        "What is charged (or refunded, if negative) at once, in USD at the time of the plan; null if it is not known. A verdict over it is not part of the fingerprint.",
     ),
     fact(
         "self.effects",

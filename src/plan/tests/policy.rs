@@ -151,6 +151,7 @@ fn a_condition_reads_values_before_and_after_effects_cause_cost_and_counts() {
         "plan.changes.exists(c, c.kind == 'vm' && 'restart' in c.effects && c.cause == 'config')",
         "plan.changes.exists(c, c.monthly_after == 24.0 && c.monthly_before == 6.0)",
         "!plan.destroy && plan.unpriced == 0",
+        "plan.due_now == 0.0 && plan.changes.all(c, c.due_now == null || c.due_now == 0.0)",
     ];
     for (n, fact) in of_plan.iter().enumerate() {
         world.policy(&format!("plan{n}"), &[], fact);

@@ -82,7 +82,7 @@ fn every_policy_error_is_reported_once() {
     # policy: { a: { deny: '${self.tons > 1}', message: m } }
     S0295 3:22 a policy is wrong | `self` is a resource of the kind that `on` names. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     # policy: { a: { deny: '${plan.monthly > 1}', message: m } }
-    S0202 3:30 there is no attribute of this name | A plan has no `monthly`. | it has adopt, changes, counts, create, delete, destroy, env, forget, monthly_after, monthly_before, monthly_delta, move, replace, stack, unchanged, unpriced, update
+    S0202 3:30 there is no attribute of this name | A plan has no `monthly`. | it has adopt, changes, counts, create, delete, destroy, due_now, env, forget, monthly_after, monthly_before, monthly_delta, move, replace, stack, unchanged, unpriced, update
     # policy: { a: { deny: '${vars.x > 1}', message: m } }
     S0209 3:30 this variable is not declared | There is no variable `x`. | declare it under `vars`
     # policy: { a: { deny: '${crane.one.tons > 1}', message: m } }
@@ -111,6 +111,22 @@ fn a_kind_an_attribute_or_a_fact_that_does_not_exist_is_reported_at_its_place() 
     ];
     let table = cases.map(|case| format!("# {case}\n{}", yaml(&format!("{case}\n")).problems()));
     insta::assert_snapshot!(table.join("\n"), @r#"
+    # policy: { a: { level: mandatry, deny: '${true}', message: m } }
+    S0295 3:23 a policy is wrong | `level` is advisory, overridable or mandatory. | did you mean `mandatory`? | fix: mandatory
+    # policy: { a: { on: crane, deny: '${self.before.ton > 1}', message: m } }
+    S0202 3:48 there is no attribute of this name | A crane has no `ton`. | did you mean `tons`? | fix: tons
+    # policy: { a: { deny: '${plan.counts.crain.create > 1}', message: m } }
+    S0202 3:37 there is no attribute of this name | `plan.counts` has no `crain`. | did you mean `crane`? | fix, unsure: crane
+    # policy: { a: { deny: '${plan.counts.crane.creat > 1}', message: m } }
+    S0202 3:43 there is no attribute of this name | `plan.counts` has no `creat`. | did you mean `create`? | fix: create
+    # policy: { a: { deny: '${plan.changes.exists(c, c.acton == "delete")}', message: m } }
+    S0202 3:50 there is no attribute of this name | A change has no `acton`. | did you mean `action`? | fix: action
+    # policy: { a: { deny: '${plan.changes.exists(c, c.after.ton > 1)}', message: m } }
+    S0202 3:56 there is no attribute of this name | No kind has `ton`. | did you mean `tons`? | fix: tons
+    # policy: { a: { deny: '${plan.changes.exists(c, c.kind == "crain")}', message: m } }
+    S0202 3:22 there is no attribute of this name | The service has no `crain`. | did you mean `crane`?
+    # policy: { a: { deny: '${actr == "eve"}', message: m } }
+    S0295 3:25 a policy is wrong | `actr` is not available in a policy. | did you mean `actor`?
     "#);
     let known = "policy: { a: { level: advisory, on: crane, message: m, deny: '${now > \"2026\" && actor != branch && unit == \"a/b\" && self.before.tons > 1 && \"data_loss\" in self.effects && self.cause == \"drift\"}' } }\n";
     assert_eq!(yaml(known).stack().policies[0].level, PolicyLevel::Advisory);
@@ -133,5 +149,8 @@ fn a_stack_has_no_influence_on_the_policies_of_the_settings() {
         with("", "vpc: { a: {} }").problems(),
     ];
     insta::assert_snapshot!(cases.join("\n"), @r#"
+    S0295 3:11 a policy is wrong [2:11 the settings name this one] | The user's settings have a policy `heavy` already. | give it another name: both hold
+    S0295 2:11 a policy is wrong | A policy that the settings name cannot read `vars`: each stack sets its own. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    S0295 2:1 a policy is wrong | A file of policies that the settings name has only `policy`, not `vpc`. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
     "#);
 }

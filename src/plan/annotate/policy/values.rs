@@ -93,6 +93,7 @@ pub(in crate::plan) fn add_change_facts(
         let value = match name {
             "cause" => change.map_or(Value::Null, |change| keyword_value(&change.cause)),
             "effects" => change.map_or(Value::List(Vec::new()), effect_codes),
+            "due_now" => price_value(cost.due_now),
             "monthly_before" => price_value(cost.monthly_before),
             "monthly_after" => price_value(cost.monthly_after),
             _ => continue,
@@ -199,6 +200,7 @@ pub(in crate::plan) fn plan_facts(
             "changes" => Value::List(plan.changes.iter().map(|one| change_facts(one, of_change)).collect()),
             "counts" => counts_by_kind(plan, kinds),
             "destroy" => Value::Bool(plan.base.destroy),
+            "due_now" => Value::Decimal(cost.due.amount),
             "env" => Value::Text(plan.base.environment.clone()),
             "stack" => Value::Text(plan.base.stack.clone()),
             "monthly_before" => Value::Decimal(cost.monthly_before),
@@ -223,6 +225,7 @@ fn change_facts(change: &Change, of_change: &BTreeMap<&str, &ChangeValues>) -> V
             "kind" => Value::Text(change.kind.clone()),
             "action" => Value::Text(action_of(change)),
             "cause" => keyword_value(&change.cause),
+            "due_now" => price_value(change.cost.due_now),
             "effects" => effect_codes(change),
             "monthly_before" => price_value(change.cost.monthly_before),
             "monthly_after" => price_value(change.cost.monthly_after),
