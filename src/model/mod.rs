@@ -14,7 +14,6 @@ pub mod expression;
 pub mod graph;
 pub mod live;
 pub mod page;
-pub mod policy;
 pub mod redact;
 pub mod schema;
 pub mod source;

@@ -69,7 +69,6 @@ const ORDER: &[(&str, &[&str])] = &[
             "source",
             "graph",
             "page",
-            "policy",
             "redact",
             "crypto",
             "diagnostic",

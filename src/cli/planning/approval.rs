@@ -9,8 +9,8 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::config::stack::model::{Policy, Stack};
 use crate::model::address::Name;
+use crate::model::cel::policy::PolicyLevel;
 use crate::model::diagnostic::nearest_name;
-use crate::model::policy::PolicyLevel;
 use crate::plan::artifact::saved_plan::StalePlan;
 use crate::plan::model::change::{Action, Change, Plan};
 

@@ -12,9 +12,9 @@ use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::expressions::syntax_problem;
 use crate::config::stack::model::Policy;
 use crate::config::syntax::document::{Document, DocumentEntry, Node, NodeValue, named_entries};
+use crate::model::cel::policy::PolicyLevel;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::CelExpression;
-use crate::model::policy::PolicyLevel;
 use crate::model::schema::{Kind, is_exposure_code};
 
 /// Reads all policies, by name. A wrong one is reported, and absent.

@@ -12,9 +12,9 @@ use super::model::{
 };
 use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
+use crate::model::cel::policy::PolicyLevel;
 use crate::model::crypto::digest::JsonDigest;
 use crate::model::expression::Expression;
-use crate::model::policy::PolicyLevel;
 use crate::model::schema::ReplaceOrder;
 
 /// Digest input of one resource. It has no spans; a secret is represented by its variable's name, and a value

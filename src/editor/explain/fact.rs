@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::model::policy::{FACTS, FactSource, find_fact};
+use crate::model::cel::policy::{FACTS, FactSource, find_fact};
 
 /// The reference page for a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -18,8 +18,10 @@ use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::OpenReview;
-use crate::ledger::state::run_details::{ResourceRun, drop_old_details, number_runs};
-use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, RunEnd};
+use crate::ledger::state::run_details::ResourceRun;
+use crate::ledger::state::run_history::{
+    Incident, IncidentKind, MAX_RUNS, Run, RunEnd, drop_old_details, number_runs,
+};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
 

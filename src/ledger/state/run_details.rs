@@ -1,11 +1,8 @@
 //! `ResourceRun`: what one run did to one resource, with the requests that it sent. In: the end of a run. Out: the history
 //! of a ledger, which is bounded: the last runs are kept in full, and of older ones only the summary.
 
-use std::collections::VecDeque;
-
 use serde::{Deserialize, Serialize};
 
-use super::run_history::Run;
 use crate::model::address::{Address, Name};
 
 /// Maximum number of runs whose resources a ledger keeps.
@@ -60,27 +57,4 @@ pub struct RequestRun(pub Name, pub String, pub Option<u16>, pub Option<Name>);
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
 const fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// Reduces the runs that are too old, or too many, to their summaries.
-pub(in crate::ledger) fn drop_old_details(history: &mut VecDeque<Run>) {
-    let mut kept = 0;
-    for (age, run) in history.iter_mut().rev().enumerate() {
-        kept += run.resources.len();
-        if age >= MAX_FULL_RUNS || (age > 0 && kept > MAX_KEPT_RESOURCES) {
-            run.resources = Vec::new();
-        }
-    }
-}
-
-/// Numbers the runs of a ledger of an earlier version, which has none. Returns the number of the last run.
-pub(in crate::ledger) fn number_runs(history: &mut VecDeque<Run>, last: u64) -> u64 {
-    let mut before = 0;
-    for run in history.iter_mut() {
-        if run.number <= before {
-            run.number = before + 1;
-        }
-        before = run.number;
-    }
-    before.max(last)
 }

@@ -1,11 +1,13 @@
 //! `Run`: one apply in the ledger's history: actor, commit, plan and outcome; and `Incident`: an event
 //! that concerns the ledger itself.
 
+use std::collections::VecDeque;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::run_details::ResourceRun;
+use super::run_details::{MAX_FULL_RUNS, MAX_KEPT_RESOURCES, ResourceRun};
 use crate::model::address::Name;
 
 /// Maximum number of runs that a ledger remembers.
@@ -190,4 +192,27 @@ impl Incident {
             _ => false,
         }
     }
+}
+
+/// Reduces the runs that are too old, or too many, to their summaries.
+pub(in crate::ledger) fn drop_old_details(history: &mut VecDeque<Run>) {
+    let mut kept = 0;
+    for (age, run) in history.iter_mut().rev().enumerate() {
+        kept += run.resources.len();
+        if age >= MAX_FULL_RUNS || (age > 0 && kept > MAX_KEPT_RESOURCES) {
+            run.resources = Vec::new();
+        }
+    }
+}
+
+/// Numbers the runs of a ledger of an earlier version, which has none. Returns the number of the last run.
+pub(in crate::ledger) fn number_runs(history: &mut VecDeque<Run>, last: u64) -> u64 {
+    let mut before = 0;
+    for run in history.iter_mut() {
+        if run.number <= before {
+            run.number = before + 1;
+        }
+        before = run.number;
+    }
+    before.max(last)
 }

@@ -3,7 +3,7 @@
 //! The `cel` crate provides the grammar, the macros and their expansion. This module has its own tree walk, for four
 //! reasons: it stops after a fixed number of steps, an unknown is a value, a result that depends on a secret is
 //! sensitive, and decimals are exact. It borrows the bound values, so that the cost of an expression depends on the
-//! values that it names and not on all bindings.
+//! values that it names and not on all bindings. `policy` lists the facts that the condition of a policy can read.
 
 mod access;
 mod arithmetic;
@@ -14,6 +14,7 @@ mod evaluation;
 mod functions;
 mod item;
 mod parse;
+pub mod policy;
 mod reference;
 mod scope;
 mod walk;

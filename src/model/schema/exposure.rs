@@ -2,7 +2,7 @@
 //! code, the texts and the condition, from which the plan, the check for drift and `explain` derive. Invariant: a
 //! condition reads only attributes of its own kind, and what the service does not show is no exposure.
 
-use super::{Literal, Registry};
+use super::Literal;
 
 /// A built-in policy of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,19 +79,4 @@ impl ExposureCheck {
     pub const fn depends_on_time(&self) -> bool {
         matches!(self, Self::LongLived { .. })
     }
-}
-
-/// Returns the exposure with a code, and the kinds that have it; `None` if there is none.
-#[must_use]
-pub fn find_exposure(registry: &Registry, code: &str) -> Option<(&'static Exposure, Vec<&'static str>)> {
-    let has = |kind: &&'static super::Kind| kind.exposures.iter().any(|one| one.code == code);
-    let kinds: Vec<_> = registry.kinds.iter().copied().filter(has).collect();
-    let exposure = kinds.first()?.exposures.iter().find(|one| one.code == code)?;
-    Some((exposure, kinds.iter().map(|kind| kind.name).collect()))
-}
-
-/// Returns whether a name is the code of a built-in policy.
-#[must_use]
-pub fn is_exposure_code(registry: &Registry, name: &str) -> bool {
-    find_exposure(registry, name).is_some()
 }

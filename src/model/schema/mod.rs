@@ -27,13 +27,13 @@ pub use attribute::{Attribute, Presence, ServiceUpgrade, UpdateStrategy};
 pub use attribute_type::{TextFormat, Type};
 pub use billing::{Billing, BillingChoice, MONTH_HOURS, RestOfMonth};
 pub use endpoint::{ApiCall, Endpoint, Envelope, Method, Provenance};
-pub use exposure::{Exposure, ExposureCheck, find_exposure, is_exposure_code};
+pub use exposure::{Exposure, ExposureCheck};
 pub use kind::{
     DurationEstimate, FinalSnapshot, Kind, KindApi, KindScope, NestedPlacement, ReadinessRule, ReplaceOrder,
 };
 pub use literal::Literal;
 pub use price::{Price, PriceFactor, PriceTerm};
-pub use registry::{CatalogShape, CatalogTable, Registry};
+pub use registry::{CatalogShape, CatalogTable, Registry, find_exposure, is_exposure_code};
 pub use revival::{Revival, RevivalTrigger};
 pub use rights::{HandedOn, RightScope, Rights};
 pub use rule::{Effect, EndingChange, Rule, RuleCheck};

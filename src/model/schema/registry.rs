@@ -2,7 +2,7 @@
 //!
 //! Functions receive a registry as an argument, so that tests can use one with invented kinds.
 
-use super::{Kind, Provenance};
+use super::{Exposure, Kind, Provenance};
 
 /// The structure of a catalog table's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,4 +140,19 @@ impl Registry {
     pub fn top_level(&self) -> impl Iterator<Item = &'static Kind> {
         self.kinds.iter().copied().filter(|kind| kind.child_of().is_none())
     }
+}
+
+/// Returns the exposure with a code, and the kinds that have it; `None` if there is none.
+#[must_use]
+pub fn find_exposure(registry: &Registry, code: &str) -> Option<(&'static Exposure, Vec<&'static str>)> {
+    let has = |kind: &&'static Kind| kind.exposures.iter().any(|one| one.code == code);
+    let kinds: Vec<_> = registry.kinds.iter().copied().filter(has).collect();
+    let exposure = kinds.first()?.exposures.iter().find(|one| one.code == code)?;
+    Some((exposure, kinds.iter().map(|kind| kind.name).collect()))
+}
+
+/// Returns whether a name is the code of a built-in policy.
+#[must_use]
+pub fn is_exposure_code(registry: &Registry, name: &str) -> bool {
+    find_exposure(registry, name).is_some()
 }

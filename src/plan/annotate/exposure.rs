@@ -3,8 +3,8 @@
 //! the service, is no exposure; nothing here changes a decision or the fingerprint.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
+use ipnet::Ipv4Net;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
@@ -12,8 +12,8 @@ use jiff::{Timestamp, ToSpan};
 use super::policy::values::{format_time, live_fact, planned_fact};
 use crate::config::stack::model::AllowedExposure;
 use crate::model::address::Name;
-use crate::model::policy::PolicyLevel;
-use crate::model::schema::{Effect, Exposure, ExposureCheck, Presence};
+use crate::model::cel::policy::PolicyLevel;
+use crate::model::schema::{Effect, Exposure, ExposureCheck, Presence, Type};
 use crate::model::values::value::Value;
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -163,7 +163,11 @@ fn is_exposed(
             let is_holder = subject.kind.name == holder || value_of(holder).is_some_and(is_set);
             let privileged = &joined.inputs.options.policy.privileged_roles;
             let role = value_of(attribute).filter(|role| !role.is_unknown());
-            let slug = role.map(|role| match joined.names.find("role", &role) {
+            let table = subject.kind.attribute(attribute).and_then(|attribute| match attribute.ty {
+                Type::Catalog(table) => Some(table),
+                _ => None,
+            });
+            let slug = role.map(|role| match table.and_then(|table| joined.names.find(table, &role)) {
                 Some(record) => record.slug.to_string(),
                 None => role.to_string(),
             });
@@ -180,11 +184,11 @@ fn is_exposed(
 
 /// Parses an IPv4 network, or an address: its first and last address as numbers, and its prefix.
 fn parse_network(text: &str) -> Option<(u64, u64, u8)> {
-    let (address, prefix) = text.split_once('/').unwrap_or((text, "32"));
-    let prefix: u8 = prefix.parse().ok().filter(|prefix| *prefix <= 32)?;
-    let size = 1_u64 << (32 - prefix);
-    let first = u64::from(u32::from(address.parse::<Ipv4Addr>().ok()?)) / size * size;
-    Some((first, first + size - 1, prefix))
+    let network = if text.contains('/') { text.parse() } else { format!("{text}/32").parse() };
+    let network: Ipv4Net = network.ok()?;
+    let [first, last] =
+        [network.network(), network.broadcast()].map(|address| u64::from(u32::from(address)));
+    Some((first, last, network.prefix_len()))
 }
 
 /// Returns how many addresses are in any of these networks.

@@ -5,10 +5,10 @@ use super::policy::program::{PolicyEvaluation, PolicyProgram};
 use super::policy::values::ContextValues;
 use crate::config::stack::model::{Policy, Resource, Stack};
 use crate::model::address::{Address, Name};
+use crate::model::cel::policy::facts_below;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::evaluate::evaluate_expression;
 use crate::model::expression::AttributeLookup;
-use crate::model::policy::facts_below;
 use crate::model::schema::{Attribute, Type};
 use crate::model::values::value::{Attributes, Value};
 

@@ -2,8 +2,8 @@
 //! before the steps of its resources. It is not part of a saved plan: the plan that an apply makes again has it.
 
 use crate::model::address::{Address, Name};
+use crate::model::cel::policy::PolicyLevel;
 use crate::model::expression::Expression;
-use crate::model::policy::PolicyLevel;
 
 /// A policy that is evaluated again during the apply.
 #[derive(Debug, Clone, PartialEq)]

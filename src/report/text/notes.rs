@@ -1,7 +1,7 @@
 //! Notes besides the changes: policy results, declarations that have already taken effect, renames, secrets.
 
 use crate::model::address::{Address, Name};
-use crate::model::policy::{FactSource, find_fact};
+use crate::model::cel::policy::{FactSource, find_fact};
 use crate::plan::model::change::{NoteCode, PlanNote, PolicyResult, PolicyStatus};
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole};

@@ -1,8 +1,8 @@
 //! Policies: which values they bind, and the message of every mistake in one.
 
 use super::{expression, yaml};
+use crate::model::cel::policy::PolicyLevel;
 use crate::model::expression::Expression;
-use crate::model::policy::PolicyLevel;
 use crate::model::source::Source;
 
 #[test]

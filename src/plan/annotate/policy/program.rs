@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::config::stack::model::Policy;
 use crate::model::address::{Address, Name};
+use crate::model::cel::policy::{PolicyFact, contextual_facts};
 use crate::model::cel::{CelProgram, CelValue, ExpressionScope, ReferencePath, evaluate_program};
 use crate::model::expression::EvaluationError;
-use crate::model::policy::{PolicyFact, contextual_facts};
 use crate::model::values::value::Value;
 
 /// The result of one evaluation.

@@ -7,7 +7,7 @@ use rust_decimal::Decimal;
 
 use super::program::NamedFacts;
 use crate::model::address::Name;
-use crate::model::policy::{CHANGE_ACTIONS, PolicyFact, facts_below};
+use crate::model::cel::policy::{CHANGE_ACTIONS, PolicyFact, facts_below};
 use crate::model::schema::{Attribute, Type};
 use crate::model::values::value::{Attributes, Value, ValueMap};
 use crate::plan::decision::{Decision, DecisionKind};

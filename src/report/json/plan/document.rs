@@ -16,7 +16,7 @@ use super::output_entry::OutputEntry;
 use super::run::RunOutcomeEntry;
 use super::step_entry::{CriticalPathEntry, StepEntry};
 use crate::model::address::{Address, Name};
-use crate::model::policy::{FactSource, PolicyLevel, find_fact};
+use crate::model::cel::policy::{FactSource, PolicyLevel, find_fact};
 use crate::model::schema::Registry;
 use crate::model::source::SourceLocation;
 use crate::plan::model::block::Blocker;

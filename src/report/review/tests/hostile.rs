@@ -3,7 +3,7 @@
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 use super::{format, reviewed};
-use crate::model::policy::PolicyLevel;
+use crate::model::cel::policy::PolicyLevel;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
 use crate::report::tests::plans;

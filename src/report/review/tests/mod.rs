@@ -6,7 +6,7 @@ mod hostile;
 
 use std::collections::BTreeMap;
 
-use crate::model::policy::PolicyLevel;
+use crate::model::cel::policy::PolicyLevel;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
 use crate::report::review::{PlanReview, RepositoryRoot, ReviewFormat, ReviewSubject};

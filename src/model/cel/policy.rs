@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::address::Name;
+use crate::model::address::Name;
 
 /// What a denial of a policy does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
