@@ -1,8 +1,6 @@
 //! `graph`: the dependency graph of a stack, and its renderings. It is computed from the configuration alone, without
 //! the ledger or live objects.
 
-mod layout;
-mod reduce;
 mod svg;
 mod text;
 
@@ -14,6 +12,7 @@ pub use self::svg::render_svg;
 pub use self::text::{render_dot, render_mermaid, render_tree};
 use crate::config::stack::model::{Resource, Stack};
 use crate::model::address::{Address, Name};
+use crate::model::graph::layout::{GraphLayout, lay_out};
 use crate::model::schema::KindScope;
 use crate::model::source::{SourceLocation, Span};
 
@@ -116,6 +115,12 @@ impl DependencyGraph {
             graph.edges.extend(ties.into_iter().map(|(to, ties)| DependencyEdge { from, to, ties }));
         }
         graph
+    }
+
+    /// Returns the layout of a drawing: dependencies are to the left of their dependents.
+    fn layout(&self) -> GraphLayout {
+        let edges: Vec<(usize, usize)> = self.edges.iter().map(|edge| (edge.to, edge.from)).collect();
+        lay_out(self.nodes.len(), &edges)
     }
 
     /// Returns the index of the node at an address; else those of the instances and children within it. Empty if there

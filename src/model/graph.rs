@@ -2,6 +2,8 @@
 //! an order. Out: a topological order, or the nodes of the cycles. The same graph, built in the same order,
 //! gives the same result.
 
+pub mod layout;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 

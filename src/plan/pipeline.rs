@@ -12,6 +12,7 @@ use super::annotate::exposure::resource_exposures;
 use super::annotate::outputs::resource_values::plan_values;
 use super::annotate::policy::PlanPolicies;
 use super::annotate::{generated_secrets, outputs, rename_hints, secret_sinks, unread_values};
+use super::artifact::change_digests::with_change_digests;
 use super::artifact::fingerprint::{DecidedRank, decided_rank};
 use super::blockers::Blockers;
 use super::decide::checks::{
@@ -133,7 +134,7 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
     let findings = PlanFindings { blocks: blocks.into_sorted(), notes, scope, planned_outputs };
     let mut policies = PlanPolicies::new(&joined);
     let plan = assemble_plan(&joined, decisions, ordered, base, (findings, &mut policies));
-    PlannedStack { plan: policies.finish(plan), outputs, values }
+    PlannedStack { plan: with_change_digests(policies.finish(plan), joined.key()), outputs, values }
 }
 
 /// Adds the blocker of a dependency cycle, if there is one; with the original inputs, also the remedies that were tried.
@@ -298,6 +299,7 @@ fn assemble_plan(
         undecided: Vec::new(),
         notes: said.notes,
         requests: joined.inputs.snapshot.requests,
+        digests: BTreeMap::new(),
         fingerprint: String::new(),
     }
 }

@@ -2,11 +2,11 @@
 //! reads a file, a clock or the environment, and only `live::display` writes.
 
 pub mod diagnostics;
+mod groups;
 pub mod json;
 mod json_value;
 mod json_writer;
 pub mod live;
-mod move_groups;
 pub mod review;
 pub mod run_report;
 pub mod terminal;

@@ -141,8 +141,16 @@ impl ResourceOutcome<'_> {
     #[must_use]
     pub fn describe_outcome(&self) -> String {
         match self {
-            Self::Done(took) if took.is_zero() => "done".to_owned(),
-            Self::Done(took) => format!("done in {}", phrases::format_duration(*took)),
+            Self::Done(took) if !took.is_zero() => format!("done in {}", phrases::format_duration(*took)),
+            other => other.describe_result(),
+        }
+    }
+
+    /// Returns the description without the duration, which is equal for resources that ended alike.
+    #[must_use]
+    pub fn describe_result(&self) -> String {
+        match self {
+            Self::Done(_) => "done".to_owned(),
             Self::Failed(why) => format!("failed: {}", why.what),
             Self::Skipped(Some(because)) => format!("skipped: {because} was not done"),
             Self::Skipped(None) => "skipped".to_owned(),

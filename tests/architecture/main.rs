@@ -181,8 +181,8 @@ const ORDER: &[(&str, &[&str])] = &[
         "report",
         &[
             "json_value",
-            "move_groups",
             "text",
+            "groups",
             "json_writer",
             "diagnostics",
             "views",

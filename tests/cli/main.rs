@@ -11,6 +11,7 @@
 )]
 
 mod actions;
+mod against;
 mod bad_input;
 mod bounds;
 mod browser;

@@ -239,3 +239,52 @@ fn the_html_report_filters_by_keyboard_and_loads_nothing() {
         .collect();
     assert!(elsewhere.is_empty(), "{elsewhere:?}");
 }
+
+/// Writes the page of a plan with many creations, some of them equal, and opens it.
+fn many_changes(count: usize, size: &str) -> (Case, Browser) {
+    let keys: Vec<String> = (0..count).map(|number| format!("n{number}")).collect();
+    let stack = format!(
+        "stead: 1\nstack: many\nvolume:\n  data:\n    for_each: [{}]\n    size: {size}\n",
+        keys.join(", ")
+    );
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("plan --report html=plan.html");
+    let browser = Browser::open(&format!("file://{}", case.path("plan.html").display()));
+    (case, browser)
+}
+
+#[test]
+#[ignore = "needs Chromium; .ci/run brings what it needs and runs it"]
+fn the_page_of_any_number_of_changes_opens_at_once_and_fits() {
+    for (count, limit) in [(10, 1_000.0), (500, 1_000.0), (10_000, 1_000.0)] {
+        let (case, mut browser) = many_changes(count, "10");
+        let url = format!("file://{}", case.path("plan.html").display());
+        // The first page pays for the start of the browser.
+        browser.go("about:blank");
+        browser.go(&url);
+        let loaded = "performance.getEntriesByType('navigation')[0].loadEventEnd";
+        browser.until(&format!("{loaded} > 0"));
+        let took = browser.value(loaded).as_f64().unwrap();
+        assert!(took <= limit, "{count} changes: {took} ms");
+        assert_eq!(browser.value("document.querySelectorAll('.card').length"), 1, "{count}");
+        assert_eq!(browser.value("document.querySelectorAll('.members li').length"), count);
+        for (width, scheme) in [(1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")] {
+            browser.call(
+                "Emulation.setDeviceMetricsOverride",
+                &json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500 }),
+            );
+            let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+            browser.call("Emulation.setEmulatedMedia", &json!({ "features": [feature] }));
+            browser.until("document.documentElement.scrollWidth <= window.innerWidth");
+            browser
+                .until("document.querySelector('.card').getBoundingClientRect().top < window.innerHeight");
+        }
+        // By keyboard alone: the first card is reached and closed.
+        browser.press("j");
+        browser.until("document.activeElement.closest('.card') !== null");
+        browser.press("Enter");
+        browser.until("document.querySelector('.card').open === false");
+        let errors = browser.told("Runtime.exceptionThrown");
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+}

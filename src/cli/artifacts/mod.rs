@@ -6,4 +6,5 @@ pub(super) mod drift_history;
 pub(super) mod plan_file;
 pub(super) mod plan_set;
 pub(super) mod report_files;
+pub(super) mod reviewed_plan;
 pub mod templates;

@@ -23,6 +23,7 @@ use self::approval::{RunApproval, check_confirmation, require_approval_flag};
 use self::request::{ApplyArgs, ApplyRequest};
 use self::unit_apply::ApplyCommand;
 use crate::cli::args::values::AutoApproval;
+use crate::cli::artifacts::reviewed_plan::{read_reviewed, show_review_difference};
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io::{self, ExpectedLedger};
@@ -51,12 +52,14 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ApplyArgs) -> R
     if let Some(file) = &args.file {
         return Box::pin(saved_plan(session, file, args)).await;
     }
+    let reviewed = read_reviewed(&session.settings, args.against.as_deref())?;
     let order = ApplyRequest {
         scope: &args.scope,
         running: &args.running,
         // A user who names the fingerprint has reviewed the plan.
         yes: args.yes.clone().or_else(|| args.expect.as_ref().map(|_| AutoApproval::All)),
         expected: args.expect.clone(),
+        against: reviewed.as_ref(),
         overriding: PolicyOverrides(Some(&args.overriding)),
         destroy: false,
         stack: None,
@@ -93,6 +96,8 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     let saved = &vouched.saved;
     saved.check_time(SystemClock.now(), plan_file::STEAD_VERSION).map_err(|stale| plan_again(&stale))?;
     if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != saved.plan.fingerprint) {
+        let reviewed = read_reviewed(&session.settings, args.against.as_deref())?;
+        show_review_difference(&session.ui, reviewed.as_ref(), [&saved.plan]);
         let found = &saved.plan.fingerprint;
         let what = format!("the saved plan has the fingerprint {found}, not {expected}");
         return Err(CliFailure::new(Exit::OutOfDate, what)

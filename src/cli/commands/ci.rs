@@ -104,7 +104,7 @@ pub struct CiCommentArgs {
 /// Command-line arguments of `stead ci reviewed`, and of the choice of a pull or merge request.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  fingerprint=$(stead ci reviewed -e prod)\n  stead apply -e prod --expect \"$fingerprint\"\n  stead apply --all $(stead ci reviewed --all)\n  stead apply --all $(stead ci reviewed --all -e prod --stacks 'shop/*')"
+    after_help = "Examples:\n  fingerprint=$(stead ci reviewed -e prod --save reviewed.md)\n  stead apply -e prod --expect \"$fingerprint\" --against reviewed.md\n  stead apply --all $(stead ci reviewed --all)\n  stead apply --all $(stead ci reviewed --all -e prod --stacks 'shop/*')"
 )]
 pub struct PullRequestArgs {
     /// Number of the pull or merge request [default: the job's, or the one that its commit came from]
@@ -114,6 +114,9 @@ pub struct PullRequestArgs {
     /// that may not ask]
     #[arg(long, value_name = "ID")]
     pub author: Option<u64>,
+    /// With `reviewed`, write the comment to this file: `apply --expect … --against FILE` then names what differs
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
     /// The comment of `plan --all`; `reviewed` prints the flags of `apply --all`: `--stacks UNIT … --expect FINGERPRINT`
     #[arg(long)]
     pub all: bool,
@@ -249,6 +252,9 @@ async fn print_reviewed_fingerprint(
             format!("the plan of {title} in request {number} is not of the commit that was merged"),
         )
         .help("Run the pipeline of its last commit, so that it writes its plan; or plan again and review that."));
+    }
+    if let (Some(path), Some(note)) = (&args.save, &found) {
+        write_files::write_public(path, note.body.as_bytes())?;
     }
     let units = found.as_ref().map(|note| review::units_of(&note.body)).unwrap_or_default();
     if session.ui.json {

@@ -50,6 +50,8 @@ pub enum SchemaDocument {
     PlanEvent,
     /// One line of the NDJSON output of `apply` and `destroy`.
     ApplyEvent,
+    /// JSON output of `show --against`.
+    PlanDifference,
     /// JSON output of `drift`.
     Drift,
     /// JSON output of `ls`.
@@ -137,6 +139,7 @@ printed_documents! {
     Plan, "plan", "stead plan", json::PlanDocument<'_>;
     PlanEvent, "plan-event", "stead plan event", json::PlanStreamLine<'_>;
     ApplyEvent, "apply-event", "stead apply event", json::ApplyStreamLine<'_>;
+    PlanDifference, "plan-difference", "stead show --against", json::PlanDifferenceDocument<'_>;
     Drift, "drift", "stead drift", json::DriftDocument<'_>;
     Ls, "ls", "stead ls", json::LsDocument;
     Output, "output", "stead output", OutputsDocument<'_>;

@@ -1,6 +1,7 @@
-//! `stead show`: shows a saved plan again, without any request. Needs no stack: everything is in the file.
+//! `stead show`: shows a saved plan again, or how it differs from what was reviewed, without any request. Needs no stack:
+//! everything is in the files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -8,20 +9,27 @@ use crate::cli::args::global_flags;
 use crate::cli::args::report::PlanReportArgs;
 use crate::cli::artifacts::plan_file;
 use crate::cli::artifacts::report_files::ReportContext;
+use crate::cli::artifacts::reviewed_plan::{ReviewedPlans, plan_title};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan;
-use crate::cli::files::stack_files;
+use crate::cli::files::{stack_files, write_files};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
+use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::report::review::ReviewSubject;
 use crate::report::terminal::PlanContext;
 
 /// Command-line arguments of `stead show`.
 #[derive(Debug, Clone, PartialEq, Args)]
-#[command(after_help = "Example:\n  stead show prod.plan")]
+#[command(
+    after_help = "Examples:\n  stead show prod.plan\n  stead show new.plan --against old.plan\n  stead show new.plan --against reviewed.md --output json"
+)]
 pub struct ShowArgs {
     /// The saved plan to show
     pub file: PathBuf,
+    /// Show how the plan differs from a reviewed one: a saved plan, or a comment or report in Markdown
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
     /// Verify the signature with one of these Ed25519 public keys in PEM form [env: STEAD_PLAN_VERIFY_KEY]
     #[arg(long, value_name = "FILE")]
     pub verify_key: Option<PathBuf>,
@@ -38,6 +46,9 @@ pub struct ShowArgs {
 pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<Exit, CliFailure> {
     let vouched = plan_file::read_verified(&session.settings, &args.file, args.verify_key.as_deref())?;
     let saved = &vouched.saved;
+    if let Some(against) = &args.against {
+        return show_difference(session, args, (saved, against));
+    }
     let command =
         format!("apply {}", global_flags::quote_shell_word(&stack_files::display_path(&args.file)));
     let about =
@@ -56,5 +67,39 @@ pub(in crate::cli) fn run(session: &CommandContext, args: &ShowArgs) -> Result<E
     } else {
         session.ui.write_result(&(signed + "\n"));
     }
+    Ok(Exit::Done)
+}
+
+/// Shows how a saved plan differs from what was reviewed, and writes the difference to the reports `md` and `json`.
+fn show_difference(
+    session: &CommandContext,
+    args: &ShowArgs,
+    (saved, against): (&SavedPlan, &Path),
+) -> Result<Exit, CliFailure> {
+    let reviewed = ReviewedPlans::read(&session.settings, against, args.verify_key.as_deref())?;
+    let difference = reviewed.compare(&saved.plan, (&saved.binding.ledger, &saved.stead_version))?;
+    let title = plan_title(&saved.plan);
+    for (format, path) in &args.reports.wanted {
+        let text = match format.name() {
+            "md" => difference.to_markdown(&title),
+            "json" => difference.to_document(),
+            other => {
+                return Err(CliFailure::new(
+                    Exit::Usage,
+                    format!("--report {other} does not show a difference"),
+                )
+                .help("With --against there are md and json."));
+            }
+        };
+        write_files::write_public(path, text.as_bytes())?;
+        let path = stack_files::display_path(path);
+        session.ui.write_message(&format!("wrote the {format} report to {path}"));
+    }
+    let text = if session.ui.json || session.ui.ndjson {
+        difference.to_document()
+    } else {
+        difference.to_page(&title, session.ui.style)
+    };
+    session.ui.write_result(&text);
     Ok(Exit::Done)
 }

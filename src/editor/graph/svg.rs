@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::layout::lay_out;
 use super::{DependencyGraph, DependencyNode};
 
 /// Height of a row.
@@ -33,7 +32,7 @@ svg{background:#fff}";
 /// Returns the graph as an SVG document, without edges that a longer path implies. Names in it are escaped.
 #[must_use]
 pub fn render_svg(graph: &DependencyGraph) -> String {
-    let layout = lay_out(graph);
+    let layout = graph.layout();
     let count = layout.columns.iter().copied().max().map_or(0, |last| last + 1);
     let mut widths = vec![0.0_f64; count];
     for (node, column) in graph.nodes.iter().zip(&layout.columns) {
@@ -56,7 +55,7 @@ pub fn render_svg(graph: &DependencyGraph) -> String {
     let middle = |row: f64| MARGIN + row * ROW + ROW / 2.0;
     let places = layout.columns.iter().zip(&layout.rows).map(|(column, row)| (*column, row.to_bits()));
     let boxes: BTreeMap<(usize, u64), f64> = places.zip(graph.nodes.iter().map(node_width)).collect();
-    for line in &layout.lines {
+    for line in layout.lines.iter().map(|line| &line.points) {
         let start = line.first().and_then(|(column, row)| boxes.get(&(*column, row.to_bits())));
         let edge = (start.copied().unwrap_or_default(), widths.as_slice());
         _ = writeln!(out, "<path d=\"{}\"/>", curve_path(line, &lefts, edge, middle));

@@ -197,9 +197,9 @@ fn every_edge_connects_two_boxes() {
 #[test]
 fn every_arrow_points_to_the_right() {
     let graph = large(3, 4);
-    let layout = layout::lay_out(&graph);
+    let layout = graph.layout();
     assert!(graph.edges.iter().all(|edge| layout.columns[edge.to] < layout.columns[edge.from]));
-    for line in &layout.lines {
+    for line in layout.lines.iter().map(|line| &line.points) {
         assert!(line.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0), "{line:?}");
     }
     let places: BTreeSet<_> = layout

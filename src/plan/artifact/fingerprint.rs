@@ -1,6 +1,7 @@
 //! The fingerprint: the whole SHA-256 of what a plan decides and shows. Times, prices, file locations, request counts
-//! and the nonce are left out, so two plans of the same state have the same fingerprint. It is always computed from a
-//! plan, never read from a file.
+//! and the nonce are left out, so two plans of the same state have the same fingerprint. So are the digests of the
+//! configuration, of other stacks' outputs and of the ledger: what they decide is in the steps and changes, and a merge that
+//! changes another part of the stack does not void a review. It is always computed from a plan, never read from a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,7 @@ use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 /// added later are omitted while empty, so that older plans keep their fingerprints.
 #[derive(Serialize)]
 struct FingerprintInput<'p> {
-    whose: (&'p str, &'p str, &'p str, &'p str, bool),
+    whose: (&'p str, &'p str, &'p str, bool),
     steps: &'p [Step],
     changes: FingerprintChanges<'p>,
     bookkeeping: &'p [LedgerUpdate],
@@ -30,15 +31,13 @@ struct FingerprintInput<'p> {
     outputs: &'p BTreeMap<Name, Expression>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     output_changes: Vec<(&'p Name, Option<&'p Value>, Option<&'p Value>)>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    reads: &'p str,
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     delete_data: &'p BTreeSet<Address>,
 }
 
 /// The shown part of a change, as far as it follows from the decision alone and is not in the change's steps
 /// already: what changes, why, each attribute with its values before and after, and the indexes of the steps.
-type FingerprintChange<'p> = (
+pub(super) type FingerprintChange<'p> = (
     (&'p Address, &'p str, Option<&'p Name>, Option<&'p Address>),
     (Action, Option<bool>, Cause, Option<&'p str>),
     Vec<(&'p Name, &'p Value, &'p Value, bool, bool)>,
@@ -110,9 +109,9 @@ impl Serialize for FingerprintChanges<'_> {
 /// # Errors
 /// When a part of the plan cannot be written as JSON.
 pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_json::Error> {
-    let PlanBase { stack, environment, account, config, destroy, delete_data, .. } = &plan.base;
+    let PlanBase { stack, environment, account, destroy, delete_data, .. } = &plan.base;
     let decided = FingerprintInput {
-        whose: (stack, environment, account, config, *destroy),
+        whose: (stack, environment, account, *destroy),
         steps: &plan.steps,
         changes: FingerprintChanges(plan),
         bookkeeping: &plan.bookkeeping,
@@ -136,13 +135,12 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
             .output_changes()
             .map(|output| (&output.name, output.before.as_ref(), output.after.as_ref()))
             .collect(),
-        reads: &plan.base.reads,
         delete_data,
     };
-    json_digest("stead plan 2", &decided)
+    json_digest("stead plan 3", &decided)
 }
 
-fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> FingerprintChange<'p> {
+pub(super) fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> FingerprintChange<'p> {
     let made = change.steps.iter().find_map(|number| match &steps.get(*number)?.operation {
         Operation::Create { desired, remember, .. } if !remember.let_go => Some(desired),
         _ => None,

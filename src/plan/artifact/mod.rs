@@ -2,7 +2,9 @@
 //! recomputed plan is the same.
 
 pub mod binding;
+pub mod change_digests;
 pub(super) mod consistency;
+pub mod difference;
 pub mod drift_history;
 pub mod fingerprint;
 pub mod recheck;

@@ -73,6 +73,8 @@ fn comparable_plan(mut plan: Plan) -> Plan {
     // The sums of what is due depend on the time; the amounts of the steps, of which they are made, do not.
     plan.cost.due = DueTotal::default();
     plan.changes.iter_mut().for_each(|change| change.cost.due_now = None);
+    // They follow from the rest.
+    plan.digests.clear();
     plan.fingerprint.clear();
     // Another stack may read an output now: that changes nothing here, unless it blocks the plan.
     plan.planned_outputs.iter_mut().for_each(|output| output.readers.clear());

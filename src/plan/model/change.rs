@@ -66,6 +66,10 @@ pub struct Plan {
     pub notes: Vec<PlanNote>,
     /// The number of requests that reading the live objects took.
     pub requests: RequestCount,
+    /// Short digests of what is decided for each address, under the ledger's key; empty where there is no key yet. A
+    /// published one shows which address differs, and no value.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<Address, Name>,
     /// Whole SHA-256 of the decided parts above: 64 hexadecimal digits. A saved plan does not contain it: it is
     /// computed from the contents of the file. Empty only where it cannot be computed, and then the plan is blocked.
     #[serde(skip)]

@@ -206,7 +206,8 @@ fn drift_finding(review: &PlanReview<'_>, drift: &Drift) -> ReviewFinding {
 }
 
 fn change_finding(review: &PlanReview<'_>, change: &Change) -> ReviewFinding {
-    let effects: Vec<&str> = view::ordered_effects(change).map(|effect| effect.text.as_str()).collect();
+    let effects: Vec<&str> =
+        view::ordered_effects(change, false).map(|effect| effect.text.as_str()).collect();
     let what = format!("{}: {}", change.address, view::change_headline(change));
     ReviewFinding {
         rule: phrases::action_keyword(change.action).to_owned(),

@@ -15,7 +15,9 @@ mod units;
 
 use std::fmt;
 
-pub use self::markdown::{comment_marker, fingerprint_of, marker_of, units_of};
+pub use self::markdown::{
+    comment_marker, difference_markdown, digests_of, fingerprint_of, marker_of, units_of,
+};
 pub use self::units::UnitsReport;
 use super::finding::{ReviewDiagnostics, plan_findings};
 use super::view::PlanReview;

@@ -7,15 +7,20 @@ use crate::model::source::SourceLocation;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    Action, AttributeChange, Change, ChangeEffect, Drift, DriftClass, NoteCode, Plan, PlanNote,
-    PolicyResult, PolicyStatus,
+    AttributeChange, Change, ChangeEffect, Drift, DriftClass, NoteCode, Plan, PlanNote, PolicyResult,
+    PolicyStatus,
 };
 use crate::plan::model::resource_values::PlanValues;
+use crate::report::groups::{self, PlanEntry};
+pub(super) use crate::report::groups::{affects_users, is_dangerous};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::notes::{PolicyGroup, describe_claims};
 use crate::report::text::phrases;
 use crate::report::views::drift::{DriftReport, is_settled};
+
+/// How many resources to name whose difference is charged at once.
+const MAX_CHARGED: usize = 3;
 
 /// A plan under review, with the context that reports need.
 #[derive(Debug, Clone, Copy)]
@@ -198,6 +203,17 @@ impl<'a> PlanReview<'a> {
         facts
     }
 
+    /// Returns the entries of the plan: equal changes, and those that an apply left equal, are one.
+    pub(super) fn entries(&self) -> Vec<PlanEntry<'a>> {
+        groups::plan_entries(self.plan, &|change| self.result_text(change, true).unwrap_or_default())
+    }
+
+    /// Returns what an apply did with a resource, for a group without its duration; `None` for a plan.
+    pub(super) fn result_text(&self, change: &Change, is_group: bool) -> Option<String> {
+        let outcome = self.run_report()?.resource_outcome(change);
+        Some(if is_group { outcome.describe_result() } else { outcome.describe_outcome() })
+    }
+
     /// Returns the drift that needs a decision, and the drift that does not.
     pub(super) fn split_drift(&self) -> (Vec<&Drift>, Vec<&Drift>) {
         self.plan.drift.iter().partition(|drift| is_open(drift))
@@ -259,17 +275,6 @@ pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
     }
 }
 
-/// Returns whether a reviewer must look at a change: it deletes an object or disrupts its users.
-pub(super) fn is_dangerous(change: &Change) -> bool {
-    matches!(change.action, Action::Replace | Action::Delete)
-        || change.effects.iter().any(|effect| affects_users(effect.code))
-}
-
-/// Returns whether users of the object notice an effect, or an object stays behind unmanaged.
-pub(super) fn affects_users(effect: Effect) -> bool {
-    effect.disrupts() || effect == Effect::LeftBehind
-}
-
 /// Returns whether a difference needs a decision.
 pub(super) fn is_open(drift: &Drift) -> bool {
     !is_settled(drift.class)
@@ -288,11 +293,21 @@ pub(super) fn change_headline(change: &Change) -> String {
     }
 }
 
-/// Returns the effects, those that a reviewer must know first.
-pub(super) fn ordered_effects(change: &Change) -> impl Iterator<Item = &ChangeEffect> {
-    let (heavy, light): (Vec<_>, Vec<_>) =
-        change.effects.iter().partition(|effect| affects_users(effect.code));
+/// Returns the effects, those that a reviewer must know first. With `charge_below`, the report says elsewhere which
+/// differences are charged at once.
+pub(super) fn ordered_effects(change: &Change, charge_below: bool) -> impl Iterator<Item = &ChangeEffect> {
+    let effects =
+        change.effects.iter().filter(move |effect| !charge_below || effect.code != Effect::Charge);
+    let (heavy, light): (Vec<_>, Vec<_>) = effects.partition(|effect| affects_users(effect.code));
     heavy.into_iter().chain(light)
+}
+
+/// Returns the first resources whose difference is charged or credited at once, and a count of the rest; `None` where at
+/// most one is: then it is said with the change.
+pub(super) fn charged_at_once(plan: &Plan) -> Option<String> {
+    let charged = groups::charged_at_once(plan);
+    let names = charged.iter().map(|change| change.address.as_str());
+    (!charged.is_empty()).then(|| phrases::join_words(names, MAX_CHARGED))
 }
 
 /// Returns the location that caused a change: that of the attribute that forces the replacement, else that of the

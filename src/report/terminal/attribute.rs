@@ -7,7 +7,7 @@ use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::text::{line_diff, phrases};
 
-/// Number of blanks before an attribute.
+/// Number of blanks before an unchanged attribute.
 const INDENT: usize = 6;
 
 /// Limit on the width of the column of attribute names.
@@ -23,11 +23,15 @@ const MAX_INLINE_CHARS: usize = 60;
 const MAX_DIFF_LINES: usize = 40;
 
 /// Adds a line for each attribute, or several if a value is long.
-pub(super) fn add_attribute_lines(page: &mut TextPage, attributes: &[AttributeChange], verbose: bool) {
+pub(super) fn add_attribute_lines(
+    page: &mut TextPage,
+    attributes: &[AttributeChange],
+    (indent, verbose): (usize, bool),
+) {
     let widest = attributes.iter().map(|attribute| page::display_width(&attribute.path)).max().unwrap_or(0);
-    let column = INDENT + widest.min(MAX_NAME_WIDTH) + 2;
+    let column = indent + widest.min(MAX_NAME_WIDTH) + 2;
     for attribute in attributes {
-        add_attribute_line(page, attribute, column, verbose);
+        add_attribute_line(page, attribute, (indent, column), verbose);
     }
 }
 
@@ -50,14 +54,19 @@ pub(super) fn add_unchanged(page: &mut TextPage, rest: &[UnchangedAttribute]) {
     }
 }
 
-fn add_attribute_line(page: &mut TextPage, attribute: &AttributeChange, column: usize, verbose: bool) {
+fn add_attribute_line(
+    page: &mut TextPage,
+    attribute: &AttributeChange,
+    (indent, column): (usize, usize),
+    verbose: bool,
+) {
     let style = page.style();
     let room = style.width.saturating_sub(column) / 2;
-    let line = TextLine::indent(INDENT).push_text(&attribute.path).to_column(column).continue_at(column);
+    let line = TextLine::indent(indent).push_text(&attribute.path).to_column(column).continue_at(column);
     if line_diff::is_long(&attribute.before, &attribute.after, room) {
         page.add_line(push_location(push_note(line, attribute), attribute));
         let most = if verbose { usize::MAX } else { MAX_DIFF_LINES };
-        page.add_lines(line_diff::diff_lines(&attribute.before, &attribute.after, INDENT + 2, most, style));
+        page.add_lines(line_diff::diff_lines(&attribute.before, &attribute.after, indent + 2, most, style));
         return;
     }
     let line = push_values(line, attribute, verbose, style);
@@ -151,9 +160,9 @@ fn push_location(line: TextLine, attribute: &AttributeChange) -> TextLine {
 
 /// Adds the attributes of a creation as wrapped text: `plan cpu-4c-8g · template ubuntu-24.04`; with `one_line`, cut
 /// to the width. Adds nothing if no attribute says more than the address.
-pub(super) fn add_flowing_values(page: &mut TextPage, change: &Change, one_line: bool) {
+pub(super) fn add_flowing_values(page: &mut TextPage, change: &Change, (indent, one_line): (usize, bool)) {
     let style = page.style();
-    let mut line = TextLine::indent(INDENT).continue_at(INDENT);
+    let mut line = TextLine::indent(indent).continue_at(indent);
     let mut first = true;
     for attribute in &change.attributes {
         if says_nothing(change, attribute) {

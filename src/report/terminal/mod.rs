@@ -2,6 +2,7 @@
 
 mod attribute;
 mod change;
+mod difference;
 mod outputs;
 mod plan;
 mod summary;
@@ -9,5 +10,6 @@ mod units;
 mod verbose_steps;
 
 pub use self::verbose_steps::plan_steps_page;
+pub use difference::{difference_page, digest_difference_page};
 pub use plan::{PlanContext, plan_page};
 pub use units::{units_page, units_run_page};

@@ -5,7 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::{change, outputs, summary};
-use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan};
+use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan, PlanNote};
+use crate::report::groups;
 use crate::report::text::notes;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
@@ -29,25 +30,24 @@ pub struct PlanContext {
     pub begun: Option<Timestamp>,
     /// The current time; `None` shows no ages.
     pub now: Option<Timestamp>,
-    /// Whether the plan was read from a file; then, with `now`, the page shows the plan's own age.
+    /// Whether the plan was read from a file: the page shows each change, and, with `now`, the plan's own age.
     pub saved: bool,
 }
 
 /// Returns a plan as text, escaped and wrapped. `verbose` adds all attributes and locations, and omits nothing.
 #[must_use]
 pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextStyle) -> String {
+    let complete = verbose || facts.saved;
     if is_empty(plan) {
         let mut page = TextPage::new(style);
         // A declaration that has already taken effect changes nothing: only the verbose output mentions it.
-        notes::add_notes(
-            &mut page,
-            plan.notes.iter().filter(|note| verbose || note.code != NoteCode::Done),
-        );
+        let shown = |note: &&PlanNote| verbose || note.code != NoteCode::Done;
+        add_grouped_notes(&mut page, plan.notes.iter().filter(shown), complete);
         notes::add_policy_results(&mut page, &plan.policy, verbose);
         let mut first = no_changes(plan, verbose, style).to_unwrapped(style) + "\n";
         if verbose {
             first = plan_headline(plan, facts, style).to_unwrapped(style) + "\n" + &first;
-            page.add_lines(drift::drift_lines(&visible_drift(plan, true), page.style()));
+            page.add_lines(drift::drift_lines(&visible_drift(plan, true), false, page.style()));
         }
         return first + &page.finish();
     }
@@ -58,7 +58,7 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
         let confirmed = drifts.iter().all(|drift| !drift.unconfirmed);
         let what = if confirmed { "  changed outside stead" } else { "  differs from what was applied" };
         page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, "DRIFT").push_text(what));
-        page.add_lines(drift::drift_lines(&drifts, page.style()));
+        page.add_lines(drift::drift_lines(&drifts, !complete, page.style()));
     }
     if !plan.has_changes() {
         page.add_line(TextLine::indent(0).push_text("No changes to make."));
@@ -69,12 +69,21 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
                 .push_styled(TextRole::Strong, "CHANGES")
                 .push_text("  most dangerous first"),
         );
-        change::add_changes(&mut page, &plan.changes, verbose);
+        change::add_changes(&mut page, plan, complete, verbose);
     }
     outputs::add_outputs(&mut page, plan, verbose);
-    notes::add_notes(&mut page, plan.notes.iter());
-    summary::add_footer(&mut page, plan, verbose);
+    add_grouped_notes(&mut page, plan.notes.iter(), complete);
+    summary::add_footer(&mut page, plan, complete, verbose);
     page.finish()
+}
+
+/// Adds notes, equal ones as one unless `complete` is set.
+fn add_grouped_notes<'p>(page: &mut TextPage, shown: impl Iterator<Item = &'p PlanNote>, complete: bool) {
+    if complete {
+        notes::add_notes(page, shown);
+    } else {
+        notes::add_notes(page, groups::group_notes(shown).iter().map(AsRef::as_ref));
+    }
 }
 
 /// Returns the drift to show: unmanaged keys in verbose output only.

@@ -2,7 +2,8 @@
 
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan};
-use crate::plan::model::step::{Operation, Step};
+use crate::plan::model::step::Step;
+use crate::report::groups;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::notes;
 use crate::report::text::page::{self, TextLine, TextPage};
@@ -12,9 +13,18 @@ use crate::report::text::style::{Symbol, TextRole};
 /// How many links of the critical path to show; in a longer path one entry counts those in the middle.
 const MAX_PATH_STEPS: usize = 6;
 
-/// Adds blockers, cost, time and totals; with `verbose`, also the fingerprint that commands accept.
-pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, verbose: bool) {
-    add_blockers(page, &plan.blocks);
+/// How many resources to name whose difference is charged at once.
+const MAX_CHARGED: usize = 3;
+
+/// Adds blockers, cost, time and totals: equal blockers as one, unless `complete` is set; with `verbose`, also the
+/// fingerprint that commands accept.
+pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, complete: bool, verbose: bool) {
+    if complete {
+        add_blockers(page, &plan.blocks.iter().collect::<Vec<_>>());
+    } else {
+        let blocks = groups::group_blockers(plan.blocks.iter());
+        add_blockers(page, &blocks.iter().map(AsRef::as_ref).collect::<Vec<_>>());
+    }
     notes::add_policy_results(page, &plan.policy, verbose);
     add_cost(page, plan);
     add_duration(page, plan);
@@ -35,7 +45,7 @@ pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, verbose: bool) {
     }
 }
 
-fn add_blockers(page: &mut TextPage, blocks: &[Blocker]) {
+fn add_blockers(page: &mut TextPage, blocks: &[&Blocker]) {
     if blocks.is_empty() {
         return;
     }
@@ -97,6 +107,13 @@ fn add_cost(page: &mut TextPage, plan: &Plan) {
         );
     }
     page.add_line(line);
+    let charged = groups::charged_at_once(plan);
+    if !charged.is_empty() {
+        let names = phrases::join_words(charged.iter().map(|change| change.address.as_str()), MAX_CHARGED);
+        page.add_line(
+            TextLine::indent(7).push_text(format!("charged or credited at once: {names}")).continue_at(9),
+        );
+    }
     for (name, pinned, now) in &cost.moved {
         let text = format!(
             "price of {name} changed: {} {arrow} {}",
@@ -124,24 +141,21 @@ fn add_duration(page: &mut TextPage, plan: &Plan) {
     if path.seconds == 0 {
         return;
     }
-    let ends = |step: &Step| matches!(step.operation, Operation::Delete { .. });
     let steps: Vec<&Step> = path.steps.iter().filter_map(|number| plan.steps.get(*number)).collect();
-    // If all steps are deletions, they need no label.
-    let mixed = steps.iter().any(|step| !ends(step));
-    let mut links: Vec<(&str, bool, u64)> = Vec::new();
+    let mut links: Vec<(&str, &str, u64)> = Vec::new();
     for step in steps {
+        let verb = phrases::operation_keyword(&step.operation);
         match links.last_mut() {
-            Some((address, goes, seconds)) if *address == step.address.as_str() && *goes == ends(step) => {
+            Some((last, address, seconds)) if *address == step.address.as_str() && *last == verb => {
                 *seconds += u64::from(step.seconds);
             }
-            _ => links.push((step.address.as_str(), ends(step), step.seconds.into())),
+            _ => links.push((verb, step.address.as_str(), step.seconds.into())),
         }
     }
     let arrow = page.sign(Symbol::Arrow);
-    let said = links.iter().map(|(address, goes, seconds)| {
-        let goes = if *goes && mixed { " deletion" } else { "" };
-        format!("{address}{goes} {}", phrases::format_estimate(*seconds))
-    });
+    let said = links
+        .iter()
+        .map(|(verb, address, seconds)| format!("{verb} {address} {}", phrases::format_estimate(*seconds)));
     let mut said: Vec<String> = said.collect();
     if said.len() > MAX_PATH_STEPS {
         let rest = said.len() - (MAX_PATH_STEPS - 1);

@@ -1,5 +1,7 @@
 //! Pages and documents over hand-built plans.
 
+mod differences;
 mod documents;
+mod groups;
 mod pages;
 pub(crate) mod plans;

@@ -70,6 +70,7 @@ pub(crate) fn empty() -> Plan {
         undecided: Vec::new(),
         notes: Vec::new(),
         requests: RequestCount { sent: 12, pages: 9, limited: 0, waited_ms: 0 },
+        digests: [].into(),
         fingerprint: FINGERPRINT.into(),
     }
 }
@@ -390,4 +391,13 @@ pub(crate) fn many(count: usize) -> Plan {
         steps: (0..count).map(|n| step(&format!("vm.web.n{n:05}"), create(), &[], 20)).collect(),
         ..empty()
     }
+}
+
+/// A plan of many creations, of which no two are equal.
+pub(crate) fn distinct(count: usize) -> Plan {
+    let mut plan = many(count);
+    for (number, change) in plan.changes.iter_mut().enumerate() {
+        change.attributes[1].after = Value::Integer(i64::try_from(number).unwrap());
+    }
+    plan
 }

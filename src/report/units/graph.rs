@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use maud::html;
 
-use super::drawing::{DrawnBox, draw_units};
+use super::drawing::{DrawnBox, draw_boxes};
 use super::list::UnitRow;
 use crate::workspace::unit::UnitName;
 
@@ -140,11 +140,11 @@ pub fn render_unit_svg(units: &[UnitRow]) -> String {
                 _ => String::new(),
             },
             class: if number < drawn.listed { "unit" } else { "outside" },
-            is_link: false,
+            link: None,
         })
         .collect();
     let edges: Vec<(usize, usize)> = drawn.edges().collect();
-    let image = draw_units(&boxes, &edges, "Stacks").into_string();
+    let image = draw_boxes(&boxes, &edges, "Stacks").into_string();
     let style = html! { style { (SVG_STYLE) } }.into_string();
     // The style is the first child: a drawing in a page takes that of the page.
     let (open, rest) = image.split_once('>').unwrap_or((&image, ""));

@@ -6,6 +6,7 @@ use crate::model::address::Name;
 use crate::model::values::value::Value;
 use crate::plan::artifact::drift_history::DriftHistoryDiff;
 use crate::plan::model::change::{Drift, DriftClass, IgnoreDriftMatch, PlanNote, PolicyResult};
+use crate::report::groups;
 use crate::report::text::notes;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
@@ -157,7 +158,8 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     }
     page.add_line(line);
     let all: Vec<&Drift> = found.drift.iter().collect();
-    page.add_lines(lines_with(&all, page.style(), |drift| first_seen(found.memory, &drift_key(drift))));
+    let seen = |drift: &Drift| first_seen(found.memory, &drift_key(drift));
+    page.add_lines(lines_with(&all, true, page.style(), seen));
     page.add_lines(found.unmanaged.iter().map(|object| unmanaged_line(object, found.memory, style)));
     page.add_lines(found.memory.resolved.iter().map(|gone| {
         TextLine::indent(2)
@@ -214,30 +216,62 @@ fn unmanaged_line(object: &ObjectSummary, memory: &DriftHistoryDiff, style: Text
 
 /// Returns the path of a difference, such as `database.main.storage_gb`, or the address of a whole resource.
 pub(in crate::report) fn drift_name(drift: &Drift) -> String {
+    attribute_name(drift.address.as_str(), drift)
+}
+
+fn attribute_name(address: &str, drift: &Drift) -> String {
     match &drift.path {
-        Some(path) => format!("{}.{path}", drift.address),
-        None => drift.address.to_string(),
+        Some(path) => format!("{address}.{path}"),
+        None => address.to_owned(),
     }
 }
 
-/// Returns one aligned line for each difference.
+/// Returns one aligned line for each difference; with `grouped`, one for equal differences, and one with their names.
 #[must_use]
-pub fn drift_lines(drift: &[&Drift], style: TextStyle) -> Vec<TextLine> {
-    lines_with(drift, style, |_| None)
+pub fn drift_lines(drift: &[&Drift], grouped: bool, style: TextStyle) -> Vec<TextLine> {
+    lines_with(drift, grouped, style, |_| None)
 }
 
-/// Returns one aligned line for each difference, with an additional text from `more`.
+/// Returns the lines of `drift_lines`, with an additional text from `more`, which is equal in a group.
 fn lines_with(
     drift: &[&Drift],
+    grouped: bool,
     style: TextStyle,
     more: impl Fn(&Drift) -> Option<String>,
 ) -> Vec<TextLine> {
+    if grouped {
+        return group_lines(drift, style, more);
+    }
     let names: Vec<String> = drift.iter().copied().map(drift_name).collect();
     let column = if style.unicode { 6 } else { 7 };
     let column =
         column + names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(MAX_PATH_WIDTH);
     let line = |(drift, name): (&&Drift, &String)| drift_line(drift, name, (column, more(drift)), style);
     drift.iter().zip(&names).map(line).collect()
+}
+
+fn group_lines(
+    drift: &[&Drift],
+    style: TextStyle,
+    more: impl Fn(&Drift) -> Option<String>,
+) -> Vec<TextLine> {
+    let groups = groups::group_drift(drift, &more);
+    let names: Vec<String> =
+        groups.iter().map(|group| attribute_name(&group.address, group.first)).collect();
+    let column = if style.unicode { 6 } else { 7 };
+    let column =
+        column + names.iter().map(|name| page::display_width(name)).max().unwrap_or(0).min(MAX_PATH_WIDTH);
+    let mut lines = Vec::with_capacity(groups.len());
+    for (group, name) in groups.iter().zip(&names) {
+        lines.push(drift_line(&group.shown, name, (column, more(group.first)), style));
+        if !group.members.is_empty() {
+            let start = if style.unicode { 4 } else { 5 };
+            lines.push(
+                TextLine::indent(start).push_styled(TextRole::Faint, &group.members).continue_at(start + 2),
+            );
+        }
+    }
+    lines
 }
 
 fn drift_line(

@@ -15,6 +15,7 @@ use super::units_run::UnitsRun;
 use crate::cli::args::plan::OverrideArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::plan_set::LoadedPlanSet;
+use crate::cli::artifacts::reviewed_plan::{read_reviewed, show_review_difference};
 use crate::cli::artifacts::{plan_file, plan_set};
 use crate::cli::command_context::CommandContext;
 use crate::cli::planning::approval::{PolicyOverrides, plan_again};
@@ -54,11 +55,15 @@ pub(in crate::cli) async fn apply_all(
         return Box::pin(join_run(session, &request, &workspace, &options, (run, None))).await;
     }
     check_approval_flags(session, &request, &workspace)?;
+    let reviewed = read_reviewed(&session.settings, request.against)?;
     let planned = Box::pin(plan_for_apply(session, &workspace, &options, &request)).await?;
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     show_plans(session, &request, &workspace, (&planned, &outcomes))?;
     planned.require_rights(&workspace)?;
-    let kept = check_expected(&workspace, &planned, request.expected)?;
+    let kept = check_expected(&workspace, &planned, request.expected).inspect_err(|_| {
+        let plans = planned.planned().map(|(_, unit)| &unit.plan);
+        show_review_difference(&session.ui, reviewed.as_ref(), plans);
+    })?;
     if let Some(kept) = &kept {
         session.ui.hint(&kept.describe());
     }

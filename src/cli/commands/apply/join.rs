@@ -12,6 +12,7 @@ use super::units_review::{
 };
 use super::units_run::UnitsRun;
 use super::worker::{SharedUnits, WorkerEnd, read_row, work_until_end};
+use crate::cli::artifacts::reviewed_plan::{read_reviewed, show_review_difference};
 use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::planning::approval::PolicyOverrides;
@@ -144,6 +145,9 @@ async fn plan_run(
     let kept = match checked.and_then(|()| check_expected(workspace, &planned, expected)) {
         Ok(kept) => kept,
         Err(failure) => {
+            let reviewed = read_reviewed(&session.settings, request.against)?;
+            let plans = planned.planned().map(|(_, unit)| &unit.plan);
+            show_review_difference(&session.ui, reviewed.as_ref(), plans);
             let end = TaskEnd { exit: failure.exit.code(), message: failure.message };
             board.refuse(worker, &end).await?;
             return Ok(());

@@ -1,7 +1,7 @@
 //! Command-line arguments of `apply`, and the request that `apply`, `destroy` and `secret rotate` have in common.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
@@ -9,6 +9,7 @@ use clap::Args;
 use crate::cli::args::plan::{ExecutionArgs, OverrideArgs, PlanScopeArgs};
 use crate::cli::args::values::{AutoApproval, parse_approval};
 use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit_flags};
+use crate::cli::artifacts::reviewed_plan::ReviewedPlans;
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
@@ -20,7 +21,7 @@ use crate::workspace::unit::UnitName;
 /// Command-line arguments of `stead apply`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
-    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n  stead apply --all --expect $FINGERPRINT --join $CI_PIPELINE_ID\n  stead apply --all --remove old/prod --expect $FINGERPRINT\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
+    after_help = "Examples:\n  stead apply -e staging\n  stead apply prod.plan\n  stead apply --yes=create,update\n  stead apply --expect $FINGERPRINT\n  stead apply --expect $FINGERPRINT --against reviewed.md\n  stead apply prod.plan --expect $FINGERPRINT --verify-key plan.pub\n  stead apply --override budget --reason 'agreed with finance'\n  stead apply --all --expect $FINGERPRINT\n  stead apply --all --expect $FINGERPRINT --join $CI_PIPELINE_ID\n  stead apply --all --remove old/prod --expect $FINGERPRINT\n\nA secret sink that is a program is defined in your own settings.toml, and reads the secret from standard input:\n  [profiles.default.sinks]\n  vault = [\"sh\", \"-c\", \"pass insert -m shop/$STEAD_ADDRESS\"]"
 )]
 pub struct ApplyArgs {
     /// A saved plan, which is applied unchanged or not at all; or a directory of plans that `plan --all -o` saved
@@ -35,6 +36,10 @@ pub struct ApplyArgs {
     /// Apply only if the plan has this fingerprint; counts as approval of the plan
     #[arg(long, value_name = "FINGERPRINT", value_parser = parse_fingerprint)]
     pub expect: Option<Name>,
+    /// If the plan has another fingerprint, say how it differs from this reviewed plan: a saved plan, a directory of
+    /// plans, or a comment that `stead ci reviewed --save` wrote
+    #[arg(long, value_name = "FILE", requires = "expect")]
+    pub against: Option<PathBuf>,
     /// Apply as one of several workers, which share the units of this run; needs an approved plan
     #[arg(long, value_name = "RUN", value_parser = parse_run_name)]
     pub join: Option<Name>,
@@ -75,6 +80,8 @@ pub(in crate::cli) struct UnitsApplyRequest<'a> {
     pub(in crate::cli) yes: Option<&'a AutoApproval>,
     /// Fingerprint that the plans must have together; `None` accepts any.
     pub(in crate::cli) expected: Option<&'a Name>,
+    /// What was reviewed, for the message if the fingerprint is another one.
+    pub(in crate::cli) against: Option<&'a Path>,
     /// Whether to delete all resources that are not protected.
     pub(in crate::cli) destroy: bool,
     /// Name that the root directory must have (`--confirm`); `None` if the command line states none.
@@ -102,6 +109,7 @@ impl<'a> From<&'a ApplyArgs> for UnitsApplyRequest<'a> {
             running: &args.running,
             yes: args.yes.as_ref(),
             expected: args.expect.as_ref(),
+            against: args.against.as_deref(),
             destroy: false,
             confirm: None,
             overriding: &args.overriding,
@@ -121,6 +129,8 @@ pub(in crate::cli) struct ApplyRequest<'a> {
     pub(in crate::cli) yes: Option<AutoApproval>,
     /// Fingerprint that the plan must have (`--expect`), 64 lower-case digits; `None` accepts any plan.
     pub(in crate::cli) expected: Option<Name>,
+    /// What was reviewed, for the message if the fingerprint is another one.
+    pub(in crate::cli) against: Option<&'a ReviewedPlans>,
     /// Policies that are overridden, and the reason.
     pub(in crate::cli) overriding: PolicyOverrides<'a>,
     /// Whether to delete all resources that are not protected.

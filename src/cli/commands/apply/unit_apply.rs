@@ -16,6 +16,7 @@ use crate::apply::run;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::report_files::ReportContext;
+use crate::cli::artifacts::reviewed_plan::{refuse_misfit, refuse_stale, show_review_difference};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
 use crate::cli::files::git_origin;
@@ -169,9 +170,8 @@ impl<'a> ApplyCommand<'a> {
         let key = ledger_io::while_kept(journal, async { Ok(key.await) }).await?;
         let facts = planning::plan_details(&ledger, clock, start, &world);
         let blocked = plan.is_blocked(&options.overrides);
-        session
-            .report_files(&self.running.reports.wanted)
-            .write_plan(&plan, ReportContext::with_values(&project.stack, &world.values))?;
+        let reports = session.report_files(&self.running.reports.wanted);
+        reports.write_plan(&plan, ReportContext::with_values(&project.stack, &world.values))?;
         if blocked || !(session.ui.json || session.ui.ndjson) {
             planning::show_plan(session, &plan, &facts, Exit::Blocked);
         }
@@ -179,7 +179,8 @@ impl<'a> ApplyCommand<'a> {
         if blocked {
             return Ok(Exit::Blocked);
         }
-        check_fingerprint(order.expected.as_ref(), &plan)?;
+        check_fingerprint(order.expected.as_ref(), &plan)
+            .inspect_err(|_| show_review_difference(&session.ui, order.against, [&plan]))?;
         key.map_or(Ok(()), |key| key.require(&plan))?;
         if order.expected.is_some() && ledger.identity.key.is_none() {
             session.ui.hint(NO_LEDGER_EXPECT_NOTICE);
@@ -225,10 +226,8 @@ impl<'a> ApplyCommand<'a> {
             let (text, help) = first.map(|block| (&*block.text, &*block.help)).unwrap_or_default();
             return Err(CliFailure::new(Exit::Blocked, format!("{text} Nothing was sent.")).help(help));
         }
-        if let Err(misfit) = check_fit(reviewed.plan, &plan, reviewed.phase, reviewed.is_begun) {
-            return Err(CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
-                .help("Plan and review again: stead plan --all."));
-        }
+        check_fit(reviewed.plan, &plan, reviewed.phase, reviewed.is_begun)
+            .map_err(|misfit| refuse_misfit(&session.ui, (reviewed.plan, &plan), &misfit))?;
         self.require_rights(&mut plan).await?;
         self.prepare_ledger(&world).await?;
         let exit = self.run_whole(&plan, &mut world).await?;
@@ -275,7 +274,8 @@ impl<'a> ApplyCommand<'a> {
         }
         let checked =
             saved.check_unchanged(&facts).and_then(|()| recheck::check_recomputed(&saved.plan, &plan));
-        checked.and_then(|()| saved.check_secrets(world.secrets.as_deref())).map_err(|s| plan_again(&s))?;
+        let checked = checked.and_then(|()| saved.check_secrets(world.secrets.as_deref()));
+        checked.map_err(|stale| refuse_stale(&session.ui, (&saved.plan, &plan), &stale))?;
         // The ledger records the nonce of an applied plan, so that a saved plan is applied only once.
         plan.base.nonce = saved.plan.base.nonce;
         session

@@ -63,6 +63,7 @@ pub(super) async fn run(session: &CommandContext, args: &SecretRotateArgs) -> Re
         running: &args.running,
         yes: args.yes.clone(),
         expected: None,
+        against: None,
         overriding: PolicyOverrides::default(),
         destroy: false,
         stack: None,

@@ -3,6 +3,7 @@
 pub mod apply_events;
 pub(super) mod change_entry;
 pub(super) mod cost_entry;
+pub(super) mod difference;
 pub(super) mod document;
 pub(super) mod events;
 pub(super) mod output_entry;

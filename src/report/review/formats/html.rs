@@ -1,22 +1,25 @@
 //! A single HTML page: no network access, light and dark mode, printing, filters, keyboard navigation. It contains the
 //! plan's JSON document for programs. All text of the plan is escaped for HTML, and for invisible characters.
 
+mod cards;
 mod chart;
+mod parts;
 mod units_page;
-
-pub(super) use self::units_page::units_html;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use self::cards::CardOptions;
+use self::parts::{action_sign, escape_text, fold_value, location_markup};
+pub(super) use self::units_page::units_html;
 use crate::model::page::BASE_STYLE;
-use crate::model::source::SourceLocation;
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
+use crate::plan::model::change::{Action, Drift, PolicyStatus};
+use crate::report::groups;
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::view::{self, PlanReview};
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::output_line::OutputLine;
+use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
-use crate::report::text::{escape, phrases};
 use crate::report::views::drift::{drift_key, drift_name, explain_drift, first_seen, key_of_object};
 
 const CSS: &str = include_str!("html/page.css");
@@ -41,6 +44,8 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
         of.registry,
         PlanDocumentOptions { details: true, ran: of.run_report() },
     );
+    let entries = of.entries();
+    let options = CardOptions { prefix: "", charge_below: view::charged_at_once(of.plan).is_some() };
     let body = html! {
         (head_markup(of, &facts))
         (toolbar_markup((of.plan.changes.len(), dangerous), &counts))
@@ -50,13 +55,13 @@ pub(super) fn html_report(of: &PlanReview<'_>) -> String {
                 (alerts_markup(of))
                 (drift_markup(of))
                 (unmanaged_markup(of))
-                @for (at, change) in of.plan.changes.iter().enumerate() { (change_card(of, change, ("", at < MAX_EXPANDED))) }
+                @for (at, entry) in entries.iter().enumerate() { (cards::entry_card(of, entry, options, at < MAX_EXPANDED)) }
                 (outputs_markup(of))
                 @if !of.plan.has_changes() && of.drift_result().is_none() { p.quiet { "No changes to make." } }
                 p.none hidden { "Nothing fits the filter." }
             }
             aside {
-                (chart::dependency_map(of.plan))
+                (chart::dependency_map(of.plan, &entries, ""))
                 (chart::time_chart(of.plan))
                 (chart::cost_chart(of.plan))
             }
@@ -92,11 +97,6 @@ fn html_page(title: &str, body: &Markup, document: Option<&str>) -> String {
         }
     }
     .into_string()
-}
-
-/// Returns untrusted text as one line, with control and invisible characters escaped; `html!` escapes the markup.
-fn escape_text(text: &str) -> String {
-    escape::escape_line(text).into_owned()
 }
 
 fn head_markup(of: &PlanReview<'_>, facts: &[String]) -> Markup {
@@ -178,7 +178,7 @@ fn unmanaged_markup(of: &PlanReview<'_>) -> Markup {
 
 fn alerts_markup(of: &PlanReview<'_>) -> Markup {
     html! {
-        @for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
+        @for block in groups::group_blockers(of.plan_blockers().filter(|_| of.run_report().is_none())) {
             div.alert.bad {
                 strong { "⛔ " (escape_text(&block.code)) } " "
                 @if let Some(address) = &block.address { code { (address) } " " }
@@ -193,7 +193,7 @@ fn alerts_markup(of: &PlanReview<'_>) -> Markup {
                 (escape_text(&view::result_message(group.result))) " " (location_markup(of, group.result.source.as_ref()))
             }
         }
-        @for note in view::review_notes(of.plan) {
+        @for note in groups::group_notes(view::review_notes(of.plan)) {
             div.alert.note { (escape_text(&note.text)) ". " span.quiet { (escape_text(&note.help)) } " " (location_markup(of, note.source.as_ref())) }
         }
     }
@@ -255,72 +255,6 @@ fn outputs_markup(of: &PlanReview<'_>) -> Markup {
             }
         }
     }
-}
-
-/// Returns the card of a change. `prefix` distinguishes the addresses of several plans on one page.
-fn change_card(of: &PlanReview<'_>, change: &Change, (prefix, open): (&str, bool)) -> Markup {
-    let danger = view::is_dangerous(change);
-    html! {
-        details.card.danger[danger] open[open] id=(format!("{prefix}{}", change.address))
-            data-action=(phrases::action_keyword(change.action)) data-danger=(danger)
-        {
-            summary {
-                span.sign { (action_sign(change.action)) } " "
-                strong { (change.address) } " "
-                span.what { (escape_text(&view::change_headline(change))) }
-                span.right {
-                    (view::monthly_price(change))
-                    @if change.seconds > 0 { " ~" (phrases::format_estimate(change.seconds.into())) }
-                }
-            }
-            @if let Some(ran) = of.run_report() { p.fate { (escape_text(&ran.resource_outcome(change).describe_outcome())) } }
-            @if let Some(was) = &change.was { p { "was " code { (phrases::describe_previous_address(was)) } } }
-            @for effect in view::ordered_effects(change) { p.effect[view::affects_users(effect.code)] { (escape_text(&effect.text)) } }
-            @if !change.hits.is_empty() {
-                p { "affects "
-                    @for (at, hit) in change.hits.iter().enumerate() { @if at > 0 { ", " } a href=(format!("#{prefix}{hit}")) { (hit) } }
-                }
-            }
-            @if !change.attributes.is_empty() {
-                div.scroll { table { tbody { @for attribute in &change.attributes { (attribute_row(of, attribute)) } } } }
-            }
-            p.quiet { (location_markup(of, change.source.as_ref())) @if let Some(id) = &change.id { " id " code { (escape_text(id)) } } }
-        }
-    }
-}
-
-fn attribute_row(of: &PlanReview<'_>, attribute: &AttributeChange) -> Markup {
-    let (old, new) = view::before_and_after(attribute);
-    html! {
-        tr.forces[attribute.forces_replacement] {
-            th scope="row" { code { (escape_text(&attribute.path)) } }
-            td.old { @if let Some(old) = old { (fold_value(&old)) } }
-            td.new { @match new { Some(new) => (fold_value(&new)), None => span.quiet { "not set" } } }
-            td.quiet {
-                @if attribute.forces_replacement { "forces the replacement " }
-                @if let Some(set_by) = &attribute.set_by { (escape_text(set_by)) " " }
-                (location_markup(of, attribute.source.as_ref()))
-            }
-        }
-    }
-}
-
-/// Returns a value, escaped; one with several lines is collapsed.
-fn fold_value(value: &str) -> Markup {
-    let lines: Vec<String> = value.trim_end_matches('\n').split('\n').map(escape_text).collect();
-    html! {
-        @if lines.len() > 1 {
-            details { summary { (phrases::count_noun(lines.len(), "line")) } pre { (lines.join("\n")) } }
-        } @else { (lines.join("")) }
-    }
-}
-
-fn location_markup(of: &PlanReview<'_>, place: Option<&SourceLocation>) -> Markup {
-    html! { @if let Some(place) = place { code.place { (escape_text(&of.location_text(place))) } } }
-}
-
-fn action_sign(action: Action) -> &'static str {
-    phrases::sign_of_action(action, TextStyle::plain(80))
 }
 
 fn footer_markup(of: &PlanReview<'_>) -> Markup {

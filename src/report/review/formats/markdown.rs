@@ -3,6 +3,9 @@
 //! or a forge would interpret.
 
 mod approved_units;
+mod changes;
+mod difference;
+mod digest_line;
 mod escaping;
 mod outputs;
 mod page;
@@ -11,13 +14,16 @@ use std::fmt::Write as _;
 
 pub(super) use self::approved_units::units_line;
 pub use self::approved_units::units_of;
+use self::changes::{add_attributes, add_change_table, danger_alert};
+pub use self::difference::difference_markdown;
+pub(super) use self::digest_line::digests_line;
+pub use self::digest_line::digests_of;
 use self::escaping::{escape_prose, fence_code, inline_code};
-use self::page::MarkdownPage;
+use self::page::{MAX_DIFF_CHARS, MarkdownPage, location_suffix, push_if_fits};
 use super::mermaid;
-use crate::model::source::SourceLocation;
-use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyStatus};
+use crate::plan::model::change::{Drift, PolicyStatus};
 use crate::plan::model::due::DueTotal;
-use crate::report::move_groups::{self, ChangeLine};
+use crate::report::groups::{self, PlanEntry};
 use crate::report::review::view::{self, PlanReview};
 use crate::report::run_report::RunReport;
 use crate::report::text::style::TextStyle;
@@ -30,23 +36,13 @@ use crate::report::views::list::ObjectSummary;
 /// Size limit of a comment in bytes. GitHub's limit is 65,536 characters, of which each has one byte or more.
 const MAX_COMMENT_BYTES: usize = 65_000;
 
-/// Size limit of the table of changes, in bytes. What remains of `MAX_COMMENT_BYTES` is reserved for
-/// the attribute diffs below it.
-const MAX_TABLE_BYTES: usize = 24_000;
-
 /// Limit on the warnings above the table.
 const MAX_ALERTS: usize = 20;
 /// Size of the page in bytes from which on no warning is added: the table must have room.
 const MAX_ALERT_BYTES: usize = 16_000;
 
-/// How many attributes a row of the table shows.
-const MAX_ATTRIBUTES_PER_ROW: usize = 3;
-
-/// Length limit in characters of a value in the table or in a sentence.
-const MAX_VALUE_CHARS: usize = 60;
-
-/// Length limit in characters of a value in a diff.
-const MAX_DIFF_CHARS: usize = 2_000;
+/// Said where a later plan cannot be compared with the comment.
+const NO_DIGESTS: &str = "This comment has no digests, because a ledger has no key before the first apply: if a later plan differs, its addresses are not named.\n\n";
 
 /// Number of steps above which the flow chart is omitted as unreadable.
 const MAX_FLOWCHART_STEPS: usize = 60;
@@ -56,13 +52,17 @@ const MAX_FLOWCHART_STEPS: usize = 60;
 pub(super) fn markdown_report(of: &PlanReview<'_>) -> String {
     let foot = report_footer(of);
     let mut page = MarkdownPage { text: report_head(of), room: MAX_COMMENT_BYTES - foot.len() };
-    add_alerts(&mut page, &plan_alerts(of));
-    add_change_table(&mut page, of);
+    let entries = of.entries();
+    add_alerts(&mut page, &plan_alerts(of, &entries));
+    add_change_table(&mut page, of, &entries);
     outputs::add_outputs(&mut page, of);
-    add_attributes(&mut page, of);
+    add_attributes(&mut page, of, &entries);
     add_drift(&mut page, of);
     add_unmanaged(&mut page, of);
     add_step_order(&mut page, of);
+    if of.run_report().is_none() && of.plan.digests.is_empty() && !of.plan.changes.is_empty() {
+        page.add_if_fits(NO_DIGESTS);
+    }
     page.text + &foot
 }
 
@@ -112,7 +112,8 @@ fn report_head(of: &PlanReview<'_>) -> String {
         facts.insert(0, "destroys everything unprotected".to_owned());
     }
     let sign = of.verdict().status_sign();
-    format!("<!-- stead:{marker} -->\n### {sign} stead · {shown} · {}\n\n", facts.join(" · "))
+    let digests = digests_line(&[(of.title(), of.plan)]);
+    format!("<!-- stead:{marker} -->\n{digests}### {sign} stead · {shown} · {}\n\n", facts.join(" · "))
 }
 
 /// Returns the failures, ambiguous intents and notes of an apply.
@@ -129,11 +130,12 @@ fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     alerts
 }
 
-/// Returns the blockers, policy results, notes and dangerous changes; for an apply, what it did not complete instead
-/// of blockers and dangers.
-fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
+/// Returns the blockers, policy results, dangerous changes and notes, equal ones as one; for an apply, what it did not
+/// complete instead of blockers and dangers.
+fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
-    for block in of.plan_blockers().filter(|_| of.run_report().is_none()) {
+    let blocks = of.plan_blockers().filter(|_| of.run_report().is_none());
+    for block in groups::group_blockers(blocks) {
         let subject = block.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
         let place = location_suffix(of, block.source.as_ref());
         alerts.push(format!(
@@ -162,13 +164,14 @@ fn plan_alerts(of: &PlanReview<'_>) -> Vec<String> {
             place
         ));
     }
-    for note in view::review_notes(of.plan) {
+    let is_dangerous = |entry: &&PlanEntry<'_>| view::is_dangerous(entry.representative());
+    let dangerous = entries.iter().filter(|_| of.run_report().is_none()).filter(is_dangerous);
+    let charge_below = view::charged_at_once(of.plan).is_some();
+    alerts.extend(dangerous.map(|entry| danger_alert(of, entry, charge_below)));
+    for note in groups::group_notes(view::review_notes(of.plan)) {
         let place = location_suffix(of, note.source.as_ref());
         alerts.push(format!("> 🔷 {}{place} {}\n", escape_prose(&note.text), escape_prose(&note.help)));
     }
-    let dangerous =
-        of.plan.changes.iter().filter(|change| of.run_report().is_none() && view::is_dangerous(change));
-    alerts.extend(dangerous.map(|change| danger_alert(of, change)));
     alerts
 }
 
@@ -189,180 +192,33 @@ fn add_alerts(page: &mut MarkdownPage, alerts: &[String]) {
     }
 }
 
-fn danger_alert(of: &PlanReview<'_>, change: &Change) -> String {
-    let verb = match change.action {
-        Action::Replace => "is replaced",
-        Action::Delete => "is deleted",
-        _ => "is touched",
-    };
-    let mut said: Vec<String> = change.reason.iter().map(|reason| escape_prose(reason)).collect();
-    said.extend(view::ordered_effects(change).map(|effect| escape_prose(&effect.text)));
-    if !change.hits.is_empty() {
-        said.push(format!("affects {}", inline_code(&view::affected_addresses(change, 8))));
-    }
-    let place = location_suffix(of, view::decided_at(change));
-    format!("> ❗ **{} {verb}**{place} {}\n", inline_code(change.address.as_str()), said.join("; "))
-}
-
-/// Returns a location with a blank before it; empty if there is none.
-fn location_suffix(of: &PlanReview<'_>, place: Option<&SourceLocation>) -> String {
-    place.map(|place| format!(" {}", inline_code(&of.location_text(place)))).unwrap_or_default()
-}
-
-fn add_change_table(page: &mut MarkdownPage, of: &PlanReview<'_>) {
-    let (changes, start) = (&of.plan.changes, page.text.len());
-    let (title, rule) = if of.run_report().is_some() { (" outcome |", "---|") } else { ("", "") };
-    let head = format!("| | resource | change | $/mo |{title}\n|---|---|---|---:|{rule}\n");
-    if changes.is_empty() || !page.add_if_fits(&head) {
-        return;
-    }
-    let lines = if of.run_report().is_some() {
-        changes.iter().map(ChangeLine::Single).collect()
-    } else {
-        move_groups::plan_lines(changes)
-    };
-    let mut shown = 0;
-    for line in &lines {
-        let row = match line {
-            ChangeLine::Single(change) => change_row(of, change),
-            ChangeLine::Module(_, module, count) => {
-                let sign = phrases::sign_of_action(Action::Move, TextStyle::plain(80));
-                let count = phrases::count_noun(*count, "resource");
-                format!(
-                    "| {sign} | {} | {count}, was {} | |\n",
-                    inline_code(&module.to),
-                    inline_code(&module.from)
-                )
-            }
-        };
-        if page.text.len() + row.len() > start + MAX_TABLE_BYTES || !page.add_if_fits(&row) {
-            break;
-        }
-        shown += 1;
-    }
-    if shown < lines.len() {
-        let rest = lines.iter().skip(shown).map(ChangeLine::resource_count).sum();
-        let rest = phrases::count_noun(rest, "resource");
-        page.add_if_fits(&format!(
-            "| … | **{rest} more** | omitted here, the dangerous ones are listed first | |\n"
-        ));
-    }
-    page.add_if_fits("\n");
-}
-
-fn change_row(of: &PlanReview<'_>, change: &Change) -> String {
-    let fate = of
-        .run_report()
-        .map(|ran| format!(" {} |", escape_prose(&ran.resource_outcome(change).describe_outcome())))
-        .unwrap_or_default();
-    format!(
-        "| {} | {} | {} | {} |{fate}\n",
-        phrases::sign_of_action(change.action, TextStyle::plain(80)),
-        inline_code(change.address.as_str()),
-        summarize_change(change),
-        view::monthly_price(change)
-    )
-}
-
-/// Returns a summary of a change for a table cell, escaped: its first attributes, or its action and reason.
-fn summarize_change(change: &Change) -> String {
-    if !matches!(change.action, Action::Create | Action::Update | Action::Replace | Action::Adopt) {
-        return escape_prose(&view::change_headline(change));
-    }
-    let mut said: Vec<String> =
-        change.attributes.iter().take(MAX_ATTRIBUTES_PER_ROW).map(attribute_cell).collect();
-    let rest = change.attributes.len().saturating_sub(MAX_ATTRIBUTES_PER_ROW);
-    if rest > 0 {
-        said.push(format!("{rest} more"));
-    }
-    if said.is_empty() { phrases::action_keyword(change.action).to_owned() } else { said.join(", ") }
-}
-
-fn attribute_cell(attribute: &AttributeChange) -> String {
-    let short =
-        |text: String| inline_code(&phrases::shorten_text(text, MAX_VALUE_CHARS, TextStyle::plain(80)));
-    let path = escape_prose(&attribute.path);
-    match view::before_and_after(attribute) {
-        (None, Some(new)) => format!("{path} {}", short(new)),
-        (Some(old), Some(new)) => format!("{path} {} → {}", short(old), short(new)),
-        (Some(old), None) => format!("{path} {} → not set", short(old)),
-        (None, None) => path,
-    }
-}
-
-/// Adds the changes attribute by attribute in a code fence, as many as there is room for, and a count of the rest.
-fn add_attributes(page: &mut MarkdownPage, of: &PlanReview<'_>) {
-    let changes = &of.plan.changes;
-    if changes.is_empty() {
-        return;
-    }
-    let all = phrases::count_noun(changes.len(), "resource");
-    let opening = format!("<details><summary>{all}, attribute by attribute</summary>\n\n");
-    let closing = "\n</details>\n\n";
-    let room = page.room.saturating_sub(page.text.len() + opening.len() + closing.len() + 200);
-    let mut text = String::new();
-    let fits = |piece: &String| text.len() + piece.len() < room && push_if_fits(&mut text, piece);
-    let shown = changes.iter().map(|change| change_diff(of, change)).take_while(fits).count();
-    if shown == 0 {
-        return;
-    }
-    let mut piece = opening + &fence_code(&text);
-    if shown < changes.len() {
-        let rest = phrases::count_noun(changes.len() - shown, "resource");
-        let _ = writeln!(piece, "{rest} more did not fit; the reports `html` and `json` have them all.");
-    }
-    if !page.add_if_fits(&(piece + closing)) {
-        page.add_if_fits(&format!(
-            "{all}, attribute by attribute, did not fit; the report `html` has them.\n\n"
-        ));
-    }
-}
-
-fn change_diff(of: &PlanReview<'_>, change: &Change) -> String {
-    let place = change.source.as_ref().map(|place| of.location_text(place)).unwrap_or_default();
-    let mut text = format!(
-        "{} {}  {}   {}",
-        phrases::sign_of_action(change.action, TextStyle::plain(80)),
-        change.address,
-        escape::escape_line(&view::change_headline(change)),
-        escape::escape_line(&place)
-    );
-    text.truncate(text.trim_end().len());
-    text.push('\n');
-    for attribute in &change.attributes {
-        let (old, new) = view::before_and_after(attribute);
-        for (sign, side) in [('-', old), ('+', new)] {
-            let Some(side) = side else { continue };
-            let side = phrases::shorten_text(side, MAX_DIFF_CHARS, TextStyle::plain(80));
-            for (at, line) in side.split('\n').enumerate() {
-                let lead = if at == 0 { format!("{}: ", attribute.path) } else { "    ".to_owned() };
-                let _ =
-                    writeln!(text, "{sign}   {}{}", escape::escape_line(&lead), escape::escape_line(line));
-            }
-        }
-    }
-    text
-}
-
 fn add_drift(page: &mut MarkdownPage, of: &PlanReview<'_>) {
     let (open, settled) = of.split_drift();
     if open.is_empty() && settled.is_empty() {
         return;
     }
-    let line = |drift: &&Drift| {
+    let seen =
+        |drift: &Drift| of.drift_result().and_then(|found| first_seen(found.memory, &drift_key(drift)));
+    let line = |(drift, first): &(&Drift, &Drift)| {
         let values = view::drift_values(drift)
             .map_or(" is gone".to_owned(), |(old, new)| format!(": {old} → {new}"));
         let values = phrases::shorten_text(values, MAX_DIFF_CHARS, TextStyle::plain(80));
         let place = drift.source.as_ref().map(|place| of.location_text(place)).unwrap_or_default();
         let meaning = explain_drift(drift, TextStyle::plain(80));
-        let since = of.drift_result().and_then(|found| first_seen(found.memory, &drift_key(drift)));
-        let since = since.map(|since| format!(" · {since}")).unwrap_or_default();
+        let since = seen(first).map(|since| format!(" · {since}")).unwrap_or_default();
         let said = format!("{}{values}   {meaning}{since}   {place}", drift_name(drift));
         format!("{}\n", escape::escape_line(said.trim_end()))
     };
     let said = format!("{} to decide, {} left alone", open.len(), settled.len());
     let mut piece = format!("<details><summary>Drift: {said}</summary>\n\n");
-    let lines: Vec<String> = open.iter().chain(&settled).map(line).collect();
+    let lines: Vec<String> = [&open, &settled]
+        .into_iter()
+        .flat_map(|part| groups::group_drift(part, seen))
+        .map(|group| {
+            let line = line(&(group.shown.as_ref(), group.first));
+            if group.members.is_empty() { line } else { format!("{line}    {}\n", group.members) }
+        })
+        .collect();
     let room = page.room.saturating_sub(page.text.len() + 200);
     let mut shown = String::new();
     let count = lines
@@ -417,11 +273,6 @@ fn add_folded(page: &mut MarkdownPage, title: &str, lines: &[String]) {
         "<details><summary>{title}</summary>\n\n{}{rest}\n</details>\n\n",
         fence_code(&shown)
     ));
-}
-
-fn push_if_fits(text: &mut String, line: &str) -> bool {
-    text.push_str(line);
-    true
 }
 
 fn add_step_order(page: &mut MarkdownPage, of: &PlanReview<'_>) {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::plan::model::change::{Action, Plan};
-use crate::plan::model::step::{Operation, Step};
+use crate::plan::model::step::Step;
+use crate::report::text::phrases;
 
-/// Returns the flow chart; one without nodes if the plan has no steps. Steps of one resource share a node.
+/// Returns the flow chart; one without nodes if the plan has no steps. Equal operations on one resource share a node.
 pub(super) fn plan_flowchart(plan: &Plan) -> String {
     let mut numbers: BTreeMap<MermaidNode<'_>, usize> = BTreeMap::new();
     for step in &plan.steps {
@@ -18,10 +19,9 @@ pub(super) fn plan_flowchart(plan: &Plan) -> String {
     let mut text = String::from("flowchart LR\n");
     let mut nodes: Vec<_> = numbers.iter().collect();
     nodes.sort_by_key(|(_, number)| **number);
-    for ((address, goes), number) in nodes {
+    for ((address, verb), number) in nodes {
         let class = actions.get(address).map_or("", |action| class_of(*action));
-        let old = if *goes { ", the old one" } else { "" };
-        let _ = writeln!(text, "  n{number}[\"{}{old}\"]{class}", escape_quoted(address));
+        let _ = writeln!(text, "  n{number}[\"{verb} {}\"]{class}", escape_quoted(address));
     }
     let mut edges = BTreeSet::new();
     for step in &plan.steps {
@@ -39,16 +39,12 @@ pub(super) fn plan_flowchart(plan: &Plan) -> String {
     text
 }
 
-/// A node of the chart: an address, and whether it is the deposed object of a replacement.
-type MermaidNode<'a> = (&'a str, bool);
-
-// The deletion of a deposed object follows the creation: in one node, a replacement would be a cycle.
-const fn is_left(operation: &Operation) -> bool {
-    matches!(operation, Operation::Delete { deposed: true, .. })
-}
+/// A node of the chart: an address and an operation. With one node for each address, a replaced parent and its replaced
+/// child would be a cycle: the child is deleted before the parent, and created after it.
+type MermaidNode<'a> = (&'a str, &'static str);
 
 fn step_node(step: &Step) -> MermaidNode<'_> {
-    (step.address.as_str(), is_left(&step.operation))
+    (step.address.as_str(), phrases::operation_keyword(&step.operation))
 }
 
 const fn class_of(action: Action) -> &'static str {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::markdown::{comment_marker, units_line};
+use super::markdown::{comment_marker, digests_line, units_line};
 use super::{codequality, gitlab, junit, markdown, prometheus, sarif};
 use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
@@ -174,14 +174,16 @@ fn head(of: &UnitsReport<'_>) -> String {
     }
     let worst = review.units().first().map_or(UnitStatus::Unchanged, |unit| unit.status);
     let names: Vec<String> = review.units_to_apply().iter().map(ToString::to_string).collect();
+    let plans: Vec<_> = of.plans.values().map(|plan| (plan.title(), plan.plan)).collect();
     let selection = match review.title.flags.as_str() {
         "" => String::new(),
         flags => format!(" · {}", markdown::code(flags)),
     };
     format!(
-        "<!-- stead:{} -->\n{}### {} stead{selection} · {} · {}\n\n",
+        "<!-- stead:{} -->\n{}{}### {} stead{selection} · {} · {}\n\n",
         comment_marker(&review.title.title),
         units_line(&names),
+        digests_line(&plans),
         sign(worst),
         phrases::count_noun(review.units().len(), "unit"),
         facts.join(" · ")

@@ -127,17 +127,19 @@ fn markdown_lists_the_most_severe_changes_first() {
 
     ```mermaid
     flowchart LR
-      n0["vm.web.a"]:::danger
-      n1["database.main"]
-      n2["volume.media"]
-      n3["vm.web.a, the old one"]:::danger
-      n4["vm.web.b"]
+      n0["create vm.web.a"]:::danger
+      n1["update database.main"]
+      n2["update volume.media"]
+      n3["delete vm.web.a"]:::danger
+      n4["create vm.web.b"]
       n0 --> n2
       n2 --> n3
       classDef danger stroke:#c33,stroke-width:2px
     ```
 
     </details>
+
+    This comment has no digests, because a ledger has no key before the first apply: if a later plan differs, its addresses are not named.
 
     <sub>`7f3ac91e0123456789abcdef0123456789abcdef0123456789abcdef01234567` · commit `3f9c2e1` · $339.40 → $412.40 a month · due now: $19.50 charged at 2026-10-14 17:46 UTC, 1 change without a known amount, not counted</sub>
     "#);
@@ -155,7 +157,7 @@ fn markdown_of_a_plan_without_changes_is_three_lines() {
 
 #[test]
 fn a_large_plan_fits_into_a_comment_and_counts_the_omissions() {
-    let mut plan = plans::many(500);
+    let mut plan = plans::distinct(500);
     plan.changes.insert(0, plans::full().changes.remove(0));
     let text = format("md").render_plan(&reviewed(&plan));
     assert!(text.len() < 65_536, "{}", text.len());
@@ -168,7 +170,7 @@ fn a_large_plan_fits_into_a_comment_and_counts_the_omissions() {
 
 #[test]
 fn the_omitted_changes_count_the_resources_of_a_module() {
-    let mut plan = plans::many(3_000);
+    let mut plan = plans::distinct(3_000);
     let last = plan.changes.len() - 50;
     for change in &mut plan.changes[last..] {
         change.action = Action::Move;
@@ -370,11 +372,11 @@ fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     "#);
     insta::assert_snapshot!(format("mermaid").render_plan(&of), @r#"
     flowchart LR
-      n0["vm.web.a"]:::danger
-      n1["database.main"]
-      n2["volume.media"]
-      n3["vm.web.a, the old one"]:::danger
-      n4["vm.web.b"]
+      n0["create vm.web.a"]:::danger
+      n1["update database.main"]
+      n2["update volume.media"]
+      n3["delete vm.web.a"]:::danger
+      n4["create vm.web.b"]
       n0 --> n2
       n2 --> n3
       classDef danger stroke:#c33,stroke-width:2px

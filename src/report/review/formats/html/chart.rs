@@ -1,80 +1,123 @@
 //! Drawings of a plan without a script: the dependencies between the changes as SVG, their schedule and cost as bars.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap};
 
 use maud::{Markup, html};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
-use crate::plan::model::change::{Action, Plan};
-use crate::plan::model::step::{Operation, Step};
+use crate::model::address::Address;
+use crate::plan::model::change::{Action, Change, Plan};
+use crate::report::groups::PlanEntry;
+use crate::report::review::view;
 use crate::report::text::phrases;
+use crate::report::units::drawing::{DrawnBox, draw_boxes};
 
-/// Number of nodes above which the dependency map is unreadable; the page then has a sentence instead.
+/// Number of boxes above which the map is unreadable; the page then has a sentence instead.
 const MAX_NODES: usize = 60;
 
 /// Limit on the bars of a chart; the rest is counted.
 const MAX_BARS: usize = 25;
 
-const COLUMN_WIDTH: usize = 190;
-const ROW_HEIGHT: usize = 30;
-const BOX_SIZE: (usize, usize) = (170, 22);
-
-/// How many characters of a name fit into a box.
-const MAX_NAME_CHARS: usize = 26;
-
-/// Draws the dependencies between changed and affected resources; nothing for a single one.
-pub(super) fn dependency_map(plan: &Plan) -> Markup {
-    let mut edges: BTreeSet<(&str, &str)> = BTreeSet::new();
-    let mut nodes: BTreeSet<&str> = plan.changes.iter().map(|change| change.address.as_str()).collect();
-    for change in &plan.changes {
-        for hit in &change.hits {
-            nodes.insert(hit.as_str());
-            edges.insert((change.address.as_str(), hit.as_str()));
-        }
-    }
-    // The deletion of a deposed object comes last: with a node of its own, each replacement
-    // would be a dependency cycle.
-    let stays = |step: &&Step| !matches!(step.operation, Operation::Delete { deposed: true, .. });
-    for step in plan.steps.iter().filter(stays) {
-        for before in step.after.iter().filter_map(|number| plan.steps.get(*number)).filter(stays) {
-            if before.address != step.address {
-                edges.insert((before.address.as_str(), step.address.as_str()));
-            }
-        }
-    }
-    edges.retain(|(from, to)| nodes.contains(from) && nodes.contains(to));
+/// Draws the order of the steps, a box for each entry of the plan and operation, and the resources that the changes
+/// affect; nothing for a single box.
+pub(super) fn dependency_map(plan: &Plan, entries: &[PlanEntry<'_>], prefix: &str) -> Markup {
+    let map = ChangeMap::new(plan, entries, prefix);
     html! {
-        @if nodes.len() > MAX_NODES {
-            figure { figcaption { "Map" } p.quiet { (nodes.len()) " resources are too many to draw." } }
-        } @else if nodes.len() > 1 {
-            figure { figcaption { "Map" } div.scroll { (draw_map(plan, &nodes, &edges)) } }
+        @if map.boxes.len() > MAX_NODES {
+            figure { figcaption { "Map" } p.quiet { (map.boxes.len()) " steps are too many to draw." } }
+        } @else if map.boxes.len() > 1 {
+            figure {
+                figcaption { "Map" }
+                div.scroll tabindex="0" role="region" aria-label="Map of changes" {
+                    (draw_boxes(&map.boxes, &map.edges.iter().copied().collect::<Vec<_>>(), "Map of changes"))
+                }
+            }
         }
     }
 }
 
-fn draw_map(plan: &Plan, nodes: &BTreeSet<&str>, edges: &BTreeSet<(&str, &str)>) -> Markup {
-    let spots = assign_cells(nodes, edges);
-    let columns = spots.values().map(|(column, _)| column + 1).max().unwrap_or(1);
-    let rows = spots.values().map(|(_, row)| row + 1).max().unwrap_or(1);
-    let (width, height) = (columns * COLUMN_WIDTH, rows * ROW_HEIGHT);
-    let action =
-        |name: &str| plan.changes.iter().find(|change| change.address.as_str() == name).map(|c| c.action);
-    html! {
-        svg.map viewBox=(format!("0 0 {width} {height}")) width=(width) height=(height) role="img" aria-label="Map of changes" {
-            @for (from, to) in edges {
-                @let (x1, y1) = spots.get(from).map_or((0, 0), |at| (at.0 * COLUMN_WIDTH + BOX_SIZE.0, at.1 * ROW_HEIGHT + BOX_SIZE.1 / 2));
-                @let (x2, y2) = spots.get(to).map_or((0, 0), |at| (at.0 * COLUMN_WIDTH, at.1 * ROW_HEIGHT + BOX_SIZE.1 / 2));
-                path data-from=(from) data-to=(to) d=(format!("M{x1} {y1} C{} {y1} {} {y2} {x2} {y2}", x1 + 20, x2.saturating_sub(20))) {}
+/// The boxes of the map and the edges between them. The deletion and the creation of a replacement are two boxes: a replaced
+/// parent is deleted after its children and created before them.
+struct ChangeMap<'p> {
+    boxes: Vec<DrawnBox>,
+    edges: BTreeSet<(usize, usize)>,
+    /// The number of the box of an entry, or of a resource that has none, and an operation.
+    numbers: HashMap<(Result<usize, &'p str>, &'static str), usize>,
+    /// The entry of each changed address.
+    entry_of: HashMap<&'p str, usize>,
+}
+
+impl<'p> ChangeMap<'p> {
+    fn new(plan: &'p Plan, entries: &[PlanEntry<'p>], prefix: &str) -> Self {
+        let mut map = Self {
+            boxes: Vec::new(),
+            edges: BTreeSet::new(),
+            numbers: HashMap::new(),
+            entry_of: HashMap::new(),
+        };
+        for (number, entry) in entries.iter().enumerate() {
+            map.entry_of
+                .extend(entry.members().into_iter().map(|change| (change.address.as_str(), number)));
+        }
+        let of_step: Vec<usize> = plan
+            .steps
+            .iter()
+            .map(|step| {
+                let verb = phrases::operation_keyword(&step.operation);
+                map.number_of(step.address.as_str(), verb, (entries, prefix))
+            })
+            .collect();
+        for (step, number) in plan.steps.iter().zip(&of_step) {
+            for before in step.after.iter().filter_map(|before| of_step.get(*before)) {
+                map.edges.insert((*before, *number));
             }
-            @for (name, (column, row)) in &spots {
-                a href=(format!("#{name}")) data-node=(name) class=(action(name).map_or("felt", action_class)) {
-                    rect x=(column * COLUMN_WIDTH) y=(row * ROW_HEIGHT) width=(BOX_SIZE.0) height=(BOX_SIZE.1) rx="4" {}
-                    text x=(column * COLUMN_WIDTH + 7) y=(row * ROW_HEIGHT + 15) { (shorten_name(name)) }
-                    title { (name) }
+        }
+        for change in entries.iter().flat_map(PlanEntry::members) {
+            let verb = phrases::action_keyword(change.action);
+            let number = match change.steps.last().and_then(|step| of_step.get(*step)) {
+                Some(number) => *number,
+                None => map.number_of(change.address.as_str(), verb, (entries, prefix)),
+            };
+            for affected in change.hits.iter().map(Address::as_str) {
+                if !map.entry_of.contains_key(affected) {
+                    let affected = map.number_of(affected, "affected", (entries, prefix));
+                    map.edges.insert((number, affected));
                 }
             }
         }
+        map.edges.retain(|(before, after)| before != after);
+        map
+    }
+
+    /// Returns the number of the box of an address and an operation, which is added if it is new.
+    fn number_of(
+        &mut self,
+        address: &'p str,
+        verb: &'static str,
+        (entries, prefix): (&[PlanEntry<'p>], &str),
+    ) -> usize {
+        let entry = self.entry_of.get(address).copied();
+        let next = self.boxes.len();
+        let number = *self.numbers.entry((entry.ok_or(address), verb)).or_insert(next);
+        if number == next {
+            let shown = entry.and_then(|entry| entries.get(entry));
+            self.boxes.push(DrawnBox {
+                id: format!("{prefix}map-{number}"),
+                name: shown.map_or_else(|| address.to_owned(), PlanEntry::title),
+                detail: verb.to_owned(),
+                class: shown.map_or("felt", |entry| box_class(entry.representative(), verb)),
+                link: shown.map(|_| format!("{prefix}{address}")),
+            });
+        }
+        number
+    }
+}
+
+fn box_class(change: &Change, verb: &str) -> &'static str {
+    match (change.action, verb) {
+        (Action::Replace, "create") => "new",
+        (action, _) => action_class(action),
     }
 }
 
@@ -83,48 +126,6 @@ const fn action_class(action: Action) -> &'static str {
         Action::Replace | Action::Delete => "danger",
         Action::Create | Action::Adopt => "new",
         Action::Update | Action::Move | Action::Forget | Action::Read => "change",
-    }
-}
-
-/// Assigns each node a column after those that it depends on, and a row within the column.
-fn assign_cells<'a>(
-    nodes: &BTreeSet<&'a str>,
-    edges: &BTreeSet<(&'a str, &'a str)>,
-) -> BTreeMap<&'a str, (usize, usize)> {
-    let mut column: BTreeMap<&str, usize> = nodes.iter().map(|name| (*name, 0)).collect();
-    // As many rounds as there are nodes are enough for each chain; after them a dependency cycle is left as it is.
-    for _ in 0..nodes.len() {
-        let mut moved = false;
-        for (from, to) in edges {
-            let least = column.get(from).map_or(0, |at| at + 1).min(nodes.len());
-            if let Some(at) = column.get_mut(to)
-                && *at < least
-            {
-                (*at, moved) = (least, true);
-            }
-        }
-        if !moved {
-            break;
-        }
-    }
-    let used: BTreeSet<usize> = column.values().copied().collect();
-    let place: BTreeMap<usize, usize> = used.into_iter().zip(0..).collect();
-    let mut rows: BTreeMap<usize, usize> = BTreeMap::new();
-    column
-        .into_iter()
-        .map(|(name, at)| {
-            let at = place.get(&at).copied().unwrap_or_default();
-            let row = rows.entry(at).or_default();
-            *row += 1;
-            (name, (at, *row - 1))
-        })
-        .collect()
-}
-
-fn shorten_name(name: &str) -> String {
-    match name.char_indices().nth(MAX_NAME_CHARS) {
-        Some((at, _)) => format!("{}…", &name[..at]),
-        None => name.to_owned(),
     }
 }
 
@@ -150,7 +151,7 @@ pub(super) fn time_chart(plan: &Plan) -> Markup {
                 @for (start, end, number) in bars.iter().take(MAX_BARS) {
                     @if let Some(step) = plan.steps.get(*number) {
                         div.bar.critical[critical.contains(number)] {
-                            span { (step.address) } em { (phrases::format_estimate(end - start)) }
+                            span { (phrases::operation_keyword(&step.operation)) " " (step.address) } em { (phrases::format_estimate(end - start)) }
                             i style=(format!("margin-left:{}%;width:{}%", share(*start), share(end - start).max(1))) {}
                         }
                     }
@@ -192,6 +193,7 @@ pub(super) fn cost_chart(plan: &Plan) -> Markup {
             @if let Some((amount, unknown)) = phrases::due_total(&bill.due) {
                 p { "due now: " (amount) @if !unknown.is_empty() { " · " (unknown) } }
             }
+            @if let Some(names) = view::charged_at_once(plan) { p.quiet { "charged or credited at once: " (names) } }
             @if bill.unpriced > 0 { p.quiet { (phrases::count_noun(bill.unpriced, "resource")) " without a known price" } }
         }
     }

@@ -60,7 +60,14 @@
     }
   });
 
-  const nodes = [...document.querySelectorAll(".map a")];
+  function open(target) {
+    for (let card = target?.closest("details"); card; card = card.parentElement.closest("details")) card.open = true;
+  }
+  for (const link of document.querySelectorAll(".card a")) {
+    link.addEventListener("click", () => open(document.getElementById(decodeURIComponent(link.hash.slice(1)))));
+  }
+
+  const nodes = [...document.querySelectorAll(".map [data-node]")];
   const paths = [...document.querySelectorAll(".map path")];
   function reach(from) {
     const seen = new Set([from]);
@@ -85,8 +92,7 @@
     node.addEventListener("mouseleave", () => light(null));
     node.addEventListener("blur", () => light(null));
     node.addEventListener("click", () => {
-      const card = document.getElementById(node.dataset.node);
-      if (card && card.tagName === "DETAILS") card.open = true;
+      if (node.tagName !== "g") open(document.getElementById(decodeURIComponent(node.getAttribute("href").slice(1))));
     });
   }
 })();

@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::{
-    MAX_EXPANDED, action_sign, alerts_markup, change_card, drift_markup, escape_text, html_page,
-    outputs_markup, toolbar_markup,
-};
+use super::cards::{CardOptions, entry_card};
+use super::parts::{action_sign, escape_text};
+use super::{MAX_EXPANDED, alerts_markup, drift_markup, html_page, outputs_markup, toolbar_markup};
 use crate::plan::model::change::{Action, Change, Plan};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::review::formats::units::UnitsReport;
 use crate::report::review::view::{self, PlanReview};
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::phrases;
-use crate::report::units::drawing::{DrawnBox, draw_units};
+use crate::report::units::drawing::{DrawnBox, draw_boxes};
 use crate::report::units::review::{UnitReview, UnitStatus};
 use crate::report::views::drift::object_name;
 use crate::workspace::unit::UnitName;
@@ -125,6 +124,8 @@ fn unit_section(
     let name = escape_text(&unit.name.to_string());
     let prefix = format!("{}.", unit_id(position));
     let title = format!("{}-title", unit_id(position));
+    let charge_below = plan.is_some_and(|plan| view::charged_at_once(plan.plan).is_some());
+    let options = CardOptions { prefix: &prefix, charge_below };
     html! {
         section.unit id=(unit_id(position)) data-unit=(name) aria-labelledby=(title) {
             h2 id=(title) { (sign(unit.status)) " " (name) " " span.quiet { (unit.status.as_text()) } }
@@ -138,8 +139,8 @@ fn unit_section(
                 (alerts_markup(plan))
                 (drift_markup(plan))
                 (outputs_markup(plan))
-                @for (at, change) in plan.plan.changes.iter().enumerate() {
-                    (change_card(plan, change, (&prefix, cards + at < MAX_EXPANDED)))
+                @for (at, entry) in plan.entries().iter().enumerate() {
+                    (entry_card(plan, entry, options, cards + at < MAX_EXPANDED))
                 }
             }
         }
@@ -245,7 +246,7 @@ fn graph_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
                         name: escape_text(&above.to_string()),
                         detail: "not selected".to_owned(),
                         class: "outside",
-                        is_link: false,
+                        link: None,
                     },
                 });
                 boxes.len() - 1
@@ -261,7 +262,7 @@ fn graph_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
                 p.quiet { (boxes.len()) " units are too many to draw." }
             } @else if !boxes.is_empty() {
                 div.scroll tabindex="0" role="region" aria-label="Graph of stacks" {
-                    (draw_units(&boxes, &edges, "Stacks, and which of them read outputs of which"))
+                    (draw_boxes(&boxes, &edges, "Stacks, and which of them read outputs of which"))
                 }
             }
             @if left_out > 0 { p.quiet { (phrases::count_noun(left_out, "unit")) " without changes not drawn." } }
@@ -289,7 +290,7 @@ fn unit_box(unit: &UnitReview<'_>, number: usize, positions: &BTreeMap<UnitName,
             UnitStatus::Changed | UnitStatus::Drifted => "change",
             _ => "same",
         },
-        is_link: position.is_some(),
+        link: position.map(|position| unit_id(*position)),
     }
 }
 

@@ -133,6 +133,7 @@ impl UnitsArgs {
             running: &self.running,
             yes: None,
             expected,
+            against: None,
             destroy,
             confirm: None,
             overriding: &self.overriding,

@@ -1,0 +1,201 @@
+//! What was reviewed, for a comparison with a later plan: a saved plan, a directory of saved plans, or the comment of a
+//! request. In: a path. Out: the difference of a later plan, as text or as a document. Nothing of the file is applied.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cli::artifacts::plan_file::STEAD_VERSION;
+use crate::cli::artifacts::{plan_file, plan_set};
+use crate::cli::files::stack_files;
+use crate::cli::planning::approval::plan_again;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
+use crate::cli::process::output::Ui;
+use crate::cli::process::settings::Settings;
+use crate::plan::artifact::change_digests::{DigestDifference, ReviewedDigests};
+use crate::plan::artifact::difference::{PlanDifference, PlanSide, compare_plans};
+use crate::plan::artifact::saved_plan::{SavedPlan, StalePlan};
+use crate::plan::model::change::Plan;
+use crate::report::text::style::TextStyle;
+use crate::report::{json, review, terminal};
+use crate::workspace::fit::Misfit;
+
+/// What was reviewed.
+#[derive(Debug)]
+pub(in crate::cli) enum ReviewedPlans {
+    /// Saved plans, by stack and environment.
+    Saved(BTreeMap<String, SavedPlan>),
+    /// The digests in a comment, by stack and environment, and the fingerprint that it approves.
+    Comment(BTreeMap<String, ReviewedDigests>, Option<String>),
+}
+
+/// How a later plan differs from a reviewed one.
+pub(in crate::cli) enum ReviewDifference {
+    /// By resource and attribute.
+    Parts(PlanDifference),
+    /// By address only, and whether the fingerprints are equal.
+    Addresses(DigestDifference, bool),
+}
+
+/// Returns the stack and the environment of a plan, such as `shop/prod`.
+pub(in crate::cli) fn plan_title(plan: &Plan) -> String {
+    format!("{}/{}", plan.base.stack, plan.base.environment)
+}
+
+impl ReviewedPlans {
+    /// Reads what was reviewed: a saved plan, the directory of a set, or a report or comment in Markdown.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is none of these.
+    pub(in crate::cli) fn read(
+        settings: &Settings,
+        path: &Path,
+        key: Option<&Path>,
+    ) -> Result<Self, CliFailure> {
+        if plan_set::is_directory(path) {
+            let set = plan_set::read_set(settings, path, key)?;
+            let plans = set.plans.into_iter().map(|(name, saved)| (name.to_string(), saved)).collect();
+            return Ok(Self::Saved(plans));
+        }
+        let text = String::from_utf8(stack_files::read_bytes(path)?).unwrap_or_default();
+        if review::marker_of(&text).is_some() {
+            let name = stack_files::display_path(path);
+            let digests = review::digests_of(&text).ok_or_else(|| {
+                CliFailure::new(Exit::Failed, format!("{name} is a comment without digests of its changes"))
+                    .help("A ledger has no key before the first apply, and a plan without changes has none. Compare with a saved plan instead: stead plan -o FILE.")
+            })?;
+            return Ok(Self::Comment(digests, review::fingerprint_of(&text).map(str::to_owned)));
+        }
+        let saved = plan_file::read_verified(settings, path, key)?.saved;
+        Ok(Self::Saved(BTreeMap::from([(plan_title(&saved.plan), saved)])))
+    }
+
+    /// Returns how a later plan differs from the reviewed one of the same stack and environment. `ledger` is the digest of
+    /// its ledger, empty if it is not known.
+    ///
+    /// # Errors
+    /// When the stack and environment were not reviewed, or a plan cannot be compared.
+    pub(in crate::cli) fn compare(
+        &self,
+        later: &Plan,
+        (ledger, stead_version): (&str, &str),
+    ) -> Result<ReviewDifference, CliFailure> {
+        let title = plan_title(later);
+        let not_reviewed = |known: Vec<&String>| {
+            let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
+            CliFailure::new(Exit::Usage, format!("what was reviewed is no plan of {title}"))
+                .help(format!("It is of {}.", known.join(", ")))
+        };
+        match self {
+            Self::Saved(plans) => {
+                let saved = plans.get(&title).ok_or_else(|| not_reviewed(plans.keys().collect()))?;
+                let difference = compare_plans(
+                    PlanSide {
+                        plan: &saved.plan,
+                        ledger: if ledger.is_empty() { "" } else { &saved.binding.ledger },
+                        stead_version: &saved.stead_version,
+                    },
+                    PlanSide { plan: later, ledger, stead_version },
+                );
+                Ok(ReviewDifference::Parts(difference.map_err(anyhow::Error::from)?))
+            }
+            Self::Comment(plans, fingerprint) => {
+                let digests = plans.get(&title).ok_or_else(|| not_reviewed(plans.keys().collect()))?;
+                let is_same =
+                    plans.len() == 1 && fingerprint.as_deref() == Some(later.fingerprint.as_str());
+                Ok(ReviewDifference::Addresses(digests.compare(later), is_same))
+            }
+        }
+    }
+}
+
+/// Reads what `--against` names; `None` if it is not given.
+///
+/// # Errors
+/// When it cannot be read, or is no plan and no comment.
+pub(in crate::cli) fn read_reviewed(
+    settings: &Settings,
+    path: Option<&Path>,
+) -> Result<Option<ReviewedPlans>, CliFailure> {
+    path.map(|path| ReviewedPlans::read(settings, path, None)).transpose()
+}
+
+/// Says how plans differ from what was reviewed, where they do; nothing if it is not known what was reviewed.
+pub(in crate::cli) fn show_review_difference<'p>(
+    ui: &Ui,
+    reviewed: Option<&ReviewedPlans>,
+    later: impl IntoIterator<Item = &'p Plan>,
+) {
+    let Some(reviewed) = reviewed else { return };
+    for plan in later {
+        let title = plan_title(plan);
+        match reviewed.compare(plan, ("", STEAD_VERSION)) {
+            Ok(difference) if difference.is_same() => {}
+            Ok(difference) => ui.write_message(difference.to_page(&title, ui.style).trim_end()),
+            Err(_) if plan.changes.is_empty() => {}
+            Err(failure) => ui.write_message(&format!("{title}: {}", failure.message)),
+        }
+    }
+}
+
+/// Returns the failure for a saved plan that can no longer be applied, after it says what differs.
+pub(in crate::cli) fn refuse_stale(ui: &Ui, plans: (&Plan, &Plan), stale: &StalePlan) -> CliFailure {
+    show_plan_difference(ui, plans);
+    plan_again(stale)
+}
+
+/// Returns the failure for a plan that does more than the reviewed one shows, after it says what differs.
+pub(in crate::cli) fn refuse_misfit(ui: &Ui, plans: (&Plan, &Plan), misfit: &Misfit) -> CliFailure {
+    show_plan_difference(ui, plans);
+    CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
+        .help("Plan and review again: stead plan --all.")
+}
+
+/// Says how a plan differs from the reviewed one, where both are at hand.
+fn show_plan_difference(ui: &Ui, (reviewed, later): (&Plan, &Plan)) {
+    let side = |plan| PlanSide { plan, ledger: "", stead_version: STEAD_VERSION };
+    let difference = compare_plans(side(reviewed), side(later)).unwrap_or_default();
+    if !difference.is_empty() {
+        let page = terminal::difference_page(&plan_title(later), &difference, ui.style);
+        ui.write_message(page.trim_end());
+    }
+}
+
+impl ReviewDifference {
+    /// Returns whether the plans decide the same.
+    pub(in crate::cli) fn is_same(&self) -> bool {
+        match self {
+            Self::Parts(difference) => difference.is_empty(),
+            Self::Addresses(difference, is_same) => {
+                *is_same || (difference.addresses.is_empty() && difference.not_compared == 0)
+            }
+        }
+    }
+
+    /// Returns the difference as text.
+    pub(in crate::cli) fn to_page(&self, title: &str, style: TextStyle) -> String {
+        match self {
+            Self::Parts(difference) => terminal::difference_page(title, difference, style),
+            Self::Addresses(..) if self.is_same() => {
+                terminal::difference_page(title, &PlanDifference::default(), style)
+            }
+            Self::Addresses(difference, _) => terminal::digest_difference_page(title, difference, style),
+        }
+    }
+
+    /// Returns the difference as a JSON document.
+    pub(in crate::cli) fn to_document(&self) -> String {
+        match self {
+            Self::Parts(difference) => json::difference_document(difference),
+            Self::Addresses(difference, _) => json::digest_difference_document(difference, self.is_same()),
+        }
+    }
+
+    /// Returns the difference as Markdown; of a comment, the addresses in a code block.
+    pub(in crate::cli) fn to_markdown(&self, title: &str) -> String {
+        match self {
+            Self::Parts(difference) => review::difference_markdown(title, difference),
+            Self::Addresses(..) => format!("```\n{}```\n", self.to_page(title, TextStyle::plain(100))),
+        }
+    }
+}

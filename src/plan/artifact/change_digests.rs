@@ -1,0 +1,162 @@
+//! What a plan decides for each address, in a form for comparison: its change, its requests without their numbers, its
+//! blockers, policy results and ledger updates. In: a plan, and the ledger's key. Out: a text for each address, and short
+//! digests under the key. A digest may be published: without the key, no value in it can be guessed.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::fingerprint::{FingerprintChange, hashed_change};
+use crate::model::address::{Address, Name};
+use crate::model::diagnostic::blocker_code::{POLICY, UPSTREAM};
+use crate::model::values::secret::{FingerprintKey, Secret};
+use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
+use crate::plan::model::step::{LedgerUpdate, Operation, Step};
+
+/// Length of a digest in hexadecimal digits. A wrong match in the comparison of one address has odds of 1 to 4 billion.
+const DIGEST_DIGITS: usize = 8;
+
+/// The decisions for one address.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct AddressDecisions<'p> {
+    pub(super) change: Option<FingerprintChange<'p>>,
+    pub(super) steps: Vec<ComparableStep<'p>>,
+    pub(super) updates: Vec<&'p LedgerUpdate>,
+    pub(super) blockers: Vec<&'p str>,
+    pub(super) denials: Vec<&'p str>,
+}
+
+/// A step without numbers: it names the steps that it waits for.
+#[derive(Debug, Serialize)]
+pub(super) struct ComparableStep<'p> {
+    pub(super) kind: &'p str,
+    pub(super) operation: &'p Operation,
+    after: Vec<(&'p Address, &'static str)>,
+}
+
+/// Returns the decisions of a plan by address, as JSON.
+///
+/// # Errors
+/// When a part cannot be written as JSON.
+pub(super) fn decisions_by_address(plan: &Plan) -> Result<BTreeMap<&Address, String>, serde_json::Error> {
+    let mut found: BTreeMap<&Address, AddressDecisions<'_>> = BTreeMap::new();
+    for change in &plan.changes {
+        // The numbers of its steps depend on the other changes.
+        let (subject, decision, attributes, _) = hashed_change(change, &plan.steps);
+        found.entry(&change.address).or_default().change = Some((subject, decision, attributes, &[]));
+    }
+    for step in &plan.steps {
+        found.entry(&step.address).or_default().steps.push(comparable_step(step, &plan.steps));
+    }
+    for update in &plan.bookkeeping {
+        for address in updated_addresses(update) {
+            found.entry(address).or_default().updates.push(update);
+        }
+    }
+    // As in the fingerprint: what depends on the time or on another unit's plan is no decision of this one.
+    for block in plan.blocks.iter().filter(|block| block.code != POLICY.code && block.code != UPSTREAM.code)
+    {
+        if let Some(address) = &block.address {
+            found.entry(address).or_default().blockers.push(&block.code);
+        }
+    }
+    let is_denied =
+        |result: &&PolicyResult| result.verdict >= PolicyStatus::Overridden && result.context.is_empty();
+    for result in plan.policy.iter().filter(is_denied) {
+        if let Some(address) = &result.address {
+            found.entry(address).or_default().denials.push(&result.name);
+        }
+    }
+    found.into_iter().map(|(address, one)| Ok((address, serde_json::to_string(&one)?))).collect()
+}
+
+fn comparable_step<'p>(step: &'p Step, steps: &'p [Step]) -> ComparableStep<'p> {
+    let verb = |step: &Step| match step.operation {
+        Operation::Create { .. } => "create",
+        Operation::Update { .. } => "update",
+        Operation::Delete { .. } => "delete",
+    };
+    let mut after: Vec<(&Address, &str)> = step
+        .after
+        .iter()
+        .filter_map(|number| steps.get(*number))
+        .map(|before| (&before.address, verb(before)))
+        .collect();
+    after.sort();
+    ComparableStep { kind: &step.kind, operation: &step.operation, after }
+}
+
+fn updated_addresses(update: &LedgerUpdate) -> Vec<&Address> {
+    match update {
+        LedgerUpdate::Gone(address, _)
+        | LedgerUpdate::Remember(address, _)
+        | LedgerUpdate::Forget(address) => {
+            vec![address]
+        }
+        LedgerUpdate::Move(_) | LedgerUpdate::PinRecipients(_) | LedgerUpdate::Transfer(..) => Vec::new(),
+    }
+}
+
+/// Returns a plan with a short digest of the decisions for each address; without any where there is no key yet.
+#[must_use]
+pub fn with_change_digests(mut plan: Plan, key: &FingerprintKey) -> Plan {
+    let digest = |(address, text): (&Address, String)| {
+        let text = format!("stead change digest 1\n{address}\n{text}");
+        let digest = Secret::new(text).fingerprint(key)?;
+        Some((address.clone(), Name::new(digest.get(..DIGEST_DIGITS)?)))
+    };
+    // A plan whose parts cannot be written has no fingerprint, and is blocked.
+    let decisions =
+        if key.is_none() { BTreeMap::new() } else { decisions_by_address(&plan).unwrap_or_default() };
+    let digests = decisions.into_iter().filter_map(digest).collect();
+    plan.digests = digests;
+    plan
+}
+
+/// The digests of a reviewed plan, as a comment carries them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewedDigests {
+    /// Number of addresses that the plan decides something for.
+    pub count: usize,
+    /// The digests that the comment had room for, by address.
+    pub digests: BTreeMap<Address, Name>,
+}
+
+/// How a later plan differs from a reviewed one, as far as digests show it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DigestDifference {
+    /// The addresses that are decided differently, or by only one of the plans; sorted.
+    pub addresses: Vec<Address>,
+    /// Number of addresses that were not compared, because the comment had no room for their digests, or the later plan has
+    /// none.
+    pub not_compared: usize,
+}
+
+impl ReviewedDigests {
+    /// Compares the reviewed plan with a later one.
+    #[must_use]
+    pub fn compare(&self, later: &Plan) -> DigestDifference {
+        let left_out = self.count.saturating_sub(self.digests.len());
+        if later.digests.is_empty() && !later.changes.is_empty() {
+            return DigestDifference {
+                addresses: Vec::new(),
+                not_compared: self.count.max(later.changes.len()),
+            };
+        }
+        let mut found = DigestDifference { addresses: Vec::new(), not_compared: left_out };
+        let mut unknown = 0;
+        for (address, digest) in &later.digests {
+            match self.digests.get(address) {
+                Some(reviewed) if reviewed == digest => {}
+                // It is new, or one of those that were left out.
+                None if left_out > 0 => unknown += 1,
+                _ => found.addresses.push(address.clone()),
+            }
+        }
+        found.not_compared = left_out.max(unknown);
+        let gone = self.digests.keys().filter(|address| !later.digests.contains_key(*address));
+        found.addresses.extend(gone.cloned());
+        found.addresses.sort();
+        found
+    }
+}

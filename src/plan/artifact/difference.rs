@@ -1,0 +1,414 @@
+//! The difference between two plans of one stack: the reviewed one and a later one. In: both plans, with what is known of
+//! the ledgers and the versions that they were made with. Out: each address that they decide differently, with the parts
+//! that differ and which side moved; and what differs in the plans as a whole. The work is linear in the plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use super::change_digests::decisions_by_address;
+use crate::model::address::{Address, Name};
+use crate::model::values::value::Value;
+use crate::plan::model::block::Blocker;
+use crate::plan::model::change::{AttributeChange, Cause, Change, Plan, PolicyStatus};
+use crate::plan::model::step::LedgerUpdate;
+
+/// A plan that is compared.
+#[derive(Debug, Clone, Copy)]
+pub struct PlanSide<'p> {
+    /// The plan.
+    pub plan: &'p Plan,
+    /// Digest of the ledger's state; empty if it is not known.
+    pub ledger: &'p str,
+    /// The version of stead that made the plan.
+    pub stead_version: &'p str,
+}
+
+/// What moved between two plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MovedSide {
+    /// The configuration, its variables or its policies.
+    Configuration,
+    /// The live object.
+    LiveObject,
+    /// The ledger, by another apply.
+    Ledger,
+    /// The price in the catalog.
+    CatalogPrice,
+    /// An output of another stack, or a lookup.
+    OtherStack,
+    /// The version of stead.
+    SteadVersion,
+}
+
+impl MovedSide {
+    /// Returns the side as the end of a sentence: `the live object changed`.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Configuration => "the configuration changed",
+            Self::LiveObject => "the live object changed",
+            Self::Ledger => "the ledger changed",
+            Self::CatalogPrice => "the catalog price changed",
+            Self::OtherStack => "an output of another stack, or a lookup, changed",
+            Self::SteadVersion => "another version of stead made it",
+        }
+    }
+}
+
+/// The difference between two plans.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PlanDifference {
+    /// The addresses that are decided differently, sorted.
+    pub resources: Vec<ResourceDifference>,
+    /// What differs in the plans as a whole, such as outputs.
+    pub whole: Vec<PartDifference>,
+}
+
+/// The difference between the decisions for one address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourceDifference {
+    /// The address.
+    pub address: Address,
+    /// The parts that differ; never empty.
+    pub parts: Vec<PartDifference>,
+}
+
+/// A part that differs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PartDifference {
+    /// The part: `action`, `price`, `requests`, or `size (planned)` and `size (live)` for an attribute.
+    pub part: String,
+    /// Its value in the earlier plan; `Null` if it had none. Secrets as fingerprints.
+    pub old: Value,
+    /// Its value in the later plan.
+    pub new: Value,
+    /// What moved.
+    pub moved: MovedSide,
+}
+
+impl PlanDifference {
+    /// Returns whether the plans decide the same.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.whole.is_empty()
+    }
+}
+
+/// Returns the difference between an earlier and a later plan.
+///
+/// # Errors
+/// When a part of a plan cannot be written as JSON.
+pub fn compare_plans(old: PlanSide<'_>, new: PlanSide<'_>) -> Result<PlanDifference, serde_json::Error> {
+    let sides = Sides { old, new };
+    let (before, after) = (decisions_by_address(old.plan)?, decisions_by_address(new.plan)?);
+    let (old_changes, new_changes) = (changes_by_address(old.plan), changes_by_address(new.plan));
+    let addresses: BTreeSet<&Address> = before
+        .keys()
+        .chain(after.keys())
+        .chain(old_changes.keys())
+        .chain(new_changes.keys())
+        .copied()
+        .collect();
+    let (old_verdicts, new_verdicts) = (verdicts_by_address(old.plan), verdicts_by_address(new.plan));
+    let mut resources = Vec::new();
+    for address in addresses {
+        let mut parts = match (old_changes.get(address), new_changes.get(address)) {
+            (Some(one), Some(other)) => sides.changed_parts(one, other)?,
+            (Some(one), None) => vec![sides.lost_change(one)],
+            (None, Some(other)) => vec![sides.new_change(other)],
+            (None, None) => Vec::new(),
+        };
+        let (one, other) = (old_verdicts.get(address), new_verdicts.get(address));
+        parts.extend(sides.set_parts(one, other));
+        if parts.is_empty() && before.get(address) != after.get(address) {
+            parts.push(sides.part("requests and ledger entry", Value::Null, Value::Null));
+        }
+        if !parts.is_empty() {
+            resources.push(ResourceDifference { address: address.clone(), parts });
+        }
+    }
+    Ok(PlanDifference { resources, whole: sides.whole_parts()? })
+}
+
+fn changes_by_address(plan: &Plan) -> BTreeMap<&Address, &Change> {
+    plan.changes.iter().map(|change| (&change.address, change)).collect()
+}
+
+/// Blockers and denials, each as its kind and its name.
+type Verdicts<'p> = BTreeSet<(&'static str, &'p str)>;
+
+fn verdicts_by_address(plan: &Plan) -> BTreeMap<&Address, Verdicts<'_>> {
+    let mut found: BTreeMap<&Address, Verdicts<'_>> = BTreeMap::new();
+    for (address, verdict) in verdicts(plan) {
+        if let Some(address) = address {
+            found.entry(address).or_default().insert(verdict);
+        }
+    }
+    found
+}
+
+fn verdicts(plan: &Plan) -> impl Iterator<Item = (Option<&Address>, (&'static str, &str))> {
+    let blocks = plan.blocks.iter().filter(|block| !Blocker::is_ruling(block));
+    let blocks = blocks.map(|block| (block.address.as_ref(), ("blocker", block.code.as_str())));
+    let denied = plan.policy.iter().filter(|result| result.verdict >= PolicyStatus::Overridden);
+    blocks.chain(denied.map(|result| (result.address.as_ref(), ("policy", result.name.as_str()))))
+}
+
+/// Both plans.
+#[derive(Clone, Copy)]
+struct Sides<'p> {
+    old: PlanSide<'p>,
+    new: PlanSide<'p>,
+}
+
+impl Sides<'_> {
+    /// Returns what moved, where the values themselves do not show it: the first input that differs.
+    fn moved_input(self) -> MovedSide {
+        let (old, new) = (&self.old.plan.base, &self.new.plan.base);
+        if old.config != new.config {
+            MovedSide::Configuration
+        } else if old.reads != new.reads {
+            MovedSide::OtherStack
+        } else if self.old.stead_version != self.new.stead_version {
+            MovedSide::SteadVersion
+        } else if self.has_other_ledger() {
+            MovedSide::Ledger
+        } else {
+            MovedSide::LiveObject
+        }
+    }
+
+    /// Returns whether the ledgers differ; by their serials where no digest is known.
+    fn has_other_ledger(self) -> bool {
+        let (old, new) = (self.old, self.new);
+        if old.ledger.is_empty() || new.ledger.is_empty() {
+            return old.plan.base.serial != new.plan.base.serial
+                || old.plan.base.lineage != new.plan.base.lineage;
+        }
+        old.ledger != new.ledger
+    }
+
+    /// Returns what moved so that a change is planned, or is not planned any more.
+    fn moved_by(self, change: &Change) -> MovedSide {
+        match change.cause {
+            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => MovedSide::LiveObject,
+            Cause::Unfinished => MovedSide::Ledger,
+            // An apply made it in the meantime, and the configuration is the same.
+            Cause::Config | Cause::Both | Cause::Upstream => self.moved_input(),
+        }
+    }
+
+    fn part(self, part: &str, old: Value, new: Value) -> PartDifference {
+        PartDifference { part: part.to_owned(), old, new, moved: self.moved_input() }
+    }
+
+    fn lost_change(self, change: &Change) -> PartDifference {
+        PartDifference {
+            moved: self.moved_by(change),
+            ..self.part("action", action_value(change), Value::Null)
+        }
+    }
+
+    fn new_change(self, change: &Change) -> PartDifference {
+        PartDifference {
+            moved: self.moved_by(change),
+            ..self.part("action", Value::Null, action_value(change))
+        }
+    }
+
+    fn changed_parts(self, old: &Change, new: &Change) -> Result<Vec<PartDifference>, serde_json::Error> {
+        let text = |text: Option<&str>| text.map_or(Value::Null, Value::text);
+        let was = |change: &Change| {
+            change.was.as_ref().map_or(Value::Null, |was| Value::text(was.address.as_str()))
+        };
+        let id_side = if self.has_other_ledger() { MovedSide::Ledger } else { MovedSide::LiveObject };
+        let mut parts: Vec<PartDifference> = self.attribute_parts(old, new)?;
+        let mut add =
+            |part: &str, one: Value, other: Value, moved: MovedSide| -> Result<(), serde_json::Error> {
+                if !is_same(&one, &other)? {
+                    parts.push(PartDifference { part: part.to_owned(), old: one, new: other, moved });
+                }
+                Ok(())
+            };
+        let decided = self.moved_by(new);
+        add("action", action_value(old), action_value(new), decided)?;
+        add("cause", json_value(&old.cause)?, json_value(&new.cause)?, decided)?;
+        add("kind", text(Some(&old.kind)), text(Some(&new.kind)), decided)?;
+        add("object", text(old.id.as_deref()), text(new.id.as_deref()), id_side)?;
+        add("previous address", was(old), was(new), decided)?;
+        add("reason", text(old.reason.as_deref()), text(new.reason.as_deref()), decided)?;
+        add("order", json_value(&old.create_first)?, json_value(&new.create_first)?, decided)?;
+        add("effects", effects_value(old), effects_value(new), decided)?;
+        add("affects", hits_value(old), hits_value(new), decided)?;
+        // Otherwise the price follows from what else differs.
+        let price_side = if parts.is_empty() { MovedSide::CatalogPrice } else { decided };
+        let (one, other) = (price_value(old), price_value(new));
+        if !is_same(&one, &other)? {
+            parts.push(PartDifference {
+                part: "price".to_owned(),
+                old: one,
+                new: other,
+                moved: price_side,
+            });
+        }
+        Ok(parts)
+    }
+
+    fn attribute_parts(self, old: &Change, new: &Change) -> Result<Vec<PartDifference>, serde_json::Error> {
+        let by_path = |change: &'_ Change| -> BTreeMap<Name, AttributeChange> {
+            change.attributes.iter().map(|one| (one.path.clone(), one.clone())).collect()
+        };
+        let (before, after) = (by_path(old), by_path(new));
+        let paths: BTreeSet<&Name> = before.keys().chain(after.keys()).collect();
+        let mut parts = Vec::new();
+        for path in paths {
+            let (one, other) = (before.get(path), after.get(path));
+            let value = |side: Option<&AttributeChange>, is_live: bool| {
+                side.map_or(
+                    Value::Null,
+                    |side| if is_live { side.before.clone() } else { side.after.clone() },
+                )
+            };
+            let (old_live, new_live) = (value(one, true), value(other, true));
+            let (old_planned, new_planned) = (value(one, false), value(other, false));
+            let is_live_same = is_same(&old_live, &new_live)?;
+            let is_planned_same = is_same(&old_planned, &new_planned)?;
+            // An attribute that is in one plan only, with equal values, changed its live value to the desired one.
+            let flags = |side: Option<&AttributeChange>| {
+                side.map(|side| (side.removed, side.forces_replacement, side.cause))
+            };
+            if !is_live_same && one.is_some() && other.is_some() {
+                let part = format!("{path} (live)");
+                parts.push(PartDifference {
+                    part,
+                    old: old_live,
+                    new: new_live,
+                    moved: MovedSide::LiveObject,
+                });
+            }
+            if !is_planned_same || one.is_some() != other.is_some() {
+                let moved = match (one, other) {
+                    (Some(_), Some(_)) => self.moved_planned(),
+                    (Some(side), None) | (None, Some(side)) => self.moved_attribute(side),
+                    (None, None) => continue,
+                };
+                let part = format!("{path} (planned)");
+                parts.push(PartDifference { part, old: old_planned, new: new_planned, moved });
+            } else if is_live_same && flags(one) != flags(other) {
+                parts.push(self.part(&format!("{path} (why)"), Value::Null, Value::Null));
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Returns what moved a planned value: never the live object, as it is not its source.
+    fn moved_planned(self) -> MovedSide {
+        match self.moved_input() {
+            MovedSide::LiveObject => MovedSide::Ledger,
+            input => input,
+        }
+    }
+
+    fn moved_attribute(self, only: &AttributeChange) -> MovedSide {
+        match only.cause {
+            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => MovedSide::LiveObject,
+            Cause::Unfinished => MovedSide::Ledger,
+            Cause::Config | Cause::Both | Cause::Upstream => self.moved_input(),
+        }
+    }
+
+    /// Returns the blockers and denials that only one plan has.
+    fn set_parts(self, old: Option<&Verdicts<'_>>, new: Option<&Verdicts<'_>>) -> Vec<PartDifference> {
+        let none = Verdicts::new();
+        let (old, new) = (old.unwrap_or(&none), new.unwrap_or(&none));
+        let lost = old.difference(new).map(|(kind, name)| self.part(kind, Value::text(name), Value::Null));
+        let added = new.difference(old).map(|(kind, name)| self.part(kind, Value::Null, Value::text(name)));
+        lost.chain(added).collect()
+    }
+
+    /// Returns what differs in the plans as a whole.
+    fn whole_parts(self) -> Result<Vec<PartDifference>, serde_json::Error> {
+        let (old, new) = (self.old.plan, self.new.plan);
+        let whole = |plan: &'_ Plan| verdicts_of_plan(plan);
+        let mut parts = self.set_parts(
+            Some(&whole(old).iter().map(|(kind, name)| (*kind, name.as_str())).collect()),
+            Some(&whole(new).iter().map(|(kind, name)| (*kind, name.as_str())).collect()),
+        );
+        let names: BTreeSet<&Name> = old.outputs.keys().chain(new.outputs.keys()).collect();
+        let planned = |plan: &'_ Plan| -> BTreeMap<Name, Value> {
+            plan.output_changes()
+                .map(|output| (output.name.clone(), output.after.clone().unwrap_or_default()))
+                .collect()
+        };
+        let (before, after) = (planned(old), planned(new));
+        for name in names.into_iter().chain(before.keys()).chain(after.keys()).collect::<BTreeSet<_>>() {
+            let (one, other) = (before.get(name), after.get(name));
+            if !is_same(&one, &other)? || !is_same(&old.outputs.get(name), &new.outputs.get(name))? {
+                let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
+                parts.push(self.part(&format!("output {name}"), value(one), value(other)));
+            }
+        }
+        let others = |plan: &'_ Plan| -> Result<Vec<String>, serde_json::Error> {
+            let is_whole = |update: &&LedgerUpdate| {
+                matches!(
+                    update,
+                    LedgerUpdate::Move(_) | LedgerUpdate::PinRecipients(_) | LedgerUpdate::Transfer(..)
+                )
+            };
+            plan.bookkeeping.iter().filter(is_whole).map(serde_json::to_string).collect()
+        };
+        if others(old)? != others(new)? {
+            parts.push(self.part("moves and recipients in the ledger", Value::Null, Value::Null));
+        }
+        let (one, other) = (&old.base, &new.base);
+        for (part, old, new) in [
+            ("stack", one.stack.as_str(), other.stack.as_str()),
+            ("environment", &one.environment, &other.environment),
+            ("account", &one.account, &other.account),
+        ] {
+            if old != new {
+                parts.push(self.part(part, Value::text(old), Value::text(new)));
+            }
+        }
+        if one.destroy != other.destroy || one.delete_data != other.delete_data {
+            parts.push(self.part("options of the command line", Value::Null, Value::Null));
+        }
+        Ok(parts)
+    }
+}
+
+fn verdicts_of_plan(plan: &Plan) -> BTreeSet<(&'static str, String)> {
+    let whole = verdicts(plan).filter(|(address, _)| address.is_none());
+    whole.map(|(_, (kind, name))| (kind, name.to_owned())).collect()
+}
+
+fn action_value(change: &Change) -> Value {
+    json_value(&change.action).unwrap_or_default()
+}
+
+fn effects_value(change: &Change) -> Value {
+    Value::List(change.effects.iter().map(|effect| Value::text(&effect.text)).collect())
+}
+
+/// Returns the monthly price before and after; what is due now depends on the time.
+fn price_value(change: &Change) -> Value {
+    let price = |price: Option<Decimal>| price.map_or(Value::Null, Value::Decimal);
+    Value::List(vec![price(change.cost.monthly_before), price(change.cost.monthly_after)])
+}
+
+fn hits_value(change: &Change) -> Value {
+    Value::List(change.hits.iter().map(|hit| Value::text(hit.as_str())).collect())
+}
+
+fn json_value(part: &impl Serialize) -> Result<Value, serde_json::Error> {
+    serde_json::from_value(serde_json::to_value(part)?)
+}
+
+/// In memory, a secret without a known fingerprint is unequal to everything: values are compared as they are saved.
+fn is_same(one: &impl Serialize, other: &impl Serialize) -> Result<bool, serde_json::Error> {
+    Ok(serde_json::to_string(one)? == serde_json::to_string(other)?)
+}

@@ -1,0 +1,459 @@
+//! The entries of a plan's changes: one for each change that is like no other, one for equal changes, one for a module whose
+//! instances have equal changes, and one for a module whose resources all move without another change. An entry stands
+//! where its first change does, so the dangerous ones stay first; dangerous changes share an entry only with their like.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use rust_decimal::Decimal;
+
+use super::key_groups::{
+    GroupItem, KEY, KeyGroup, KeyPosition, group_address, group_items, replace_key, split_at,
+};
+use super::module_moves::{self, ChangeLine};
+use crate::model::address::Address;
+use crate::model::schema::Effect;
+use crate::model::values::value::Value;
+use crate::plan::model::change::{Action, Change, ChangeCost, ModuleMove, Plan, PolicyStatus};
+use crate::report::text::phrases;
+
+/// An entry of a plan.
+#[derive(Debug)]
+pub(in crate::report) enum PlanEntry<'p> {
+    /// A change that is like no other.
+    Single(&'p Change),
+    /// A module's move, and the resources that move with it; at least two.
+    ModuleMove(&'p ModuleMove, Vec<&'p Change>),
+    /// Equal changes.
+    Group(Box<ChangeGroup<'p>>),
+    /// The instances of a module, with equal changes.
+    Module(Box<ModuleGroup<'p>>),
+}
+
+/// Changes that are equal once the key of their address is replaced by `{key}`.
+#[derive(Debug)]
+pub(in crate::report) struct ChangeGroup<'p> {
+    /// What the members have in common, with `{key}` where they differ; costs are summed.
+    pub(in crate::report) shown: Change,
+    /// The common address: `vm.web`, or `shop.{key}.vm.web`.
+    pub(in crate::report) address: String,
+    /// The changes, in the plan's order; at least two.
+    pub(in crate::report) members: Vec<&'p Change>,
+}
+
+/// Instances of a module in which the same changes are made.
+#[derive(Debug)]
+pub(in crate::report) struct ModuleGroup<'p> {
+    /// The module's address, such as `shop`.
+    pub(in crate::report) address: String,
+    /// The addresses of the instances, at least two.
+    pub(in crate::report) instances: Vec<String>,
+    /// The changes of all instances, in the order of the instances.
+    pub(in crate::report) members: Vec<&'p Change>,
+    /// The entries of one instance, with `{key}` in place of its key, each with its address within the instance.
+    pub(in crate::report) entries: Vec<(String, Change)>,
+    /// What is done to each resource.
+    pub(in crate::report) action: Action,
+    /// Cost of all instances.
+    pub(in crate::report) cost: ChangeCost,
+}
+
+impl ChangeGroup<'_> {
+    /// Returns the address and the number of its members: `vm.web (40 instances)`.
+    pub(in crate::report) fn title(&self) -> String {
+        let noun = if self.address.contains(KEY) { "resource" } else { "instance" };
+        format!("{} ({})", self.address, phrases::count_noun(self.members.len(), noun))
+    }
+
+    /// Returns the first `most` members and a count of the rest.
+    pub(in crate::report) fn named_members(&self, most: usize) -> String {
+        phrases::join_words(self.members.iter().map(|change| change.address.as_str()), most)
+    }
+}
+
+impl ModuleGroup<'_> {
+    /// Returns the module and the number of its instances: `shop (3 instances)`.
+    pub(in crate::report) fn title(&self) -> String {
+        format!("{} ({})", self.address, phrases::count_noun(self.instances.len(), "instance"))
+    }
+
+    /// Returns the first `most` instances and a count of the rest.
+    pub(in crate::report) fn named_instances(&self, most: usize) -> String {
+        phrases::join_words(self.instances.iter(), most)
+    }
+
+    /// Returns the change in one word and how many resources of each instance have it.
+    pub(in crate::report) fn describe_changes(&self) -> String {
+        let each = phrases::count_noun(self.members.len() / self.instances.len().max(1), "resource");
+        format!("{} {each} each", phrases::action_keyword(self.action))
+    }
+}
+
+impl<'p> PlanEntry<'p> {
+    /// Returns the number of resources that the entry describes.
+    pub(in crate::report) fn resource_count(&self) -> usize {
+        match self {
+            Self::Single(_) => 1,
+            Self::ModuleMove(_, members) => members.len(),
+            Self::Group(group) => group.members.len(),
+            Self::Module(module) => module.members.len(),
+        }
+    }
+
+    /// Returns a change that represents the entry: all of its changes have this action and these effects.
+    pub(in crate::report) fn representative(&self) -> &Change {
+        match self {
+            Self::Single(change) => change,
+            Self::ModuleMove(_, members) => members[0],
+            Self::Group(group) => &group.shown,
+            Self::Module(module) => module.members[0],
+        }
+    }
+
+    /// Returns the changes of the entry.
+    pub(in crate::report) fn members(&self) -> Vec<&'p Change> {
+        match self {
+            Self::Single(change) => vec![change],
+            Self::ModuleMove(_, members) => members.clone(),
+            Self::Group(group) => group.members.clone(),
+            Self::Module(module) => module.members.clone(),
+        }
+    }
+
+    /// Returns the address of the entry, with the number of its members if there are several.
+    pub(in crate::report) fn title(&self) -> String {
+        match self {
+            Self::Single(change) => change.address.to_string(),
+            Self::ModuleMove(module, _) => module.to.to_string(),
+            Self::Group(group) => group.title(),
+            Self::Module(module) => module.title(),
+        }
+    }
+}
+
+/// Returns an entry for each change, without groups.
+pub(in crate::report) fn single_entries(plan: &Plan) -> Vec<PlanEntry<'_>> {
+    plan.changes.iter().map(PlanEntry::Single).collect()
+}
+
+/// Returns the entries of a plan in its order. `outcome` is what else must be equal in a group, such as the result of an
+/// apply.
+pub(in crate::report) fn plan_entries<'p>(
+    plan: &'p Plan,
+    outcome: &dyn Fn(&Change) -> String,
+) -> Vec<PlanEntry<'p>> {
+    let mut entries: Vec<(usize, PlanEntry<'p>)> = Vec::new();
+    let mut changes: Vec<(usize, &'p Change)> = Vec::new();
+    for (number, line) in module_moves::plan_lines(&plan.changes) {
+        match line {
+            ChangeLine::Single(change) => changes.push((number, change)),
+            ChangeLine::Module(module, members) => {
+                entries.push((number, PlanEntry::ModuleMove(module, members)));
+            }
+        }
+    }
+    let verdicts = verdicts_by_address(plan);
+    let context = |change: &Change| {
+        let verdicts = verdicts.get(&change.address).map(|names| names.iter().copied().collect::<Vec<_>>());
+        format!("{:?} {}", verdicts.unwrap_or_default(), outcome(change))
+    };
+    let items: Vec<GroupItem> =
+        changes.iter().map(|(_, change)| change_item(change, &context(change))).collect();
+    let mut grouped = vec![false; changes.len()];
+    for module in module_groups(&changes, &items, &mut grouped) {
+        let first = module.0;
+        entries.push((changes[first].0, PlanEntry::Module(Box::new(module.1))));
+    }
+    let open: Vec<usize> = (0..changes.len()).filter(|number| !grouped[*number]).collect();
+    let mut open_items: Vec<GroupItem> = Vec::with_capacity(open.len());
+    for (item, grouped) in items.into_iter().zip(&grouped) {
+        if !grouped {
+            open_items.push(item);
+        }
+    }
+    for group in group_items(&open_items, KeyPosition::Any) {
+        let first = changes[open[group.members[0]]];
+        let entry = match group.members.as_slice() {
+            [_] => PlanEntry::Single(first.1),
+            members => {
+                let members: Vec<&'p Change> =
+                    members.iter().map(|member| changes[open[*member]].1).collect();
+                PlanEntry::Group(Box::new(change_group(&group, members)))
+            }
+        };
+        entries.push((first.0, entry));
+    }
+    entries.sort_by_key(|(number, _)| *number);
+    entries.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Returns the names of the policies and the codes of the blockers that concern each address.
+fn verdicts_by_address(plan: &Plan) -> HashMap<&Address, BTreeSet<(&str, Option<PolicyStatus>)>> {
+    let mut found: HashMap<&Address, BTreeSet<(&str, Option<PolicyStatus>)>> = HashMap::new();
+    for block in &plan.blocks {
+        if let Some(address) = &block.address {
+            found.entry(address).or_default().insert((&block.code, None));
+        }
+    }
+    for result in &plan.policy {
+        if let Some(address) = &result.address {
+            found.entry(address).or_default().insert((&result.name, Some(result.verdict)));
+        }
+    }
+    found
+}
+
+/// Returns what must be equal in two changes of one group.
+fn change_item(change: &Change, context: &str) -> GroupItem {
+    let shape: Vec<_> = change
+        .attributes
+        .iter()
+        .map(|one| (&one.path, one.removed, one.forces_replacement, one.cause))
+        .collect();
+    let effects: Vec<Effect> = change.effects.iter().map(|effect| effect.code).collect();
+    // The steps that `due` names are never equal; their sum is.
+    let cost = &change.cost;
+    let exact = format!(
+        "{:?}",
+        (
+            (&change.kind, change.action, change.create_first, change.cause),
+            (shape, effects, (cost.monthly_before, cost.monthly_after, cost.due_now)),
+            (change.was.is_some(), context),
+        )
+    );
+    let mut texts = vec![
+        change.reason.clone().unwrap_or_default(),
+        change.was.as_ref().map(phrases::describe_previous_address).unwrap_or_default(),
+    ];
+    texts.extend(change.effects.iter().map(|effect| effect.text.clone()));
+    for one in &change.attributes {
+        texts.extend([&one.before, &one.after].map(|value| value_text(value, change)));
+        texts.push(one.last_applied.as_ref().map(|value| value_text(value, change)).unwrap_or_default());
+        texts.push(one.set_by.as_deref().unwrap_or_default().to_owned());
+    }
+    GroupItem { address: change.address.to_string(), exact, texts }
+}
+
+/// Returns a value as text, for comparison. A value that cannot be written is equal to no other one.
+fn value_text(value: &Value, change: &Change) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| change.address.to_string())
+}
+
+/// Returns a group with what its members have in common.
+fn change_group<'p>(group: &KeyGroup, members: Vec<&'p Change>) -> ChangeGroup<'p> {
+    let first = members[0];
+    let address = first.address.as_str();
+    let (_, key, _) = split_at(address, group.position);
+    let mut shown = replace_in_change(first, key, &group.is_replaced);
+    shown.cost = sum_costs(members.iter().map(|change| &change.cost));
+    shown.seconds = members.iter().map(|change| change.seconds).max().unwrap_or(0);
+    let affected: BTreeSet<&Address> = members.iter().flat_map(|change| &change.hits).collect();
+    shown.hits = affected.into_iter().cloned().collect();
+    shown.address = template(&first.address, group.position);
+    shown.id = None;
+    shown.rest.clear();
+    ChangeGroup { shown, address: group_address(address, group.position), members }
+}
+
+fn template(address: &Address, position: usize) -> Address {
+    let (before, _, after) = split_at(address.as_str(), position);
+    unchecked_address(&format!("{before}{KEY}{after}"))
+}
+
+/// Returns an address for display only, in which `{key}` is a segment.
+fn unchecked_address(text: &str) -> Address {
+    let (first, rest) = text.split_once('.').unwrap_or((text, ""));
+    Address::new(first, rest)
+}
+
+/// Returns the sum of some costs; a side on which no price is known has none.
+fn sum_costs<'c>(costs: impl Iterator<Item = &'c ChangeCost>) -> ChangeCost {
+    let add = |sum: Option<Decimal>, one: Option<Decimal>| match (sum, one) {
+        (Some(sum), Some(one)) => Some(sum + one),
+        (sum, one) => sum.or(one),
+    };
+    costs.fold(ChangeCost::default(), |sum, cost| ChangeCost {
+        monthly_before: add(sum.monthly_before, cost.monthly_before),
+        monthly_after: add(sum.monthly_after, cost.monthly_after),
+        due: Vec::new(),
+        due_now: add(sum.due_now, cost.due_now),
+    })
+}
+
+/// Returns a change with `{key}` in the texts in which the members of its group differ, by the order of `change_item`.
+fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change {
+    let mut flags = is_replaced.iter().copied();
+    let mut next = || flags.next().unwrap_or(false);
+    let mut shown = change.clone();
+    let text = |text: &str, replaced: bool| {
+        if replaced { replace_key(text, key).into_owned() } else { text.to_owned() }
+    };
+    let reason = next();
+    shown.reason = shown.reason.map(|one| text(&one, reason));
+    if next()
+        && let Some(was) = &mut shown.was
+    {
+        was.address = unchecked_address(&replace_key(was.address.as_str(), key));
+    }
+    for effect in &mut shown.effects {
+        effect.text = text(&effect.text, next());
+    }
+    for one in &mut shown.attributes {
+        let flags = [next(), next(), next(), next()];
+        let value = |value: &Value, replaced: bool| {
+            if replaced { replace_in_value(value, key) } else { value.clone() }
+        };
+        one.before = value(&one.before, flags[0]);
+        one.after = value(&one.after, flags[1]);
+        one.last_applied = one.last_applied.as_ref().map(|last| value(last, flags[2]));
+        one.set_by = one.set_by.as_ref().map(|set_by| text(set_by, flags[3]).into());
+    }
+    shown
+}
+
+fn replace_in_value(value: &Value, key: &str) -> Value {
+    match value {
+        Value::Text(text) => Value::text(replace_key(text, key)),
+        Value::List(items) => Value::List(items.iter().map(|item| replace_in_value(item, key)).collect()),
+        Value::Map(map) => Value::Map(
+            map.iter()
+                .map(|(name, item)| (replace_key(name, key).as_ref().into(), replace_in_value(item, key)))
+                .collect::<BTreeMap<_, _>>(),
+        ),
+        Value::Unknown(addresses) => Value::Unknown(
+            addresses
+                .iter()
+                .map(|address| unchecked_address(&replace_key(address.as_str(), key)))
+                .collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+/// Returns the modules whose instances have equal changes, each with the number of its first change, and marks those changes
+/// as grouped. An instance with a single change is left to the groups of resources.
+fn module_groups<'p>(
+    changes: &[(usize, &'p Change)],
+    items: &[GroupItem],
+    grouped: &mut [bool],
+) -> Vec<(usize, ModuleGroup<'p>)> {
+    let kinds: HashSet<&str> = changes.iter().map(|(_, change)| change.kind.as_str()).collect();
+    let depth = |change: &Change| {
+        change.address.segments().position(|segment| kinds.contains(segment)).unwrap_or(0)
+    };
+    let depths: Vec<usize> = changes.iter().map(|(_, change)| depth(change)).collect();
+    let mut found = Vec::new();
+    for position in 1..depths.iter().copied().max().unwrap_or(0) {
+        let mut numbers: HashMap<(&str, Action, bool), usize> = HashMap::new();
+        let mut instances: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (number, (_, change)) in changes.iter().enumerate() {
+            if grouped[number] || depths[number] <= position {
+                continue;
+            }
+            let address = change.address.as_str();
+            let (before, key, _) = split_at(address, position);
+            let instance = &address[..before.len() + key.len()];
+            let next = instances.len();
+            let class = (instance, change.action, is_dangerous(change));
+            let instance_number = *numbers.entry(class).or_insert(next);
+            if instance_number == next {
+                instances.push((instance, Vec::new()));
+            }
+            instances[instance_number].1.push(number);
+        }
+        instances.retain(|(_, members)| members.len() > 1);
+        let module_items: Vec<GroupItem> =
+            instances.iter().map(|(instance, members)| instance_item(instance, members, items)).collect();
+        for group in group_items(&module_items, KeyPosition::Last) {
+            if group.members.len() < 2 {
+                continue;
+            }
+            let members: Vec<&(&str, Vec<usize>)> =
+                group.members.iter().map(|one| &instances[*one]).collect();
+            for number in members.iter().flat_map(|(_, members)| members) {
+                grouped[*number] = true;
+            }
+            found.push((members[0].1[0], module_group(&group, &members, (changes, items))));
+        }
+    }
+    found
+}
+
+/// Returns what must be equal in two instances of a module: their changes, by the addresses within the instance.
+fn instance_item(instance: &str, members: &[usize], items: &[GroupItem]) -> GroupItem {
+    let mut whole = GroupItem { address: instance.to_owned(), ..GroupItem::default() };
+    for item in members.iter().map(|number| &items[*number]) {
+        whole.exact.push_str(&item.address[instance.len()..]);
+        whole.exact.push_str(&item.exact);
+        whole.texts.extend(item.texts.iter().cloned());
+    }
+    whole
+}
+
+fn module_group<'p>(
+    group: &KeyGroup,
+    instances: &[&(&str, Vec<usize>)],
+    (changes, items): (&[(usize, &'p Change)], &[GroupItem]),
+) -> ModuleGroup<'p> {
+    let (instance, own) = instances[0];
+    let (before, key, _) = split_at(instance, group.position);
+    let members: Vec<&'p Change> =
+        instances.iter().flat_map(|(_, members)| members).map(|number| changes[*number].1).collect();
+    // First the key of the module, then that of each resource within it.
+    let mut flags = group.is_replaced.as_slice();
+    let mut shown: Vec<Change> = Vec::with_capacity(own.len());
+    for number in own {
+        let (these, rest) = flags.split_at(items[*number].texts.len().min(flags.len()));
+        flags = rest;
+        shown.push(replace_in_change(changes[*number].1, key, these));
+    }
+    let within: Vec<GroupItem> = shown
+        .iter()
+        .map(|change| {
+            let item = change_item(change, "");
+            GroupItem { address: item.address[instance.len() + 1..].to_owned(), ..item }
+        })
+        .collect();
+    let entries = group_items(&within, KeyPosition::Any).into_iter().map(|inner| {
+        let of_group: Vec<&Change> = inner.members.iter().map(|member| &shown[*member]).collect();
+        let address = within[inner.members[0]].address.as_str();
+        if of_group.len() == 1 {
+            return (address.to_owned(), of_group[0].clone());
+        }
+        // The position counts from the instance.
+        let offset = instance.matches('.').count() + 1;
+        let moved = KeyGroup {
+            position: inner.position + offset,
+            is_replaced: inner.is_replaced,
+            members: Vec::new(),
+        };
+        let count = phrases::count_noun(of_group.len(), "instance");
+        let name = group_address(address, inner.position);
+        (format!("{name} ({count})"), change_group(&moved, of_group).shown)
+    });
+    ModuleGroup {
+        address: before.trim_end_matches('.').to_owned(),
+        instances: instances.iter().map(|(instance, _)| (*instance).to_owned()).collect(),
+        action: members[0].action,
+        cost: sum_costs(members.iter().map(|change| &change.cost)),
+        entries: entries.collect(),
+        members,
+    }
+}
+
+/// Returns the changes whose difference is charged or credited at once, if there are several: a report says it once.
+pub(in crate::report) fn charged_at_once(plan: &Plan) -> Vec<&Change> {
+    let is_charged = |change: &&Change| change.effects.iter().any(|effect| effect.code == Effect::Charge);
+    let charged: Vec<&Change> = plan.changes.iter().filter(is_charged).collect();
+    if charged.len() > 1 { charged } else { Vec::new() }
+}
+
+/// Returns whether a reviewer must look at a change: it deletes an object or disrupts its users.
+pub(in crate::report) fn is_dangerous(change: &Change) -> bool {
+    matches!(change.action, Action::Replace | Action::Delete)
+        || change.effects.iter().any(|effect| affects_users(effect.code))
+}
+
+/// Returns whether users of the object notice an effect, or an object stays behind unmanaged.
+pub(in crate::report) fn affects_users(effect: Effect) -> bool {
+    effect.disrupts() || effect == Effect::LeftBehind
+}

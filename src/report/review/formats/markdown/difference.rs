@@ -1,0 +1,55 @@
+//! The difference between a reviewed plan and a later one as Markdown: a table with a row for each part that differs. In: the
+//! difference. Out: text within the hosts' limits; what does not fit is counted.
+
+use std::fmt::Write as _;
+
+use super::escaping::{escape_prose, inline_code};
+use crate::plan::artifact::difference::PlanDifference;
+use crate::report::text::phrases;
+use crate::report::text::style::TextStyle;
+
+/// Size limit in bytes, as of a comment.
+const MAX_BYTES: usize = 64_000;
+
+/// Length limit in characters of a value.
+const MAX_VALUE_CHARS: usize = 80;
+
+/// Returns the difference as Markdown. `title` names the plans, such as `shop/prod`.
+#[must_use]
+pub fn difference_markdown(title: &str, difference: &PlanDifference) -> String {
+    if difference.is_empty() {
+        return format!("### {}: the plans decide the same\n", inline_code(title));
+    }
+    let count = phrases::count_noun(difference.resources.len(), "resource");
+    let mut text = format!(
+        "### {}: {count} decided differently\n\n| resource | part | reviewed | now | because |\n|---|---|---|---|---|\n",
+        inline_code(title)
+    );
+    let of_resources = difference
+        .resources
+        .iter()
+        .flat_map(|one| one.parts.iter().map(|part| (one.address.as_str(), part)));
+    let of_plan = difference.whole.iter().map(|part| ("", part));
+    let parts: Vec<_> = of_resources.chain(of_plan).collect();
+    let value = |value| {
+        let text =
+            phrases::shorten_text(phrases::format_value(value), MAX_VALUE_CHARS, TextStyle::plain(80));
+        inline_code(&text)
+    };
+    for (number, (address, part)) in parts.iter().enumerate() {
+        let subject = if address.is_empty() { "the plan".to_owned() } else { inline_code(address) };
+        let row = format!(
+            "| {subject} | {} | {} | {} | {} |\n",
+            escape_prose(&part.part),
+            value(&part.old),
+            value(&part.new),
+            part.moved.describe()
+        );
+        if text.len() + row.len() > MAX_BYTES {
+            let _ = writeln!(text, "| … | **{} more** | | | |", parts.len() - number);
+            break;
+        }
+        text.push_str(&row);
+    }
+    text
+}

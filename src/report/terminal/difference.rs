@@ -1,0 +1,76 @@
+//! The difference between a reviewed plan and a later one, for the terminal: each address with the parts that differ, their
+//! values and which side moved; or, from a comment's digests, only the addresses.
+
+use crate::plan::artifact::change_digests::DigestDifference;
+use crate::plan::artifact::difference::{PartDifference, PlanDifference};
+use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::phrases;
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
+
+/// Length limit in characters of a value.
+const MAX_VALUE_CHARS: usize = 80;
+
+/// Returns the difference as text. `title` names the plans, such as `shop/prod`.
+#[must_use]
+pub fn difference_page(title: &str, difference: &PlanDifference, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
+    if difference.is_empty() {
+        page.add_line(title_line(title).push_text("  the plans decide the same"));
+        return page.finish();
+    }
+    let count = phrases::count_noun(difference.resources.len(), "resource");
+    page.add_line(title_line(title).push_text(format!("  {count} decided differently")));
+    for resource in &difference.resources {
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, resource.address.as_str()));
+        page.add_lines(resource.parts.iter().map(|part| part_line(part, style)));
+    }
+    if !difference.whole.is_empty() {
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, "the plan as a whole"));
+        page.add_lines(difference.whole.iter().map(|part| part_line(part, style)));
+    }
+    page.finish()
+}
+
+/// Returns the addresses in which a later plan differs from the one in a comment.
+#[must_use]
+pub fn digest_difference_page(title: &str, difference: &DigestDifference, style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
+    let count = phrases::count_noun(difference.addresses.len(), "resource");
+    page.add_line(title_line(title).push_text(format!("  {count} decided differently")));
+    for address in &difference.addresses {
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, address.as_str()));
+    }
+    if difference.not_compared > 0 {
+        let count = phrases::count_noun(difference.not_compared, "resource");
+        let text = format!("{count} not compared: the comment has no digest of them");
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Warning, text));
+    } else if difference.addresses.is_empty() {
+        page.add_line(
+            TextLine::indent(2).push_text("outputs, moves or options of the command line differ"),
+        );
+    }
+    page.add_line(TextLine::indent(2).push_styled(
+        TextRole::Faint,
+        "a comment has no values: stead show NEW.plan --against OLD.plan names the attributes",
+    ));
+    page.finish()
+}
+
+fn title_line(title: &str) -> TextLine {
+    TextLine::indent(0).push_styled(TextRole::Strong, title).continue_at(2)
+}
+
+fn part_line(part: &PartDifference, style: TextStyle) -> TextLine {
+    let (old, new) = phrases::distinguish_values(&part.old, &part.new);
+    let short = |text| phrases::shorten_text(text, MAX_VALUE_CHARS, style);
+    let line = TextLine::indent(6).push_text(&part.part).push_text("  ").continue_at(8);
+    let line = if old == new {
+        line
+    } else {
+        line.push_text(short(old))
+            .push_styled(TextRole::Faint, format!(" {} ", style.sign(Symbol::Arrow)))
+            .push_styled(TextRole::Change, short(new))
+            .push_text("  ")
+    };
+    line.push_styled(TextRole::Warning, part.moved.describe())
+}

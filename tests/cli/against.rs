@@ -1,0 +1,113 @@
+//! A plan against the reviewed one: what differs, which side moved, and what does not void a review.
+#![allow(clippy::disallowed_methods, reason = "tests read the files that commands leave")]
+
+use std::fs;
+
+use crate::case::Case;
+
+const STACK: &str = "\
+stead: 1
+stack: review
+project:
+  home: { name: home, description: one }
+vpc:
+  main: { cidr: 10.0.0.0/16 }
+";
+
+/// Returns an applied stack.
+fn applied() -> Case {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.ok("apply --yes");
+    case
+}
+
+fn fingerprint(case: &Case) -> String {
+    case.ok("plan --output json").json()["fingerprint"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn show_names_each_difference_and_the_side_that_moved() {
+    let case = applied();
+    case.edit("stead.yaml", "description: one", "description: two");
+    case.ok("plan -o old.plan");
+    case.edit("stead.yaml", "description: two", "description: three");
+    case.edit("stead.yaml", "  main: { cidr", "  other: { cidr: 10.9.0.0/16 }\n  main: { cidr");
+    case.ok("plan -o new.plan");
+    let shown = case.ok("show new.plan --against old.plan");
+    shown.says(&[
+        "2 resources decided differently",
+        "project.home",
+        "two",
+        "three",
+        "the configuration changed",
+    ]);
+    shown.says(&["vpc.other", "action"]);
+    let document = case.ok("show new.plan --against old.plan --output json").json();
+    assert_eq!(document["same"], false);
+    assert_eq!(document["schema_version"], 1);
+    let resources = document["resources"].as_array().unwrap();
+    let names: Vec<&str> = resources.iter().map(|one| one["address"].as_str().unwrap()).collect();
+    assert_eq!(names, ["project.home", "vpc.other"]);
+    assert_eq!(resources[0]["parts"][0]["part"], "description (planned)");
+    assert_eq!(resources[0]["parts"][0]["moved"], "configuration");
+    case.ok("show new.plan --against old.plan --report md=difference.md --report json=difference.json");
+    let markdown = fs::read_to_string(case.path("difference.md")).unwrap();
+    assert!(markdown.contains("| `vpc.other` | action |"), "{markdown}");
+    case.fails(64, "show new.plan --against old.plan --report html=x.html").says(&["md and json"]);
+    case.ok("show old.plan --against old.plan").says(&["the plans decide the same"]);
+    case.fails(1, "show new.plan --against none.plan").says(&["none.plan"]);
+}
+
+#[test]
+fn an_apply_that_does_not_fit_says_what_differs() {
+    let case = applied();
+    case.edit("stead.yaml", "description: one", "description: two");
+    case.ok("plan -o old.plan --report md=reviewed.md");
+    let reviewed = fingerprint(&case);
+    case.edit("stead.yaml", "description: two", "description: three");
+    let refused = case.fails(5, &format!("apply --expect {reviewed} --against old.plan"));
+    refused.says(&["project.home", "two", "three", "the configuration changed", "Nothing was sent"]);
+    // The comment alone names the address, and has no value of it.
+    let refused = case.fails(5, &format!("apply --expect {reviewed} --against reviewed.md"));
+    refused.says(&["1 resource decided differently", "project.home"]);
+    case.fails(5, "apply old.plan").says(&["Make a new plan"]);
+    // Somebody else's edit of the live object is named as such.
+    case.edit("stead.yaml", "description: three", "description: two");
+    let id = case.cloud().list("/api/v1/projects").iter().find(|one| one["name"] == "home").unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    case.cloud().mutate("project", &id, &serde_json::json!({ "description": "by hand" }));
+    let refused = case.fails(5, &format!("apply --expect {reviewed} --against old.plan"));
+    refused.says(&["project.home", "by hand", "the live object changed"]);
+    case.fails(64, "apply --against old.plan --yes");
+}
+
+#[test]
+fn a_merge_of_something_else_does_not_void_a_review() {
+    let case = applied();
+    case.edit("stead.yaml", "  main: { cidr", "  mine: { cidr: 10.8.0.0/16 }\n  main: { cidr");
+    let reviewed = fingerprint(&case);
+    // Another request is merged and applied first.
+    case.edit("stead.yaml", "  mine: { cidr: 10.8.0.0/16 }\n", "");
+    case.edit("stead.yaml", "  main: { cidr", "  theirs: { cidr: 10.9.0.0/16 }\n  main: { cidr");
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "  main: { cidr", "  mine: { cidr: 10.8.0.0/16 }\n  main: { cidr");
+    assert_eq!(fingerprint(&case), reviewed);
+    case.ok(&format!("apply --expect {reviewed}"));
+    // What touches the plan voids it.
+    case.edit("stead.yaml", "description: one", "description: two");
+    let reviewed = fingerprint(&case);
+    case.edit("stead.yaml", "description: two", "description: three");
+    case.fails(5, &format!("apply --expect {reviewed}"));
+}
+
+#[test]
+fn a_first_plan_has_no_digests_because_there_is_no_key() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    case.ok("plan -o new.plan --report md=reviewed.md");
+    let markdown = fs::read_to_string(case.path("reviewed.md")).unwrap();
+    assert!(!markdown.contains("stead-digests"), "{markdown}");
+    assert!(markdown.contains("no key before the first apply"), "{markdown}");
+    case.fails(1, "show new.plan --against reviewed.md").says(&["without digests"]);
+}
