@@ -219,15 +219,8 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     if outside.shelf.is_some() {
         journal.close().await.unwrap();
     }
-    Run {
-        plan,
-        outcome,
-        events: events.take(),
-        results: results.take(),
-        delivered: delivered.take(),
-        took,
-        sent,
-    }
+    let (events, results, delivered) = (events.take(), results.take(), delivered.take());
+    Run { plan, outcome, events, results, delivered, took, sent }
 }
 
 /// Addresses of what has a disk of its own: a replacement that another resource causes asks for consent.

@@ -24,18 +24,18 @@ fn both_syntaxes_parse_to_the_same_test() {
     let yaml = "
 test:
   two machines:
-given: { env: prod, vars: { nodes: [a, b], size: 2, word: \"3\" }, world: shop, applied: { vars: { size: 1 } } }
-plan: { create: [vm.b, vm.c], count: { update: 1 }, monthly: { max: 50.5 }, blocks: [], policy: { budget: pass } }
-apply: { outputs: { size: 2 }, objects: { vm: 2 } }
+    given: { env: prod, vars: { nodes: [a, b], size: 2, word: \"3\" }, world: shop, applied: { vars: { size: 1 } } }
+    plan: { create: [vm.b, vm.c], count: { update: 1 }, monthly: { max: 50.5 }, blocks: [], policy: { budget: pass } }
+    apply: { outputs: { size: 2 }, objects: { vm: 2 } }
 ";
     let kdl = "
 test \"two machines\" {
-given env=prod world=shop {
-    vars size=2 word=\"3\" { nodes a b }
-    applied { vars size=1 }
-}
-plan { create vm.b vm.c; count update=1; monthly max=50.5; blocks; policy budget=pass }
-apply { outputs size=2; objects vm=2 }
+    given env=prod world=shop {
+        vars size=2 word=\"3\" { nodes a b }
+        applied { vars size=1 }
+    }
+    plan { create vm.b vm.c; count update=1; monthly max=50.5; blocks; policy budget=pass }
+    apply { outputs size=2; objects vm=2 }
 }
 ";
     let sorted = |text: String| text.replace("\\\"nodes\\\": [a, b]\\n", "");

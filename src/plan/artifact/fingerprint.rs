@@ -14,7 +14,9 @@ use crate::model::expression::Expression;
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{Action, AttributeChange, Cause, Change, Plan, PlanBase, PolicyStatus};
+use crate::plan::model::change::{
+    Action, AttributeChange, Cause, Change, NoteCode, Plan, PlanBase, PlanNote, PolicyStatus,
+};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
 /// The hashed parts of a plan. The names and the order of the fields are part of the digest: fields that were
@@ -33,6 +35,9 @@ struct FingerprintInput<'p> {
     output_changes: Vec<(&'p Name, Option<&'p Value>, Option<&'p Value>)>,
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     delete_data: &'p BTreeSet<Address>,
+    /// Which secrets are generated, and where secrets are delivered: no step has that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    secrets: Vec<&'p str>,
 }
 
 /// The shown part of a change, as far as it follows from the decision alone and is not in the change's steps
@@ -136,8 +141,18 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
             .map(|output| (&output.name, output.before.as_ref(), output.after.as_ref()))
             .collect(),
         delete_data,
+        secrets: plan
+            .notes
+            .iter()
+            .filter(|note| is_about_secret(note))
+            .map(|note| note.text.as_str())
+            .collect(),
     };
     json_digest("stead plan 3", &decided)
+}
+
+fn is_about_secret(note: &PlanNote) -> bool {
+    matches!(note.code, NoteCode::Generated | NoteCode::Delivered)
 }
 
 pub(super) fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> FingerprintChange<'p> {

@@ -6,12 +6,13 @@ use uuid::Uuid;
 use super::invented::INVENTED;
 use super::world::{self, World};
 use super::{shop, show};
-use crate::config::stack::model::SecretSink;
+use crate::config::stack::model::{SecretSink, SinkUse};
 use crate::ledger::journal::intent_candidates::WATCH_DURATION;
 use crate::ledger::state::entry::{Intent, IntentAction, OwnedObject};
 use crate::model::address::Address;
 use crate::model::live::snapshot::Snapshot;
 use crate::model::schema::{Kind, Registry};
+use crate::model::source::{SourceId, Span};
 use crate::plan::inputs::PlanInputs;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::pipeline::make_plan;
@@ -219,4 +220,24 @@ fn a_lost_secret_is_delivered_again_if_readable_and_blocks_otherwise() {
     // Where it is kept, nothing is made anew.
     world.options.undelivered.insert(Address::new("axle", "a"));
     assert_eq!(world.plan().changes[0].action, Action::Update);
+}
+
+/// Whoever changes the target between a review and its apply would receive the secret.
+#[test]
+fn where_a_secret_is_delivered_is_a_part_of_the_review() {
+    let fingerprint = |target: &str| {
+        let user = "database.main.users.reporting";
+        let mut world = shop();
+        world.settle();
+        world.ledger.entries.get_mut(user).unwrap().secret_lost = true;
+        let sink = SecretSink::File(target.to_owned());
+        world.stack.resources[user].deliver_secret = Some(sink.clone());
+        let span = Span { source: SourceId(0), start: 0, end: 0 };
+        world.stack.sinks.push(SinkUse { address: user.into(), sink, span });
+        let plan = world.plan();
+        assert!(plan.notes.iter().any(|note| note.text.contains(target)), "{:?}", plan.notes);
+        plan.fingerprint
+    };
+    assert_ne!(fingerprint("ours"), fingerprint("theirs"));
+    assert_eq!(fingerprint("ours"), fingerprint("ours"));
 }

@@ -205,7 +205,7 @@ fn add_change_details(page: &mut TextPage, change: &Change, (layout, indent): (C
     }
     match change.action {
         Action::Create if !layout.verbose => {
-            attribute::add_flowing_values(page, change, (indent, layout.many))
+            attribute::add_flowing_values(page, change, (indent, layout.many));
         }
         Action::Create | Action::Adopt | Action::Update | Action::Replace => {
             attribute::add_attribute_lines(page, &change.attributes, (indent, layout.verbose));
