@@ -124,7 +124,7 @@ fn a_moved_entry_in_a_module_applies_to_every_caller() {
     case.ok("mv -C shop fleet.a.disk fleet.a.store --yes")
         .says(&["store: { source: ../disk, name: disk }"]);
     case.fails(64, "mv -C shop fleet.a.disk fleet.a.vault --yes").says(&["no resource fleet.a.disk"]);
-    case.ok("plan -C shop").says(&["fleet.a.vm.front", "was fleet.a.vm.web"]);
+    case.ok("plan -C shop").says(&["fleet.a, fleet.b; in each:", "vm.front", "was fleet.{key}.vm.web"]);
     case.ok("plan -C other").says(&["one.vm.front", "was one.vm.web"]);
     only_moves(&case, "shop");
     only_moves(&case, "other");

@@ -242,7 +242,7 @@ fn one_output_is_written_as_it_is() {
     let fresh = Case::new().file("stead.yaml", NET).emulator();
     fresh.fails(1, "output").says(&["net/default has no recorded outputs", "Apply it first: stead apply"]);
     let offered = case.ok("__complete 2 stead output");
-    assert!(offered.stdout.lines().any(|line| line == "label"), "{}", offered.stdout);
+    assert!(offered.stdout.lines().any(|line| line.trim_end() == "label"), "{}", offered.stdout);
 }
 
 #[test]

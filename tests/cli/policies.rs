@@ -57,13 +57,13 @@ fn an_override_works_for_destroy_and_for_many_units() {
     case.fails(4, "apply --all --yes");
     case.fails(64, "apply --all --yes --override smal --reason because").says(&["Did you mean small?"]);
     case.ok(&format!("apply --all --expect {fingerprint} --override small --reason because"));
-    case.ok("history show 1").says(&["overridden", "small: because"]);
+    case.ok("history show").says(&["overridden", "small: because"]);
     case.edit("stead.yaml", "${self.size > 5}", "${self.action == 'delete'}");
     case.edit("stead.yaml", "size: 11 }", "size: 11, lifecycle: { on_remove: delete } }");
     case.ok("apply --yes");
     case.fails(4, "destroy --yes --confirm shop").says(&["stead destroy --override small"]);
     case.ok("destroy --yes --confirm shop --override small --reason done");
-    case.ok("history show 1").says(&["overridden", "small: done"]);
+    case.ok("history show").says(&["overridden", "small: done"]);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn a_key_that_expires_too_early_is_refused() {
     run_with(&case, &expiring, "plan").says(&[
         "the API key expires at",
         "before the estimated time",
-        "valid for longer",
+        "for longer",
     ]);
     let last = case.cloud().last();
     let refused = run_with(&case, &expiring, "apply --yes");

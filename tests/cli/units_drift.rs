@@ -65,7 +65,7 @@ fn objects_in_no_ledger_are_listed_once_for_the_account() {
     for sample in [
         format!("stead_account_unmanaged_objects{{account=\"{}\"}} 3", case.cloud().url),
         format!("stead_account_unmanaged_known{{account=\"{}\"}} 1", case.cloud().url),
-        "stead_managed_resources{stack=\"disk\",env=\"default\"} 1".to_owned(),
+        "stead_managed_resources{stack=\"disk\",env=\"default\",unit=\"disk/default\"} 1".to_owned(),
     ] {
         assert!(metrics.lines().any(|line| line == sample), "{sample}\n{metrics}");
     }

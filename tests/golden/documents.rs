@@ -90,7 +90,7 @@ fn schema_of(name: &str) -> Option<&'static str> {
             "plan-event"
         }
         "plan-create" | "plan-blocked" | "show" | "report-plan" | "report-apply" => "plan",
-        "show-against" => "plan-difference",
+        "plan-difference" => "plan-difference",
         "apply" => "apply-event",
         "drift-first" | "drift-again" => "drift",
         "ls" | "ls-unmanaged" => "ls",
@@ -168,7 +168,7 @@ fn documents_of_a_stack_from_plan_to_destroy_keep_their_keys() {
     case.ok("plan --replace vm.web.a -o saved.plan --report json=report.json");
     case.edit("shop.stead.yaml", "default: 120,", "default: 130,");
     case.ok("plan --replace vm.web.a -o later.plan");
-    prints(&case, "show-against", 0, "show later.plan --against saved.plan --output json");
+    prints(&case, "plan-difference", 0, "show later.plan --against saved.plan --output json");
     case.edit("shop.stead.yaml", "default: 130,", "default: 120,");
     compare("report-plan", &std::fs::read_to_string(case.path("report.json")).unwrap());
     prints(&case, "show", 0, "show saved.plan --output json");

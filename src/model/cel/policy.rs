@@ -24,6 +24,12 @@ impl PolicyLevel {
     /// All levels, the mildest first.
     pub const ALL: [Self; 3] = [Self::Advisory, Self::Overridable, Self::Mandatory];
 
+    /// Returns whether it is the level of a policy that names none.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns the keyword of the language.
     #[must_use]
     pub const fn keyword(self) -> &'static str {

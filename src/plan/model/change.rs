@@ -300,7 +300,7 @@ pub struct PolicyResult {
     /// The resource, for a policy on a kind that did not simply pass; `None` for the whole plan.
     pub address: Option<Address>,
     /// What a denial does.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "PolicyLevel::is_default")]
     pub level: PolicyLevel,
     /// Whether it passed, denied or was undecided.
     pub verdict: PolicyStatus,
@@ -454,7 +454,7 @@ pub struct ChangeCost {
     pub due: Vec<DueAmount>,
     /// The sum of `due` at the plan's time in USD, rounded to cents: charged if positive, refunded if negative. `None`
     /// where the service shows no rule, or a price is not known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_now: Option<Decimal>,
 }
 
@@ -472,6 +472,6 @@ pub struct PlanCost {
     /// Prices that differ from those in `stead.lock`, sorted: `(table slug, pinned, now)`, in USD.
     pub moved: Vec<(String, Decimal, Decimal)>,
     /// What is charged or refunded at once, at the plan's time. It is not in the monthly amounts.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "DueTotal::is_empty")]
     pub due: DueTotal,
 }

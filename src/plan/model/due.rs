@@ -61,6 +61,12 @@ pub struct DueTotal {
 }
 
 impl DueTotal {
+    /// Returns whether nothing is due.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Adds the amounts of one change at a time. A change without amounts has no effect.
     pub fn add(&mut self, amounts: &[DueAmount], at: Timestamp) {
         if amounts.is_empty() {

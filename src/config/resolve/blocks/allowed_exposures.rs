@@ -103,11 +103,13 @@ fn read_code<'d>(
     }
     let name = scalar::with_article(kind.name);
     let detail = match find_exposure(&context.registry, text) {
-        Some((_, kinds)) => format!("{text} is about {}; {name} cannot have it.", kinds.join(" and ")),
+        Some((_, kinds)) => format!("{text} is about {}. {name} cannot have it.", kinds.join(" and ")),
         None => format!("There is no exposure `{}`.", quoting::shorten_for_message(text)),
     };
-    let help = match (known().count(), nearest_name(text, known())) {
-        (0, _) => format!("remove the entry: {name} has no exposures"),
+    let is_other = find_exposure(&context.registry, text).is_some();
+    let near = nearest_name(text, known()).filter(|_| !is_other);
+    let help = match (known().count(), near) {
+        (0, _) => format!("remove the entry: no exposure is about {}", kind.name),
         (_, Some(near)) => format!("did you mean `{near}`?"),
         _ => format!("codes are: {}", known().collect::<Vec<_>>().join(", ")),
     };
