@@ -168,7 +168,7 @@ database: { main: { plan: pg-1c-2g, public_access: true } }
     case.fails(1, "plan").says(&["S0277", "X06 is about vm", "codes are: X01, X02, X03"]);
     case.ok("explain X01").says(&["every address on the internet", "public_allowlist"]);
     case.ok("explain exposure").says(&["X01", "X06", "ports of a VM"]);
-    case.ok("explain policy.now").says(&["`Date` of the service"]);
+    case.ok("explain policy.now").says(&["Date of the service"]);
     case.ok("explain policy.plan.changes.effects").says(&["data_loss"]);
     case.fails(64, "explain policy.nov").says(&["Did you mean policy.now?"]);
 }
