@@ -36,6 +36,7 @@ mod forge;
 mod forms;
 mod hostile;
 mod kubeconfig;
+mod late_policies;
 mod ledgers;
 mod leftovers;
 mod login;

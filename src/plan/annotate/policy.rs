@@ -6,8 +6,10 @@ pub(super) mod program;
 pub(super) mod undecided;
 pub(super) mod values;
 
+use std::collections::HashSet;
+
 use self::program::{NamedFacts, PolicyEvaluation, PolicyProgram};
-use self::undecided::{condition_of_plan, condition_of_resource};
+use self::undecided::{StepCondition, condition_of_plan, condition_of_resource};
 use self::values::{ChangeValues, ContextValues, add_change_facts, plan_facts, resource_facts};
 use crate::config::stack::model::Policy;
 use crate::model::address::Address;
@@ -21,6 +23,7 @@ use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
     Change, ChangeCost, NoteCode, Plan, PlanNote, PolicyResult, PolicyStatus,
 };
+use crate::plan::model::step::{Operation, Step};
 use crate::plan::model::undecided::UndecidedPolicy;
 
 /// A policy on kinds, with its results so far.
@@ -88,10 +91,13 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         }
         let concerned = self.of_kinds.iter().enumerate().filter(|(_, one)| {
             let concerns = one.program.policy.on.iter().any(|kind| kind.name == subject.kind.name);
-            // A policy on resources does not apply to one that is deleted or forgotten, unless it reads `action`.
+            // A policy on resources does not apply to one that is deleted or forgotten, unless it reads `action` or
+            // `effects`.
             let goes = matches!(decision.act, DecisionKind::Delete | DecisionKind::Forget)
                 || subject.resource.is_none();
-            concerns && (!goes || one.program.named.names_explicitly("action"))
+            let reads_removal =
+                ["action", "effects"].iter().any(|fact| one.program.named.names_explicitly(fact));
+            concerns && (!goes || reads_removal)
         });
         concerned
             .map(|(number, one)| (number, resource_facts(joined, subject, decision, &one.program.named)))
@@ -113,17 +119,15 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
             let one = &mut self.of_kinds[number];
             add_change_facts(&mut seen, &one.program.named, change, cost);
             let seen = Value::Map(seen.into());
-            let said = one.program.evaluate(self.context.roots().chain([("self", &seen)]));
+            let mut said = one.program.evaluate(self.context.roots().chain([("self", &seen)]));
             one.evaluated += 1;
-            if matches!(said, PolicyEvaluation::Unknown(_)) && change.is_some() {
-                let condition = condition_of_resource(&one.program, &self.context, seen, subject);
-                let addresses = vec![subject.address.clone()];
-                self.undecided.push(undecided_policy(
-                    self.joined,
-                    one.program.policy,
-                    addresses,
-                    condition,
-                ));
+            if let Some(change) = change.filter(|_| matches!(said, PolicyEvaluation::Unknown(_))) {
+                let again = condition_of_resource(&one.program, &self.context, seen, subject);
+                let has_steps = !change.steps.is_empty();
+                match undecided_policy(self.joined, one.program.policy, again, has_steps) {
+                    Ok(undecided) => self.undecided.push(undecided),
+                    Err(never) => said = never,
+                }
             }
             let result =
                 policy_result(self.joined, (&one.program, &self.context), Some(subject.address), said);
@@ -151,14 +155,22 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         }
         let kinds: Vec<&'static str> =
             self.joined.inputs.registry.kinds.iter().map(|kind| kind.name).collect();
+        let sends = |step: &&Step| !matches!(step.operation, Operation::Delete { .. });
+        let sending: HashSet<&Address> =
+            plan.steps.iter().filter(sends).map(|step| &step.address).collect();
         let of_change = self.changes.iter().map(|(address, values)| (address.as_str(), values)).collect();
         for program in &self.of_plan {
             let seen = Value::Map(plan_facts(&plan, &kinds, &program.named, &of_change).into());
-            let said = program.evaluate(self.context.roots().chain([("plan", &seen)]));
+            let mut said = program.evaluate(self.context.roots().chain([("plan", &seen)]));
             if matches!(said, PolicyEvaluation::Unknown(_)) {
-                let (addresses, condition) =
+                let mut again =
                     condition_of_plan(self.joined, program, &self.context, (seen, &self.changes));
-                self.undecided.push(undecided_policy(self.joined, program.policy, addresses, condition));
+                again.addresses.retain(|address| sending.contains(address));
+                let has_steps = !again.addresses.is_empty();
+                match undecided_policy(self.joined, program.policy, again, has_steps) {
+                    Ok(undecided) => self.undecided.push(undecided),
+                    Err(never) => said = never,
+                }
             }
             results.push(
                 policy_result(self.joined, (program, &self.context), None, said)
@@ -262,20 +274,27 @@ fn passing_result(
     }
 }
 
+/// Returns the policy for an evaluation before the steps of its resources. A mandatory one whose verdict does not become
+/// known before a step is denied in the plan already: what the apply would have to refuse is refused before it begins.
 fn undecided_policy(
     joined: &JoinedState<'_>,
     policy: &Policy,
-    addresses: Vec<Address>,
-    condition: crate::model::expression::Expression,
-) -> UndecidedPolicy {
-    UndecidedPolicy {
+    again: StepCondition,
+    has_steps: bool,
+) -> Result<UndecidedPolicy, PolicyEvaluation> {
+    if policy.level == PolicyLevel::Mandatory && !(again.is_waiting && has_steps) {
+        let why = "it is mandatory, and a value that it needs is known only after the change";
+        return Err(PolicyEvaluation::Failed(why.to_owned()));
+    }
+    Ok(UndecidedPolicy {
         name: policy.name.clone(),
         level: policy.level,
         message: policy.message.clone(),
         is_overridden: is_overridden(joined, policy),
-        addresses,
-        condition,
-    }
+        addresses: again.addresses,
+        condition: again.condition,
+        is_waiting: again.is_waiting,
+    })
 }
 
 /// Returns the note about a policy on kinds of which the plan has no resource: a misspelled one would deny nothing.
@@ -284,7 +303,7 @@ fn unmatched_note(joined: &JoinedState<'_>, policy: &Policy) -> PlanNote {
     PlanNote {
         code: NoteCode::Unmatched,
         text: format!("the policy {} matched nothing: there is no {} that it applies to", policy.name, kinds.join(" and no ")),
-        help: "Nothing to do if that is intended; otherwise check its `on`. A policy applies to a deletion only if it reads `self.action`.".to_owned(),
+        help: "Nothing to do if that is intended; otherwise check its `on`. A policy applies to a deletion only if it reads `self.action` or `self.effects`.".to_owned(),
         source: joined.inputs.stack.sources.location_of(policy.span),
         address: None,
     }

@@ -20,4 +20,6 @@ pub struct UndecidedPolicy {
     pub addresses: Vec<Address>,
     /// The condition, which reads the live objects.
     pub condition: Expression,
+    /// Whether a value that it needs becomes known before a step. Otherwise its verdict stays unknown.
+    pub is_waiting: bool,
 }

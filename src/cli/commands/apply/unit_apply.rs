@@ -376,8 +376,12 @@ impl<'a> ApplyCommand<'a> {
             git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
         origin.approval.clone_from(&self.approval.approval);
         origin.common.clone_from(&self.approval.common);
-        // An override that no denial needed is not recorded.
-        origin.overridden = plan.denying_policies().into_iter().cloned().collect();
+        // An override that no denial needed is not recorded; one of a policy that a step decides may be needed.
+        let denying: BTreeSet<&Name> = plan.denying_policies().into_iter().collect();
+        let undecided =
+            plan.undecided.iter().filter(|policy| policy.is_overridden).map(|policy| &policy.name);
+        origin.overridden =
+            denying.into_iter().chain(undecided).collect::<BTreeSet<_>>().into_iter().cloned().collect();
         origin.reason = self.overriding.reason().filter(|_| !origin.overridden.is_empty());
         let ended = self
             .run_until_stopped(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)

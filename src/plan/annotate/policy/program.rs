@@ -55,9 +55,10 @@ impl<'p> PolicyProgram<'p> {
     pub fn new(policy: &'p Policy) -> Option<Self> {
         let program = CelProgram::parse(&policy.deny.source).ok()?;
         let paths = program.paths();
-        // What is due depends on the time.
+        // What is due depends on the time, and so does an exposure, which is an effect.
         let now = Name::new_static("now");
-        let of_time = policy.deny.source.contains("due_now").then_some(&now);
+        let depends_on_time = ["due_now", "effects"].iter().any(|fact| policy.deny.source.contains(fact));
+        let of_time = depends_on_time.then_some(&now);
         let context = contextual_facts(paths.iter().map(|path| &path.root).chain(of_time));
         let named = NamedFacts::new(&paths, &policy.deny.source);
         Some(Self { policy, named, context, program })

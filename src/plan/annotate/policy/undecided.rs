@@ -6,10 +6,21 @@ use std::sync::Arc;
 
 use super::program::PolicyProgram;
 use super::values::{ChangeValues, ContextValues};
+use crate::config::stack::model::Resource;
 use crate::model::address::{Address, Name};
-use crate::model::expression::{CelExpression, Expression};
-use crate::model::values::value::Value;
+use crate::model::expression::{CelExpression, Expression, Reference};
+use crate::model::schema::{Presence, Type};
+use crate::model::values::value::{Value, ValueMap};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
+
+/// A condition for the evaluation before a step.
+pub(super) struct StepCondition {
+    /// The resources before whose steps it is evaluated.
+    pub addresses: Vec<Address>,
+    pub condition: Expression,
+    /// Whether a value that it needs becomes known before a step: otherwise its verdict never does.
+    pub is_waiting: bool,
+}
 
 /// Returns the condition of a policy on a kind for one resource: what its block computes from other objects is computed
 /// then; what only the service decides stays unknown.
@@ -18,39 +29,41 @@ pub(super) fn condition_of_resource(
     context: &ContextValues,
     seen: Value,
     subject: &ResourceState<'_>,
-) -> Expression {
+) -> StepCondition {
     let mut waiting = BTreeMap::new();
     if let (Value::Map(facts), Some(resource)) = (&seen, subject.resource) {
         for (name, _) in facts.iter().filter(|(_, value)| has_unknown(value)) {
-            if let Some(setting) = resource.attributes.get(name) {
-                waiting.insert(Name::new(format!("self.{name}")), setting.expression.clone());
+            if let Some(expression) = waiting_value(resource, name) {
+                waiting.insert(Name::new(format!("self.{name}")), expression);
             }
         }
     }
-    condition(program, context, ("self", seen), waiting)
+    let is_waiting = !waiting.is_empty();
+    let condition = condition(program, context, ("self", seen), waiting);
+    StepCondition { addresses: vec![subject.address.clone()], condition, is_waiting }
 }
 
-/// Returns the resources before whose steps the condition of a policy on the plan is evaluated again, and the condition.
+/// Returns the condition of a policy on the plan, for the steps of all resources with a value that is not known.
 pub(super) fn condition_of_plan(
     joined: &JoinedState<'_>,
     program: &PolicyProgram<'_>,
     context: &ContextValues,
     (seen, changes): (Value, &[(Address, ChangeValues)]),
-) -> (Vec<Address>, Expression) {
+) -> StepCondition {
     let mut addresses = Vec::new();
     let unknown: BTreeMap<&str, BTreeMap<Name, Expression>> = changes
         .iter()
         .filter_map(|(address, values)| {
             let resource = joined.inputs.stack.resources.get(address);
+            let mut unknown = values.after.iter().filter(|(_, value)| has_unknown(value)).peekable();
+            unknown.peek()?;
             let waits =
-                values.after.iter().filter(|(_, value)| has_unknown(value)).filter_map(|(name, _)| {
-                    Some((name.clone(), resource?.attributes.get(name)?.expression.clone()))
-                });
-            let waits: BTreeMap<Name, Expression> = waits.collect();
-            (!waits.is_empty()).then_some((address.as_str(), waits))
+                unknown.filter_map(|(name, _)| Some((name.clone(), waiting_value(resource?, name)?)));
+            Some((address.as_str(), waits.collect()))
         })
         .collect();
     let mut waiting = BTreeMap::new();
+    let mut is_waiting = false;
     if let Value::Map(facts) = &seen
         && let Some(Value::List(items)) = facts.get("changes")
     {
@@ -59,6 +72,7 @@ pub(super) fn condition_of_plan(
             let address = fields.get("address").and_then(Value::as_text).unwrap_or_default();
             let Some(waits) = unknown.get(address) else { return Expression::Value(item.clone()) };
             addresses.extend(Address::parse(address));
+            is_waiting |= !waits.is_empty();
             Expression::Map(
                 fields
                     .iter()
@@ -68,7 +82,52 @@ pub(super) fn condition_of_plan(
         });
         waiting.insert(Name::new_static("plan.changes"), Expression::List(items.collect()));
     }
-    (addresses, condition(program, context, ("plan", seen), waiting))
+    StepCondition { addresses, condition: condition(program, context, ("plan", seen), waiting), is_waiting }
+}
+
+/// Returns the expression for an attribute that is not known yet, as a condition reads attributes: a reference is the id,
+/// and a value that is not set is the default, or empty. `None` where the value cannot be read so before the step: a
+/// catalog entry has its id then, and not its name.
+fn waiting_value(resource: &Resource, name: &str) -> Option<Expression> {
+    let attribute = resource.kind.attribute(name).filter(|attribute| !contains_catalog(&attribute.ty))?;
+    let expression = with_ids(&resource.attributes.get(name)?.expression);
+    let default = match (attribute.presence, &attribute.ty) {
+        (Presence::Default(literal), _) => literal.value(),
+        (_, Type::List(_) | Type::Set { .. }) => Value::List(Vec::new()),
+        (_, Type::Map(_)) => Value::Map(ValueMap::new()),
+        _ => return Some(expression),
+    };
+    let objects = expression.addresses().into_iter().cloned().collect();
+    let default = [(Name::new_static("default"), default)].into();
+    Some(Expression::Cel(Arc::new(CelExpression {
+        source: "locals.value == null ? locals.default : locals.value".to_owned(),
+        bindings: [(Name::new_static("locals"), Value::Map(default))].into(),
+        objects,
+        waiting: [(Name::new_static("locals.value"), expression)].into(),
+        module: Name::default(),
+    })))
+}
+
+fn contains_catalog(ty: &Type) -> bool {
+    match ty {
+        Type::Catalog(_) | Type::Record(_) => true,
+        Type::List(part) | Type::Map(part) | Type::Set { of: part, .. } => contains_catalog(part),
+        _ => false,
+    }
+}
+
+/// Returns an expression in which a reference to a resource is its id, as in a request, and not the resource.
+fn with_ids(expression: &Expression) -> Expression {
+    match expression {
+        Expression::Reference(Reference { address, attribute: None }) => {
+            Expression::Reference(Reference { address: address.clone(), attribute: Some("id".into()) })
+        }
+        Expression::List(items) => Expression::List(items.iter().map(with_ids).collect()),
+        Expression::Map(map) => {
+            Expression::Map(map.iter().map(|(name, item)| (name.clone(), with_ids(item))).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 fn with_waiting(name: &str, value: &Value, waits: &BTreeMap<Name, Expression>) -> Expression {

@@ -9,6 +9,7 @@ use super::program::NamedFacts;
 use crate::model::address::Name;
 use crate::model::cel::policy::{CHANGE_ACTIONS, PolicyFact, facts_below};
 use crate::model::schema::{Attribute, Type};
+use crate::model::values::secret::Secret;
 use crate::model::values::value::{Attributes, Value, ValueMap};
 use crate::plan::decision::{Decision, DecisionKind};
 use crate::plan::diff::attributes::display_value;
@@ -166,6 +167,8 @@ fn readable_value(joined: &JoinedState<'_>, attribute: &'static Attribute, value
         (Type::List(_) | Type::Set { .. }, Value::Null) => Value::List(Vec::new()),
         (Type::Map(_), Value::Null) => Value::Map(ValueMap::new()),
         (Type::Catalog(_), value) => display_value(attribute, &value, &joined.names),
+        // A secret that is not known yet stays one: a policy cannot read it then, either.
+        (_, Value::Unknown(_)) if attribute.secret => Value::Secret(Secret::Fingerprint(None)),
         (_, value) if attribute.secret && !value.is_secret() => fingerprint_secrets(&value, joined.key()),
         (_, value) => value,
     }
