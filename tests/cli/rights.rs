@@ -66,6 +66,32 @@ fn a_saved_plan_of_another_key_is_compared_with_the_key_that_applies_it() {
 }
 
 #[test]
+fn what_a_key_may_not_see_is_not_taken_for_gone() {
+    let stack = "stead: 1\nstack: shop\nproject: { own: {} }\nvpc: { main: { cidr: 10.1.0.0/16 } }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    // A key with every right, but with access to the default project only.
+    let roles = case.cloud().list("/api/v1/roles");
+    let owner = roles.iter().find(|row| row["slug"] == "owner").unwrap()["id"].clone();
+    let made =
+        case.cloud().control("POST", "/api/v1/api-keys", &json!({"name": "limited", "role_id": owner}));
+    let projects = case.cloud().list("/api/v1/projects");
+    let default = projects.iter().find(|row| row["is_default"] == true).unwrap()["id"].clone();
+    let members = format!("/api/v1/projects/{}/members", default.as_str().unwrap());
+    case.cloud().control("POST", &members, &json!({"api_key_id": made["data"]["id"], "role_id": owner}));
+    let limited = made["data"]["secret"].as_str().unwrap();
+    let words = ["`networks:read` in the project", "not known whether vpc.main is gone"];
+    run_with(&case, limited, "plan").says(&words);
+    for command in ["apply --yes", "destroy --yes --confirm shop"] {
+        let refused = run_with(&case, limited, command);
+        assert_eq!(refused.code, 7, "{command}: {}", refused.all());
+        refused.says(&["the API key lacks the right", "nothing was sent"]);
+    }
+    assert_eq!(case.ok("ls --output json").json()["resources"].as_array().unwrap().len(), 2);
+    case.ok("plan").says(&["No changes"]);
+}
+
+#[test]
 fn a_right_that_is_not_known_passes_and_the_output_says_so() {
     let case = Case::new().file("stead.yaml", STACK).emulator();
     // A role that may not list keys: the service does not show what the key may do.

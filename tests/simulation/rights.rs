@@ -1,10 +1,12 @@
 //! A law over generated stacks, roles and keys: an apply whose key has all rights by the table is refused nothing by the
-//! service, and one whose key lacks a right would be refused something.
+//! service, and one whose key lacks a right would be refused something. The plan that such a key makes an hour later has the
+//! fingerprint of the owner's.
 //!
 //! `STEAD_KEYS` says how many (40), `STEAD_KEY` takes one of them by its number.
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 use stead::cloud::client::Client;
@@ -14,7 +16,9 @@ use stead::ledger::journal::replay::load_ledger;
 use stead::model::live::key_access::KeyAccess;
 use stead::model::schema::Method;
 use stead::plan::annotate::rights::{RightsReview, review_rights};
+use stead::plan::artifact::difference::{PlanSide, compare_plans};
 use stead::plan::inputs::PlanningOptions;
+use stead::plan::model::change::Plan;
 use stead::plan::pipeline::refresh_request;
 
 use crate::cloud::{KEY, SimCloud, meddle};
@@ -35,6 +39,8 @@ struct Judged {
     unread: usize,
     /// It is not known whether the key has a right.
     unknown: usize,
+    /// The plan of this key has the fingerprint of the plan that the owner's key made an hour before.
+    same: usize,
 }
 
 /// The key with which requests are sent; that of the owner at first.
@@ -109,6 +115,15 @@ fn access(outside: &Rc<Outside>, aim: &Aim, key: &str) -> Option<KeyAccess> {
     machine.run(read).unwrap()
 }
 
+/// Checks that two plans have one fingerprint; the error says what differs.
+fn check_same(before: &Plan, plan: &Plan) -> Result<(), String> {
+    if !plan.fingerprint.is_empty() && plan.fingerprint == before.fingerprint {
+        return Ok(());
+    }
+    let side = |plan| PlanSide { plan, ledger: "", stead_version: "" };
+    Err(format!("the fingerprints differ: {:#?}", compare_plans(side(before), side(plan)).unwrap()))
+}
+
 fn law(number: u64, judged: &mut Judged) -> Result<(), String> {
     let texts = [generate(number, 0), generate(number, 1)];
     let stack = |text: &String| loaded(text).map(|(stack, _)| stack).unwrap();
@@ -132,18 +147,32 @@ fn law(number: u64, judged: &mut Judged) -> Result<(), String> {
     let copies = aim.stack.resources.values().filter(|resource| resource.attributes.contains_key("vm"));
     aim.replace = copies.filter(|copy| copy.kind.data_bearing).map(|copy| copy.address.clone()).collect();
     let key = make_key(&outside, &chance);
+    let before = planning(&outside, &aim, seed(&outside));
     current.replace(key.clone());
     let Some(access) = access(&outside, &aim, &key) else {
         judged.unread += 1;
         return Ok(());
     };
+    // The same plan an hour later, by another key: what it decides is the same.
+    outside.machine.skip(Duration::from_hours(1));
     let plan = planning(&outside, &aim, seed(&outside));
     let ledger = load_ledger(outside.records.borrow().iter().cloned()).unwrap();
+    // What a key may not read is gone for it, which no answer of the service shows.
+    let lacks = review_rights(&before, &ledger, REGISTRY, &access).missing;
+    if !lacks.iter().any(|needing| needing.needed.right.ends_with(":read")) {
+        check_same(&before, &plan).map_err(|why| format!("{why}\n{}\n# then\n{}", texts[0], texts[1]))?;
+        judged.same += 1;
+    }
     if !plan.blocks.is_empty() || plan.steps.is_empty() {
         judged.unread += 1;
         return Ok(());
     }
     let RightsReview { missing, unknown } = review_rights(&plan, &ledger, REGISTRY, &access);
+    // Objects that the key cannot see are taken for gone: no request would show that they are not.
+    if missing.iter().any(|needing| !needing.gone.is_empty()) {
+        judged.unread += 1;
+        return Ok(());
+    }
     outside.refusals.take();
     process(&outside, &aim, seed(&outside)).unwrap();
     let refusals = outside.refusals.take();

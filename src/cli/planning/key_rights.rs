@@ -1,6 +1,6 @@
 //! What the API key must be allowed to do for a plan: notes on a plan, and the refusal of an apply before its first
-//! request. In: a plan and its ledger; out: notes, or a failure with exit code 7. Only a plan with steps needs rights, so
-//! a plan without steps sends no request for them.
+//! request. In: a plan and its ledger; out: notes, or a failure with exit code 7. Only a plan with steps needs rights, and one
+//! that takes objects for gone: other plans send no request for them.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -9,9 +9,10 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::StackConnection;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Address;
 use crate::model::clock::Clock;
 use crate::model::live::key_access::KeyAccess;
-use crate::plan::annotate::rights::{NeedingSteps, RightsReview, review_rights};
+use crate::plan::annotate::rights::{NeedingSteps, RightsReview, gone_objects, review_rights};
 use crate::plan::model::change::{NoteCode, Plan, PlanNote};
 use crate::plan::model::step::Operation;
 use crate::report::text::phrases;
@@ -35,7 +36,7 @@ pub(in crate::cli) async fn add_key_notes(
     ledger: &Ledger,
     wait: u32,
 ) -> Option<KeyReview> {
-    if plan.steps.is_empty() {
+    if plan.steps.is_empty() && gone_objects(plan).next().is_none() {
         return None;
     }
     let seconds = wait.saturating_add(plan.critical_path.seconds);
@@ -139,8 +140,15 @@ fn describe_need(plan: &Plan, needing: &NeedingSteps) -> String {
             format!("{verb} {}", step.address)
         })
         .collect();
-    let steps = phrases::join_words(steps.iter(), MAX_NAMED_STEPS);
-    format!("the right `{}`{place}, which is needed to {steps}", needing.needed.right)
+    let mut uses = Vec::new();
+    if !steps.is_empty() {
+        uses.push(format!("which is needed to {}", phrases::join_words(steps.iter(), MAX_NAMED_STEPS)));
+    }
+    if !needing.gone.is_empty() {
+        let gone = phrases::join_words(needing.gone.iter().map(Address::as_str), MAX_NAMED_STEPS);
+        uses.push(format!("without which it is not known whether {gone} is gone"));
+    }
+    format!("the right `{}`{place}, {}", needing.needed.right, uses.join(", and "))
 }
 
 fn expiry_text((at, seconds): (Timestamp, u32)) -> String {

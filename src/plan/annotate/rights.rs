@@ -2,9 +2,9 @@
 //! shows about the key; out: the needs that the key does not meet, and those of which that is not known. Pure. Nothing
 //! here is part of a plan's decisions: a plan that one key makes may be applied with another one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::ledger::state::entry::{Entry, OwnedObject};
+use crate::ledger::state::entry::OwnedObject;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::expression::Expression;
@@ -12,7 +12,7 @@ use crate::model::live::key_access::{KeyAccess, RightPlace, RightStatus};
 use crate::model::schema::{HandedOn, KindScope, Registry, RightScope, Rights};
 use crate::model::values::value::Value;
 use crate::plan::model::change::Plan;
-use crate::plan::model::step::{Operation, Step, TargetProject};
+use crate::plan::model::step::{LedgerUpdate, Operation, Step, TargetProject};
 
 /// A right that steps need.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,13 +23,16 @@ pub struct NeededRight {
     pub project: Option<Name>,
 }
 
-/// The steps that need a right.
+/// The steps that need a right, and the objects that only a key with the right can know to be gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NeedingSteps {
     /// What they need.
     pub needed: NeededRight,
     /// Their numbers in the plan, ascending.
     pub steps: Vec<usize>,
+    /// The addresses of the objects that the plan takes for gone. The service shows no object of a project to a key that may
+    /// not read there, and answers for each as if it did not exist.
+    pub gone: Vec<Address>,
 }
 
 /// The rights of a key, compared with the needs of a plan.
@@ -44,19 +47,24 @@ pub struct RightsReview {
 /// Compares what the steps of a plan need with the rights of a key.
 #[must_use]
 pub fn review_rights(plan: &Plan, ledger: &Ledger, registry: Registry, key: &KeyAccess) -> RightsReview {
-    let scan = Scan { plan, ledger, registry, key };
-    let mut found: BTreeMap<(RightStatus, NeededRight), Vec<usize>> = BTreeMap::new();
+    let scan = Scan::new(plan, ledger, registry, key);
+    let mut found: BTreeMap<(RightStatus, NeededRight), (Vec<usize>, Vec<Address>)> = BTreeMap::new();
     for (number, step) in plan.steps.iter().enumerate() {
         let mut needs: Vec<(NeededRight, RightStatus)> = scan.needs_of(step);
         needs.sort();
         needs.dedup();
         for (needed, status) in needs {
-            found.entry((status, needed)).or_default().push(number);
+            found.entry((status, needed)).or_default().0.push(number);
+        }
+    }
+    for (address, id) in gone_objects(plan) {
+        if let Some((needed, status)) = scan.need_to_see(address, id) {
+            found.entry((status, needed)).or_default().1.push(address.clone());
         }
     }
     let mut review = RightsReview::default();
-    for ((status, needed), steps) in found {
-        let one = NeedingSteps { needed, steps };
+    for ((status, needed), (steps, gone)) in found {
+        let one = NeedingSteps { needed, steps, gone };
         match status {
             RightStatus::Held => {}
             RightStatus::Unknown => review.unknown.push(one),
@@ -64,6 +72,14 @@ pub fn review_rights(plan: &Plan, ledger: &Ledger, registry: Registry, key: &Key
         }
     }
     review
+}
+
+/// Returns the objects that a plan takes for gone, by address and id.
+pub fn gone_objects(plan: &Plan) -> impl Iterator<Item = (&Address, &Name)> {
+    plan.bookkeeping.iter().filter_map(|update| match update {
+        LedgerUpdate::Gone(address, id) => Some((address, id)),
+        _ => None,
+    })
 }
 
 /// The project of a step.
@@ -81,9 +97,38 @@ struct Scan<'a> {
     ledger: &'a Ledger,
     registry: Registry,
     key: &'a KeyAccess,
+    /// The first step that creates an object of each address.
+    creations: HashMap<&'a Address, &'a Step>,
+    /// The new projects that the plan gives members.
+    with_members: HashSet<&'a Address>,
+    /// The addresses of the roles that the ledger owns, by id.
+    roles: HashMap<&'a Name, &'a Address>,
+    /// The steps that give roles their rights, by the address of the role, in order.
+    role_steps: HashMap<&'a Address, Vec<&'a Step>>,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    fn new(plan: &'a Plan, ledger: &'a Ledger, registry: Registry, key: &'a KeyAccess) -> Self {
+        let (mut creations, mut with_members) = (HashMap::new(), HashSet::new());
+        let mut role_steps: HashMap<&Address, Vec<&Step>> = HashMap::new();
+        let rights_of = |kind: &Name| registry.kind(kind).and_then(|kind| kind.rights);
+        let gives_rights = |kind: &Name| {
+            matches!(rights_of(kind).and_then(|rights| rights.hands_on), Some(HandedOn::Listed(_)))
+        };
+        for step in &plan.steps {
+            if gives_rights(&step.kind) {
+                role_steps.entry(&step.address).or_default().push(step);
+            }
+            let Operation::Create { parent, .. } = &step.operation else { continue };
+            creations.entry(&step.address).or_insert(step);
+            let scope = rights_of(&step.kind).map(|rights| rights.scope);
+            with_members.extend(parent.as_ref().filter(|_| scope == Some(RightScope::ProjectItself)));
+        }
+        let roles = ledger.entries.iter().filter(|(_, entry)| gives_rights(&entry.kind));
+        let roles = roles.filter_map(|(address, entry)| Some((&entry.current.as_ref()?.id, address)));
+        Self { plan, ledger, registry, key, creations, with_members, roles: roles.collect(), role_steps }
+    }
+
     fn needs_of(&self, step: &Step) -> Vec<(NeededRight, RightStatus)> {
         let rights = self.registry.kind(&step.kind).and_then(|kind| kind.rights);
         let Some(rights) = rights else {
@@ -104,6 +149,23 @@ impl Scan<'_> {
         needs
     }
 
+    /// Returns the right that is needed to see an object of the ledger; `None` if no right of its kind is known.
+    fn need_to_see(&self, address: &Address, id: &Name) -> Option<(NeededRight, RightStatus)> {
+        let entry = self.ledger.entries.get(address)?;
+        let kind = self.registry.kind(&entry.kind)?;
+        let rights = kind.rights?;
+        let owned = entry.current.iter().chain(&entry.deposed).find(|owned| owned.id == *id)?;
+        let project = match (rights.scope, kind.scope) {
+            (RightScope::ProjectItself, _) if kind.child_of().is_none() => StepProject::Known(id.clone()),
+            (RightScope::ProjectItself, _) => {
+                entry.parent.as_ref().map_or(StepProject::Account, |parent| self.project_at(parent))
+            }
+            (_, KindScope::Account) => StepProject::Account,
+            (_, KindScope::Project | KindScope::Child { .. }) => self.project_of_object(owned, address),
+        };
+        Some(self.need(rights.read, &rights, &project))
+    }
+
     fn need(&self, right: &str, rights: &Rights, project: &StepProject) -> (NeededRight, RightStatus) {
         let name = match (rights.scope, project) {
             (RightScope::Account, _) | (_, StepProject::Account) => None,
@@ -122,24 +184,12 @@ impl Scan<'_> {
         };
         let status = match (self.key.status(right, place), project) {
             // The plan may give the key access to the project that it creates.
-            (RightStatus::Missing, StepProject::New(project)) if self.adds_members(project) => {
+            (RightStatus::Missing, StepProject::New(project)) if self.with_members.contains(project) => {
                 RightStatus::Unknown
             }
             (status, _) => status,
         };
         (NeededRight { right: right.into(), project: name }, status)
-    }
-
-    fn adds_members(&self, project: &Address) -> bool {
-        self.plan.steps.iter().any(|step| {
-            let is_member = self
-                .registry
-                .kind(&step.kind)
-                .and_then(|kind| kind.rights)
-                .is_some_and(|rights| rights.scope == RightScope::ProjectItself);
-            is_member
-                && matches!(&step.operation, Operation::Create { parent: Some(parent), .. } if parent == project)
-        })
     }
 
     fn project_of(&self, step: &Step) -> StepProject {
@@ -216,9 +266,7 @@ impl Scan<'_> {
     }
 
     fn project_of_created(&self, address: &Address) -> StepProject {
-        let creates =
-            |step: &&Step| step.address == *address && matches!(step.operation, Operation::Create { .. });
-        match self.plan.steps.iter().find(creates) {
+        match self.creations.get(address) {
             Some(step) => self.project_of(step),
             None => self.default_project(),
         }
@@ -258,9 +306,8 @@ impl Scan<'_> {
         let Some(id) = role.known_value().and_then(Value::as_text).map(Name::new) else {
             return BTreeSet::new();
         };
-        let owns = |entry: &Entry| entry.current.as_ref().is_some_and(|owned| owned.id == id);
-        match self.ledger.entries.iter().find(|(_, entry)| owns(entry)) {
-            Some((address, _)) => self.rights_of_role_at(address, Some(&id)),
+        match self.roles.get(&id) {
+            Some(address) => self.rights_of_role_at(address, Some(&id)),
             None => self.key.roles.get(&id).cloned().unwrap_or_default(),
         }
     }
@@ -268,12 +315,11 @@ impl Scan<'_> {
     /// Returns the rights of the role of an address: those that the plan gives it, or those that it has already.
     fn rights_of_role_at(&self, address: &Address, id: Option<&Name>) -> BTreeSet<Name> {
         // Only the steps of this role: those of other objects may hand on the rights of roles in turn.
-        let given = |step: &Step| {
+        let given = |step: &&Step| {
             let rights = self.registry.kind(&step.kind)?.rights?;
-            let is_role = matches!(rights.hands_on, Some(HandedOn::Listed(_))) && step.address == *address;
-            if is_role { self.handed_on(step, &rights) } else { None }
+            self.handed_on(step, &rights)
         };
-        let planned = self.plan.steps.iter().rev().find_map(given);
+        let planned = self.role_steps.get(address).and_then(|steps| steps.iter().rev().find_map(given));
         planned.or_else(|| self.key.roles.get(id?).cloned()).unwrap_or_default()
     }
 }
