@@ -18,13 +18,13 @@ use crate::plan::join::prices::exact_price;
 use crate::plan::model::due::DueAmount;
 use crate::plan::model::step::{Operation, Step};
 
-/// The billing of all resources after the apply, on which the billing of objects that refer to them depends.
+/// The billing of all resources before and after the apply, on which the billing of objects that refer to them depends.
 pub(in crate::plan) struct DueRules<'s, 'a> {
     joined: &'s JoinedState<'a>,
     /// By the number of the resource, whether it will be paid in advance; `None` where that is not known.
     prepaid: HashMap<usize, Option<bool>>,
-    /// The number of the resource of each of these objects, by id.
-    by_id: HashMap<&'s Name, usize>,
+    /// By the id of their live object, whether it is paid in advance now; `None` where that is not known.
+    live_prepaid: HashMap<&'s Name, Option<bool>>,
 }
 
 /// What is due for one step, before the number of the step is added.
@@ -45,15 +45,17 @@ impl Due {
 impl<'s, 'a> DueRules<'s, 'a> {
     /// Looks up how each resource will be paid.
     pub fn new(joined: &'s JoinedState<'a>, decisions: &[Decision<'_>]) -> Self {
-        let prepaid =
-            joined.subjects.iter().zip(decisions).enumerate().filter_map(|(n, (subject, decision))| {
-                let Billing::Chosen(choice) = subject.kind.billing else { return None };
-                let value = billed_value_after(subject, decision, choice.attribute);
-                Some((n, is_prepaid(subject.kind, &choice, value.as_ref())))
-            });
-        let prepaid: HashMap<usize, Option<bool>> = prepaid.collect();
-        let by_id = prepaid.keys().filter_map(|n| Some((&joined.subjects[*n].object()?.id, *n))).collect();
-        Self { joined, prepaid, by_id }
+        let (mut prepaid, mut live_prepaid) = (HashMap::new(), HashMap::new());
+        for (n, (subject, decision)) in joined.subjects.iter().zip(decisions).enumerate() {
+            let Billing::Chosen(choice) = subject.kind.billing else { continue };
+            let after = billed_value_after(subject, decision, choice.attribute);
+            prepaid.insert(n, is_prepaid(subject.kind, &choice, after.as_ref()));
+            if let Some(object) = subject.object() {
+                let live = object.attributes.get(choice.attribute);
+                live_prepaid.insert(&object.id, is_prepaid(subject.kind, &choice, live));
+            }
+        }
+        Self { joined, prepaid, live_prepaid }
     }
 
     /// Returns what is due for a resource's steps; `steps` are indexes into `all`. Steps without a charge or a refund are
@@ -144,15 +146,15 @@ impl<'s, 'a> DueRules<'s, 'a> {
     /// Returns what is due for an object that is paid as the one that its attribute refers to: nothing if that one is paid
     /// in arrears, otherwise an amount that is not known.
     fn as_referred(&self, reference: Option<&Value>) -> Option<Due> {
-        let joined = self.joined;
-        let subject = match reference {
+        let is_prepaid = match reference {
             Some(Value::Unknown(addresses)) => {
-                addresses.first().and_then(|address| joined.index.get(address)).copied()
+                let number = addresses.first().and_then(|address| self.joined.index.get(address));
+                number.and_then(|n| *self.prepaid.get(n)?)
             }
-            Some(Value::Text(id)) => self.by_id.get(id).copied(),
+            Some(Value::Text(id)) => self.live_prepaid.get(id).copied().flatten(),
             _ => None,
         };
-        match subject.and_then(|n| *self.prepaid.get(&n)?) {
+        match is_prepaid {
             Some(false) => None,
             _ => Due::UNKNOWN,
         }

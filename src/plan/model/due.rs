@@ -42,10 +42,10 @@ fn paid_hours_left(since: Timestamp, now: Timestamp) -> i64 {
     i64::try_from((month - used) / i128::from(HOUR_SECS * 1_000)).unwrap_or(0)
 }
 
-/// Returns the sum of amounts at a time; `None` if one of them is not known.
+/// Returns the sum of amounts at a time; `None` if one of them is not known, or the sum has too many digits.
 #[must_use]
 pub fn sum_due(amounts: &[DueAmount], now: Timestamp) -> Option<Decimal> {
-    amounts.iter().map(|due| due.amount_at(now)).sum()
+    amounts.iter().try_fold(Decimal::ZERO, |sum, due| sum.checked_add(due.amount_at(now)?))
 }
 
 /// What is due for many changes together.
@@ -73,8 +73,8 @@ impl DueTotal {
             return;
         }
         self.at = self.at.max(Some(at));
-        match sum_due(amounts, at) {
-            Some(amount) => self.amount += amount,
+        match sum_due(amounts, at).and_then(|amount| self.amount.checked_add(amount)) {
+            Some(amount) => self.amount = amount,
             None => self.unknown += 1,
         }
     }
@@ -83,7 +83,7 @@ impl DueTotal {
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self {
-            amount: self.amount + other.amount,
+            amount: self.amount.saturating_add(other.amount),
             unknown: self.unknown + other.unknown,
             at: self.at.max(other.at),
         }

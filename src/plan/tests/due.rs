@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::show;
 use super::world::World;
+use crate::model::address::Address;
 use crate::model::values::value::Value;
 use crate::plan::model::change::Plan;
 
@@ -88,6 +89,17 @@ fn a_change_for_which_the_service_shows_no_rule_is_counted() {
     alone.live.get_mut(&key).unwrap().attributes.insert("billing_type".into(), json_value("[]"));
     alone.remove("vm.web");
     assert_eq!(due(&alone.plan()).0, ["vm.web ?"], "billing in another form is no rule");
+}
+
+#[test]
+fn a_backup_is_refunded_as_its_vm_was_paid_and_not_as_the_new_one_is() {
+    let web = json!({"template": "ubuntu-24.04", "plan": "small", "billing_type": "subscription"});
+    let mut world = world("vm.web", web);
+    world.write("backup.b", json!({"vm": "$vm.web"}));
+    settle(&mut world, "vm.web");
+    world.set("vm.web", "billing_type", json!("payg"));
+    world.options.replace.insert(Address::parse("backup.b").unwrap());
+    assert_eq!(due(&world.plan()).0, ["backup.b ?", "vm.web -5.17"]);
 }
 
 #[test]

@@ -281,7 +281,7 @@ impl Text<'_> {
                 let role = self.any("role").unwrap_or_else(|| self.pick(ROLES).to_owned());
                 // Another end takes another key.
                 let year = if self.values.once_in(4) { 2031 } else { 2030 };
-                let goes = "deliver_secret: { file: ./secrets/key }";
+                let goes = format!("deliver_secret: {{ file: ./secrets/key{} }}", self.count);
                 let body = format!("role: {role}, expires_at: \"{year}-01-01T00:00:00Z\", {goes}");
                 self.add("api_key", &[body]);
             }
