@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::annotate::change_lines::{ChangeDetails, change_line};
+use super::annotate::change_lines::{ChangeDetails, change_line, name_references};
 use super::annotate::cost::CostAccumulator;
 use super::annotate::due::DueRules;
 use super::annotate::effects::{LinkedObjects, change_effects};
@@ -133,7 +133,8 @@ fn run_pipeline(inputs: &PlanInputs<'_>, finds_ways: bool) -> PlannedStack {
         if options.wants_values { plan_values(&joined, &decisions) } else { PlanValues::default() };
     let findings = PlanFindings { blocks: blocks.into_sorted(), notes, scope, planned_outputs };
     let mut policies = PlanPolicies::new(&joined);
-    let plan = assemble_plan(&joined, decisions, ordered, base, (findings, &mut policies));
+    let mut plan = assemble_plan(&joined, decisions, ordered, base, (findings, &mut policies));
+    name_references(&joined, &mut plan.changes);
     PlannedStack { plan: with_change_digests(policies.finish(plan), joined.key()), outputs, values }
 }
 

@@ -13,7 +13,7 @@ use super::moves::resolve::resolve_moves;
 use crate::config::stack::model::{Resource, Stack};
 use crate::ledger::state::entry::{Entry, OwnedObject};
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::Name;
+use crate::model::address::{Address, Name};
 use crate::model::expression::{Expression, Reference};
 use crate::model::live::snapshot::{ObjectKey, RefreshRequest};
 use crate::model::schema::{Kind, KindScope, Price, Registry, RuleCheck, Type, UpdateStrategy};
@@ -44,6 +44,7 @@ pub fn refresh_request<'a>(
     if options.project.as_ref().is_some_and(|named| uuid::Uuid::parse_str(named).is_err()) {
         wanted.kinds.insert(PROJECT.into());
     }
+    let outputs = OutputReads::new(stack);
     for (address, entry) in &ledger.entries {
         let Some(kind) = registry.kind(&entry.kind) else { continue };
         for owned in entry.current.iter().chain(&entry.deposed) {
@@ -55,7 +56,7 @@ pub fn refresh_request<'a>(
         }
         let current = entry.current.as_ref().zip(stack.resources.get(address));
         let Some((owned, resource)) = current else { continue };
-        if needs_detail(resource) || shows_detail(stack, resource) {
+        if needs_detail(resource) || outputs.shows_detail(resource) {
             wanted.details.insert(owned.key(kind.name));
         }
         wanted.applied.insert(owned.key(kind.name), verifiable_attributes(resource, entry));
@@ -218,18 +219,36 @@ fn needs_detail(resource: &Resource) -> bool {
     resource.attributes.keys().any(unlisted)
 }
 
-/// Returns whether an output may show an attribute of a resource that lists lack: an apply records it from a read by id, and
-/// a plan compares it with that.
-fn shows_detail(stack: &Stack, resource: &Resource) -> bool {
-    let mut unlisted = resource.kind.attributes.iter().filter(|one| !one.listed && one.is_readable());
-    let names_one = |expression: &Expression| match expression {
-        Expression::Reference(Reference { address, attribute: Some(name) }) => {
-            *address == resource.address
-                && resource.kind.attribute(name).is_some_and(|one| !one.listed && one.is_readable())
+/// What the outputs of a stack read.
+struct OutputReads<'s> {
+    /// The resources of which an expression may read any attribute.
+    whole: BTreeSet<&'s Address>,
+    /// Single attributes.
+    attributes: BTreeSet<(&'s Address, &'s Name)>,
+}
+
+impl<'s> OutputReads<'s> {
+    fn new(stack: &'s Stack) -> Self {
+        let (mut whole, mut attributes) = (BTreeSet::new(), BTreeSet::new());
+        for output in stack.outputs.values() {
+            match &output.expression {
+                Expression::Reference(Reference { address, attribute: Some(name) }) => {
+                    attributes.insert((address, name));
+                }
+                other => whole.extend(other.addresses()),
+            }
         }
-        other => other.addresses().contains(&resource.address),
-    };
-    unlisted.next().is_some() && stack.outputs.values().any(|output| names_one(&output.expression))
+        Self { whole, attributes }
+    }
+
+    /// Returns whether an output may show an attribute of a resource that lists lack: an apply records it from a read by id,
+    /// and a plan compares it with that.
+    fn shows_detail(&self, resource: &Resource) -> bool {
+        let mut unlisted = resource.kind.attributes.iter().filter(|one| !one.listed && one.is_readable());
+        let is_read =
+            |name: &'static str| self.attributes.contains(&(&resource.address, &Name::new_static(name)));
+        unlisted.any(|one| self.whole.contains(&resource.address) || is_read(one.name))
+    }
 }
 
 /// Returns the last applied values of the written attributes that can be compared with a list: no secrets, which need

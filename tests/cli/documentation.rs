@@ -158,6 +158,7 @@ fn without_times(picture: &str) -> String {
     let mut text = picture.to_owned();
     for (pattern, stand_in) in [
         (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "id"),
+        (r"\b[0-9a-f]{8}\b", "id"),
         (r"\b[0-9a-f]{4}-[0-9a-f]{4}\b", "fingerprint"),
         (r"\b198\.18\.\d+\.\d+", "address"),
         (r"\d{1,2} [A-Z][a-z]{2} \d{4} *", "date "),

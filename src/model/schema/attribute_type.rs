@@ -94,4 +94,14 @@ impl Type {
             Self::Reference(_) | Self::List(_) | Self::Set { .. } | Self::Map(_) | Self::Record(_)
         )
     }
+
+    /// Returns whether values of the type are ids of other resources, or contain some.
+    #[must_use]
+    pub fn contains_references(&self) -> bool {
+        match self {
+            Self::Reference(_) => true,
+            Self::List(part) | Self::Map(part) | Self::Set { of: part, .. } => part.contains_references(),
+            _ => false,
+        }
+    }
 }

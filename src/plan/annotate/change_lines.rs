@@ -2,6 +2,8 @@
 //! decision and the plan's steps; out: at most one `Change`. Nothing here decides: actions, causes and values
 //! are those of the decision.
 
+use std::collections::{BTreeMap, HashMap};
+
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Effect, Type};
@@ -111,6 +113,56 @@ fn change_action(
     }
 }
 
+/// Adds the addresses of the objects whose ids the values of references contain: a reader knows a name, not an id.
+pub(in crate::plan) fn name_references(joined: &JoinedState<'_>, changes: &mut [Change]) {
+    let references = || changes.iter().flat_map(|change| reference_values(joined, change));
+    let mut ids: HashMap<&Name, Option<&Address>> =
+        references().flat_map(|(_, ids)| ids).map(|id| (id, None)).collect();
+    if ids.is_empty() {
+        return;
+    }
+    for subject in &joined.subjects {
+        if let Some(found) = subject.object().and_then(|object| ids.get_mut(&object.id)) {
+            *found = Some(subject.address);
+        }
+    }
+    let named = |id: &Name| Some((id.clone(), (*ids.get(id)?)?.clone()));
+    let mut found: Vec<BTreeMap<Name, Address>> =
+        references().map(|(_, ids)| ids.into_iter().filter_map(named).collect()).collect();
+    let mut found = found.drain(..);
+    for change in changes {
+        let paths: Vec<usize> = reference_values(joined, change).map(|(number, _)| number).collect();
+        for (number, names) in paths.into_iter().zip(&mut found) {
+            change.attributes[number].names = (!names.is_empty()).then(|| Box::new(names));
+        }
+    }
+}
+
+/// Returns the numbers of the changed attributes that contain ids of other objects, each with these ids.
+fn reference_values<'c>(
+    joined: &JoinedState<'_>,
+    change: &'c Change,
+) -> impl Iterator<Item = (usize, Vec<&'c Name>)> {
+    let kind = joined.inputs.registry.kind(&change.kind);
+    change.attributes.iter().enumerate().filter_map(move |(number, attribute)| {
+        let (name, _) = attribute.path.split_once('.').unwrap_or((&attribute.path, ""));
+        kind?.attribute(name).filter(|attribute| attribute.ty.contains_references())?;
+        let mut ids = Vec::new();
+        collect_texts(&attribute.before, &mut ids);
+        collect_texts(&attribute.after, &mut ids);
+        (!ids.is_empty()).then_some((number, ids))
+    })
+}
+
+fn collect_texts<'v>(value: &'v Value, into: &mut Vec<&'v Name>) {
+    match value {
+        Value::Text(text) => into.push(text),
+        Value::List(items) => items.iter().for_each(|item| collect_texts(item, into)),
+        Value::Map(map) => map.values().for_each(|item| collect_texts(item, into)),
+        _ => {}
+    }
+}
+
 fn change_reason(subject: &ResourceState<'_>, decision: &Decision<'_>, left_over: bool) -> Option<String> {
     if left_over {
         return Some("an earlier replacement did not delete the old object".to_owned());
@@ -189,6 +241,7 @@ fn created_attribute(joined: &JoinedState<'_>, want: DesiredAttribute<'_>) -> Op
         set_by,
         cause: Cause::Config,
         last_applied: None,
+        names: None,
     })
 }
 
@@ -204,6 +257,7 @@ fn changed_attribute(joined: &JoinedState<'_>, difference: AttributeDiff<'_>) ->
         set_by,
         cause: difference.cause,
         last_applied: difference.last_applied,
+        names: None,
     }
 }
 

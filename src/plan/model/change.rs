@@ -310,7 +310,8 @@ pub struct PolicyResult {
     /// there are any, the result is not part of the fingerprint, and is decided again at apply.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub context: BTreeMap<Name, Name>,
-    /// Whether every object begins with it, as with some exposures: text shows it in verbose output only.
+    /// Whether every object begins with it, as with some exposures: text shows it in verbose output only, and a
+    /// comment does not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_default: bool,
     /// The location of the policy's block.
@@ -318,7 +319,7 @@ pub struct PolicyResult {
 }
 
 /// The result of an evaluation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyStatus {
@@ -420,6 +421,9 @@ pub struct AttributeChange {
     pub cause: Cause,
     /// The last applied value, where it differs from both; otherwise `None`.
     pub last_applied: Option<Value>,
+    /// The resources of this stack whose ids the values contain, by id; `None` if they contain none. For display only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Box<BTreeMap<Name, Address>>>,
 }
 
 /// A written attribute that does not change.

@@ -15,6 +15,7 @@ use crate::report::groups::{self, PlanEntry};
 pub(super) use crate::report::groups::{affects_users, is_dangerous};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
+use crate::report::text::named_ids::named_values;
 use crate::report::text::notes::{PolicyGroup, describe_claims};
 use crate::report::text::phrases;
 use crate::report::views::drift::{DriftReport, is_settled};
@@ -320,7 +321,8 @@ pub(super) fn decided_at(change: &Change) -> Option<&SourceLocation> {
 /// Returns the values before and after as text; `None` for an absent value. Values that would look
 /// the same have quotes.
 pub(super) fn before_and_after(attribute: &AttributeChange) -> (Option<String>, Option<String>) {
-    let (before, after) = (&attribute.before, &attribute.after);
+    let (before, after) = named_values(attribute);
+    let (before, after) = (before.as_ref(), after.as_ref());
     let same = phrases::format_value(before) == phrases::format_value(after) && before != after;
     let side = |value: &Value| match value {
         Value::Null => None,

@@ -3,6 +3,7 @@
 
 use crate::model::values::value::Value;
 use crate::plan::model::change::{AttributeChange, Cause, Change, UnchangedAttribute};
+use crate::report::text::named_ids::named_values;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::text::{line_diff, phrases};
@@ -76,7 +77,8 @@ fn add_attribute_line(
 /// Adds the values before and after. For a secret it shows only whether the value changes; for a value that was not
 /// set before, only the new one.
 fn push_values(line: TextLine, attribute: &AttributeChange, verbose: bool, style: TextStyle) -> TextLine {
-    let (before, after) = (&attribute.before, &attribute.after);
+    let (before, after) = named_values(attribute);
+    let (before, after) = (before.as_ref(), after.as_ref());
     let arrow = style.sign(Symbol::Arrow);
     if let (Value::Secret(_), _) | (Value::Null, Value::Secret(_)) = (before, after) {
         return push_secret(line, attribute, arrow);
@@ -173,7 +175,7 @@ pub(super) fn add_flowing_values(page: &mut TextPage, change: &Change, (indent, 
         }
         line = line
             .push_styled(TextRole::Faint, format!("{} ", attribute.path))
-            .push_text(brief_value(&attribute.after, style));
+            .push_text(brief_value(&named_values(attribute).1, style));
     }
     if first {
         return;

@@ -108,6 +108,7 @@ pub(crate) fn attribute(path: &str, before: Value, after: Value) -> AttributeCha
         set_by: None,
         cause: Cause::Config,
         last_applied: None,
+        names: None,
     }
 }
 

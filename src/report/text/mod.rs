@@ -5,6 +5,7 @@ pub mod counts;
 pub mod escape;
 pub mod junit_xml;
 pub mod line_diff;
+pub(super) mod named_ids;
 pub(super) mod notes;
 pub mod output_line;
 pub mod page;

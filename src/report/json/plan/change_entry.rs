@@ -1,5 +1,7 @@
 //! A planned change, as the plan's document and its event stream contain it.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::model::address::{Address, Name};
@@ -104,6 +106,9 @@ struct AttributeEntry<'a> {
     cause: Cause,
     /// The last applied value, if it differs from both.
     last_applied: Option<JsonValue<'a>>,
+    /// The resources of this stack whose ids the values contain, by id; left out if there are none.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    names: BTreeMap<&'a Name, &'a Address>,
     /// What determined the value besides the place where it is declared.
     set_by: Option<&'a Name>,
     /// Location of its declaration. Only with details.
@@ -122,6 +127,7 @@ impl<'a> AttributeEntry<'a> {
             forces_replacement: attribute.forces_replacement,
             cause: attribute.cause,
             last_applied: attribute.last_applied.as_ref().map(JsonValue),
+            names: attribute.names.iter().flat_map(|names| names.iter()).collect(),
             set_by: attribute.set_by.as_ref(),
             source: attribute.source.as_ref().filter(|_| options.details),
         }
