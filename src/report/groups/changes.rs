@@ -2,13 +2,14 @@
 //! instances have equal changes, and one for a module whose resources all move without another change. An entry stands
 //! where its first change does, so the dangerous ones stay first; dangerous changes share an entry only with their like.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rust_decimal::Decimal;
 
 use super::key_groups::{
     GroupItem, KEY, KeyGroup, KeyPosition, group_address, group_items, replace_key, split_at,
 };
+use super::key_values::{replace_in_value, unchecked_address, value_text};
 use super::module_moves::{self, ChangeLine};
 use crate::model::address::Address;
 use crate::model::schema::Effect;
@@ -99,7 +100,8 @@ impl<'p> PlanEntry<'p> {
         }
     }
 
-    /// Returns a change that represents the entry: all of its changes have this action and these effects.
+    /// Returns a change that represents the entry: all of its changes have this action, and are dangerous if this one is.
+    /// In a module, the effects are those of its entries.
     pub(in crate::report) fn representative(&self) -> &Change {
         match self {
             Self::Single(change) => change,
@@ -226,16 +228,11 @@ fn change_item(change: &Change, context: &str) -> GroupItem {
     ];
     texts.extend(change.effects.iter().map(|effect| effect.text.clone()));
     for one in &change.attributes {
-        texts.extend([&one.before, &one.after].map(|value| value_text(value, change)));
-        texts.push(one.last_applied.as_ref().map(|value| value_text(value, change)).unwrap_or_default());
+        texts.extend([&one.before, &one.after].map(value_text));
+        texts.push(one.last_applied.as_ref().map(value_text).unwrap_or_default());
         texts.push(one.set_by.as_deref().unwrap_or_default().to_owned());
     }
     GroupItem { address: change.address.to_string(), exact, texts }
-}
-
-/// Returns a value as text, for comparison. A value that cannot be written is equal to no other one.
-fn value_text(value: &Value, change: &Change) -> String {
-    serde_json::to_string(value).unwrap_or_else(|_| change.address.to_string())
 }
 
 /// Returns a group with what its members have in common.
@@ -257,12 +254,6 @@ fn change_group<'p>(group: &KeyGroup, members: Vec<&'p Change>) -> ChangeGroup<'
 fn template(address: &Address, position: usize) -> Address {
     let (before, _, after) = split_at(address.as_str(), position);
     unchecked_address(&format!("{before}{KEY}{after}"))
-}
-
-/// Returns an address for display only, in which `{key}` is a segment.
-fn unchecked_address(text: &str) -> Address {
-    let (first, rest) = text.split_once('.').unwrap_or((text, ""));
-    Address::new(first, rest)
 }
 
 /// Returns the sum of some costs; a side on which no price is known has none.
@@ -308,25 +299,6 @@ fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change
         one.set_by = one.set_by.as_ref().map(|set_by| text(set_by, flags[3]).into());
     }
     shown
-}
-
-fn replace_in_value(value: &Value, key: &str) -> Value {
-    match value {
-        Value::Text(text) => Value::text(replace_key(text, key)),
-        Value::List(items) => Value::List(items.iter().map(|item| replace_in_value(item, key)).collect()),
-        Value::Map(map) => Value::Map(
-            map.iter()
-                .map(|(name, item)| (replace_key(name, key).as_ref().into(), replace_in_value(item, key)))
-                .collect::<BTreeMap<_, _>>(),
-        ),
-        Value::Unknown(addresses) => Value::Unknown(
-            addresses
-                .iter()
-                .map(|address| unchecked_address(&replace_key(address.as_str(), key)))
-                .collect(),
-        ),
-        other => other.clone(),
-    }
 }
 
 /// Returns the modules whose instances have equal changes, each with the number of its first change, and marks those changes
@@ -401,10 +373,15 @@ fn module_group<'p>(
     // First the key of the module, then that of each resource within it.
     let mut flags = group.is_replaced.as_slice();
     let mut shown: Vec<Change> = Vec::with_capacity(own.len());
-    for number in own {
+    for (place, number) in own.iter().enumerate() {
         let (these, rest) = flags.split_at(items[*number].texts.len().min(flags.len()));
         flags = rest;
-        shown.push(replace_in_change(changes[*number].1, key, these));
+        let mut change = replace_in_change(changes[*number].1, key, these);
+        // The change of each instance affects resources of its own.
+        let same = instances.iter().filter_map(|(_, members)| members.get(place));
+        let affected: BTreeSet<&Address> = same.flat_map(|number| &changes[*number].1.hits).collect();
+        change.hits = affected.into_iter().cloned().collect();
+        shown.push(change);
     }
     let within: Vec<GroupItem> = shown
         .iter()

@@ -4,6 +4,7 @@
 
 mod changes;
 mod key_groups;
+mod key_values;
 mod module_moves;
 mod problems;
 

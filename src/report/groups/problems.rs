@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use super::key_groups::{
     GroupItem, KEY, KeyGroup, KeyPosition, group_address, group_items, replace_key, split_at,
 };
+use super::key_values::{replace_in_value, value_text};
 use crate::model::address::Address;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
@@ -70,9 +71,6 @@ pub(in crate::report) fn group_drift<'p>(
     drift: &[&'p Drift],
     context: impl Fn(&Drift) -> Option<String>,
 ) -> Vec<DriftGroup<'p>> {
-    let text = |value: &Value, one: &Drift| {
-        serde_json::to_string(value).unwrap_or_else(|_| one.address.to_string())
-    };
     let item = |one: &&'p Drift| GroupItem {
         address: one.address.to_string(),
         exact: format!(
@@ -89,7 +87,7 @@ pub(in crate::report) fn group_drift<'p>(
         ),
         // The last applied value of a lost object is its id.
         texts: match &one.path {
-            Some(_) => vec![text(&one.last_applied, one), text(&one.live, one)],
+            Some(_) => vec![value_text(&one.last_applied), value_text(&one.live)],
             None => Vec::new(),
         },
     };
@@ -104,9 +102,8 @@ pub(in crate::report) fn group_drift<'p>(
         let parts = GroupParts::new(&group, &items);
         let (before, _, after) = split_at(first.address.as_str(), group.position);
         let address = format!("{before}{KEY}{after}");
-        let value = |value: &Value, text: usize| match value {
-            Value::Text(own) => Value::text(parts.replace(own, text)),
-            other => other.clone(),
+        let value = |value: &Value, text: usize| {
+            if parts.is_replaced(text) { replace_in_value(value, &parts.key) } else { value.clone() }
         };
         let shown = Drift {
             last_applied: value(&first.last_applied, 0),

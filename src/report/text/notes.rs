@@ -1,5 +1,8 @@
 //! Notes besides the changes: policy results, declarations that have already taken effect, renames, secrets.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use crate::model::address::{Address, Name};
 use crate::model::cel::policy::{FactSource, find_fact};
 use crate::plan::model::change::{NoteCode, PlanNote, PolicyResult, PolicyStatus};
@@ -58,17 +61,19 @@ impl<'r> PolicyGroup<'r> {
     /// Groups the results that a reader must know of: neither plain passes nor allowed exposures.
     pub(in crate::report) fn group_results(results: &'r [PolicyResult]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
+        let mut numbers: HashMap<_, usize> = HashMap::new();
         for result in results.iter().filter(|result| result.verdict >= PolicyStatus::Unknown) {
-            let says_same = |group: &&mut Self| {
-                let other = group.result;
-                (&other.name, other.verdict, &other.message)
-                    == (&result.name, result.verdict, &result.message)
-                    && other.address.is_some()
-                    && result.address.is_some()
+            let new = Self { result, addresses: result.address.iter().collect() };
+            let Some(address) = &result.address else {
+                groups.push(new);
+                continue;
             };
-            match groups.iter_mut().find(says_same) {
-                Some(group) => group.addresses.extend(&result.address),
-                None => groups.push(Self { result, addresses: result.address.iter().collect() }),
+            match numbers.entry((&result.name, result.verdict, &result.message)) {
+                Entry::Occupied(number) => groups[*number.get()].addresses.push(address),
+                Entry::Vacant(place) => {
+                    place.insert(groups.len());
+                    groups.push(new);
+                }
             }
         }
         groups

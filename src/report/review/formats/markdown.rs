@@ -134,20 +134,8 @@ fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
 /// complete instead of blockers and dangers.
 fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
-    let blocks = of.plan_blockers().filter(|_| of.run_report().is_none());
-    for block in groups::group_blockers(blocks) {
-        let subject = block.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
-        let place = location_suffix(of, block.source.as_ref());
-        alerts.push(format!(
-            "> ⛔ **{}**{}: {}{} {}\n",
-            escape_prose(&block.code),
-            subject.unwrap_or_default(),
-            escape_prose(&block.text),
-            place,
-            escape_prose(&block.help)
-        ));
-    }
-    for group in of.policy_groups() {
+    // A denial concerns the whole plan, so it is before the blockers of single resources.
+    for group in of.policy_groups().into_iter().filter(|group| !group.result.is_default) {
         let ruling = group.result;
         let sign = if ruling.verdict == PolicyStatus::Deny { "⛔" } else { "❗" };
         let (names, more) = group.names();
@@ -162,6 +150,19 @@ fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
             subject.join(","),
             escape_prose(&view::result_message(ruling)),
             place
+        ));
+    }
+    let blocks = of.plan_blockers().filter(|_| of.run_report().is_none());
+    for block in groups::group_blockers(blocks) {
+        let subject = block.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
+        let place = location_suffix(of, block.source.as_ref());
+        alerts.push(format!(
+            "> ⛔ **{}**{}: {}{} {}\n",
+            escape_prose(&block.code),
+            subject.unwrap_or_default(),
+            escape_prose(&block.text),
+            place,
+            escape_prose(&block.help)
         ));
     }
     let is_dangerous = |entry: &&PlanEntry<'_>| view::is_dangerous(entry.representative());
@@ -185,7 +186,7 @@ fn add_alerts(page: &mut MarkdownPage, alerts: &[String]) {
         .take_while(|alert| has_room(page) && page.add_if_fits(&format!("{alert}>\n")))
         .count();
     if count > shown {
-        page.add_if_fits(&format!("> and {} more, in the table\n", count - shown));
+        page.add_if_fits(&format!("> and {} more; `stead plan` shows all\n", count - shown));
     }
     if count > 0 {
         page.add_if_fits("\n");

@@ -61,9 +61,8 @@ pub(super) fn would_be_lost(
     }
     let address = subject.address;
     let reason = decision.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let id = subject.owned_object().map(|owned| owned.id.as_str()).unwrap_or_default();
     let text = format!(
-        "{address} ({id}) holds data and would be deleted with it{reason}. {}",
+        "{address} holds data and would be deleted with it{reason}. {}",
         describe_surviving_copies(joined, decisions, subject)
             .unwrap_or_else(|| "No copy of it survives.".to_owned())
     );

@@ -36,13 +36,29 @@ pub(super) fn danger_alert(of: &PlanReview<'_>, entry: &PlanEntry<'_>, charge_be
         _ => "are touched",
     };
     let mut said: Vec<String> = members(entry).iter().map(|names| inline_code(names)).collect();
-    said.extend(change.reason.iter().map(|reason| escape_prose(reason)));
+    match entry {
+        PlanEntry::Module(module) => {
+            for (address, change) in &module.entries {
+                let parts = consequences(change, charge_below);
+                if !parts.is_empty() {
+                    said.push(format!("{}: {}", inline_code(address), parts.join(", ")));
+                }
+            }
+        }
+        _ => said.extend(consequences(change, charge_below)),
+    }
+    let place = location_suffix(of, view::decided_at(change));
+    format!("> ❗ **{} {verb}**{place} {}\n", inline_code(&entry.title()), said.join("; "))
+}
+
+/// Returns why a change is made, its effects, and whom it affects.
+fn consequences(change: &Change, charge_below: bool) -> Vec<String> {
+    let mut said: Vec<String> = change.reason.iter().map(|reason| escape_prose(reason)).collect();
     said.extend(view::ordered_effects(change, charge_below).map(|effect| escape_prose(&effect.text)));
     if !change.hits.is_empty() {
         said.push(format!("affects {}", inline_code(&view::affected_addresses(change, MAX_AFFECTED))));
     }
-    let place = location_suffix(of, view::decided_at(change));
-    format!("> ❗ **{} {verb}**{place} {}\n", inline_code(&entry.title()), said.join("; "))
+    said
 }
 
 /// Returns the first members of a group; `None` for a single change.
