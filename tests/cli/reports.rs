@@ -54,7 +54,7 @@ fn one_run_writes_every_report_and_reads_once() {
     let results = log["runs"][0]["results"].as_array().unwrap();
     let replaced = results
         .iter()
-        .find(|result| result["message"]["text"].as_str().unwrap().contains("is replaced"));
+        .find(|result| result["message"]["text"].as_str().unwrap().starts_with("vm.web.a: replace"));
     let place = &replaced.unwrap()["locations"][0]["physicalLocation"];
     let text = fs::read_to_string(case.path("shop.stead.yaml")).unwrap();
     let line = usize::try_from(place["region"]["startLine"].as_u64().unwrap()).unwrap();

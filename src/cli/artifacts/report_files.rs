@@ -137,7 +137,8 @@ impl ReportFiles<'_> {
             };
             plans.insert(position, reviewed);
         }
-        let report = UnitsReport { review, plans, registry: REGISTRY, command: command.as_deref() };
+        let report =
+            UnitsReport { review, plans, root: &root, registry: REGISTRY, command: command.as_deref() };
         for (format, path) in self.wanted {
             let Some(text) = format.render_units(&report) else {
                 for (position, plan) in &report.plans {

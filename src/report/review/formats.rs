@@ -235,11 +235,12 @@ fn plan_json(of: &PlanReview<'_>) -> String {
 
 fn plan_sarif(of: &PlanReview<'_>) -> String {
     let resolved = of.drift_result().map(|found| found.memory.resolved.as_slice()).unwrap_or_default();
-    let subject = sarif::SarifSubject { root: of.root, title: &of.title(), resolved };
+    let subject = sarif::SarifSubject { root: of.root, title: &of.title(), resolved, is_complete: true };
     sarif::sarif_log(&plan_findings(of), &subject)
 }
 
 fn problems_sarif(of: &ReviewDiagnostics<'_>) -> String {
-    let subject = sarif::SarifSubject { root: of.root, title: "validate", resolved: &[] };
+    let subject =
+        sarif::SarifSubject { root: of.root, title: "validate", resolved: &[], is_complete: true };
     sarif::sarif_log(&of.findings(), &subject)
 }

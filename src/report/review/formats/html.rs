@@ -244,7 +244,7 @@ fn outputs_markup(of: &PlanReview<'_>) -> Markup {
             details.drift open {
                 summary { (phrases::count_noun(outputs.len(), "output")) }
                 div.scroll { table {
-                    thead { tr { th { "" } th { "output" } th { "value" } th { "" } } }
+                    thead { tr { td {} th { "output" } th { "value" } td {} } }
                     tbody { @for output in &outputs { tr {
                         td { (output.sign) }
                         th scope="row" { code { (escape_text(output.name)) } }

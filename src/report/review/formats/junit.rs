@@ -1,7 +1,7 @@
 //! JUnit XML report: findings as failed tests. The XML itself is written in `text::junit_xml`.
 
 use crate::model::address::Address;
-use crate::plan::model::change::PolicyStatus;
+use crate::plan::model::change::{PolicyResult, PolicyStatus};
 use crate::report::review::finding::{
     FindingLevel, ReviewDiagnostics, ReviewFinding, policy_rule, problem_findings,
 };
@@ -35,7 +35,7 @@ pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
     };
     let mut cases: Vec<JunitCase> = problem_findings(of).iter().filter(fails).map(finding_case).collect();
     for ruling in of.plan.policy.iter().filter(|ruling| ruling.verdict != PolicyStatus::Deny) {
-        cases.push(JunitCase::new_passed(&policy_rule(of, ruling)));
+        cases.push(policy_case(of, ruling));
     }
     if let Some(found) = of.drift_result() {
         let unmanaged = found.unmanaged.iter().map(|one| format!("unmanaged {}", drift::object_name(one)));
@@ -43,6 +43,14 @@ pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
         cases.extend(unmanaged.chain(resolved).map(|name| JunitCase::new_passed(&name)));
     }
     suite_of((&format!("stead {}", of.title()), Some(of.title())), cases, "nothing to decide")
+}
+
+/// Returns the test of a policy that does not deny: one that is not decided yet is no success.
+fn policy_case(of: &PlanReview<'_>, ruling: &PolicyResult) -> JunitCase {
+    let subject = ruling.address.as_ref().map(|address| format!(" {address}")).unwrap_or_default();
+    let place = ruling.source.as_ref().map(|place| (of.root.repository_path(&place.file), place.line));
+    let skipped = (ruling.verdict == PolicyStatus::Unknown).then(|| ruling.message.clone());
+    JunitCase { place, skipped, ..JunitCase::new_passed(&format!("{}{subject}", policy_rule(of, ruling))) }
 }
 
 /// Returns the report of an apply: each resource and each ambiguous intent is a test. Failures outside the plan's

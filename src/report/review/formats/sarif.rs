@@ -27,6 +27,9 @@ pub(super) struct SarifSubject<'a> {
     pub(super) title: &'a str,
     /// Drift that is gone since the last check.
     pub(super) resolved: &'a [RecordedDrift],
+    /// Whether everything that the title names was analyzed. Otherwise a forge must not take a missing finding for a
+    /// solved one.
+    pub(super) is_complete: bool,
 }
 
 /// Returns the findings as a SARIF log with one run; the worst come first, and those above the limit are counted.
@@ -60,7 +63,7 @@ pub(super) fn sarif_log(findings: &[ReviewFinding], of: &SarifSubject<'_>) -> St
             }},
             "automationDetails": {"id": analysis_id(of)},
             "columnKind": "unicodeCodePoints",
-            "invocations": [invocation(left_out)],
+            "invocations": [invocation(of.is_complete, left_out)],
             "results": results,
             "properties": properties(of.resolved, left_out),
         }],
@@ -84,11 +87,23 @@ fn result(finding: &ReviewFinding, identity: &str, rule: Option<&usize>) -> Json
         "ruleId": finding.rule,
         "ruleIndex": rule,
         "level": sarif_level(finding.level),
-        "message": {"text": finding.text},
+        "message": {"text": escape_links(&finding.text)},
         "locations": [location],
         // The first is the one that GitHub compares.
         "partialFingerprints": {"primaryLocationLineHash": identity, "stead/v1": identity},
     })
+}
+
+/// Returns a text in which nothing is a link: `[text](target)` in a message would be one.
+fn escape_links(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '\\' | '[' | ']') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
 }
 
 /// Returns the unit that a finding is about, and what of it.
@@ -103,9 +118,9 @@ fn logical_locations(finding: &ReviewFinding) -> Vec<Json> {
     found
 }
 
-/// Returns how the run went: it succeeded, and says how many findings the report lacks.
-fn invocation(left_out: usize) -> Json {
-    let mut invocation = json!({"executionSuccessful": true});
+/// Returns how the run went, and how many findings the report lacks.
+fn invocation(is_complete: bool, left_out: usize) -> Json {
+    let mut invocation = json!({"executionSuccessful": is_complete});
     if left_out > 0 {
         let text = format!(
             "{} left out: a report has at most {MAX_RESULTS}. The report `json` has all.",
@@ -130,30 +145,43 @@ fn properties(resolved: &[RecordedDrift], left_out: usize) -> Json {
     properties
 }
 
-/// Returns the entry of a rule. Its text describes the rule, not a single finding.
+/// Returns the entry of a rule, with the texts that GitHub requires. They describe the rule, not a single finding.
 fn rule_entry(first: &ReviewFinding, root: &RepositoryRoot) -> Json {
-    let text = match first.rule.split_once('/') {
-        Some(("policy", name)) => format!("The stack's policy {name}"),
-        Some(("exposure", code)) => format!("{code}; see `stead explain {code}`"),
-        Some(("apply", what)) => format!("Not completed by an apply: {what}"),
-        Some(("blocked", code)) => format!("A plan cannot be applied: {code}"),
-        _ => match first.rule.as_str() {
-            "drift" => "A live object was changed outside stead".to_owned(),
-            "replace" => "An object is replaced by a new one".to_owned(),
-            "delete" => "An object is deleted".to_owned(),
-            "unmanaged" => "A live object that no ledger manages".to_owned(),
-            code if code.starts_with(|c: char| c.is_ascii_uppercase()) => {
-                format!("{code}; see `stead explain {code}`")
-            }
-            action => format!("A change with effects: {action}"),
-        },
+    let (short, topic) = describe_rule(&first.rule);
+    let page = format!("{}/{}/", documentation(root), rule_page(&first.rule));
+    let help = match topic {
+        Some(topic) => format!("`stead explain {topic}` and {page} say what it means and what to do."),
+        None => format!("{page} says what it means and what to do."),
     };
     json!({
         "id": first.rule,
-        "shortDescription": {"text": text},
-        "helpUri": format!("{}/{}/", documentation(root), rule_page(&first.rule)),
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": format!("{short}. {help}")},
+        "help": {"text": help},
+        "helpUri": page,
         "defaultConfiguration": {"level": sarif_level(first.level)},
     })
+}
+
+/// Returns what a rule is about, and its topic for `stead explain`; `None` if it has none.
+fn describe_rule(rule: &str) -> (String, Option<&str>) {
+    match rule.split_once('/') {
+        Some(("policy", name)) => (format!("The stack's policy {name}"), None),
+        Some(("exposure", code)) => (format!("The exposure {code}"), Some(code)),
+        Some(("apply", what)) => (format!("Not completed by an apply: {what}"), None),
+        Some(("blocked", code)) => (format!("A plan cannot be applied: {code}"), Some(code)),
+        _ => match rule {
+            "drift" => ("A live object was changed outside stead".to_owned(), None),
+            "replace" => ("An object is replaced by a new one".to_owned(), None),
+            "delete" => ("An object is deleted".to_owned(), None),
+            "unmanaged" => ("A live object that no ledger manages".to_owned(), None),
+            "unit" => ("A unit that could not be planned".to_owned(), None),
+            code if code.starts_with(|c: char| c.is_ascii_uppercase()) => {
+                (format!("The diagnostic {code}"), Some(code))
+            }
+            action => (format!("A change with effects: {action}"), None),
+        },
+    }
 }
 
 fn documentation(root: &RepositoryRoot) -> &str {

@@ -77,21 +77,39 @@ pub(super) fn tfjson_plan(of: &PlanReview<'_>) -> String {
     to_compact(&document) + "\n"
 }
 
+/// Returns a check for each policy, with an instance for each result; its status is the worst of theirs.
 fn checks(of: &PlanReview<'_>) -> Vec<Json> {
-    let check = |ruling: &PolicyResult| {
+    let mut by_name: BTreeMap<&Name, Vec<&PolicyResult>> = BTreeMap::new();
+    for ruling in &of.plan.policy {
+        by_name.entry(&ruling.name).or_default().push(ruling);
+    }
+    let check = |(name, rulings): (&Name, Vec<&PolicyResult>)| {
+        let display = format!("policy.{name}");
+        let worst = rulings.iter().map(|ruling| ruling.verdict).max().unwrap_or(PolicyStatus::Pass);
+        let instance = |ruling: &&PolicyResult| {
+            let subject = ruling.address.as_ref().map_or_else(|| display.clone(), ToString::to_string);
+            let mut instance =
+                json!({"address": {"to_display": subject}, "status": check_status(ruling.verdict)});
+            if check_status(ruling.verdict) != "pass" {
+                instance["problems"] = json!([{"message": ruling.message}]);
+            }
+            instance
+        };
         json!({
-            "address": {"kind": "check", "name": ruling.name, "to_display": format!("policy.{}", ruling.name)},
-            "status": match ruling.verdict {
-                PolicyStatus::Pass | PolicyStatus::Allowed | PolicyStatus::Warn => "pass",
-                PolicyStatus::Unknown => "unknown",
-                _ => "fail",
-            },
-            "instances": ruling.address.iter().map(|address| json!({
-                "address": {"to_display": address}, "problems": [{"message": ruling.message}],
-            })).collect::<Vec<_>>(),
+            "address": {"kind": "check", "name": name, "to_display": display},
+            "status": check_status(worst),
+            "instances": rulings.iter().map(instance).collect::<Vec<_>>(),
         })
     };
-    of.plan.policy.iter().map(check).collect()
+    by_name.into_iter().map(check).collect()
+}
+
+const fn check_status(verdict: PolicyStatus) -> &'static str {
+    match verdict {
+        PolicyStatus::Pass | PolicyStatus::Allowed | PolicyStatus::Warn => "pass",
+        PolicyStatus::Unknown => "unknown",
+        PolicyStatus::Overridden | PolicyStatus::Deny => "fail",
+    }
 }
 
 /// A report with the values that it shows; these are empty for a saved plan.

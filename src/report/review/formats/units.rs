@@ -9,7 +9,7 @@ use super::{codequality, gitlab, junit, markdown, prometheus, sarif};
 use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
 use crate::report::json::{self, PlanDocumentOptions};
-use crate::report::review::finding::{ReviewFinding, plan_findings};
+use crate::report::review::finding::{FindingLevel, FindingLocation, ReviewFinding, plan_findings};
 use crate::report::review::view::{PlanReview, RepositoryRoot};
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::{escape, junit_xml, phrases};
@@ -31,6 +31,8 @@ pub struct UnitsReport<'a> {
     pub review: &'a UnitsReview<'a>,
     /// The review of each unit's plan, by the position of the unit in `review`.
     pub plans: BTreeMap<usize, PlanReview<'a>>,
+    /// The repository.
+    pub root: &'a RepositoryRoot,
     /// Schemas of all kinds.
     pub registry: Registry,
     /// Command that applies exactly these plans; `None` if there is none.
@@ -53,6 +55,20 @@ impl UnitsReport<'_> {
     }
 }
 
+/// Returns the finding for a unit without a plan.
+fn failure_finding(unit: &UnitReview<'_>, why: &str) -> ReviewFinding {
+    let name = unit.name.to_string();
+    let directory = unit.directory.map(|directory| format!("{directory}/")).unwrap_or_default();
+    ReviewFinding {
+        rule: "unit".to_owned(),
+        level: FindingLevel::Error,
+        text: format!("{name}: it has no plan: {why}"),
+        subject: name.clone(),
+        unit: Some(name),
+        place: FindingLocation { file: format!("{directory}stead.yaml"), line: 1, column: 1, end: None },
+    }
+}
+
 /// Returns the document of many units, with source locations.
 pub(super) fn units_json(of: &UnitsReport<'_>) -> String {
     json::units_document(of.review, of.registry, PlanDocumentOptions { details: true, ran: None })
@@ -61,11 +77,12 @@ pub(super) fn units_json(of: &UnitsReport<'_>) -> String {
 /// Returns one SARIF log with one run: GitHub accepts 20 runs of one upload.
 pub(super) fn units_sarif(of: &UnitsReport<'_>) -> String {
     let title = of.review.title.title.as_str();
-    let Some(first) = of.plans.values().next() else {
-        let root = RepositoryRoot::default();
-        return sarif::sarif_log(&[], &sarif::SarifSubject { root: &root, title, resolved: &[] });
-    };
-    sarif::sarif_log(&of.findings(), &sarif::SarifSubject { root: first.root, title, resolved: &[] })
+    let failed =
+        of.review.units().iter().filter_map(|unit| Some(failure_finding(unit, unit.failure?.message)));
+    let failed: Vec<ReviewFinding> = failed.collect();
+    let is_complete = failed.is_empty();
+    let findings: Vec<ReviewFinding> = failed.into_iter().chain(of.findings()).collect();
+    sarif::sarif_log(&findings, &sarif::SarifSubject { root: of.root, title, resolved: &[], is_complete })
 }
 
 /// Returns the findings of all units as GitLab's code quality report.

@@ -1,8 +1,8 @@
 //! Each form once, whole.
 
-use serde_json::Value as Json;
-
 use std::time::Duration;
+
+use serde_json::Value as Json;
 
 use super::{format, judged, reviewed};
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
@@ -56,11 +56,11 @@ fn markdown_lists_the_most_severe_changes_first() {
     <!-- stead:shop/prod -->
     ### ⛔ stead · shop/prod · 1 replace, 1 delete, 2 update, 1 create, 1 adopt, 1 move, 1 forget · +$73.00/mo · ~4 min
 
+    > ⛔ **policy budget** says no: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70`
+    >
     > ⛔ **protected** `volume.old`: It is protected and would be deleted. `infra/shop.stead.yaml:60` Write &#96;protect: false&#96;, apply, then remove the block.
     >
     > ⛔ **deletion_budget**: 14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.
-    >
-    > ⛔ **policy budget** says no: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70`
     >
     > ❗ **`vm.web.a` is replaced** `infra/shop.stead.yaml:22` the API cannot change template in place; its address changes; affects `volume.media, backup_schedule.nightly.a`
     >
@@ -319,7 +319,7 @@ fn junit_contains_policies_and_drift_as_tests() {
         <testcase name="drift vpc.main" classname="stead shop/prod" file="infra/shop.stead.yaml" line="1">
           <failure message="vpc.main is gone: it was deleted outside stead">infra/shop.stead.yaml:1 vpc.main is gone: it was deleted outside stead</failure>
         </testcase>
-        <testcase name="policy/closed_db" classname="stead shop/prod"/>
+        <testcase name="policy/closed_db" classname="stead shop/prod" file="infra/shop.stead.yaml" line="70"/>
       </testsuite>
     </testsuites>
     "#);
@@ -419,10 +419,10 @@ fn a_denying_policy_is_listed_once_and_an_overridden_one_is_no_failure() {
     assert!(page.contains("**policy closed_db** denies the plan, and is overridden"), "{page}");
     let log = parsed(&format("sarif").render_plan(&of));
     let results = log["runs"][0]["results"].as_array().unwrap();
-    let budget = results.iter().filter(|result| result["message"]["text"].to_string().contains("budget:"));
-    assert_eq!(budget.count(), 1);
-    let xml = format("junit").render_plan(&of);
-    assert!(xml.contains("<testcase name=\"policy/closed_db\" classname=\"stead shop/prod\"/>"), "{xml}");
+    let is_budget = |result: &&Json| result["message"]["text"].to_string().contains("budget:");
+    assert_eq!(results.iter().filter(is_budget).count(), 1);
+    let case = r#"<testcase name="policy/closed_db" classname="stead shop/prod" file"#;
+    assert!(format("junit").render_plan(&of).contains(case));
 }
 
 #[test]
