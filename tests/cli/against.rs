@@ -109,5 +109,64 @@ fn a_first_plan_has_no_digests_because_there_is_no_key() {
     let markdown = fs::read_to_string(case.path("reviewed.md")).unwrap();
     assert!(!markdown.contains("stead-digests"), "{markdown}");
     assert!(markdown.contains("no key before the first apply"), "{markdown}");
-    case.fails(1, "show new.plan --against reviewed.md").says(&["without digests"]);
+    case.ok("show new.plan --against reviewed.md").says(&["the plans decide the same"]);
+    case.edit("stead.yaml", "description: one", "description: two");
+    case.ok("plan -o other.plan");
+    case.fails(1, "show other.plan --against reviewed.md").says(&["without digests"]);
+}
+
+#[test]
+fn a_comment_without_digests_decides_nothing() {
+    let case = Case::new().file("stead.yaml", STACK).emulator();
+    // A ledger has no key before the first apply.
+    case.ok("plan --report md=first.md");
+    let reviewed = fingerprint(&case);
+    case.edit("stead.yaml", "description: one", "description: two");
+    let refused = case.fails(5, &format!("apply --expect {reviewed} --against first.md"));
+    refused.says(&["first.md is a comment without digests", "fingerprint"]);
+    case.edit("stead.yaml", "description: two", "description: one");
+    case.ok(&format!("apply --expect {reviewed} --against first.md")).says(&["Applied"]);
+    // A plan of outputs alone has no changes.
+    case.edit("stead.yaml", "vpc:", "outputs: { greet: one }\nvpc:");
+    case.ok("plan --report md=second.md -o second.plan");
+    let reviewed = fingerprint(&case);
+    case.ok("show second.plan --against second.md").says(&["the plans decide the same"]);
+    case.ok(&format!("apply --expect {reviewed} --against second.md"));
+}
+
+#[test]
+fn plans_that_differ_in_an_output_are_not_the_same_for_a_comment() {
+    let case = applied();
+    case.edit("stead.yaml", "description: one", "description: two");
+    case.edit("stead.yaml", "vpc:", "outputs: { greet: one, kept: same }\nvpc:");
+    case.ok("plan -o old.plan --report md=old.md");
+    case.edit("stead.yaml", "greet: one", "greet: two");
+    case.ok("plan -o new.plan");
+    let shown = case.ok("show new.plan --against old.md");
+    shown.says(&["no resource is known to be decided differently", "outputs, moves or options"]);
+    assert_eq!(case.ok("show new.plan --against old.md --output json").json()["same"], false);
+    let shown =
+        case.ok("show new.plan --against old.plan").says(&["output greet", "one", "two"]).stdout.clone();
+    assert!(!shown.contains("kept"), "{shown}");
+    // What an apply made in the meantime is no change of the configuration.
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "greet: two", "greet: three");
+    case.ok("plan -o last.plan");
+    let shown = case.ok("show last.plan --against new.plan").stdout;
+    assert!(shown.contains("the ledger changed") && !shown.contains("kept"), "{shown}");
+}
+
+#[test]
+fn a_verdict_over_the_branch_is_no_difference() {
+    let policy =
+        "policy: { frozen: { level: advisory, deny: \"${branch != 'main'}\", message: Frozen. } }\n";
+    let policy = policy.replace("level: advisory, ", "");
+    let case = Case::new().file("stead.yaml", format!("{STACK}{policy}")).emulator();
+    let plan = |branch: &str, file: &str| {
+        let mut command = case.command(&format!("plan -o {file}"));
+        command.env("GITHUB_REF_NAME", branch).status().unwrap();
+    };
+    plan("main", "one.plan");
+    plan("dev", "two.plan");
+    case.ok("show two.plan --against one.plan").says(&["the plans decide the same"]);
 }

@@ -25,8 +25,13 @@ use crate::workspace::fit::Misfit;
 pub(in crate::cli) enum ReviewedPlans {
     /// Saved plans, by stack and environment.
     Saved(BTreeMap<String, SavedPlan>),
-    /// The digests in a comment, by stack and environment, and the fingerprint that it approves.
-    Comment(BTreeMap<String, ReviewedDigests>, Option<String>),
+    /// A comment, with the fingerprint that it approves. Its digests are by stack and environment; `None` where it has
+    /// none: before the first apply, a ledger has no key, and a plan of outputs alone has no changes.
+    Comment {
+        digests: Option<BTreeMap<String, ReviewedDigests>>,
+        fingerprint: Option<String>,
+        name: String,
+    },
 }
 
 /// How a later plan differs from a reviewed one.
@@ -59,12 +64,11 @@ impl ReviewedPlans {
         }
         let text = String::from_utf8(stack_files::read_bytes(path)?).unwrap_or_default();
         if review::marker_of(&text).is_some() {
-            let name = stack_files::display_path(path);
-            let digests = review::digests_of(&text).ok_or_else(|| {
-                CliFailure::new(Exit::Failed, format!("{name} is a comment without digests of its changes"))
-                    .help("A ledger has no key before the first apply, and a plan without changes has none. Compare with a saved plan instead: stead plan -o FILE.")
-            })?;
-            return Ok(Self::Comment(digests, review::fingerprint_of(&text).map(str::to_owned)));
+            return Ok(Self::Comment {
+                digests: review::digests_of(&text),
+                fingerprint: review::fingerprint_of(&text).map(str::to_owned),
+                name: stack_files::display_path(path),
+            });
         }
         let saved = plan_file::read_verified(settings, path, key)?.saved;
         Ok(Self::Saved(BTreeMap::from([(plan_title(&saved.plan), saved)])))
@@ -99,14 +103,30 @@ impl ReviewedPlans {
                 );
                 Ok(ReviewDifference::Parts(difference.map_err(anyhow::Error::from)?))
             }
-            Self::Comment(plans, fingerprint) => {
+            Self::Comment { digests, fingerprint, name } => {
+                let is_approved = fingerprint.as_deref() == Some(later.fingerprint.as_str());
+                let Some(plans) = digests else {
+                    if is_approved {
+                        return Ok(ReviewDifference::Addresses(DigestDifference::default(), true));
+                    }
+                    return Err(no_digests(name));
+                };
                 let digests = plans.get(&title).ok_or_else(|| not_reviewed(plans.keys().collect()))?;
-                let is_same =
-                    plans.len() == 1 && fingerprint.as_deref() == Some(later.fingerprint.as_str());
-                Ok(ReviewDifference::Addresses(digests.compare(later), is_same))
+                let difference = digests.compare(later);
+                // The fingerprint of a comment of many units is that of all of them together.
+                let is_same = match plans.len() {
+                    1 => is_approved,
+                    _ => difference.addresses.is_empty() && difference.not_compared == 0,
+                };
+                Ok(ReviewDifference::Addresses(difference, is_same))
             }
         }
     }
+}
+
+fn no_digests(name: &str) -> CliFailure {
+    CliFailure::new(Exit::Failed, format!("{name} is a comment without digests of its changes, so it names no differences"))
+        .help("A ledger has no key before the first apply, and a plan of outputs alone has no changes. Compare with a saved plan instead: stead plan -o FILE.")
 }
 
 /// Reads what `--against` names; `None` if it is not given.
@@ -166,9 +186,7 @@ impl ReviewDifference {
     pub(in crate::cli) fn is_same(&self) -> bool {
         match self {
             Self::Parts(difference) => difference.is_empty(),
-            Self::Addresses(difference, is_same) => {
-                *is_same || (difference.addresses.is_empty() && difference.not_compared == 0)
-            }
+            Self::Addresses(_, is_same) => *is_same,
         }
     }
 

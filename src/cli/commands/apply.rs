@@ -93,10 +93,10 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     if vouched.is_signed() {
         session.ui.hint(&format!("The plan is {}.", vouched.describe_signer()));
     }
+    let reviewed = read_reviewed(&session.settings, args.against.as_deref())?;
     let saved = &vouched.saved;
     saved.check_time(SystemClock.now(), plan_file::STEAD_VERSION).map_err(|stale| plan_again(&stale))?;
     if let Some(expected) = args.expect.as_ref().filter(|expected| **expected != saved.plan.fingerprint) {
-        let reviewed = read_reviewed(&session.settings, args.against.as_deref())?;
         show_review_difference(&session.ui, reviewed.as_ref(), [&saved.plan]);
         let found = &saved.plan.fingerprint;
         let what = format!("the saved plan has the fingerprint {found}, not {expected}");

@@ -54,7 +54,7 @@ pub enum CiAction {
     /// Post a Markdown report to the pull or merge request: one comment per stack and environment, updated in place
     Comment(CiCommentArgs),
     /// Print the fingerprint of the plan that was reviewed in the pull or merge request of this commit
-    Reviewed(PullRequestArgs),
+    Reviewed(CiReviewedArgs),
     /// Write a Git hook that validates the stack before every commit
     Hook(CiHookArgs),
 }
@@ -101,11 +101,22 @@ pub struct CiCommentArgs {
     pub number: PullRequestArgs,
 }
 
-/// Command-line arguments of `stead ci reviewed`, and of the choice of a pull or merge request.
+/// Command-line arguments of `stead ci reviewed`.
 #[derive(Debug, Clone, PartialEq, Args)]
 #[command(
     after_help = "Examples:\n  fingerprint=$(stead ci reviewed -e prod --save reviewed.md)\n  stead apply -e prod --expect \"$fingerprint\" --against reviewed.md\n  stead apply --all $(stead ci reviewed --all)\n  stead apply --all $(stead ci reviewed --all -e prod --stacks 'shop/*')"
 )]
+pub struct CiReviewedArgs {
+    /// Also write the comment to this file: `apply --expect … --against FILE` then names what differs
+    #[arg(long, value_name = "FILE")]
+    pub save: Option<PathBuf>,
+    /// The request that was merged.
+    #[command(flatten)]
+    pub request: PullRequestArgs,
+}
+
+/// The choice of a pull or merge request, and of a comment in it.
+#[derive(Debug, Clone, PartialEq, Args)]
 pub struct PullRequestArgs {
     /// Number of the pull or merge request [default: the job's, or the one that its commit came from]
     #[arg(long, value_name = "N")]
@@ -114,9 +125,6 @@ pub struct PullRequestArgs {
     /// that may not ask]
     #[arg(long, value_name = "ID")]
     pub author: Option<u64>,
-    /// With `reviewed`, write the comment to this file: `apply --expect … --against FILE` then names what differs
-    #[arg(long, value_name = "FILE")]
-    pub save: Option<PathBuf>,
     /// The comment of `plan --all`; `reviewed` prints the flags of `apply --all`: `--stacks UNIT … --expect FINGERPRINT`
     #[arg(long)]
     pub all: bool,
@@ -222,8 +230,9 @@ fn commented_title(settings: &Settings, args: &PullRequestArgs) -> Result<String
 /// Prints the fingerprint of the plan that was reviewed in the request that this commit was merged by.
 async fn print_reviewed_fingerprint(
     session: &CommandContext,
-    args: &PullRequestArgs,
+    args: &CiReviewedArgs,
 ) -> Result<Exit, CliFailure> {
+    let CiReviewedArgs { save, request: args } = args;
     let title = commented_title(&session.settings, args)?;
     let desk = comment_writer(args.author)?;
     let number = request_number(&desk, args).await?;
@@ -253,7 +262,7 @@ async fn print_reviewed_fingerprint(
         )
         .help("Run the pipeline of its last commit, so that it writes its plan; or plan again and review that."));
     }
-    if let (Some(path), Some(note)) = (&args.save, &found) {
+    if let (Some(path), Some(note)) = (save, &found) {
         write_files::write_public(path, note.body.as_bytes())?;
     }
     let units = found.as_ref().map(|note| review::units_of(&note.body)).unwrap_or_default();

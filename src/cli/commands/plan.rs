@@ -139,10 +139,11 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     session.report_files(&args.reports.wanted).write_plan(&plan, about)?;
     show_plan(session, &plan, &facts, exit);
     warn_of_contest(session, &plan, &ledger);
-    if let Some(path) = &args.out {
-        session.next(&format!("apply {}", stack_files::display_path(path)), "");
-    } else if plan.has_changes() && plan.blocks.is_empty() {
-        session.next(&next_command(args), "");
+    match &args.out {
+        _ if !plan.blocks.is_empty() => {}
+        Some(path) => session.next(&format!("apply {}", stack_files::display_path(path)), ""),
+        None if plan.has_changes() => session.next(&next_command(args), ""),
+        None => {}
     }
     Ok(exit)
 }

@@ -11,7 +11,7 @@ use super::change_digests::decisions_by_address;
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{AttributeChange, Cause, Change, Plan, PolicyStatus};
+use crate::plan::model::change::{AttributeChange, Cause, Change, Plan, PolicyResult, PolicyStatus};
 use crate::plan::model::step::LedgerUpdate;
 
 /// A plan that is compared.
@@ -154,7 +154,10 @@ fn verdicts_by_address(plan: &Plan) -> BTreeMap<&Address, Verdicts<'_>> {
 fn verdicts(plan: &Plan) -> impl Iterator<Item = (Option<&Address>, (&'static str, &str))> {
     let blocks = plan.blocks.iter().filter(|block| !Blocker::is_ruling(block));
     let blocks = blocks.map(|block| (block.address.as_ref(), ("blocker", block.code.as_str())));
-    let denied = plan.policy.iter().filter(|result| result.verdict >= PolicyStatus::Overridden);
+    // As in the fingerprint: a verdict over the time or the environment is no decision of the plan.
+    let is_denied =
+        |result: &&PolicyResult| result.verdict >= PolicyStatus::Overridden && result.context.is_empty();
+    let denied = plan.policy.iter().filter(is_denied);
     blocks.chain(denied.map(|result| (result.address.as_ref(), ("policy", result.name.as_str()))))
 }
 
@@ -206,11 +209,10 @@ impl Sides<'_> {
         PartDifference { part: part.to_owned(), old, new, moved: self.moved_input() }
     }
 
+    /// A change that is not planned any more was most likely made: an apply moves the ledger.
     fn lost_change(self, change: &Change) -> PartDifference {
-        PartDifference {
-            moved: self.moved_by(change),
-            ..self.part("action", action_value(change), Value::Null)
-        }
+        let moved = if self.has_other_ledger() { MovedSide::Ledger } else { self.moved_by(change) };
+        PartDifference { moved, ..self.part("action", action_value(change), Value::Null) }
     }
 
     fn new_change(self, change: &Change) -> PartDifference {
@@ -292,7 +294,7 @@ impl Sides<'_> {
             }
             if !is_planned_same || one.is_some() != other.is_some() {
                 let moved = match (one, other) {
-                    (Some(_), Some(_)) => self.moved_planned(),
+                    (Some(_), Some(_)) => self.moved_input(),
                     (Some(side), None) | (None, Some(side)) => self.moved_attribute(side),
                     (None, None) => continue,
                 };
@@ -303,14 +305,6 @@ impl Sides<'_> {
             }
         }
         Ok(parts)
-    }
-
-    /// Returns what moved a planned value: never the live object, as it is not its source.
-    fn moved_planned(self) -> MovedSide {
-        match self.moved_input() {
-            MovedSide::LiveObject => MovedSide::Ledger,
-            input => input,
-        }
     }
 
     fn moved_attribute(self, only: &AttributeChange) -> MovedSide {
@@ -340,7 +334,8 @@ impl Sides<'_> {
         );
         let names: BTreeSet<&Name> = old.outputs.keys().chain(new.outputs.keys()).collect();
         let planned = |plan: &'_ Plan| -> BTreeMap<Name, Value> {
-            plan.output_changes()
+            plan.planned_outputs
+                .iter()
                 .map(|output| (output.name.clone(), output.after.clone().unwrap_or_default()))
                 .collect()
         };

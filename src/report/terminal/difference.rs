@@ -18,8 +18,11 @@ pub fn difference_page(title: &str, difference: &PlanDifference, style: TextStyl
         page.add_line(title_line(title).push_text("  the plans decide the same"));
         return page.finish();
     }
-    let count = phrases::count_noun(difference.resources.len(), "resource");
-    page.add_line(title_line(title).push_text(format!("  {count} decided differently")));
+    let what = match difference.resources.len() {
+        0 => "the plans differ, but decide the same for each resource".to_owned(),
+        count => format!("{} decided differently", phrases::count_noun(count, "resource")),
+    };
+    page.add_line(title_line(title).push_text(format!("  {what}")));
     for resource in &difference.resources {
         page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, resource.address.as_str()));
         page.add_lines(resource.parts.iter().map(|part| part_line(part, style)));
@@ -35,8 +38,11 @@ pub fn difference_page(title: &str, difference: &PlanDifference, style: TextStyl
 #[must_use]
 pub fn digest_difference_page(title: &str, difference: &DigestDifference, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
-    let count = phrases::count_noun(difference.addresses.len(), "resource");
-    page.add_line(title_line(title).push_text(format!("  {count} decided differently")));
+    let what = match difference.addresses.len() {
+        0 => "the plans differ, but no resource is known to be decided differently".to_owned(),
+        count => format!("{} decided differently", phrases::count_noun(count, "resource")),
+    };
+    page.add_line(title_line(title).push_text(format!("  {what}")));
     for address in &difference.addresses {
         page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, address.as_str()));
     }
