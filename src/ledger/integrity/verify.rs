@@ -211,10 +211,15 @@ impl<'k> LedgerFiles<'k> {
 }
 
 /// Returns whether a checkpoint agrees with the records before it. MACs, or a new key, may begin with it; earlier
-/// versions did not record that there were entries.
+/// versions neither recorded that there were entries nor numbered runs.
 fn is_consistent((before, head): &ReplayPoint, (ledger, summed): &ReplayPoint) -> bool {
     let (sealed, had_entries) = (ledger.sealed.clone(), ledger.had_entries);
-    head == summed && Ledger { sealed, had_entries, ..before.clone() } == *ledger
+    let mut before = Ledger { sealed, had_entries, ..before.clone() };
+    if ledger.last_run == 0 {
+        before.last_run = 0;
+        before.history.iter_mut().for_each(|run| run.number = 0);
+    }
+    head == summed && before == *ledger
 }
 
 impl VerificationReport {
