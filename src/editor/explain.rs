@@ -70,6 +70,8 @@ pub fn explain_subject(registry: &Registry, subject: &str) -> Result<ExplainPage
     let first = steps.next().unwrap_or_default();
     let rest: Vec<&str> = steps.collect();
     match registry.kind(first) {
+        // `policy.NAME` is the block of a policy, but a policy has hardly the name of a fact with an error in it.
+        None if is_misspelled_fact(subject) => Err(unknown_subject(registry, subject, first)),
         Some(kind) => explain_path(registry, kind, &rest),
         None => explain_other(registry, subject).ok_or_else(|| unknown_subject(registry, subject, first)),
     }
@@ -162,13 +164,18 @@ fn no_part(kind: &Kind, attribute: &Attribute, rest: &[&str]) -> UnknownTopic {
     UnknownTopic { message: format!("{path} has no `{wanted}`"), help }
 }
 
+/// Returns whether a subject is nearly a fact of policies, and neither one nor a keyword inside a policy.
+fn is_misspelled_fact(subject: &str) -> bool {
+    let bare = subject.trim_start_matches('$');
+    let is_nested_word = || word::nested_word_paths().iter().any(|(path, _)| path == bare);
+    fact::fact_page(bare).is_none() && fact::nearest_fact(bare).is_some() && !is_nested_word()
+}
+
 fn unknown_subject(registry: &Registry, subject: &str, first: &str) -> UnknownTopic {
     let message = format!("unknown topic `{subject}`");
-    if let Some(fact) = subject.strip_prefix("policy.") {
-        let subjects = fact::fact_subjects();
-        let known = subjects.iter().filter_map(|known| known.strip_prefix("policy."));
-        let help = match nearest_name(fact, known) {
-            Some(near) => format!("Did you mean policy.{near}?"),
+    if subject.starts_with("policy.") {
+        let help = match fact::nearest_fact(subject) {
+            Some(near) => format!("Did you mean {near}?"),
             None => "The facts of policies: stead docs policy-facts".to_owned(),
         };
         return UnknownTopic { message, help };

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::model::cel::policy::{FACTS, FactSource, find_fact};
+use crate::model::diagnostic::nearest_name;
 
 /// The reference page for a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,6 +26,12 @@ pub(super) fn fact_page(subject: &str) -> Option<FactPage> {
     let fact = find_fact(subject.strip_prefix("policy.")?)?;
     let claimed = fact.source == FactSource::Environment;
     Some(FactPage { fact: fact.path, summary: fact.summary, ty: fact.ty, known: fact.known(), claimed })
+}
+
+/// Returns the subject of the fact whose name is nearest to that of a subject; `None` if none is near.
+pub(super) fn nearest_fact(subject: &str) -> Option<String> {
+    let name = subject.strip_prefix("policy.")?;
+    nearest_name(name, FACTS.iter().map(|fact| fact.path)).map(|near| format!("policy.{near}"))
 }
 
 /// Returns the subjects of all facts, in the order of the table.
