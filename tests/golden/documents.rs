@@ -307,7 +307,10 @@ fn events_of_a_failed_or_continued_apply_keep_their_keys() {
     killed.kill().unwrap();
     killed.wait().unwrap();
     let bounds = "--effect-bound 100ms --listing-bound 100ms";
-    prints(&case, "apply-recovering-events", 0, &format!("apply --yes {bounds} --output ndjson"));
+    let events = case.ok(&format!("apply --yes {bounds} --output ndjson"));
+    // Whether a wait is seen depends on the machine: other documents hold these events.
+    let lines = events.stdout.lines().filter(|line| !line.contains(r#""event":"progress""#));
+    compare("apply-recovering-events", &lines.collect::<Vec<_>>().join("\n"));
 }
 
 const TWO_MACHINES: &str = "\

@@ -35,5 +35,6 @@ mod sinks;
 mod surroundings;
 mod tls;
 mod trap;
+mod two_secrets;
 mod upload;
 mod var_files;
