@@ -95,13 +95,12 @@ impl Type {
         )
     }
 
-    /// Returns whether values of the type are ids of other resources, or contain some.
+    /// Returns the type of the innermost entries of a list, a set or a map; of any other type, the type itself.
     #[must_use]
-    pub fn contains_references(&self) -> bool {
+    pub const fn innermost(&self) -> &Self {
         match self {
-            Self::Reference(_) => true,
-            Self::List(part) | Self::Map(part) | Self::Set { of: part, .. } => part.contains_references(),
-            _ => false,
+            Self::List(part) | Self::Map(part) | Self::Set { of: part, .. } => part.innermost(),
+            _ => self,
         }
     }
 }

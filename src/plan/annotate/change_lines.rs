@@ -146,7 +146,7 @@ fn reference_values<'c>(
     let kind = joined.inputs.registry.kind(&change.kind);
     change.attributes.iter().enumerate().filter_map(move |(number, attribute)| {
         let (name, _) = attribute.path.split_once('.').unwrap_or((&attribute.path, ""));
-        kind?.attribute(name).filter(|attribute| attribute.ty.contains_references())?;
+        kind?.attribute(name).filter(|attribute| matches!(attribute.ty.innermost(), Type::Reference(_)))?;
         let mut ids = Vec::new();
         collect_texts(&attribute.before, &mut ids);
         collect_texts(&attribute.after, &mut ids);

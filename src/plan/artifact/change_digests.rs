@@ -10,7 +10,7 @@ use super::fingerprint::{FingerprintChange, hashed_change};
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::{POLICY, UPSTREAM};
 use crate::model::values::secret::{FingerprintKey, Secret};
-use crate::plan::model::change::{Plan, PolicyResult, PolicyStatus};
+use crate::plan::model::change::Plan;
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
 /// Length of a digest in hexadecimal digits. A wrong match in the comparison of one address has odds of 1 to 4 billion.
@@ -60,9 +60,7 @@ pub(super) fn decisions_by_address(plan: &Plan) -> Result<BTreeMap<&Address, Str
             found.entry(address).or_default().blockers.push(&block.code);
         }
     }
-    let is_denied =
-        |result: &&PolicyResult| result.verdict >= PolicyStatus::Overridden && result.context.is_empty();
-    for result in plan.policy.iter().filter(is_denied) {
+    for result in plan.policy.iter().filter(|result| result.is_decided_denial()) {
         if let Some(address) = &result.address {
             found.entry(address).or_default().denials.push(&result.name);
         }

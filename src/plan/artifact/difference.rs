@@ -11,7 +11,7 @@ use super::change_digests::decisions_by_address;
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
-use crate::plan::model::change::{AttributeChange, Cause, Change, Plan, PolicyResult, PolicyStatus};
+use crate::plan::model::change::{AttributeChange, Cause, Change, Plan};
 use crate::plan::model::step::LedgerUpdate;
 
 /// A plan that is compared.
@@ -154,10 +154,7 @@ fn verdicts_by_address(plan: &Plan) -> BTreeMap<&Address, Verdicts<'_>> {
 fn verdicts(plan: &Plan) -> impl Iterator<Item = (Option<&Address>, (&'static str, &str))> {
     let blocks = plan.blocks.iter().filter(|block| !Blocker::is_ruling(block));
     let blocks = blocks.map(|block| (block.address.as_ref(), ("blocker", block.code.as_str())));
-    // As in the fingerprint: a verdict over the time or the environment is no decision of the plan.
-    let is_denied =
-        |result: &&PolicyResult| result.verdict >= PolicyStatus::Overridden && result.context.is_empty();
-    let denied = plan.policy.iter().filter(is_denied);
+    let denied = plan.policy.iter().filter(|result| result.is_decided_denial());
     blocks.chain(denied.map(|result| (result.address.as_ref(), ("policy", result.name.as_str()))))
 }
 

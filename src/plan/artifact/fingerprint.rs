@@ -15,7 +15,7 @@ use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{
-    Action, AttributeChange, Cause, Change, NoteCode, Plan, PlanBase, PlanNote, PolicyStatus,
+    Action, AttributeChange, Cause, Change, NoteCode, Plan, PlanBase, PlanNote,
 };
 use crate::plan::model::step::{LedgerUpdate, Operation, Step};
 
@@ -131,8 +131,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
         denied: plan
             .policy
             .iter()
-            // A verdict over the time or the environment is decided again at apply.
-            .filter(|ruling| ruling.verdict >= PolicyStatus::Overridden && ruling.context.is_empty())
+            .filter(|ruling| ruling.is_decided_denial())
             .map(|ruling| (ruling.name.as_str(), ruling.address.as_ref()))
             .collect(),
         outputs: &plan.outputs,

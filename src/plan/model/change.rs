@@ -318,6 +318,15 @@ pub struct PolicyResult {
     pub source: Option<SourceLocation>,
 }
 
+impl PolicyResult {
+    /// Returns whether the policy denies the plan, overridden or not, by what the plan decides: a verdict over the time or
+    /// the environment is decided again at apply, and is no decision of the plan.
+    #[must_use]
+    pub fn is_decided_denial(&self) -> bool {
+        self.verdict >= PolicyStatus::Overridden && self.context.is_empty()
+    }
+}
+
 /// The result of an evaluation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

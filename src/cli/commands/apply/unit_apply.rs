@@ -377,11 +377,10 @@ impl<'a> ApplyCommand<'a> {
         origin.approval.clone_from(&self.approval.approval);
         origin.common.clone_from(&self.approval.common);
         // An override that no denial needed is not recorded; one of a policy that a step decides may be needed.
-        let denying: BTreeSet<&Name> = plan.denying_policies().into_iter().collect();
-        let undecided =
-            plan.undecided.iter().filter(|policy| policy.is_overridden).map(|policy| &policy.name);
-        origin.overridden =
-            denying.into_iter().chain(undecided).collect::<BTreeSet<_>>().into_iter().cloned().collect();
+        let mut overridden = plan.denying_policies();
+        let undecided = plan.undecided.iter().filter(|policy| policy.is_overridden);
+        overridden.extend(undecided.map(|policy| &policy.name));
+        origin.overridden = overridden.into_iter().cloned().collect();
         origin.reason = self.overriding.reason().filter(|_| !origin.overridden.is_empty());
         let ended = self
             .run_until_stopped(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)

@@ -89,7 +89,10 @@ pub(super) fn condition_of_plan(
 /// and a value that is not set is the default, or empty. `None` where the value cannot be read so before the step: a
 /// catalog entry has its id then, and not its name.
 fn waiting_value(resource: &Resource, name: &str) -> Option<Expression> {
-    let attribute = resource.kind.attribute(name).filter(|attribute| !contains_catalog(&attribute.ty))?;
+    let attribute = resource.kind.attribute(name)?;
+    if matches!(attribute.ty.innermost(), Type::Catalog(_) | Type::Record(_)) {
+        return None;
+    }
     let expression = with_ids(&resource.attributes.get(name)?.expression);
     let default = match (attribute.presence, &attribute.ty) {
         (Presence::Default(literal), _) => literal.value(),
@@ -106,14 +109,6 @@ fn waiting_value(resource: &Resource, name: &str) -> Option<Expression> {
         waiting: [(Name::new_static("locals.value"), expression)].into(),
         module: Name::default(),
     })))
-}
-
-fn contains_catalog(ty: &Type) -> bool {
-    match ty {
-        Type::Catalog(_) | Type::Record(_) => true,
-        Type::List(part) | Type::Map(part) | Type::Set { of: part, .. } => contains_catalog(part),
-        _ => false,
-    }
 }
 
 /// Returns an expression in which a reference to a resource is its id, as in a request, and not the resource.
