@@ -73,15 +73,7 @@ async fn change(outside: &Outside, request: &HttpRequest) -> Result<HttpResponse
     outside.changes.set(number + 1);
     if let Some((_, status)) = outside.refuse.filter(|(refused, _)| *refused == number) {
         let body = serde_json::json!({"error": "Refused", "message": "not today"}).to_string().into_bytes();
-        return Ok(HttpResponse {
-            status,
-            retry_after: None,
-            limit: None,
-            remaining: None,
-            date: None,
-            request_id: None,
-            body,
-        });
+        return Ok(HttpResponse::new(status, body));
     }
     if let Some((_, by)) = outside.delay.filter(|(delayed, _)| *delayed == number) {
         outside.late.borrow_mut().push((outside.machine.elapsed() + by, request.clone()));

@@ -86,6 +86,14 @@ pub struct HttpResponse {
     pub body: Vec<u8>,
 }
 
+impl HttpResponse {
+    /// Returns a response without any of the headers that stead reads.
+    #[must_use]
+    pub const fn new(status: u16, body: Vec<u8>) -> Self {
+        Self { status, retry_after: None, limit: None, remaining: None, date: None, request_id: None, body }
+    }
+}
+
 /// A request that left, and what came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentRequest {

@@ -125,15 +125,7 @@ mod tests {
 
     fn answer(status: u16, body: &str) -> HttpResponse {
         let body = body.as_bytes().to_vec();
-        HttpResponse {
-            status,
-            retry_after: None,
-            limit: None,
-            remaining: None,
-            date: None,
-            request_id: None,
-            body,
-        }
+        HttpResponse::new(status, body)
     }
 
     /// `done`, `refused`, `not sent`, `unknown`, `settled`.

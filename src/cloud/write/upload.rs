@@ -132,15 +132,7 @@ mod tests {
         let url = SignedUrl::new("https://h/x?signature=canary-0123456789");
         let judged = |status, body: Json| {
             let body = body.to_string().into_bytes();
-            let answer = HttpResponse {
-                status,
-                retry_after: None,
-                limit: None,
-                remaining: None,
-                date: None,
-                request_id: None,
-                body,
-            };
+            let answer = HttpResponse::new(status, body);
             classify_upload(&answer, &url)
         };
         let says = |message: &str| json!({"error": "E", "message": message});
