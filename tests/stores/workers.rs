@@ -295,6 +295,21 @@ fn a_canceled_run_finishes_what_runs_and_a_stopped_worker_gives_its_units_back()
     team.check_complete(10);
 }
 
+#[test]
+#[ignore = "needs PostgreSQL and pgbouncer; .ci/run brings what it needs and runs it"]
+fn a_worker_stopped_before_its_first_unit_leaves_the_run_to_others() {
+    let server = Database::shared();
+    let team = Team::new(server.database("stopped_early"), 4, "2000");
+    let fingerprint = team.fingerprint();
+    let mut stopped = team.join("early", &fingerprint);
+    wait_until(&team, "early", |run| run["status"] != Value::Null);
+    let sent = Command::new("kill").args(["-TERM", &stopped.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    assert_eq!(stopped.wait().unwrap().code(), Some(130));
+    assert_eq!(team.join("early", &fingerprint).wait().unwrap().code(), Some(0));
+    team.check_complete(4);
+}
+
 /// Waits until a run is in a state; fails if it ends first.
 fn wait_until(team: &Team, run: &str, is_there: impl Fn(&Value) -> bool) {
     loop {

@@ -52,16 +52,18 @@ pub(in crate::cli) async fn watch_stop_signals<T>(
     }
 }
 
-/// Waits for the first SIGINT or SIGTERM. It does not end what runs: that watches the signals itself.
+/// Returns the wait for the first SIGINT or SIGTERM from now on, also before it is polled: without a handler, a signal
+/// ends the process at once. It does not end what runs: that watches the signals itself.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed.
-pub(in crate::cli) async fn wait_for_stop() -> std::io::Result<()> {
+pub(in crate::cli) fn wait_for_stop() -> std::io::Result<impl Future<Output = ()>> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-    }
-    Ok(())
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }

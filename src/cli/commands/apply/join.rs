@@ -19,6 +19,7 @@ use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
+use crate::cli::process::signals;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
 use crate::cli::workspace::problems;
@@ -67,6 +68,8 @@ pub(super) async fn join_run(
     let salt = LedgerIdentity::new_random("run", name, &SystemRandom).key;
     let own = worker_identity(workspace, session.commit.as_ref(), (fingerprint, request.destroy), salt)?;
     let worker = SystemRandom.uuid().simple().to_string()[..8].to_owned();
+    // From the first row that others see, a signal ends this worker by leaving the run.
+    let stop = signals::wait_for_stop().map_err(anyhow::Error::from)?;
     let run = board.begin(&worker, &own).await?;
     if run.planner != worker {
         let same_key = run.identity.salt.clone();
@@ -84,7 +87,8 @@ pub(super) async fn join_run(
     }
     board.register(&worker, &ledger_io::lock_holder(&session.who)).await?;
     session.ui.hint(&format!("This is the worker {worker} of the run {name}."));
-    let ended = Box::pin(do_run(session, (request, workspace, options), &board, (&worker, saved))).await;
+    let working = do_run(session, (request, workspace, options), &board, (&worker, saved), stop);
+    let ended = Box::pin(working).await;
     let left = board.leave(&worker).await;
     board.end().await?;
     left?;
@@ -124,12 +128,13 @@ async fn do_run(
     (request, workspace, options): (&UnitsApplyRequest<'_>, &Workspace, &UnitsOptions),
     board: &CommandBoard,
     (worker, saved): (&str, Option<ApprovedSet<'_>>),
+    stop: impl Future<Output = ()>,
 ) -> Result<WorkerEnd, CliFailure> {
     let plan =
         async || Box::pin(plan_run(session, (request, workspace, options), board, (worker, saved))).await;
     let load = async |run: &RunRow| load_units(workspace, board, run).await;
     let terms = (request.running, PolicyOverrides(Some(request.overriding)));
-    work_until_end(session, terms, board, worker, (plan, load)).await
+    work_until_end(session, terms, (board, worker), (plan, load), stop).await
 }
 
 /// Plans the units, compares the fingerprint, and makes the tasks of the run; or ends the run if it cannot be approved.

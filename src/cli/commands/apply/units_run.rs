@@ -164,7 +164,7 @@ impl<'a> UnitsRun<'a> {
         let mut results = RunResults::default();
         let mut progress =
             UnitsProgress::new(session.ui, self.workspace, (self.units.len(), &self.holding));
-        let mut stop = Box::pin(signals::wait_for_stop());
+        let mut stop = Box::pin(signals::wait_for_stop().map_err(anyhow::Error::from)?);
         let mut is_stopped = false;
         for (number, failure) in self.keep_reviews(session, request, &mut accounts).await {
             let ended = (number, UnitPhase::Changes, Err(failure));
@@ -184,8 +184,7 @@ impl<'a> UnitsRun<'a> {
             } else {
                 match select(pin!(running.next()), &mut stop).await {
                     Either::Left((ended, _)) => ended,
-                    Either::Right((signal, _)) => {
-                        signal.map_err(anyhow::Error::from)?;
+                    Either::Right(((), _)) => {
                         is_stopped = true;
                         schedule.stop();
                         session.ui.write_message("Stopping: units that run finish their running steps, and no more units are started. Press Ctrl-C again to stop at once.");

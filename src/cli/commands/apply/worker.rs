@@ -18,7 +18,6 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::{CliFailure, exit_of_result};
-use crate::cli::process::signals;
 use crate::cli::workspace::accounts::OpenAccounts;
 use crate::cli::workspace::runs::open_board::CommandBoard;
 use crate::cli::workspace::units::Workspace;
@@ -110,39 +109,32 @@ struct Worker<'a> {
     shares: RequestShares,
 }
 
-/// Plans and applies units of a run until it has ended. `plan` makes the tasks of the run, `load` reads its plans.
+/// Plans and applies units of a run until it has ended. `plan` makes the tasks of the run, `load` reads its plans. If
+/// `stop` ends before the first claim, it drops that work: another worker plans the run.
 ///
 /// # Errors
 /// When the database cannot be used for a long time, the run cannot be planned, or its plans are not the approved ones.
 pub(super) async fn work_until_end<'w>(
     session: &CommandContext,
     (running, overriding): (&ExecutionArgs, PolicyOverrides<'_>),
-    board: &CommandBoard,
-    name: &str,
+    (board, name): (&CommandBoard, &str),
     (plan, load): (
         impl AsyncFn() -> Result<(), CliFailure>,
         impl AsyncFn(&RunRow) -> Result<SharedUnits<'w>, CliFailure>,
     ),
+    stop: impl Future<Output = ()>,
 ) -> Result<WorkerEnd, CliFailure> {
-    let mut run = read_row(board).await?;
-    while run.status == RunStatus::Planning {
-        let progress = board.beat(name).await?;
-        let situation = WorkerSituation { name, running: 0, limit: MAX_RUNNING_UNITS, is_stopped: false };
-        if run.planner == name {
-            Box::pin(plan()).await?;
-        } else if let WorkerAction::Plan { from, is_proven } =
-            next_action(&progress, &run.planner, situation, |_| true, process::is_dead)
-        {
-            board.take_planning(name, &from, is_proven).await?;
-        } else if wait_or_stop(POLL_INTERVAL).await? {
-            return Ok(WorkerEnd::Stopped);
-        }
-        run = read_row(board).await?;
-    }
-    if run.status == RunStatus::Ended {
-        return Ok(WorkerEnd::RunEnded);
-    }
-    let units = load(&run).await?;
+    let mut stop = Box::pin(stop);
+    let joining = Box::pin(async {
+        let run = wait_for_plans(board, name, plan).await?;
+        let units = if run.status == RunStatus::Ended { None } else { Some(load(&run).await?) };
+        Ok::<_, CliFailure>((run, units))
+    });
+    let (run, units) = match select(joining, &mut stop).await {
+        Either::Left((joined, _)) => joined?,
+        Either::Right(((), _)) => return Ok(WorkerEnd::Stopped),
+    };
+    let Some(units) = units else { return Ok(WorkerEnd::RunEnded) };
     let mut worker = Worker {
         session,
         running,
@@ -154,7 +146,32 @@ pub(super) async fn work_until_end<'w>(
         is_stopped: false,
         shares: RequestShares::default(),
     };
-    Box::pin(worker.work(&units, &run)).await
+    Box::pin(worker.work(&units, &run, stop)).await
+}
+
+/// Waits until a run has plans; plans it if this worker is its planner, or takes over from a dead one.
+async fn wait_for_plans(
+    board: &CommandBoard,
+    name: &str,
+    plan: impl AsyncFn() -> Result<(), CliFailure>,
+) -> Result<RunRow, CliFailure> {
+    loop {
+        let run = read_row(board).await?;
+        if run.status != RunStatus::Planning {
+            return Ok(run);
+        }
+        let progress = board.beat(name).await?;
+        let situation = WorkerSituation { name, running: 0, limit: MAX_RUNNING_UNITS, is_stopped: false };
+        if run.planner == name {
+            Box::pin(plan()).await?;
+        } else if let WorkerAction::Plan { from, is_proven } =
+            next_action(&progress, &run.planner, situation, |_| true, process::is_dead)
+        {
+            board.take_planning(name, &from, is_proven).await?;
+        } else {
+            SystemClock.sleep(POLL_INTERVAL).await;
+        }
+    }
 }
 
 /// Reads the row of a run that was begun.
@@ -166,24 +183,17 @@ pub(super) async fn read_row(board: &CommandBoard) -> Result<RunRow, CliFailure>
     board.run().await?.ok_or_else(gone)
 }
 
-/// Waits for a time; returns whether a stop signal ended it.
-async fn wait_or_stop(time: Duration) -> Result<bool, CliFailure> {
-    let stop = pin!(signals::wait_for_stop());
-    match select(pin!(SystemClock.sleep(time)), stop).await {
-        Either::Left(_) => Ok(false),
-        Either::Right((signal, _)) => {
-            signal.map(|()| true).map_err(|error| anyhow::Error::from(error).into())
-        }
-    }
-}
-
 impl<'a> Worker<'a> {
     /// Claims and applies units until the run has ended or the worker is stopped. While the database cannot be used, what
     /// runs goes on, and its end is recorded later.
-    async fn work(&mut self, units: &SharedUnits<'_>, run: &RunRow) -> Result<WorkerEnd, CliFailure> {
+    async fn work(
+        &mut self,
+        units: &SharedUnits<'_>,
+        run: &RunRow,
+        mut stop: Pin<Box<impl Future<Output = ()>>>,
+    ) -> Result<WorkerEnd, CliFailure> {
         let mut accounts = OpenAccounts::default();
         let mut tasks: RunningTasks<'_> = FuturesUnordered::new();
-        let mut stop = Box::pin(signals::wait_for_stop());
         let mut silent_since = None;
         loop {
             match self.take_step(units, run, &mut accounts, &mut tasks).await {
@@ -191,7 +201,7 @@ impl<'a> Worker<'a> {
                 Ok(NextStep::Continue) => silent_since = None,
                 Ok(NextStep::Wait) => {
                     silent_since = None;
-                    self.wait(&mut tasks, &mut stop).await?;
+                    self.wait(&mut tasks, &mut stop).await;
                 }
                 Err(error) => {
                     // A worker that cannot report for long is replaced by others.
@@ -201,7 +211,7 @@ impl<'a> Worker<'a> {
                         return Err(error.into());
                     }
                     self.session.ui.write_message(&format!("warning: {error}; trying again"));
-                    self.wait(&mut tasks, &mut stop).await?;
+                    self.wait(&mut tasks, &mut stop).await;
                 }
             }
         }
@@ -273,41 +283,33 @@ impl<'a> Worker<'a> {
     }
 
     /// Waits until a task ends, a stop signal comes, or it is time to look at the run again.
-    async fn wait(
-        &mut self,
-        tasks: &mut RunningTasks<'_>,
-        stop: &mut Pin<Box<impl Future<Output = std::io::Result<()>>>>,
-    ) -> Result<(), CliFailure> {
+    async fn wait(&mut self, tasks: &mut RunningTasks<'_>, stop: &mut Pin<Box<impl Future<Output = ()>>>) {
         let is_stopped = self.is_stopped;
         let waiting = async {
             if is_stopped {
                 SystemClock.sleep(POLL_INTERVAL).await;
-                return Ok(false);
+                return false;
             }
-            match select(pin!(SystemClock.sleep(POLL_INTERVAL)), stop).await {
-                Either::Left(_) => Ok(false),
-                Either::Right((signal, _)) => signal.map(|()| true),
-            }
+            matches!(select(pin!(SystemClock.sleep(POLL_INTERVAL)), stop).await, Either::Right(_))
         };
         let mut waiting = pin!(waiting);
-        let stopped: std::io::Result<bool> = loop {
+        let stopped = loop {
             if tasks.is_empty() {
                 break waiting.await;
             }
             match select(tasks.next(), waiting.as_mut()).await {
                 Either::Left((Some(ended), _)) => {
                     self.ended.push(ended);
-                    break Ok(false);
+                    break false;
                 }
                 Either::Left((None, _)) => {}
                 Either::Right((stopped, _)) => break stopped,
             }
         };
-        if stopped.map_err(anyhow::Error::from)? {
+        if stopped {
             self.is_stopped = true;
             self.session.ui.write_message("Stopping: units that run finish their running steps, and no more units are claimed. Press Ctrl-C again to stop at once.");
         }
-        Ok(())
     }
 
     /// Runs an operation on the rows while the tasks go on.
