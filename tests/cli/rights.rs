@@ -87,8 +87,24 @@ fn what_a_key_may_not_see_is_not_taken_for_gone() {
         assert_eq!(refused.code, 7, "{command}: {}", refused.all());
         refused.says(&["the API key lacks the right", "nothing was sent"]);
     }
+    // A drift check reports neither drift nor its absence.
+    for command in ["drift --exit-code --report md=drift.md --report prom=drift.prom", "drift --all"] {
+        let checked = run_with(&case, limited, command);
+        assert_eq!(checked.code, 7, "{command}: {}", checked.all());
+        checked.says(&words);
+        let said = checked.all();
+        assert!(!said.contains("no drift") && !said.contains("recreates"), "{command}: {said}");
+    }
+    let written = |name: &str| std::fs::read_to_string(case.path(name)).unwrap();
+    assert!(written("drift.md").contains("1 object not readable"), "{}", written("drift.md"));
+    let metrics = written("drift.prom");
+    assert!(
+        metrics.contains("class=\"not_readable\"} 1") && metrics.contains("class=\"gone\"} 0"),
+        "{metrics}"
+    );
     assert_eq!(case.ok("ls --output json").json()["resources"].as_array().unwrap().len(), 2);
     case.ok("plan").says(&["No changes"]);
+    case.ok("drift --exit-code").says(&["no drift"]);
 }
 
 #[test]
@@ -106,6 +122,16 @@ fn a_right_that_is_not_known_passes_and_the_output_says_so() {
     let applied = run_with(&case, &hidden, "apply --yes");
     assert_eq!(applied.code, 0, "{}", applied.all());
     applied.says(&["does not show whether the API key has", "Applied: 2 done"]);
+    let vpc = case.cloud().list("/api/v1/vpcs")[0]["id"].clone();
+    case.cloud().delete(&format!("/api/v1/vpcs/{}", vpc.as_str().unwrap()));
+    let checked = run_with(&case, &hidden, "drift");
+    assert_eq!(checked.code, 0, "{}", checked.all());
+    checked.says(&[
+        "vpc.main",
+        "gone",
+        "does not show whether the API key has",
+        "may not read is shown as gone",
+    ]);
 }
 
 #[test]

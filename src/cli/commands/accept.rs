@@ -78,6 +78,10 @@ fn find_drift<'d>(drift: &'d [Drift], wanted: &Name) -> Result<&'d Drift, CliFai
     let found = &drift[position];
     match found.class {
         DriftClass::Gone => Err(missing_object_failure(wanted)),
+        DriftClass::NotReadable => Err(CliFailure::new(
+            Exit::Refused,
+            format!("{wanted} has no live value: the API key may not read its project"),
+        )),
         DriftClass::Accepted => Err(CliFailure::new(
             Exit::Failed,
             format!("the configuration has the live value of {wanted} already"),

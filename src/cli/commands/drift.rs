@@ -16,8 +16,8 @@ use crate::cli::commands::ls::{self, UnmanagedObjects};
 use crate::cli::commands::{accept, ci, plan as planning};
 use crate::cli::ledger::other_ledgers;
 use crate::cli::ledger::{ambiguous_intents, ledger_io};
-use crate::cli::planning::claims;
 use crate::cli::planning::refresh::{self, RefreshResult};
+use crate::cli::planning::{claims, key_rights};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::service::connection::StackConnection;
@@ -96,12 +96,13 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     let ledger = ledger_io::read_ledger(&project, &connection).await?;
     ambiguous_intents::warn_ambiguous_intents(&session.ui, &session.settings, &ledger);
     let pinned = read_pinned_names(&connection.lock_file)?;
-    let (plan, mut world) =
+    let (mut plan, mut world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     // Without its ledger, every object of the stack would be reported as unmanaged.
     if let Some(block) = lost_ledger::lost_ledger_blocker(&ledger, &plan) {
         return Err(CliFailure::new(Exit::Blocked, block.text).help(block.help));
     }
+    let not_readable = key_rights::mark_not_readable(&connection, &mut plan, &ledger).await;
     let (strangers, unread) =
         find_unmanaged(session, (&project, &connection), (&plan, &ledger), &mut world).await?;
     let looked_at = looked_at(&plan);
@@ -143,12 +144,16 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     if args.issue {
         let title = format!("{}/{}", found.stack, found.environment);
         let report = session.report_files(&[]).plan_text(ReviewFormat::MARKDOWN, &looked_at, about);
-        let written = ci::write_issue(&title, &report, found.to_decide() > 0).await?;
+        let is_open = found.to_decide() > 0 || not_readable.is_some();
+        let written = ci::write_issue(&title, &report, is_open).await?;
         let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
         let outcome = written.how.outcome_keyword();
         session.ui.write_message(&format!("the issue is {outcome}{}", escape::escape_line(&place)));
     }
-    Ok(Exit::of_drift(found.to_decide(), args.exit_code))
+    match (Exit::of_drift(found.to_decide(), args.exit_code), not_readable) {
+        (Exit::Done, Some(failure)) => Err(failure),
+        (exit, _) => Ok(exit),
+    }
 }
 
 /// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind. The flag is

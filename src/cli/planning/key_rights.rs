@@ -2,6 +2,8 @@
 //! request. In: a plan and its ledger; out: notes, or a failure with exit code 7. Only a plan with steps needs rights, and one
 //! that takes objects for gone: other plans send no request for them.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::cli::process::exit_code::Exit;
@@ -12,8 +14,10 @@ use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
 use crate::model::clock::Clock;
 use crate::model::live::key_access::KeyAccess;
-use crate::plan::annotate::rights::{NeedingSteps, RightsReview, gone_objects, review_rights};
-use crate::plan::model::change::{NoteCode, Plan, PlanNote};
+use crate::plan::annotate::rights::{
+    NeedingSteps, RightsReview, gone_objects, review_rights, review_unseen,
+};
+use crate::plan::model::change::{Drift, DriftClass, NoteCode, Plan, PlanNote};
 use crate::plan::model::step::Operation;
 use crate::report::text::phrases;
 
@@ -45,6 +49,40 @@ pub(in crate::cli) async fn add_key_notes(
     let notes = review.notes(plan);
     plan.notes.extend(notes);
     Some(review)
+}
+
+/// Marks the drift of objects that the plan takes for gone and that the key may not read: whether they are gone is not known.
+/// Adds a note where the service does not show whether the key may read them. Returns what to report of the objects that
+/// were marked. Reads the rights of the key only if an object is taken for gone.
+pub(in crate::cli) async fn mark_not_readable(
+    connection: &StackConnection,
+    plan: &mut Plan,
+    ledger: &Ledger,
+) -> Option<CliFailure> {
+    gone_objects(plan).next()?;
+    let key = connection.key_access().await?;
+    let rights = review_unseen(plan, ledger, REGISTRY, &key);
+    plan.notes.extend(unknown_text(&rights).map(|text| PlanNote {
+        code: NoteCode::UnknownRight,
+        text,
+        help: "an object that the key may not read is shown as gone; a key that may list keys and roles shows its rights"
+            .to_owned(),
+        source: None,
+        address: None,
+    }));
+    let hidden: BTreeSet<&Address> = rights.missing.iter().flat_map(|needing| &needing.gone).collect();
+    let hidden = |drift: &&mut Drift| drift.class == DriftClass::Gone && hidden.contains(&drift.address);
+    plan.drift.iter_mut().filter(hidden).for_each(|drift| drift.class = DriftClass::NotReadable);
+    let first = rights.missing.first()?;
+    let mut failure =
+        CliFailure::new(Exit::Refused, format!("the API key lacks {}", describe_need(plan, first)));
+    for needing in &rights.missing[1..] {
+        failure = failure.help(format!("It also lacks {}.", describe_need(plan, needing)));
+    }
+    Some(
+        failure
+            .help("Check with a key whose role has the right. `stead whoami` shows the role of this one."),
+    )
 }
 
 impl KeyReview {
@@ -113,7 +151,7 @@ impl KeyReview {
 
 /// Returns what is not known about the rights that a plan needs; `None` if all of it is known.
 fn unknown_text(review: &RightsReview) -> Option<String> {
-    let rights: std::collections::BTreeSet<&str> =
+    let rights: BTreeSet<&str> =
         review.unknown.iter().map(|needing| needing.needed.right.as_str()).collect();
     if rights.is_empty() {
         return None;

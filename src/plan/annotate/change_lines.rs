@@ -2,11 +2,11 @@
 //! decision and the plan's steps; out: at most one `Change`. Nothing here decides: actions, causes and values
 //! are those of the decision.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::config::stack::model::AttributeSetting;
 use crate::model::address::{Address, Name};
-use crate::model::schema::{Effect, Type};
+use crate::model::schema::{Effect, Kind, Type};
 use crate::model::source::{SourceLocation, Span};
 use crate::model::values::value::Value;
 use crate::plan::decision::{AttributeDiff, Decision, DecisionKind, DesiredAttribute};
@@ -115,43 +115,53 @@ fn change_action(
 
 /// Adds the addresses of the objects whose ids the values of references contain: a reader knows a name, not an id.
 pub(in crate::plan) fn name_references(joined: &JoinedState<'_>, changes: &mut [Change]) {
-    let references = || changes.iter().flat_map(|change| reference_values(joined, change));
-    let mut ids: HashMap<&Name, Option<&Address>> =
-        references().flat_map(|(_, ids)| ids).map(|id| (id, None)).collect();
+    let ids: HashSet<Name> =
+        changes.iter().flat_map(|change| referenced_ids(joined, change)).cloned().collect();
     if ids.is_empty() {
         return;
     }
-    for subject in &joined.subjects {
-        if let Some(found) = subject.object().and_then(|object| ids.get_mut(&object.id)) {
-            *found = Some(subject.address);
-        }
-    }
-    let named = |id: &Name| Some((id.clone(), (*ids.get(id)?)?.clone()));
-    let mut found: Vec<BTreeMap<Name, Address>> =
-        references().map(|(_, ids)| ids.into_iter().filter_map(named).collect()).collect();
-    let mut found = found.drain(..);
+    let named = |subject: &ResourceState<'_>| {
+        Some((ids.get(&subject.object()?.id)?.clone(), subject.address.clone()))
+    };
+    let addresses: HashMap<Name, Address> = joined.subjects.iter().filter_map(named).collect();
+    let names = |kind: Option<&Kind>, path: &Name, values: &[&Value]| {
+        let ids = kind.filter(|kind| is_reference(kind, path)).map(|_| texts_of(values))?;
+        let names = ids.into_iter().filter_map(|id| Some((id.clone(), addresses.get(id)?.clone())));
+        let names: BTreeMap<Name, Address> = names.collect();
+        (!names.is_empty()).then(|| Box::new(names))
+    };
     for change in changes {
-        let paths: Vec<usize> = reference_values(joined, change).map(|(number, _)| number).collect();
-        for (number, names) in paths.into_iter().zip(&mut found) {
-            change.attributes[number].names = (!names.is_empty()).then(|| Box::new(names));
+        let kind = joined.inputs.registry.kind(&change.kind);
+        for one in &mut change.attributes {
+            let last_applied = one.last_applied.as_ref().unwrap_or(&Value::Null);
+            one.names = names(kind, &one.path, &[&one.before, &one.after, last_applied]);
+        }
+        for one in &mut change.rest {
+            one.names = names(kind, &one.path, &[&one.value]);
         }
     }
 }
 
-/// Returns the numbers of the changed attributes that contain ids of other objects, each with these ids.
-fn reference_values<'c>(
-    joined: &JoinedState<'_>,
-    change: &'c Change,
-) -> impl Iterator<Item = (usize, Vec<&'c Name>)> {
-    let kind = joined.inputs.registry.kind(&change.kind);
-    change.attributes.iter().enumerate().filter_map(move |(number, attribute)| {
-        let (name, _) = attribute.path.split_once('.').unwrap_or((&attribute.path, ""));
-        kind?.attribute(name).filter(|attribute| matches!(attribute.ty.innermost(), Type::Reference(_)))?;
-        let mut ids = Vec::new();
-        collect_texts(&attribute.before, &mut ids);
-        collect_texts(&attribute.after, &mut ids);
-        (!ids.is_empty()).then_some((number, ids))
-    })
+/// Returns the ids of other objects in the values of a change.
+fn referenced_ids<'c>(joined: &JoinedState<'_>, change: &'c Change) -> Vec<&'c Name> {
+    let Some(kind) = joined.inputs.registry.kind(&change.kind) else { return Vec::new() };
+    let changed = change.attributes.iter().filter(|one| is_reference(kind, &one.path));
+    let unchanged = change.rest.iter().filter(|one| is_reference(kind, &one.path));
+    let changed = changed.flat_map(|one| [&one.before, &one.after].into_iter().chain(&one.last_applied));
+    let values = changed.chain(unchanged.map(|one| &one.value));
+    texts_of(&values.collect::<Vec<_>>())
+}
+
+/// Returns whether an attribute, or the one that a path leads into, contains ids of other objects.
+fn is_reference(kind: &Kind, path: &str) -> bool {
+    let (name, _) = path.split_once('.').unwrap_or((path, ""));
+    kind.attribute(name).is_some_and(|attribute| matches!(attribute.ty.innermost(), Type::Reference(_)))
+}
+
+fn texts_of<'v>(values: &[&'v Value]) -> Vec<&'v Name> {
+    let mut texts = Vec::new();
+    values.iter().for_each(|value| collect_texts(value, &mut texts));
+    texts
 }
 
 fn collect_texts<'v>(value: &'v Value, into: &mut Vec<&'v Name>) {
@@ -218,6 +228,7 @@ fn unchanged_attributes(joined: &JoinedState<'_>, decision: &Decision<'_>) -> Ve
             ),
         },
         source: source_location(joined, setting.span),
+        names: None,
     })
     .collect()
 }

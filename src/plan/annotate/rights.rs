@@ -44,11 +44,14 @@ pub struct RightsReview {
     pub unknown: Vec<NeedingSteps>,
 }
 
+/// Needs with their status: the numbers of the steps, and the addresses of the objects that are taken for gone.
+type FoundNeeds = BTreeMap<(RightStatus, NeededRight), (Vec<usize>, Vec<Address>)>;
+
 /// Compares what the steps of a plan need with the rights of a key.
 #[must_use]
 pub fn review_rights(plan: &Plan, ledger: &Ledger, registry: Registry, key: &KeyAccess) -> RightsReview {
     let scan = Scan::new(plan, ledger, registry, key);
-    let mut found: BTreeMap<(RightStatus, NeededRight), (Vec<usize>, Vec<Address>)> = BTreeMap::new();
+    let mut found = scan.needs_to_see();
     for (number, step) in plan.steps.iter().enumerate() {
         let mut needs: Vec<(NeededRight, RightStatus)> = scan.needs_of(step);
         needs.sort();
@@ -57,11 +60,16 @@ pub fn review_rights(plan: &Plan, ledger: &Ledger, registry: Registry, key: &Key
             found.entry((status, needed)).or_default().0.push(number);
         }
     }
-    for (address, id) in gone_objects(plan) {
-        if let Some((needed, status)) = scan.need_to_see(address, id) {
-            found.entry((status, needed)).or_default().1.push(address.clone());
-        }
-    }
+    sort_needs(found)
+}
+
+/// Compares what a check of the objects that a plan takes for gone needs with the rights of a key.
+#[must_use]
+pub fn review_unseen(plan: &Plan, ledger: &Ledger, registry: Registry, key: &KeyAccess) -> RightsReview {
+    sort_needs(Scan::new(plan, ledger, registry, key).needs_to_see())
+}
+
+fn sort_needs(found: FoundNeeds) -> RightsReview {
     let mut review = RightsReview::default();
     for ((status, needed), (steps, gone)) in found {
         let one = NeedingSteps { needed, steps, gone };
@@ -147,6 +155,17 @@ impl<'a> Scan<'a> {
         let handed_on = self.handed_on(step, &rights).unwrap_or_default();
         needs.extend(handed_on.iter().map(|right| self.need(right, &rights, &project)));
         needs
+    }
+
+    /// Returns the rights that are needed to see the objects that the plan takes for gone.
+    fn needs_to_see(&self) -> FoundNeeds {
+        let mut found = FoundNeeds::new();
+        for (address, id) in gone_objects(self.plan) {
+            if let Some((needed, status)) = self.need_to_see(address, id) {
+                found.entry((status, needed)).or_default().1.push(address.clone());
+            }
+        }
+        found
     }
 
     /// Returns the right that is needed to see an object of the ledger; `None` if no right of its kind is known.

@@ -123,10 +123,12 @@ pub(in crate::plan) fn not_kept_notes(
 }
 
 /// Returns the notes of a drift check: values that the service does not keep, including those that an apply resends,
-/// and attributes that it does not show.
+/// attributes that it does not show, and rights of the API key that it does not show.
 #[must_use]
 pub fn notes_of_look(plan: &Plan) -> Vec<PlanNote> {
-    let is_of_reading = |note: &&PlanNote| matches!(note.code, NoteCode::NotKept | NoteCode::Unverified);
+    let is_of_reading = |note: &&PlanNote| {
+        matches!(note.code, NoteCode::NotKept | NoteCode::Unverified | NoteCode::UnknownRight)
+    };
     let sent_again = plan.changes.iter().flat_map(|change| {
         let not_kept = change.attributes.iter().filter(|one| one.cause == Cause::NotKept);
         not_kept.map(|one| {

@@ -444,6 +444,9 @@ pub struct UnchangedAttribute {
     pub value: Value,
     /// Where it was written.
     pub source: Option<SourceLocation>,
+    /// As the names of a changed attribute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names: Option<Box<BTreeMap<Name, Address>>>,
 }
 
 /// A side effect, with its meaning for this change.

@@ -69,6 +69,8 @@ pub enum DriftClass {
     Ignored,
     /// The object is gone, or the service is deleting it; the plan recreates it.
     Gone,
+    /// The service does not show the object, and the API key may not read its project: it is not known whether it is gone.
+    NotReadable,
     /// A replacement of the object ends it.
     Replaced,
     /// A key of an open map that no block writes: it is left alone.

@@ -18,7 +18,7 @@ use crate::report::text::counts::ActionCounts;
 use crate::report::text::named_ids::named_values;
 use crate::report::text::notes::{PolicyGroup, describe_claims};
 use crate::report::text::phrases;
-use crate::report::views::drift::{DriftReport, is_settled};
+use crate::report::views::drift::{self, DriftReport, is_settled};
 
 /// How many resources to name whose difference is charged at once.
 const MAX_CHARGED: usize = 3;
@@ -171,12 +171,14 @@ impl<'a> PlanReview<'a> {
         }
         let counts: Vec<_> =
             ActionCounts::from_plan(self.plan).iter().filter(|(_, count)| *count > 0).collect();
-        let open = self.plan.drift.iter().filter(|drift| is_open(drift)).count();
+        let open = drift::count_undecided(&self.plan.drift);
+        let unknown = drift::count_not_readable(&self.plan.drift);
         let outputs = self.plan.output_changes().count();
         let outputs = (outputs > 0).then(|| phrases::count_noun(outputs, "output"));
         let mut facts: Vec<String> = match counts.as_slice() {
             [] if outputs.is_some() => Vec::new(),
             [] if open > 0 => vec![format!("{open} drifted")],
+            [] if unknown > 0 => Vec::new(),
             [] if self.drift_result().is_some() => vec!["no drift".to_owned()],
             [] => {
                 let out = self.plan.left_out;
@@ -192,6 +194,7 @@ impl<'a> PlanReview<'a> {
             }
         };
         facts.extend(outputs);
+        facts.extend((unknown > 0).then(|| drift::describe_not_readable(unknown)));
         facts.extend(self.drift_result().into_iter().flat_map(drift_headline));
         let cost = &self.plan.cost;
         let delta = cost.monthly_after - cost.monthly_before;

@@ -195,6 +195,7 @@ fn updates() -> Vec<Change> {
             attribute("vpc", Value::text("vpc-1"), Value::Null),
         ],
         rest: vec![UnchangedAttribute {
+            names: None,
             path: "engine".into(),
             value: Value::text("postgres"),
             source: Some(at(23)),

@@ -250,6 +250,7 @@ pub const fn drift_class(class: DriftClass) -> &'static str {
         DriftClass::Accepted => "accepted",
         DriftClass::Ignored => "ignored",
         DriftClass::Gone => "gone",
+        DriftClass::NotReadable => "not_readable",
         DriftClass::Replaced => "replaced",
         DriftClass::Unmanaged => "unmanaged",
     }

@@ -113,12 +113,29 @@ impl DriftReport<'_> {
     pub fn to_decide(&self) -> usize {
         count_undecided(self.drift)
     }
+
+    /// Returns the number of objects that the API key may not read.
+    #[must_use]
+    pub fn not_readable(&self) -> usize {
+        count_not_readable(self.drift)
+    }
 }
 
 /// Returns the number of differences that need a decision or an apply.
 #[must_use]
 pub fn count_undecided(drift: &[Drift]) -> usize {
-    drift.iter().filter(|drift| !is_settled(drift.class)).count()
+    drift.iter().filter(|drift| !is_settled(drift.class)).count() - count_not_readable(drift)
+}
+
+/// Returns the number of objects that the API key may not read.
+#[must_use]
+pub fn count_not_readable(drift: &[Drift]) -> usize {
+    drift.iter().filter(|drift| drift.class == DriftClass::NotReadable).count()
+}
+
+/// Returns what is not known about that many objects.
+pub(in crate::report) fn describe_not_readable(count: usize) -> String {
+    format!("{} not readable", phrases::count_noun(count, "object"))
 }
 
 /// Returns whether a difference needs neither a decision nor an apply.
@@ -132,14 +149,20 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
     let dot = style.sign(Symbol::Dot);
     let keys = found.drift.iter().filter(|drift| drift.class == DriftClass::Unmanaged).count();
-    let (open, settled) = (found.to_decide(), found.drift.len() - found.to_decide() - keys);
+    let (open, unknown) = (found.to_decide(), found.not_readable());
+    let settled = found.drift.len() - open - unknown - keys;
     let all = found.managed + found.unmanaged.len();
     let mut line =
         TextLine::indent(0).push_styled(TextRole::Strong, format!("{}/{}", found.stack, found.environment));
-    line = match open {
-        0 => line.push_text(format!(" {dot} ")).push_styled(TextRole::Success, "no drift"),
+    line = match (open, unknown) {
+        (0, 0) => line.push_text(format!(" {dot} ")).push_styled(TextRole::Success, "no drift"),
+        (0, _) => line,
         _ => line.push_text(format!(" {dot} ")).push_styled(TextRole::Warning, format!("{open} drifted")),
     };
+    if unknown > 0 {
+        let text = describe_not_readable(unknown);
+        line = line.push_text(format!(" {dot} ")).push_styled(TextRole::Warning, text);
+    }
     if settled > 0 {
         line = line.push_text(format!(" {dot} {settled} left alone"));
     }
@@ -281,7 +304,7 @@ fn drift_line(
     style: TextStyle,
 ) -> TextLine {
     let (role, sign) = match drift.class {
-        DriftClass::Unmanaged => (TextRole::Warning, Symbol::Unknown),
+        DriftClass::Unmanaged | DriftClass::NotReadable => (TextRole::Warning, Symbol::Unknown),
         class if is_settled(class) => (TextRole::Faint, Symbol::Dot),
         _ => (TextRole::Warning, Symbol::NotEqual),
     };
@@ -367,6 +390,9 @@ fn made_of(drift: &Drift, style: TextStyle) -> String {
             None => "left alone: the service itself changes it".to_owned(),
         },
         DriftClass::Gone => "the object is gone: apply recreates it".to_owned(),
+        DriftClass::NotReadable => {
+            "not known whether it is gone: the API key may not read its project".to_owned()
+        }
         DriftClass::Replaced => "the object is replaced".to_owned(),
         DriftClass::Unmanaged => "unmanaged key: write it, or remove it by hand".to_owned(),
     }

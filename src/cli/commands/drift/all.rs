@@ -8,6 +8,7 @@ use crate::cli::args::report::ReportTarget;
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::artifacts::report_files::unit_drift;
 use crate::cli::command_context::CommandContext;
+use crate::cli::planning::key_rights;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::planned_units::{UnitsOptions, WorkspacePlan};
@@ -53,7 +54,8 @@ pub(super) async fn check_all(
     let mut outcomes = review::unit_reviews(&workspace, &planned, false);
     let mut lost: Vec<UnitName> = Vec::new();
     for outcome in &mut outcomes {
-        if judge_unit(outcome, &mut planned, request) {
+        let not_readable = mark_not_readable(&mut planned, outcome.number).await;
+        if judge_unit(outcome, &mut planned, not_readable, request) {
             lost.push(workspace.units[outcome.number].unit.name.clone());
         }
     }
@@ -95,6 +97,7 @@ fn not_applied(workspace: &Workspace, planned: &WorkspacePlan) -> BTreeMap<UnitN
 fn judge_unit(
     outcome: &mut UnitOutcome,
     planned: &mut WorkspacePlan,
+    not_readable: Option<CliFailure>,
     request: &UnitsDriftRequest<'_>,
 ) -> bool {
     let Some(Ok(unit)) = planned.units.get_mut(&outcome.number) else { return false };
@@ -109,7 +112,18 @@ fn judge_unit(
     let open = drift::count_undecided(&unit.plan.drift);
     outcome.status = if open > 0 { UnitStatus::Drifted } else { UnitStatus::Unchanged };
     outcome.exit = Exit::of_drift(open, request.exit_code);
+    if let Some(failure) = not_readable.filter(|_| open == 0) {
+        (outcome.status, outcome.exit) = (UnitStatus::Failed, failure.exit);
+        outcome.failure = Some(failure);
+    }
     false
+}
+
+/// Marks the objects of a unit that the key of its account may not read; returns the failure that they are.
+async fn mark_not_readable(planned: &mut WorkspacePlan, number: usize) -> Option<CliFailure> {
+    let Some(Ok(unit)) = planned.units.get_mut(&number) else { return None };
+    let (_, connection) = planned.accounts.get(&unit.account)?;
+    key_rights::mark_not_readable(connection, &mut unit.plan, &unit.ledger).await
 }
 
 /// Prints the drift of each unit: those with drift first, the others in one line each.

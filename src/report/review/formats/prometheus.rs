@@ -15,12 +15,13 @@ use crate::report::units::accounts::AccountReview;
 use crate::report::views::drift::{self, DriftReport, is_settled};
 
 /// All classes of drift, so that a class without drift is reported as 0 and not as absent.
-const DRIFT_CLASSES: [DriftClass; 7] = [
+const DRIFT_CLASSES: [DriftClass; 8] = [
     DriftClass::Reverted,
     DriftClass::AcceptOnly,
     DriftClass::Accepted,
     DriftClass::Ignored,
     DriftClass::Gone,
+    DriftClass::NotReadable,
     DriftClass::Replaced,
     DriftClass::Unmanaged,
 ];

@@ -364,6 +364,7 @@ fn a_plan_is_rendered_as_counts_metrics_and_a_chart() {
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="accepted"} 0
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="ignored"} 1
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="gone"} 1
+    stead_drift{stack="shop",env="prod",unit="shop/prod",class="not_readable"} 0
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="replaced"} 0
     stead_drift{stack="shop",env="prod",unit="shop/prod",class="unmanaged"} 1
     # HELP stead_read_timestamp_seconds When the live objects were last read.
