@@ -385,3 +385,21 @@ app: { web: { type: web, image: nginx, port: 80, env_vars: { A: one, TOKEN: $var
     assert_eq!(found["data"]["env_vars"], wanted);
     no_changes(&case);
 }
+
+#[test]
+fn ids_of_other_resources_have_names_and_do_not_split_a_group() {
+    let stack = "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.1.0.0/16 } }\nvm:\n  web:\n    for_each: [a, b, c]\n    template: ubuntu-24.04\n    plan: std-1c-1g\n    vpc: $vpc.main\nvolume:\n  data:\n    for_each: [a, b, c]\n    size: 10\n    vm: ${vm.web[each.key]}\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "vm: ${vm.web[each.key]}", "vm: null");
+    // Each volume is detached from its own VM.
+    let plan = case.ok("plan");
+    plan.says(&["volume.data (3 instances)", "vm.web.{key} → (removed)"]);
+    assert!(!plan.all().contains("volume.data.b  "), "{}", plan.all());
+    case.edit("stead.yaml", "vm: null", "vm: ${vm.web[each.key]}");
+    case.edit("stead.yaml", "size: 10", "size: 20");
+    let verbose = case.ok("plan -v").all();
+    let line =
+        verbose.lines().find(|line| line.contains("vm.web.a (")).unwrap_or_else(|| panic!("{verbose}"));
+    assert!(line.contains(")  unchanged"), "{verbose}");
+}

@@ -15,6 +15,7 @@ use crate::model::address::Address;
 use crate::model::schema::Effect;
 use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, Change, ChangeCost, ModuleMove, Plan, PolicyStatus};
+use crate::report::text::named_ids::value_with_addresses;
 use crate::report::text::phrases;
 
 /// An entry of a plan.
@@ -228,8 +229,9 @@ fn change_item(change: &Change, context: &str) -> GroupItem {
     ];
     texts.extend(change.effects.iter().map(|effect| effect.text.clone()));
     for one in &change.attributes {
-        texts.extend([&one.before, &one.after].map(value_text));
-        texts.push(one.last_applied.as_ref().map(value_text).unwrap_or_default());
+        let value = |value| value_text(&value_with_addresses(value, &one.names));
+        texts.extend([&one.before, &one.after].map(value));
+        texts.push(one.last_applied.as_ref().map(value).unwrap_or_default());
         texts.push(one.set_by.as_deref().unwrap_or_default().to_owned());
     }
     GroupItem { address: change.address.to_string(), exact, texts }
@@ -290,12 +292,17 @@ fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change
     }
     for one in &mut shown.attributes {
         let flags = [next(), next(), next(), next()];
+        let names = &one.names;
         let value = |value: &Value, replaced: bool| {
-            if replaced { replace_in_value(value, key) } else { value.clone() }
+            if replaced {
+                replace_in_value(&value_with_addresses(value, names), key)
+            } else {
+                value.clone()
+            }
         };
-        one.before = value(&one.before, flags[0]);
-        one.after = value(&one.after, flags[1]);
-        one.last_applied = one.last_applied.as_ref().map(|last| value(last, flags[2]));
+        let [before, after] = [value(&one.before, flags[0]), value(&one.after, flags[1])];
+        let last_applied = one.last_applied.as_ref().map(|last| value(last, flags[2]));
+        (one.before, one.after, one.last_applied) = (before, after, last_applied);
         one.set_by = one.set_by.as_ref().map(|set_by| text(set_by, flags[3]).into());
     }
     shown

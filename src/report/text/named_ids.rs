@@ -2,6 +2,7 @@
 //! has for the ids in it. Out: the value for a reader. JSON shows the values themselves.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
@@ -13,27 +14,43 @@ const SHORT_ID: usize = 8;
 /// Number of characters of a UUID.
 const UUID_CHARS: usize = 36;
 
+/// Names for ids, as a plan has them for one attribute.
+type IdNames = Option<Box<BTreeMap<Name, Address>>>;
+
 /// Returns the values before and after for display.
 pub(in crate::report) fn named_values(attribute: &AttributeChange) -> (Cow<'_, Value>, Cow<'_, Value>) {
-    let (before, after) = (&attribute.before, &attribute.after);
-    match &attribute.names {
-        Some(names) => {
-            let named = |value| Cow::Owned(name_ids(value, &|id| names.get(id)));
-            (named(before), named(after))
-        }
-        None => (Cow::Borrowed(before), Cow::Borrowed(after)),
+    let named = |value| named_value(value, &attribute.names);
+    (named(&attribute.before), named(&attribute.after))
+}
+
+/// Returns a value for display, with the names of the ids in it.
+pub(in crate::report) fn named_value<'v>(value: &'v Value, names: &IdNames) -> Cow<'v, Value> {
+    let text = |id: &Name, address: &Address| format!("{address} ({})", short_id(id));
+    replace_ids(value, names, &text)
+}
+
+/// Returns a value with the address of a resource in place of its id: two values are equal if and only if these are.
+pub(in crate::report) fn value_with_addresses<'v>(value: &'v Value, names: &IdNames) -> Cow<'v, Value> {
+    replace_ids(value, names, &|_, address| address.to_string())
+}
+
+fn replace_ids<'v>(
+    value: &'v Value,
+    names: &IdNames,
+    text: &dyn Fn(&Name, &Address) -> String,
+) -> Cow<'v, Value> {
+    match names {
+        Some(names) => Cow::Owned(with_texts(value, &|id| Some(text(id, names.get(id)?)))),
+        None => Cow::Borrowed(value),
     }
 }
 
-fn name_ids<'n>(value: &Value, address_of: &dyn Fn(&Name) -> Option<&'n Address>) -> Value {
+fn with_texts(value: &Value, text: &dyn Fn(&Name) -> Option<String>) -> Value {
     match value {
-        Value::Text(id) => match address_of(id) {
-            Some(address) => Value::text(format!("{address} ({})", short_id(id))),
-            None => value.clone(),
-        },
-        Value::List(items) => Value::List(items.iter().map(|item| name_ids(item, address_of)).collect()),
+        Value::Text(id) => text(id).map_or_else(|| value.clone(), Value::text),
+        Value::List(items) => Value::List(items.iter().map(|item| with_texts(item, text)).collect()),
         Value::Map(map) => {
-            Value::Map(map.iter().map(|(key, item)| (key.clone(), name_ids(item, address_of))).collect())
+            Value::Map(map.iter().map(|(key, item)| (key.clone(), with_texts(item, text))).collect())
         }
         _ => value.clone(),
     }
