@@ -42,13 +42,17 @@ pub fn explain_address(page: &ExplainPage) -> String {
         ExplainPage::Function(function) => format!("reference/functions#{}", function.function),
         ExplainPage::PlanCode(code) => format!("reference/plan-codes/{}", code.code),
         ExplainPage::Exposures(_) => "reference/exposures".to_owned(),
-        ExplainPage::Fact(fact) => format!("reference/policy-facts#{}", fact_anchor(fact)),
+        ExplainPage::Fact(fact) => fact_address(fact.fact),
     }
 }
 
 /// Returns the anchor of a fact on the page of all facts.
 pub(super) fn fact_anchor(fact: &FactPage) -> String {
     fact.fact.replace("[]", "")
+}
+
+fn fact_address(path: &str) -> String {
+    format!("reference/policy-facts#{}", path.replace("[]", ""))
 }
 
 /// Returns the address of a kind's page.
@@ -236,6 +240,7 @@ pub(super) fn word_blocks(word: &KeywordPage) -> Vec<Block> {
         Definition::linked(*name, &address, text)
     });
     push_entries(&mut blocks, "Keywords inside", inner.collect());
+    push_entries(&mut blocks, "Facts in its condition", fact_definitions(&word.facts));
     if !word.places.is_empty() {
         let places = word.places.iter();
         let places =
@@ -294,7 +299,15 @@ pub(super) fn fact_blocks(fact: &FactPage) -> Vec<Block> {
 fn fact_document(fact: &FactPage) -> PageContent {
     let mut page = new_document(&format!("policy.{}", fact.fact), fact.summary);
     page.blocks = fact_blocks(fact);
+    push_entries(&mut page.blocks, "Facts inside", fact_definitions(&fact.facts));
     page
+}
+
+fn fact_definitions(facts: &[(&'static str, &'static str)]) -> Vec<Definition> {
+    let definition = |(path, summary): &(&'static str, &'static str)| {
+        Definition::linked(*path, &fact_address(path), summary)
+    };
+    facts.iter().map(definition).collect()
 }
 
 fn function_document(function: &FunctionPage) -> PageContent {

@@ -171,4 +171,17 @@ database: { main: { plan: pg-1c-2g, public_access: true } }
     case.ok("explain policy.now").says(&["Date of the service"]);
     case.ok("explain policy.plan.changes.effects").says(&["data_loss"]);
     case.fails(64, "explain policy.nov").says(&["Did you mean policy.now?"]);
+    case.ok("explain policy").says(&["Facts in its condition", "actor", "now", "plan", "self"]);
+    case.ok("explain policy.plan").says(&[
+        "plan as a whole",
+        "Facts inside",
+        "plan.changes",
+        "plan.due_now",
+    ]);
+    case.ok("explain policy.self").says(&["Facts inside", "self.action", "self.effects"]);
+    case.write(
+        "stead.yaml",
+        "stead: 1\nstack: x\npolicy: { p: { deny: \"${quorum > 1}\", message: m } }\n",
+    );
+    case.fails(1, "validate").says(&["`quorum` is not available", "a policy reads actor, branch, env"]);
 }

@@ -62,12 +62,13 @@ pub(super) fn check_denial_path(
         (root, _) if find_fact(root).is_some_and(PolicyFact::is_contextual) => {}
         (root, _) => {
             let place = context.span_within(span, root);
-            let Some(near) = nearest_name(root, fact_roots()) else {
-                return no_policy(context, place, format!("`{root}` is not available in a policy."));
-            };
             let problem = Diagnostic::error(codes::POLICY, "a policy is wrong").with_label(place, "");
             let problem = problem.detail(format!("`{root}` is not available in a policy."));
-            context.problems.push(problem.help(format!("did you mean `{near}`?")));
+            let known = fact_roots().map(|fact| fact.path);
+            context.problems.push(match nearest_name(root, known.clone()) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem.help(format!("a policy reads {}", known.collect::<Vec<_>>().join(", "))),
+            });
             return None;
         }
     }

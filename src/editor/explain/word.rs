@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::fact;
 use crate::config::keywords::{
     BODY, EACH, Keyword, KeywordValue, Keywords, LIFECYCLE, MAP, ROOTS, TEST_FILE, TOP, find_word,
 };
@@ -19,6 +20,9 @@ pub struct KeywordPage {
     /// Keywords that are allowed inside this one, each with its summary.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<(&'static str, &'static str)>,
+    /// The facts that an expression of this keyword can read, each with its summary.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub facts: Vec<(&'static str, &'static str)>,
     /// Locations at which the keyword is allowed, if there are several, each with its meaning there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub places: Vec<(String, &'static str)>,
@@ -80,7 +84,9 @@ pub(super) fn word_page(path: &str) -> Option<KeywordPage> {
         full = format!("{full}.{step}");
     }
     let words = if word.name == "each" { EACH } else { words_inside(word) };
+    let reads_facts = first == "policy" && matches!(word.name, "policy" | "deny");
     Some(KeywordPage {
+        facts: if reads_facts { fact::root_facts() } else { Vec::new() },
         word: full,
         summary: facts::describe_word(word),
         example: example.to_owned(),
@@ -118,7 +124,14 @@ pub(super) fn inner_page(name: &str) -> Option<KeywordPage> {
         return Some(page);
     }
     let summary = "It is allowed in several places.".to_owned();
-    Some(KeywordPage { word: name.to_owned(), summary, places, words: Vec::new(), ..page })
+    Some(KeywordPage {
+        word: name.to_owned(),
+        summary,
+        places,
+        words: Vec::new(),
+        facts: Vec::new(),
+        ..page
+    })
 }
 
 /// Returns the names of all keywords that have a page of their own, sorted.

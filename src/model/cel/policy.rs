@@ -129,6 +129,7 @@ pub const FACTS: &[PolicyFact] = &[
         FactSource::Clock,
         "The time in UTC, as `2026-12-24T10:00:00Z`: texts of this form are ordered by time.",
     ),
+    fact("plan", "map", FactSource::Plan, "The plan as a whole, in a policy without `on`."),
     fact("plan.adopt", "whole number", FactSource::Plan, "How many objects are adopted."),
     fact("plan.changes", "list of maps", FactSource::Plan, "The changes, in the order of the plan."),
     fact(
@@ -284,11 +285,8 @@ pub fn find_fact(path: &str) -> Option<&'static PolicyFact> {
 }
 
 /// Returns the roots that a condition can name, of a policy on kinds and of one over the plan.
-pub fn fact_roots() -> impl Iterator<Item = &'static str> {
-    let mut roots: Vec<&str> =
-        FACTS.iter().map(|fact| fact.path.split('.').next().unwrap_or(fact.path)).collect();
-    roots.dedup();
-    roots.into_iter()
+pub fn fact_roots() -> impl Iterator<Item = &'static PolicyFact> + Clone {
+    FACTS.iter().filter(|fact| !fact.path.contains('.'))
 }
 
 /// Returns the contextual facts among the roots that a condition names, sorted.
@@ -309,6 +307,8 @@ mod tests {
         for fact in FACTS {
             assert!(fact.summary.ends_with(['.', '`']) && !fact.ty.is_empty(), "{}", fact.path);
             assert!(find_fact(fact.path).is_some() && fact.known().ends_with('.'));
+            let root = fact.path.split('.').next().unwrap();
+            assert!(fact_roots().any(|fact| fact.path == root), "{root}");
         }
         assert_eq!(find_fact("plan.changes.cause").map(|fact| fact.path), Some("plan.changes[].cause"));
     }

@@ -92,11 +92,11 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         let concerned = self.of_kinds.iter().enumerate().filter(|(_, one)| {
             let concerns = one.program.policy.on.iter().any(|kind| kind.name == subject.kind.name);
             // A policy on resources does not apply to one that is deleted or forgotten, unless it reads `action` or
-            // `effects`.
+            // `effects`, or computes the name of what it reads.
             let goes = matches!(decision.act, DecisionKind::Delete | DecisionKind::Forget)
                 || subject.resource.is_none();
             let reads_removal =
-                ["action", "effects"].iter().any(|fact| one.program.named.names_explicitly(fact));
+                ["action", "effects"].iter().any(|fact| one.program.named.covers_name(fact));
             concerns && (!goes || reads_removal)
         });
         concerned

@@ -101,6 +101,10 @@ fn a_deletion_is_evaluated_only_by_policies_that_use_the_action() {
     assert_eq!(said(&world.plan()), ["size Pass: No size."]);
     world.policy("keep", &["volume"], "self.action == 'delete'");
     assert_eq!(world.plan().blocks[0].text, "keep: No keep.");
+    // A name that is computed may be that of the action.
+    world.policy("hidden", &["volume"], "self['act' + 'ion'] == 'delete'");
+    assert_eq!(world.plan().blocks[1].text, "hidden: No hidden.");
+    world.stack.policies.pop();
     world.set("vm.web", "plan", json!("large"));
     world.policy("still", &["vm"], "self.action == 'update' && self.id != ''");
     assert_eq!(world.plan().denying_policies().len(), 2);

@@ -87,13 +87,13 @@ fn every_policy_error_is_reported_once() {
     S0209 3:30 this variable is not declared | There is no variable `x`. | declare it under `vars`
     # policy: { a: { deny: '${crane.one.tons > 1}', message: m } }
     crane: { one: {} }
-    S0295 3:25 a policy is wrong | `crane` is not available in a policy. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    S0295 3:25 a policy is wrong | `crane` is not available in a policy. | a policy reads actor, branch, env, locals, now, plan, self, stack, unit, vars
     # policy: { a: { deny: '${locals.x == ""}', message: m } }
     locals: { x: $crane.one.address }
     crane: { one: {} }
     S0208 3:22 this must be known before any resource exists | a policy is evaluated while the configuration is loaded, and attributes of a resource that the local names are known only later. | use a variable, or a local that refers to no resource
     # policy: { a: { deny: '${each.key == ""}', message: m } }
-    S0295 3:25 a policy is wrong | `each` is not available in a policy. | write `deny: "${…}"`, over `self` with `on: KIND`, or over `plan`
+    S0295 3:25 a policy is wrong | `each` is not available in a policy. | a policy reads actor, branch, env, locals, now, plan, self, stack, unit, vars
     "#);
 }
 

@@ -57,10 +57,10 @@ impl<'p> PolicyProgram<'p> {
         let paths = program.paths();
         // What is due depends on the time, and so does an exposure, which is an effect.
         let now = Name::new_static("now");
-        let depends_on_time = ["due_now", "effects"].iter().any(|fact| policy.deny.source.contains(fact));
-        let of_time = depends_on_time.then_some(&now);
-        let context = contextual_facts(paths.iter().map(|path| &path.root).chain(of_time));
         let named = NamedFacts::new(&paths, &policy.deny.source);
+        let is_of_time = |fact: &&str| policy.deny.source.contains(*fact) || named.covers_name(fact);
+        let of_time = ["due_now", "effects"].iter().any(|fact| is_of_time(&fact)).then_some(&now);
+        let context = contextual_facts(paths.iter().map(|path| &path.root).chain(of_time));
         Some(Self { policy, named, context, program })
     }
 
