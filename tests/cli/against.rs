@@ -49,7 +49,7 @@ fn show_names_each_difference_and_the_side_that_moved() {
     let names: Vec<&str> = resources.iter().map(|one| one["address"].as_str().unwrap()).collect();
     assert_eq!(names, ["project.home", "vpc.other"]);
     assert_eq!(resources[0]["parts"][0]["part"], "description (planned)");
-    assert_eq!(resources[0]["parts"][0]["moved"], "configuration");
+    assert_eq!(resources[0]["parts"][0]["moved"], serde_json::json!(["configuration"]));
     case.ok("show new.plan --against old.plan --report md=difference.md --report json=difference.json");
     let markdown = fs::read_to_string(case.path("difference.md")).unwrap();
     assert!(markdown.contains("| `vpc.other` | action |"), "{markdown}");

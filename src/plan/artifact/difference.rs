@@ -45,16 +45,14 @@ pub enum MovedSide {
 }
 
 impl MovedSide {
-    /// Returns the side as the end of a sentence: `the live object changed`.
-    #[must_use]
-    pub const fn describe(self) -> &'static str {
+    const fn describe(self) -> &'static str {
         match self {
-            Self::Configuration => "the configuration changed",
-            Self::LiveObject => "the live object changed",
-            Self::Ledger => "the ledger changed",
-            Self::CatalogPrice => "the catalog price changed",
-            Self::OtherStack => "an output of another stack, or a lookup, changed",
-            Self::SteadVersion => "another version of stead made it",
+            Self::Configuration => "the configuration",
+            Self::LiveObject => "the live object",
+            Self::Ledger => "the ledger",
+            Self::CatalogPrice => "the catalog price",
+            Self::OtherStack => "an output of another stack or a lookup",
+            Self::SteadVersion => "the version of stead",
         }
     }
 }
@@ -86,8 +84,17 @@ pub struct PartDifference {
     pub old: Value,
     /// Its value in the later plan.
     pub new: Value,
-    /// What moved.
-    pub moved: MovedSide,
+    /// What moved; several where the plans do not show which of them is the cause. Never empty.
+    pub moved: Vec<MovedSide>,
+}
+
+impl PartDifference {
+    /// Returns what moved as a sentence: `the live object changed`.
+    #[must_use]
+    pub fn describe_moved(&self) -> String {
+        let sides: Vec<&str> = self.moved.iter().map(|side| side.describe()).collect();
+        format!("{} changed", sides.join(" or "))
+    }
 }
 
 impl PlanDifference {
@@ -166,19 +173,20 @@ struct Sides<'p> {
 }
 
 impl Sides<'_> {
-    /// Returns what moved, where the values themselves do not show it: the first input that differs.
-    fn moved_input(self) -> MovedSide {
+    /// Returns what moved so that another value is planned: the inputs that differ, else the ledger or the live object.
+    fn moved_inputs(self) -> Vec<MovedSide> {
         let (old, new) = (&self.old.plan.base, &self.new.plan.base);
-        if old.config != new.config {
-            MovedSide::Configuration
-        } else if old.reads != new.reads {
-            MovedSide::OtherStack
-        } else if self.old.stead_version != self.new.stead_version {
-            MovedSide::SteadVersion
-        } else if self.has_other_ledger() {
-            MovedSide::Ledger
-        } else {
-            MovedSide::LiveObject
+        let differing = [
+            (MovedSide::Configuration, old.config != new.config),
+            (MovedSide::OtherStack, old.reads != new.reads),
+            (MovedSide::SteadVersion, self.old.stead_version != self.new.stead_version),
+        ];
+        let moved: Vec<MovedSide> =
+            differing.into_iter().filter_map(|(side, differs)| differs.then_some(side)).collect();
+        match moved.is_empty() {
+            false => moved,
+            true if self.has_other_ledger() => vec![MovedSide::Ledger],
+            true => vec![MovedSide::LiveObject],
         }
     }
 
@@ -192,23 +200,30 @@ impl Sides<'_> {
         old.ledger != new.ledger
     }
 
-    /// Returns what moved so that a change is planned, or is not planned any more.
-    fn moved_by(self, change: &Change) -> MovedSide {
+    /// Returns what moved so that a change is planned, or is decided differently.
+    fn moved_by(self, change: &Change) -> Vec<MovedSide> {
         match change.cause {
-            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => MovedSide::LiveObject,
-            Cause::Unfinished => MovedSide::Ledger,
-            // An apply made it in the meantime, and the configuration is the same.
-            Cause::Config | Cause::Both | Cause::Upstream => self.moved_input(),
+            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => vec![MovedSide::LiveObject],
+            Cause::Unfinished => vec![MovedSide::Ledger],
+            Cause::Config | Cause::Both | Cause::Upstream => self.or_ledger(self.moved_inputs()),
         }
     }
 
-    fn part(self, part: &str, old: Value, new: Value) -> PartDifference {
-        PartDifference { part: part.to_owned(), old, new, moved: self.moved_input() }
+    /// Adds the ledger to what may have moved, if it differs.
+    fn or_ledger(self, mut moved: Vec<MovedSide>) -> Vec<MovedSide> {
+        if self.has_other_ledger() && !moved.contains(&MovedSide::Ledger) {
+            moved.push(MovedSide::Ledger);
+        }
+        moved
     }
 
-    /// A change that is not planned any more was most likely made: an apply moves the ledger.
+    fn part(self, part: &str, old: Value, new: Value) -> PartDifference {
+        PartDifference { part: part.to_owned(), old, new, moved: self.moved_inputs() }
+    }
+
+    /// An apply ends a change, too: it moves the ledger.
     fn lost_change(self, change: &Change) -> PartDifference {
-        let moved = if self.has_other_ledger() { MovedSide::Ledger } else { self.moved_by(change) };
+        let moved = self.or_ledger(self.moved_by(change));
         PartDifference { moved, ..self.part("action", action_value(change), Value::Null) }
     }
 
@@ -224,27 +239,31 @@ impl Sides<'_> {
         let was = |change: &Change| {
             change.was.as_ref().map_or(Value::Null, |was| Value::text(was.address.as_str()))
         };
-        let id_side = if self.has_other_ledger() { MovedSide::Ledger } else { MovedSide::LiveObject };
+        let id_side = vec![if self.has_other_ledger() { MovedSide::Ledger } else { MovedSide::LiveObject }];
         let mut parts: Vec<PartDifference> = self.attribute_parts(old, new)?;
-        let mut add =
-            |part: &str, one: Value, other: Value, moved: MovedSide| -> Result<(), serde_json::Error> {
-                if !is_same(&one, &other)? {
-                    parts.push(PartDifference { part: part.to_owned(), old: one, new: other, moved });
-                }
-                Ok(())
-            };
+        let mut add = |part: &str,
+                       one: Value,
+                       other: Value,
+                       moved: &Vec<MovedSide>|
+         -> Result<(), serde_json::Error> {
+            if !is_same(&one, &other)? {
+                let moved = moved.clone();
+                parts.push(PartDifference { part: part.to_owned(), old: one, new: other, moved });
+            }
+            Ok(())
+        };
         let decided = self.moved_by(new);
-        add("action", action_value(old), action_value(new), decided)?;
-        add("cause", json_value(&old.cause)?, json_value(&new.cause)?, decided)?;
-        add("kind", text(Some(&old.kind)), text(Some(&new.kind)), decided)?;
-        add("object", text(old.id.as_deref()), text(new.id.as_deref()), id_side)?;
-        add("previous address", was(old), was(new), decided)?;
-        add("reason", text(old.reason.as_deref()), text(new.reason.as_deref()), decided)?;
-        add("order", json_value(&old.create_first)?, json_value(&new.create_first)?, decided)?;
-        add("effects", effects_value(old), effects_value(new), decided)?;
-        add("affects", hits_value(old), hits_value(new), decided)?;
+        add("action", action_value(old), action_value(new), &decided)?;
+        add("cause", json_value(&old.cause)?, json_value(&new.cause)?, &decided)?;
+        add("kind", text(Some(&old.kind)), text(Some(&new.kind)), &decided)?;
+        add("object", text(old.id.as_deref()), text(new.id.as_deref()), &id_side)?;
+        add("previous address", was(old), was(new), &decided)?;
+        add("reason", text(old.reason.as_deref()), text(new.reason.as_deref()), &decided)?;
+        add("order", json_value(&old.create_first)?, json_value(&new.create_first)?, &decided)?;
+        add("effects", effects_value(old), effects_value(new), &decided)?;
+        add("affects", hits_value(old), hits_value(new), &decided)?;
         // Otherwise the price follows from what else differs.
-        let price_side = if parts.is_empty() { MovedSide::CatalogPrice } else { decided };
+        let price_side = if parts.is_empty() { vec![MovedSide::CatalogPrice] } else { decided };
         let (one, other) = (price_value(old), price_value(new));
         if !is_same(&one, &other)? {
             parts.push(PartDifference {
@@ -286,12 +305,12 @@ impl Sides<'_> {
                     part,
                     old: old_live,
                     new: new_live,
-                    moved: MovedSide::LiveObject,
+                    moved: vec![MovedSide::LiveObject],
                 });
             }
             if !is_planned_same || one.is_some() != other.is_some() {
                 let moved = match (one, other) {
-                    (Some(_), Some(_)) => self.moved_input(),
+                    (Some(_), Some(_)) => self.moved_inputs(),
                     (Some(side), None) | (None, Some(side)) => self.moved_attribute(side),
                     (None, None) => continue,
                 };
@@ -304,11 +323,11 @@ impl Sides<'_> {
         Ok(parts)
     }
 
-    fn moved_attribute(self, only: &AttributeChange) -> MovedSide {
+    fn moved_attribute(self, only: &AttributeChange) -> Vec<MovedSide> {
         match only.cause {
-            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => MovedSide::LiveObject,
-            Cause::Unfinished => MovedSide::Ledger,
-            Cause::Config | Cause::Both | Cause::Upstream => self.moved_input(),
+            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => vec![MovedSide::LiveObject],
+            Cause::Unfinished => vec![MovedSide::Ledger],
+            Cause::Config | Cause::Both | Cause::Upstream => self.moved_inputs(),
         }
     }
 

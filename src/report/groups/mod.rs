@@ -3,6 +3,7 @@
 //! Documents for programs never use them. The work is linear in the number of parts.
 
 mod changes;
+mod differences;
 mod key_groups;
 mod key_values;
 mod module_moves;
@@ -12,4 +13,5 @@ pub(in crate::report) use self::changes::{
     ChangeGroup, ModuleGroup, PlanEntry, affects_users, charged_at_once, is_dangerous, plan_entries,
     single_entries,
 };
+pub(in crate::report) use self::differences::group_differences;
 pub(in crate::report) use self::problems::{group_blockers, group_drift, group_notes};

@@ -149,18 +149,23 @@ struct GroupParts {
     members: String,
 }
 
+/// Returns the common address of a group, its number of members and the first of them.
+pub(super) fn describe_members(group: &KeyGroup, items: &[GroupItem]) -> String {
+    let address = group_address(&items[group.members[0]].address, group.position);
+    let noun = if address.contains(KEY) { "resource" } else { "instance" };
+    let names: Vec<&str> = group.members.iter().map(|member| items[*member].address.as_str()).collect();
+    let count = phrases::count_noun(names.len(), noun);
+    format!("{address} ({count}): {}", phrases::join_words(names.iter(), MAX_NAMED))
+}
+
 impl GroupParts {
     fn new(group: &KeyGroup, items: &[GroupItem]) -> Self {
         let first = &items[group.members[0]].address;
-        let address = group_address(first, group.position);
-        let noun = if address.contains(KEY) { "resource" } else { "instance" };
-        let names: Vec<&str> = group.members.iter().map(|member| items[*member].address.as_str()).collect();
-        let count = phrases::count_noun(names.len(), noun);
         Self {
             key: split_at(first, group.position).1.to_owned(),
             first: first.clone(),
             is_replaced: group.is_replaced.clone(),
-            members: format!("{address} ({count}): {}", phrases::join_words(names.iter(), MAX_NAMED)),
+            members: describe_members(group, items),
         }
     }
 

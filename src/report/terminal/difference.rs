@@ -3,6 +3,7 @@
 
 use crate::plan::artifact::change_digests::DigestDifference;
 use crate::plan::artifact::difference::{PartDifference, PlanDifference};
+use crate::report::groups::group_differences;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
@@ -23,9 +24,9 @@ pub fn difference_page(title: &str, difference: &PlanDifference, style: TextStyl
         count => format!("{} decided differently", phrases::count_noun(count, "resource")),
     };
     page.add_line(title_line(title).push_text(format!("  {what}")));
-    for resource in &difference.resources {
-        page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, resource.address.as_str()));
-        page.add_lines(resource.parts.iter().map(|part| part_line(part, style)));
+    for group in group_differences(&difference.resources) {
+        page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, group.title).continue_at(4));
+        page.add_lines(group.parts.iter().map(|part| part_line(part, style)));
     }
     if !difference.whole.is_empty() {
         page.add_line(TextLine::indent(2).push_styled(TextRole::Strong, "the plan as a whole"));
@@ -78,5 +79,5 @@ fn part_line(part: &PartDifference, style: TextStyle) -> TextLine {
             .push_styled(TextRole::Change, short(new))
             .push_text("  ")
     };
-    line.push_styled(TextRole::Warning, part.moved.describe())
+    line.push_styled(TextRole::Warning, part.describe_moved())
 }

@@ -227,10 +227,14 @@ fn the_comparison_names_what_was_changed() {
         let named: BTreeSet<Address> = difference.resources.iter().map(|one| one.address.clone()).collect();
         assert_eq!(named, changed, "{seed} {made:?} {difference:?}");
         assert!(difference.whole.is_empty(), "{seed} {made:?} {difference:?}");
-        // Where two inputs moved, the first of them counts.
+        // Where several inputs moved, each of them may be the cause.
         if let ([only], false) = (made.as_slice(), has_unrelated) {
-            let sides: BTreeSet<_> =
-                difference.resources.iter().flat_map(|one| &one.parts).map(|part| part.moved).collect();
+            let sides: BTreeSet<_> = difference
+                .resources
+                .iter()
+                .flat_map(|one| &one.parts)
+                .flat_map(|part| part.moved.clone())
+                .collect();
             assert_eq!(
                 sides.into_iter().collect::<Vec<_>>(),
                 only.side().into_iter().collect::<Vec<_>>(),
@@ -284,9 +288,20 @@ fn a_difference_is_rendered_with_the_side_that_moved() {
     new.changes[0].attributes[0].before = Value::text("debian-12");
     new.changes.remove(4);
     old.changes[7].cost.monthly_after = Some(Decimal::from(10));
+    // Instances that differ in the same way are one entry; where the ledger moved, too, it may be the cause.
+    for key in ["a", "b", "c"] {
+        let own = |name: &str| plans::attribute("name", Value::Null, Value::text(format!("{name}-{key}")));
+        let change = |name| Change {
+            attributes: vec![own(name)],
+            ..plans::change(Action::Create, &format!("vpc.net.{key}"))
+        };
+        old.changes.push(change("old"));
+        new.changes.push(change("new"));
+    }
+    old.base.serial += 1;
     let page = terminal::difference_page("shop/prod", &compare(&old, &new), TextStyle::plain(100));
     insta::assert_snapshot!(page, @"
-    shop/prod  4 resources decided differently
+    shop/prod  7 resources decided differently
       database.main
           replica_count (planned)  2 → 3  the configuration changed
       vm.legacy
@@ -294,6 +309,8 @@ fn a_difference_is_rendered_with_the_side_that_moved() {
       vm.web.a
           template (live)  ubuntu-22.04 → debian-12  the live object changed
       vm.web.b
-          action  create → (not set)  the configuration changed
+          action  create → (not set)  the configuration or the ledger changed
+      vpc.net (3 instances): vpc.net.a, vpc.net.b, vpc.net.c
+          name (planned)  old-{key} → new-{key}  the configuration changed
     ");
 }

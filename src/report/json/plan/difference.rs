@@ -43,13 +43,13 @@ struct PartEntry<'a> {
     old: JsonValue<'a>,
     /// Its value in the later plan.
     new: JsonValue<'a>,
-    /// What moved.
-    moved: MovedSide,
+    /// What moved; several where the plans do not show which of them is the cause.
+    moved: &'a [MovedSide],
 }
 
 impl<'a> PartEntry<'a> {
     fn from_part(part: &'a PartDifference) -> Self {
-        Self { part: &part.part, old: JsonValue(&part.old), new: JsonValue(&part.new), moved: part.moved }
+        Self { part: &part.part, old: JsonValue(&part.old), new: JsonValue(&part.new), moved: &part.moved }
     }
 }
 

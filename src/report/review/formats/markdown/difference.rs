@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::escaping::{escape_prose, inline_code};
 use crate::plan::artifact::difference::PlanDifference;
+use crate::report::groups::group_differences;
 use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
 
@@ -25,10 +26,9 @@ pub fn difference_markdown(title: &str, difference: &PlanDifference) -> String {
         "### {}: {count} decided differently\n\n| resource | part | reviewed | now | because |\n|---|---|---|---|---|\n",
         inline_code(title)
     );
-    let of_resources = difference
-        .resources
-        .iter()
-        .flat_map(|one| one.parts.iter().map(|part| (one.address.as_str(), part)));
+    let groups = group_differences(&difference.resources);
+    let of_resources =
+        groups.iter().flat_map(|group| group.parts.iter().map(|part| (group.title.as_str(), part)));
     let of_plan = difference.whole.iter().map(|part| ("", part));
     let parts: Vec<_> = of_resources.chain(of_plan).collect();
     let value = |value| {
@@ -43,7 +43,7 @@ pub fn difference_markdown(title: &str, difference: &PlanDifference) -> String {
             escape_prose(&part.part),
             value(&part.old),
             value(&part.new),
-            part.moved.describe()
+            part.describe_moved()
         );
         if text.len() + row.len() > MAX_BYTES {
             let _ = writeln!(text, "| … | **{} more** | | | |", parts.len() - number);
