@@ -87,7 +87,19 @@ fn a_saved_plan_is_judged_again_by_the_branch_at_apply() {
     let fingerprint =
         case.fails(4, "plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
     case.fails(4, &format!("apply --expect {fingerprint}"));
-    case.ok("apply open.plan --override from_main --reason agreed");
+    case.edit(
+        "stead.yaml",
+        "policy:\n",
+        "policy:\n  never: { deny: \"${plan.update > 0}\", message: Change nothing. }\n",
+    );
+    case.fails(4, "plan -o both.plan");
+    // One override is not enough: the refusal names the other, and a command that works.
+    case.fails(4, "apply both.plan --override from_main --reason agreed").says(&[
+        "blocked by 1 problem",
+        "never: Change nothing.",
+        "stead apply --override from_main --override never --reason",
+    ]);
+    case.ok("apply both.plan --override from_main --override never --reason agreed");
 }
 
 #[test]

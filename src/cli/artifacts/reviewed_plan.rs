@@ -1,7 +1,7 @@
 //! What was reviewed, for a comparison with a later plan: a saved plan, a directory of saved plans, or the comment of a
 //! request. In: a path. Out: the difference of a later plan, as text or as a document. Nothing of the file is applied.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
@@ -16,9 +16,13 @@ use crate::plan::artifact::change_digests::{DigestDifference, ReviewedDigests};
 use crate::plan::artifact::difference::{PlanDifference, PlanSide, compare_plans};
 use crate::plan::artifact::saved_plan::{SavedPlan, StalePlan};
 use crate::plan::model::change::Plan;
+use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
 use crate::report::{json, review, terminal};
 use crate::workspace::fit::Misfit;
+
+/// How many blockers a refusal names before it counts the rest.
+const MAX_NAMED_BLOCKERS: usize = 5;
 
 /// What was reviewed.
 #[derive(Debug)]
@@ -169,6 +173,26 @@ pub(in crate::cli) fn refuse_misfit(ui: &Ui, plans: (&Plan, &Plan), misfit: &Mis
     show_plan_difference(ui, plans);
     CliFailure::new(Exit::OutOfDate, format!("{misfit}; nothing was sent"))
         .help("Plan and review again: stead plan --all.")
+}
+
+/// Returns the failure for a saved plan that has blockers, with the first of them.
+pub(in crate::cli) fn refuse_blocked(plan: &Plan) -> CliFailure {
+    let blocks = &plan.blocks;
+    let count = phrases::count_noun(blocks.len(), "problem");
+    let mut failure = CliFailure::new(
+        Exit::Blocked,
+        format!("the saved plan is blocked by {count}: nothing was applied"),
+    );
+    for block in blocks.iter().take(MAX_NAMED_BLOCKERS) {
+        let address = block.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
+        failure = failure.help(format!("{address}{}", block.text));
+    }
+    if blocks.len() > MAX_NAMED_BLOCKERS {
+        failure = failure.help(format!("… and {} more.", blocks.len() - MAX_NAMED_BLOCKERS));
+    }
+    let remedies: BTreeSet<&str> =
+        blocks.iter().take(MAX_NAMED_BLOCKERS).map(|block| block.help.as_str()).collect();
+    remedies.into_iter().fold(failure, CliFailure::help)
 }
 
 /// Says how a plan differs from the reviewed one, where both are at hand.

@@ -6,13 +6,13 @@ pub(super) mod program;
 pub(super) mod undecided;
 pub(super) mod values;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use self::program::{NamedFacts, PolicyEvaluation, PolicyProgram};
 use self::undecided::{StepCondition, condition_of_plan, condition_of_resource};
 use self::values::{ChangeValues, ContextValues, add_change_facts, plan_facts, resource_facts};
 use crate::config::stack::model::Policy;
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::cel::policy::PolicyLevel;
 use crate::model::diagnostic::blocker_code;
 use crate::model::values::value::{Attributes, Value};
@@ -182,9 +182,9 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         results.extend(self.built_in);
         plan.policy = results;
         plan.undecided = self.undecided;
-        let destroys = plan.base.destroy;
+        let remedy = override_command(&plan);
         let denied = plan.policy.iter().filter(|result| result.verdict == PolicyStatus::Deny);
-        plan.blocks.extend(denied.map(|result| denial_blocker(result, destroys)));
+        plan.blocks.extend(denied.map(|result| denial_blocker(result, &remedy)));
         with_fingerprint(plan)
     }
 }
@@ -202,9 +202,20 @@ fn attributes_of_any_kind(joined: &JoinedState<'_>, named: &NamedFacts) -> Vec<&
     names
 }
 
-/// Returns the blocker of a denial.
-fn denial_blocker(result: &PolicyResult, destroys: bool) -> Blocker {
-    let command = if destroys { "destroy" } else { "apply" };
+/// Returns the command that overrides all denials of a plan which can be overridden: one alone is not enough.
+fn override_command(plan: &Plan) -> String {
+    let is_overridable = |result: &&PolicyResult| {
+        result.level == PolicyLevel::Overridable
+            && matches!(result.verdict, PolicyStatus::Deny | PolicyStatus::Overridden)
+    };
+    let names: BTreeSet<&Name> =
+        plan.policy.iter().filter(is_overridable).map(|result| &result.name).collect();
+    let options: String = names.iter().map(|name| format!(" --override {name}")).collect();
+    format!("stead {}{options} --reason \"...\"", if plan.base.destroy { "destroy" } else { "apply" })
+}
+
+/// Returns the blocker of a denial. `remedy` is the command that overrides all of them.
+fn denial_blocker(result: &PolicyResult, remedy: &str) -> Blocker {
     Blocker {
         code: blocker_code::POLICY.code.into(),
         address: result.address.clone(),
@@ -213,10 +224,9 @@ fn denial_blocker(result: &PolicyResult, destroys: bool) -> Blocker {
             PolicyLevel::Mandatory => {
                 "Change what the policy denies: it is mandatory, so nothing overrides it.".to_owned()
             }
-            PolicyLevel::Advisory | PolicyLevel::Overridable => format!(
-                "Change what the policy denies, or: stead {command} --override {} --reason \"...\" (recorded).",
-                result.name
-            ),
+            PolicyLevel::Advisory | PolicyLevel::Overridable => {
+                format!("Change what the policy denies, or: {remedy} (recorded).")
+            }
         },
         source: result.source.clone(),
     }

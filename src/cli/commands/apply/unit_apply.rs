@@ -16,7 +16,9 @@ use crate::apply::run;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::report_files::ReportContext;
-use crate::cli::artifacts::reviewed_plan::{refuse_misfit, refuse_stale, show_review_difference};
+use crate::cli::artifacts::reviewed_plan::{
+    refuse_blocked, refuse_misfit, refuse_stale, show_review_difference,
+};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
 use crate::cli::files::git_origin;
@@ -282,8 +284,7 @@ impl<'a> ApplyCommand<'a> {
             .report_files(&self.running.reports.wanted)
             .write_plan(&plan, ReportContext::with_values(stack, &world.values))?;
         if plan.is_blocked(&options.overrides) {
-            return Err(CliFailure::new(Exit::Blocked, "the saved plan is blocked: nothing was applied")
-                .help("stead show FILE shows its blockers."));
+            return Err(refuse_blocked(&plan));
         }
         self.require_rights(&mut plan).await?;
         self.prepare_ledger(&world).await?;
