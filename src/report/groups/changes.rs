@@ -6,10 +6,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use rust_decimal::Decimal;
 
+use super::change_items::{ShapeNumbers, change_item, has_texts};
 use super::key_groups::{
     GroupItem, KEY, KeyGroup, KeyPosition, group_address, group_items, replace_key, split_at,
 };
-use super::key_values::{replace_in_value, unchecked_address, value_text};
+use super::key_values::{replace_in_value, unchecked_address};
 use super::module_moves::{self, ChangeLine};
 use crate::model::address::Address;
 use crate::model::schema::Effect;
@@ -156,11 +157,12 @@ pub(in crate::report) fn plan_entries<'p>(
     }
     let verdicts = verdicts_by_address(plan);
     let context = |change: &Change| {
-        let verdicts = verdicts.get(&change.address).map(|names| names.iter().copied().collect::<Vec<_>>());
-        format!("{:?} {}", verdicts.unwrap_or_default(), outcome(change))
+        let verdicts = verdicts.get(&change.address).map(|names| names.iter().copied().collect());
+        (verdicts.unwrap_or_default(), outcome(change))
     };
+    let mut numbers = ShapeNumbers::new();
     let items: Vec<GroupItem> =
-        changes.iter().map(|(_, change)| change_item(change, &context(change))).collect();
+        changes.iter().map(|(_, change)| change_item(change, context(change), &mut numbers)).collect();
     let mut grouped = vec![false; changes.len()];
     for module in module_groups(&changes, &items, &mut grouped) {
         let first = module.0;
@@ -203,38 +205,6 @@ fn verdicts_by_address(plan: &Plan) -> HashMap<&Address, BTreeSet<(&str, Option<
         }
     }
     found
-}
-
-/// Returns what must be equal in two changes of one group.
-fn change_item(change: &Change, context: &str) -> GroupItem {
-    let shape: Vec<_> = change
-        .attributes
-        .iter()
-        .map(|one| (&one.path, one.removed, one.forces_replacement, one.cause))
-        .collect();
-    let effects: Vec<Effect> = change.effects.iter().map(|effect| effect.code).collect();
-    // The steps that `due` names are never equal; their sum is.
-    let cost = &change.cost;
-    let exact = format!(
-        "{:?}",
-        (
-            (&change.kind, change.action, change.create_first, change.cause),
-            (shape, effects, (cost.monthly_before, cost.monthly_after, cost.due_now)),
-            (change.was.is_some(), context),
-        )
-    );
-    let mut texts = vec![
-        change.reason.clone().unwrap_or_default(),
-        change.was.as_ref().map(phrases::describe_previous_address).unwrap_or_default(),
-    ];
-    texts.extend(change.effects.iter().map(|effect| effect.text.clone()));
-    for one in &change.attributes {
-        let value = |value| value_text(&value_with_addresses(value, &one.names));
-        texts.extend([&one.before, &one.after].map(value));
-        texts.push(one.last_applied.as_ref().map(value).unwrap_or_default());
-        texts.push(one.set_by.as_deref().unwrap_or_default().to_owned());
-    }
-    GroupItem { address: change.address.to_string(), exact, texts }
 }
 
 /// Returns a group with what its members have in common.
@@ -280,10 +250,11 @@ fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change
     let text = |text: &str, replaced: bool| {
         if replaced { replace_key(text, key).into_owned() } else { text.to_owned() }
     };
-    let reason = next();
-    shown.reason = shown.reason.map(|one| text(&one, reason));
-    if next()
-        && let Some(was) = &mut shown.was
+    if let Some(reason) = &mut shown.reason {
+        *reason = text(reason, next());
+    }
+    if let Some(was) = &mut shown.was
+        && next()
     {
         was.address = unchecked_address(&replace_key(was.address.as_str(), key));
     }
@@ -291,7 +262,7 @@ fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change
         effect.text = text(&effect.text, next());
     }
     for one in &mut shown.attributes {
-        let flags = [next(), next(), next(), next()];
+        let [before, after, last_applied, set_by] = has_texts(one).map(|is_text| is_text && next());
         let names = &one.names;
         let value = |value: &Value, replaced: bool| {
             if replaced {
@@ -300,10 +271,13 @@ fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change
                 value.clone()
             }
         };
-        let [before, after] = [value(&one.before, flags[0]), value(&one.after, flags[1])];
-        let last_applied = one.last_applied.as_ref().map(|last| value(last, flags[2]));
-        (one.before, one.after, one.last_applied) = (before, after, last_applied);
-        one.set_by = one.set_by.as_ref().map(|set_by| text(set_by, flags[3]).into());
+        let values = (
+            value(&one.before, before),
+            value(&one.after, after),
+            one.last_applied.as_ref().map(|last| value(last, last_applied)),
+        );
+        (one.before, one.after, one.last_applied) = values;
+        one.set_by = one.set_by.as_ref().map(|one| text(one, set_by).into());
     }
     shown
 }
@@ -359,13 +333,14 @@ fn module_groups<'p>(
 
 /// Returns what must be equal in two instances of a module: their changes, by the addresses within the instance.
 fn instance_item(instance: &str, members: &[usize], items: &[GroupItem]) -> GroupItem {
-    let mut whole = GroupItem { address: instance.to_owned(), ..GroupItem::default() };
-    for item in members.iter().map(|number| &items[*number]) {
-        whole.exact.push_str(&item.address[instance.len()..]);
-        whole.exact.push_str(&item.exact);
-        whole.texts.extend(item.texts.iter().cloned());
+    let members = || members.iter().map(|number| &items[*number]);
+    let exact: String =
+        members().flat_map(|item| [&item.address[instance.len()..], "\n", &item.exact, "\n"]).collect();
+    GroupItem {
+        address: instance.into(),
+        exact: exact.into(),
+        texts: members().flat_map(|item| item.texts.iter().cloned()).collect(),
     }
-    whole
 }
 
 fn module_group<'p>(
@@ -390,11 +365,12 @@ fn module_group<'p>(
         change.hits = affected.into_iter().cloned().collect();
         shown.push(change);
     }
+    let mut numbers = ShapeNumbers::new();
     let within: Vec<GroupItem> = shown
         .iter()
         .map(|change| {
-            let item = change_item(change, "");
-            GroupItem { address: item.address[instance.len() + 1..].to_owned(), ..item }
+            let item = change_item(change, Default::default(), &mut numbers);
+            GroupItem { address: item.address[instance.len() + 1..].into(), ..item }
         })
         .collect();
     let entries = group_items(&within, KeyPosition::Any).into_iter().map(|inner| {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use smol_str::format_smolstr;
+
 use super::key_groups::{GroupItem, KeyPosition, group_items, split_at};
 use super::key_values::{replace_in_value, value_text};
 use super::problems::describe_members;
@@ -20,8 +22,11 @@ pub(in crate::report) struct DifferenceGroup<'d> {
 /// Returns the resources, equal ones as one.
 pub(in crate::report) fn group_differences(resources: &[ResourceDifference]) -> Vec<DifferenceGroup<'_>> {
     let item = |one: &ResourceDifference| GroupItem {
-        address: one.address.to_string(),
-        exact: format!("{:?}", one.parts.iter().map(|part| (&part.part, &part.moved)).collect::<Vec<_>>()),
+        address: one.address.as_str().into(),
+        exact: format_smolstr!(
+            "{:?}",
+            one.parts.iter().map(|part| (&part.part, &part.moved)).collect::<Vec<_>>()
+        ),
         texts: one.parts.iter().flat_map(|part| [&part.old, &part.new].map(value_text)).collect(),
     };
     let items: Vec<GroupItem> = resources.iter().map(item).collect();

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
+use crate::model::address::Name;
+
 /// Stands for the key of each member in the texts of a group.
 pub(super) const KEY: &str = "{key}";
 
@@ -13,11 +15,11 @@ pub(super) const KEY: &str = "{key}";
 #[derive(Debug, Default)]
 pub(super) struct GroupItem {
     /// Dotted address, whose segments may be the key; an item without one is equal only to the same item.
-    pub(super) address: String,
+    pub(super) address: Name,
     /// What must be equal as it is.
-    pub(super) exact: String,
+    pub(super) exact: Name,
     /// What must be equal as it is, or once the key is replaced.
-    pub(super) texts: Vec<String>,
+    pub(super) texts: Vec<Name>,
 }
 
 /// Which segments of an address may be the key.
@@ -183,8 +185,8 @@ mod tests {
     use super::*;
 
     fn item(address: &str, exact: &str, texts: &[&str]) -> GroupItem {
-        let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-        GroupItem { address: address.to_owned(), exact: exact.to_owned(), texts }
+        let texts = texts.iter().map(Name::new).collect();
+        GroupItem { address: address.into(), exact: exact.into(), texts }
     }
 
     fn groups(items: &[GroupItem]) -> Vec<Vec<usize>> {

@@ -4,21 +4,23 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use smol_str::SmolStrBuilder;
+
 use super::key_groups::replace_key;
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 
 /// Bounds of a string in the text of a value. No word is before or after a string, so a key is found in it as in the string.
 const BOUNDS: [char; 2] = ['\u{1}', '\u{2}'];
 
 /// Returns a value as text, for comparison: equal values have equal texts, and no others have.
-pub(super) fn value_text(value: &Value) -> String {
-    let mut text = String::new();
+pub(super) fn value_text(value: &Value) -> Name {
+    let mut text = SmolStrBuilder::new();
     push_value(value, &mut text);
-    text
+    text.finish()
 }
 
-fn push_value(value: &Value, into: &mut String) {
+fn push_value(value: &Value, into: &mut SmolStrBuilder) {
     match value {
         Value::Text(text) => push_string(text, into),
         Value::List(items) => {
@@ -53,7 +55,7 @@ fn push_value(value: &Value, into: &mut String) {
     }
 }
 
-fn push_string(text: &str, into: &mut String) {
+fn push_string(text: &str, into: &mut SmolStrBuilder) {
     into.push(BOUNDS[0]);
     for character in text.chars() {
         if BOUNDS.contains(&character) {

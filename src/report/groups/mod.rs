@@ -2,6 +2,7 @@
 //! their address are one entry. In: the parts of a plan. Out: entries in the plan's order, each with all of its members.
 //! Documents for programs never use them. The work is linear in the number of parts.
 
+mod change_items;
 mod changes;
 mod differences;
 mod key_groups;

@@ -3,11 +3,13 @@
 
 use std::borrow::Cow;
 
+use smol_str::format_smolstr;
+
 use super::key_groups::{
     GroupItem, KEY, KeyGroup, KeyPosition, group_address, group_items, replace_key, split_at,
 };
 use super::key_values::{replace_in_value, value_text};
-use crate::model::address::Address;
+use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Drift, PlanNote};
@@ -37,8 +39,8 @@ pub(in crate::report) fn group_blockers<'p>(
     let blocks: Vec<&Blocker> = blocks.collect();
     let item = |block: &&Blocker| GroupItem {
         address: address_text(block.address.as_ref()),
-        exact: block.code.to_string(),
-        texts: vec![block.text.clone(), block.help.clone()],
+        exact: block.code.clone(),
+        texts: [&block.text, &block.help].map(Name::new).into(),
     };
     group_parts(&blocks, item, |first, parts| Blocker {
         address: None,
@@ -55,8 +57,8 @@ pub(in crate::report) fn group_notes<'p>(
     let notes: Vec<&PlanNote> = notes.collect();
     let item = |note: &&PlanNote| GroupItem {
         address: address_text(note.address.as_ref()),
-        exact: format!("{:?}", note.code),
-        texts: vec![note.text.clone(), note.help.clone()],
+        exact: format_smolstr!("{:?}", note.code),
+        texts: [&note.text, &note.help].map(Name::new).into(),
     };
     group_parts(&notes, item, |first, parts| PlanNote {
         address: None,
@@ -72,8 +74,8 @@ pub(in crate::report) fn group_drift<'p>(
     context: impl Fn(&Drift) -> Option<String>,
 ) -> Vec<DriftGroup<'p>> {
     let item = |one: &&'p Drift| GroupItem {
-        address: one.address.to_string(),
-        exact: format!(
+        address: one.address.as_str().into(),
+        exact: format_smolstr!(
             "{:?}",
             (
                 &one.path,
@@ -87,7 +89,7 @@ pub(in crate::report) fn group_drift<'p>(
         ),
         // The last applied value of a lost object is its id.
         texts: match &one.path {
-            Some(_) => vec![value_text(&one.last_applied), value_text(&one.live)],
+            Some(_) => [&one.last_applied, &one.live].map(value_text).into(),
             None => Vec::new(),
         },
     };
@@ -115,8 +117,8 @@ pub(in crate::report) fn group_drift<'p>(
     groups.into_iter().map(group).collect()
 }
 
-fn address_text(address: Option<&Address>) -> String {
-    address.map(ToString::to_string).unwrap_or_default()
+fn address_text(address: Option<&Address>) -> Name {
+    address.map(|address| Name::new(address.as_str())).unwrap_or_default()
 }
 
 /// Groups parts of a plan, and makes one part of each group; a part that is like no other, or that concerns no resource,
@@ -143,7 +145,7 @@ fn group_parts<'p, T: Clone>(
 /// What the members of a group have in common, for its text.
 struct GroupParts {
     key: String,
-    first: String,
+    first: Name,
     is_replaced: Vec<bool>,
     /// Address, number and first members: `vm.web (40 instances): vm.web.a, vm.web.b, vm.web.c and 37 more`.
     members: String,

@@ -1,0 +1,96 @@
+//! The items that changes are grouped by. In: a change, and what else must be equal. Out: an item whose exact part is a
+//! number that equal shapes share, so that ten thousand changes need no text each, and whose texts are those that are set.
+
+use std::collections::HashMap;
+
+use rust_decimal::Decimal;
+use smol_str::format_smolstr;
+
+use super::key_groups::GroupItem;
+use super::key_values::value_text;
+use crate::model::address::Name;
+use crate::model::schema::Effect;
+use crate::model::values::value::Value;
+use crate::plan::model::change::{Action, AttributeChange, Cause, Change, PolicyStatus};
+use crate::report::text::named_ids::value_with_addresses;
+use crate::report::text::phrases;
+
+/// What must be equal as it is in two changes of one group, and which of its texts there are.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct ChangeShape<'p> {
+    kind: &'p Name,
+    decided: (Action, Option<bool>, Cause),
+    attributes: Vec<AttributeShape<'p>>,
+    effects: Vec<Effect>,
+    /// The steps that `due` names are never equal; their sum is.
+    cost: [Option<Decimal>; 3],
+    /// Whether it has a reason, and a previous address.
+    texts: [bool; 2],
+    verdicts: Vec<(&'p str, Option<PolicyStatus>)>,
+    outcome: String,
+}
+
+/// What must be equal as it is in two changes of an attribute.
+#[derive(PartialEq, Eq, Hash)]
+struct AttributeShape<'p> {
+    path: &'p Name,
+    flags: (bool, bool, bool, Cause),
+    /// Whether each of its values, and what set it, is a text of the item.
+    texts: [bool; 4],
+}
+
+/// Numbers of the shapes of changes: equal ones have the same.
+pub(super) type ShapeNumbers<'p> = HashMap<ChangeShape<'p>, usize>;
+
+/// Returns what must be equal in two changes of one group.
+pub(super) fn change_item<'p>(
+    change: &'p Change,
+    (verdicts, outcome): (Vec<(&'p str, Option<PolicyStatus>)>, String),
+    numbers: &mut ShapeNumbers<'p>,
+) -> GroupItem {
+    let attribute = |one: &'p AttributeChange| AttributeShape {
+        path: &one.path,
+        flags: (one.removed, one.forces_replacement, one.last_applied.is_some(), one.cause),
+        texts: has_texts(one),
+    };
+    let cost = &change.cost;
+    let shape = ChangeShape {
+        kind: &change.kind,
+        decided: (change.action, change.create_first, change.cause),
+        attributes: change.attributes.iter().map(attribute).collect(),
+        effects: change.effects.iter().map(|effect| effect.code).collect(),
+        cost: [cost.monthly_before, cost.monthly_after, cost.due_now],
+        texts: [change.reason.is_some(), change.was.is_some()],
+        verdicts,
+        outcome,
+    };
+    let next = numbers.len();
+    let number = *numbers.entry(shape).or_insert(next);
+    let mut texts: Vec<Name> = Vec::with_capacity(change.effects.len() + 2 * change.attributes.len());
+    texts.extend(change.reason.as_deref().map(Name::new));
+    texts.extend(change.was.as_ref().map(|was| Name::new(phrases::describe_previous_address(was))));
+    texts.extend(change.effects.iter().map(|effect| Name::new(&effect.text)));
+    for one in &change.attributes {
+        let value = |value| value_text(&value_with_addresses(value, &one.names));
+        texts.extend(
+            [Some(&one.before), Some(&one.after), one.last_applied.as_ref()]
+                .into_iter()
+                .flatten()
+                .filter(|value| **value != Value::Null)
+                .map(value),
+        );
+        texts.extend(one.set_by.clone());
+    }
+    GroupItem { address: change.address.as_str().into(), exact: format_smolstr!("{number}"), texts }
+}
+
+/// Returns whether the value before, the value after, the last applied value and what set the value are texts of an item.
+pub(super) fn has_texts(one: &AttributeChange) -> [bool; 4] {
+    let is_set = |value: Option<&Value>| value.is_some_and(|value| *value != Value::Null);
+    [
+        is_set(Some(&one.before)),
+        is_set(Some(&one.after)),
+        is_set(one.last_applied.as_ref()),
+        one.set_by.is_some(),
+    ]
+}
