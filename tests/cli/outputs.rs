@@ -291,6 +291,15 @@ fn a_secret_output_is_planned_by_fingerprint_and_shown_only_on_request() {
         run(0, "second-canary", "output --output json").json()["outputs"]["key"]["value"],
         Value::Null
     );
+    // The ledger keeps no text of a secret inside a list.
+    case.edit("stead.yaml", "open: 1", "open: 1, pair: [$vars.key, 1]");
+    run(0, "second-canary", "apply --yes");
+    let pair = run(0, "second-canary", "output pair --output json").json();
+    assert_eq!(pair["outputs"]["pair"], json!({"secret": true, "value": [null, 1]}));
+    run(1, "second-canary", "output pair --show").says(&["with secrets inside", "an output for each"]);
+    let shown = run(0, "second-canary", "output --show");
+    assert_eq!(shown.stderr.matches("not authenticated").count(), 1, "{}", shown.stderr);
+    case.edit("stead.yaml", ", pair: [$vars.key, 1]", "");
     // An output that is gone is gone from the kept secrets, too.
     case.edit("stead.yaml", "key: $vars.key, url", "url");
     let kept = || run(0, "second-canary", "secret get --output json").stdout;
@@ -298,4 +307,17 @@ fn a_secret_output_is_planned_by_fingerprint_and_shown_only_on_request() {
     run(0, "second-canary", "apply --yes");
     assert!(!kept().contains("outputs.key") && kept().contains("outputs.url"), "{}", kept());
     run(0, "second-canary", "plan --exit-code").says(&["No changes"]);
+}
+
+#[test]
+fn an_output_that_is_null_is_saved_and_applied() {
+    let stack = "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.1.0.0/16 } }\noutputs: { nothing: null, id: $vpc.main }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    for (command, done) in
+        [("plan -o null.plan", "apply null.plan"), ("plan --destroy -o null.plan", "apply null.plan")]
+    {
+        case.ok(command);
+        case.ok("show null.plan").says(&["nothing"]);
+        case.ok(done).says(&["1 done"]);
+    }
 }

@@ -66,7 +66,9 @@ impl ReviewedPlans {
             let plans = set.plans.into_iter().map(|(name, saved)| (name.to_string(), saved)).collect();
             return Ok(Self::Saved(plans));
         }
-        let text = String::from_utf8(stack_files::read_bytes(path)?).unwrap_or_default();
+        let text = stack_files::read_optional(path)?.ok_or_else(|| {
+            CliFailure::new(Exit::Failed, format!("there is no file {}", stack_files::display_path(path)))
+        })?;
         if review::marker_of(&text).is_some() {
             return Ok(Self::Comment {
                 digests: review::digests_of(&text),

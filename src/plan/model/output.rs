@@ -1,7 +1,7 @@
 //! `PlannedOutput`: an output before and after an apply, with the cause of a difference and the units that read it. Field
 //! names are part of the format of saved plans.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::model::address::{Address, Name};
 use crate::model::source::SourceLocation;
@@ -13,11 +13,11 @@ pub struct PlannedOutput {
     /// Name of the output.
     pub name: Name,
     /// The value that the ledger has; `None` if it has none. Secrets as fingerprints.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read_value", skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
     /// The value after the apply, which may be unknown until then; `None` if the output is removed. Secrets as
     /// fingerprints.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read_value", skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
     /// Why the value differs, or may differ; `None` if the apply does not change the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,6 +34,11 @@ pub struct PlannedOutput {
     /// The location of the output in the configuration; `None` if it is removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceLocation>,
+}
+
+/// Reads a value that is there: `null` is the value of an output, and not its absence.
+fn read_value<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(source).map(Some)
 }
 
 /// Why an output differs from the one in the ledger.

@@ -26,9 +26,9 @@ pub(in crate::cli) struct OutputsDocument<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OutputEntry<'a> {
-    /// Whether it is a secret.
+    /// Whether it is a secret, or a list or a map with one inside.
     secret: bool,
-    /// Its value; null also for a secret that is not shown.
+    /// Its value; null also for a secret that is not shown, and for one inside a list or a map.
     value: OutputText<'a>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> OutputsDocument<'a> {
         let entry = |output: &'a RecordedOutput| {
             let value = match &output.value {
                 Value::Secret(_) => OutputText::Secret(output.text.as_deref()),
-                value => OutputText::Value(JsonValue(value)),
+                _ => OutputText::Value(JsonValue(&output.public)),
             };
             (&output.name, OutputEntry { secret: output.value.is_secret(), value })
         };

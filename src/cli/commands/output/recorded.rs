@@ -30,6 +30,8 @@ pub(super) struct OutputQuery {
 pub(in crate::cli) struct RecordedOutput {
     pub(in crate::cli) name: Name,
     pub(in crate::cli) value: Value,
+    /// The value with null for each secret, for documents.
+    pub(in crate::cli) public: Value,
     pub(in crate::cli) text: Option<String>,
 }
 
@@ -55,15 +57,20 @@ pub(super) fn recorded_outputs(
     let wanted = outputs.iter().filter(|(name, _)| query.name.as_ref().is_none_or(|only| only == *name));
     let keyring = Keyring::new(settings);
     let read = |(name, value): (&Name, &Value)| {
-        let is_asked = query.show && matches!(value, Value::Secret(_));
-        let text = if is_asked { secret_text(&keyring, ledger, name, query.name.is_some())? } else { None };
-        Ok(RecordedOutput { name: name.clone(), value: value.clone(), text })
+        let required = query.name.is_some();
+        let text = match value {
+            Value::Secret(_) if query.show => secret_text(&keyring, ledger, name, required)?,
+            value if query.show && required && value.is_secret() => return Err(nested_secret(name)),
+            _ => None,
+        };
+        let public = without_secrets(value);
+        Ok(RecordedOutput { name: name.clone(), value: value.clone(), public, text })
     };
-    Ok(RecordedOutputs {
-        stack: stack.name.clone(),
-        environment: stack.environment.name.clone(),
-        outputs: wanted.map(read).collect::<Result<_, CliFailure>>()?,
-    })
+    let outputs: Vec<RecordedOutput> = wanted.map(read).collect::<Result<_, CliFailure>>()?;
+    if outputs.iter().any(|output| output.text.is_some()) {
+        kept_secrets::warn_unauthenticated(keyring.settings(), ledger);
+    }
+    Ok(RecordedOutputs { stack: stack.name.clone(), environment: stack.environment.name.clone(), outputs })
 }
 
 /// Returns the text of a secret output; `None` if the ledger does not keep it, unless it is `required`.
@@ -85,8 +92,27 @@ fn secret_text(
     let identities = identity::require_identities(keyring.settings())?;
     let secret = ledger.decrypt_secret(&identities, &address, &kept.current);
     let secret = secret.map_err(|error| kept_secrets::unusable_secret(&address, &error))?;
-    kept_secrets::warn_unauthenticated(keyring.settings(), ledger);
     Ok(secret.expose().map(str::to_owned))
+}
+
+/// Returns the failure of an output in whose list or map is a secret: the ledger keeps the text of whole outputs only.
+fn nested_secret(name: &Name) -> CliFailure {
+    let what = format!(
+        "the output `{name}` is a list or a map with secrets inside: the ledger does not keep their text"
+    );
+    CliFailure::new(Exit::Failed, what)
+        .help("Declare an output for each of these secrets, and apply it; without --show, the other values are printed.")
+}
+
+fn without_secrets(value: &Value) -> Value {
+    match value {
+        Value::Secret(_) => Value::Null,
+        Value::List(items) => Value::List(items.iter().map(without_secrets).collect()),
+        Value::Map(map) => {
+            Value::Map(map.iter().map(|(name, part)| (name.clone(), without_secrets(part))).collect())
+        }
+        other => other.clone(),
+    }
 }
 
 /// Returns the failure of a stack whose ledger has no outputs.
