@@ -23,7 +23,9 @@ use crate::config::stack::known_values::substitute_known_values;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::Name;
 use crate::model::clock::Clock;
+use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
+use crate::model::source::Sources;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::report::diagnostics;
@@ -113,15 +115,16 @@ impl CommandContext {
     /// All errors of the stack together.
     pub(super) fn open_with(&self, settings: &Settings) -> Result<LoadedStack, CliFailure> {
         let project = LoadedStack::open(settings)?;
-        if !project.warnings.is_empty() && !self.ui.json {
-            let text = diagnostics::diagnostics_page(
-                &project.warnings,
-                &project.stack.sources,
-                self.ui.message_style,
-            );
+        self.print_warnings(&project.warnings, &project.stack.sources);
+        Ok(project)
+    }
+
+    /// Prints warnings, except beside a JSON document, which has them.
+    pub(super) fn print_warnings(&self, warnings: &[Diagnostic], sources: &Sources) {
+        if !warnings.is_empty() && !self.ui.json {
+            let text = diagnostics::diagnostics_page(warnings, sources, self.ui.message_style);
             self.ui.write_message(text.trim_end());
         }
-        Ok(project)
     }
 
     /// Reads the stack and evaluates an expression in it. Prints no warnings.

@@ -37,6 +37,10 @@ fn a_level_decides_what_a_denial_does() {
         (&"warn".into(), &"advisory".into())
     );
     case.ok("plan").says(&["POLICY small warns", "Volumes are small here."]);
+    case.ok("validate").says(&["is valid", "S0297", "Volumes are small here."]);
+    case.write(".git/HEAD", "ref: refs/heads/main\n");
+    case.ok("validate --all --report junit=valid.xml").says(&["1 unit of 1 stack", "valid", "S0297"]);
+    assert!(!std::fs::read_to_string(case.path("valid.xml")).unwrap().contains("<failure"));
     case.ok("apply --yes");
     with_size(&case, 25);
     case.edit("stead.yaml", "on: volume,", "on: volume, level: mandatory,");

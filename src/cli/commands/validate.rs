@@ -153,11 +153,15 @@ fn add_other_environments(
     let (chosen, others) = check_environments(session, begun)?;
     let found = environments::merge_problems(&chosen, own, &others);
     let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
-    if denials.is_empty() && !found.iter().any(is_error) {
-        return opened;
-    }
-    let found = found.into_iter().chain(denials);
+    let has_errors = found.iter().chain(&denials).any(is_error);
+    let found = found.into_iter().chain(denials.iter().cloned());
     match opened {
+        // An advisory policy warns, and the stack is valid.
+        Ok(mut project) if !has_errors => {
+            session.print_warnings(&denials, &project.stack.sources);
+            project.warnings.extend(denials);
+            Ok(project)
+        }
         Ok(project) => {
             // Warnings were printed when the stack was read; only the JSON document contains them again.
             let diagnostics = found.filter(|problem| session.ui.json || is_error(problem)).collect();

@@ -441,8 +441,8 @@ fn reject_unused_variables(
     })
 }
 
-/// Adds problems that only the other units show to the result of a unit: an error among them makes it a failure.
-fn add_problems(unit: &mut WorkspaceUnit, problems: Vec<Diagnostic>) {
+/// Adds problems that loading a unit alone does not show to its result: an error among them makes it a failure.
+pub(in crate::cli) fn add_problems(unit: &mut WorkspaceUnit, problems: Vec<Diagnostic>) {
     match &mut unit.loaded {
         Ok(project) if problems.iter().any(|problem| problem.severity == Severity::Error) => {
             let diagnostics = project.warnings.drain(..).chain(problems).collect();

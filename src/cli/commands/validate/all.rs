@@ -8,9 +8,8 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
-use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace};
+use crate::cli::workspace::units::{BaseRequest, SelectionRequest, Workspace, add_problems};
 use crate::cli::workspace::{problems, review};
-use crate::config::load::LoadFailure;
 use crate::model::diagnostic::Severity;
 use crate::plan::annotate::offline_policy;
 use crate::report::json;
@@ -47,11 +46,7 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
             continue;
         }
         let denials = offline_policy::offline_denials(&project.stack);
-        if !denials.is_empty() {
-            let diagnostics = project.warnings.drain(..).chain(denials).collect();
-            let sources = project.stack.sources.clone();
-            one.loaded = Err(Box::new(LoadFailure { sources, diagnostics }).into());
-        }
+        add_problems(one, denials);
     }
     let (diagnostics, sources) = problems::all_problems(&workspace);
     session.report_files(request.reports).write_problems(&diagnostics, &sources)?;
