@@ -45,6 +45,15 @@ pub struct PlanInputs<'a> {
     pub nonce: Uuid,
 }
 
+impl PlanInputs<'_> {
+    /// Returns the time of the service, by which it charges and by which dates in the configuration end; the time of the plan
+    /// where the service does not show its own.
+    #[must_use]
+    pub fn service_time(&self) -> Timestamp {
+        self.options.policy.time.unwrap_or(self.now)
+    }
+}
+
 /// The roles of `privileged_roles` where the settings do not have it.
 pub const PRIVILEGED_ROLES: [&str; 2] = ["owner", "admin"];
 

@@ -37,6 +37,7 @@ use super::model::compare::sealed_expression;
 use super::model::output::PlannedOutput;
 use super::model::resource_values::PlanValues;
 use super::model::step::LedgerUpdate;
+use super::model::step::{Operation, Step};
 use super::model::transfers::StackTransfers;
 use super::moves::ledger_moves;
 use super::moves::resolve::resolve_moves;
@@ -269,8 +270,9 @@ fn assemble_plan(
         }
         let exposures = resource_exposures(joined, subject, &decision);
         policies.add_built_in(exposures.results);
-        let read = policies.collect_facts(subject, &decision);
-        let mut effects = change_effects(joined, subject, &decision, &linked, &cost);
+        let left_over = deletes_left_over(&decision, &steps, &ordered.steps);
+        let read = policies.collect_facts(subject, &decision, left_over);
+        let mut effects = change_effects(joined, subject, (&decision, left_over), &linked, &cost);
         effects.splice(0..0, exposures.effect);
         let facts = ChangeDetails { steps, effects, cost: cost.clone() };
         let change = change_line(joined, n, decision, facts, &ordered.steps);
@@ -303,6 +305,12 @@ fn assemble_plan(
         digests: BTreeMap::new(),
         fingerprint: String::new(),
     }
+}
+
+/// Returns whether steps of a resource that stays delete an object that an earlier replacement did not delete.
+fn deletes_left_over(decision: &Decision<'_>, steps: &[usize], all: &[Step]) -> bool {
+    let deletes = |step: &usize| matches!(all[*step].operation, Operation::Delete { .. });
+    !decision.removes() && decision.act != DecisionKind::Forget && steps.iter().any(deletes)
 }
 
 /// Adds the code of the first blocker to a difference that an apply would otherwise end.

@@ -61,10 +61,10 @@ impl<'s, 'a> CostAccumulator<'s, 'a> {
         let line = ChangeCost {
             monthly_before: sum_known([present, older]),
             monthly_after: sum_known(copied.into_iter().chain([after, left])),
-            due_now: sum_due(&due, self.joined.inputs.now),
+            due_now: sum_due(&due, self.joined.inputs.service_time()),
             due,
         };
-        self.cost.due.add(&line.due, self.joined.inputs.now);
+        self.cost.due.add(&line.due, self.joined.inputs.service_time());
         self.cost.monthly_before += line.monthly_before.unwrap_or_default();
         self.cost.monthly_after += line.monthly_after.unwrap_or_default();
         line

@@ -74,12 +74,13 @@ impl<'a> LinkedObjects<'a> {
     }
 }
 
-/// Returns the effects of a change, worst first. Each effect occurs once, except `LeftBehind`, which names a
+/// Returns the effects of a change, worst first; `left_over` says whether it deletes an object that an earlier replacement
+/// did not delete. Each effect occurs once, except `LeftBehind`, which names a
 /// different object each time.
 pub(in crate::plan) fn change_effects(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
-    decision: &Decision<'_>,
+    (decision, left_over): (&Decision<'_>, bool),
     linked: &LinkedObjects<'_>,
     cost: &ChangeCost,
 ) -> Vec<ChangeEffect> {
@@ -104,6 +105,9 @@ pub(in crate::plan) fn change_effects(
             found.push((Effect::LeftBehind, left_behind("it stays", kind, cost.monthly_after)));
         }
         DecisionKind::Create | DecisionKind::Keep | DecisionKind::Frozen => {}
+    }
+    if left_over && !final_snapshot::is_copied(joined, subject) {
+        found.extend(kind.on_delete.iter().map(|effect| (*effect, with_the_old(*effect))));
     }
     if decision.removes() {
         found.extend(linked.links_to(subject).map(|other| (Effect::LeftBehind, other.text.clone())));

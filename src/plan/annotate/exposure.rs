@@ -76,7 +76,7 @@ fn find_silencer<'a>(
 }
 
 fn current_time(joined: &JoinedState<'_>) -> Timestamp {
-    joined.inputs.options.policy.time.unwrap_or(joined.inputs.now)
+    joined.inputs.service_time()
 }
 
 fn exposure_result(

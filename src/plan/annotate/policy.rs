@@ -50,8 +50,13 @@ pub(in crate::plan) struct PlanPolicies<'s, 'a> {
     built_in: Vec<PolicyResult>,
 }
 
-/// What the policies on its kind read of one resource: the number of each policy, and the facts.
-pub(in crate::plan) type ResourceFacts = Vec<(usize, Attributes)>;
+/// What the policies on its kind read of one resource.
+pub(in crate::plan) struct ResourceFacts {
+    /// The number of each policy, and the facts.
+    of_policies: Vec<(usize, Attributes)>,
+    /// Whether an object that an earlier replacement did not delete is deleted beside what is done to the resource.
+    left_over: bool,
+}
 
 impl<'s, 'a> PlanPolicies<'s, 'a> {
     pub fn new(joined: &'s JoinedState<'a>) -> Self {
@@ -83,7 +88,13 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
     }
 
     /// Collects what the policies read of a resource. Its decision is consumed before its change is known.
-    pub fn collect_facts(&mut self, subject: &ResourceState<'_>, decision: &Decision<'_>) -> ResourceFacts {
+    /// `left_over` says whether an object that an earlier replacement did not delete is deleted, too.
+    pub fn collect_facts(
+        &mut self,
+        subject: &ResourceState<'_>,
+        decision: &Decision<'_>,
+        left_over: bool,
+    ) -> ResourceFacts {
         let joined = self.joined;
         if let Some(named) = &self.reads_of_changes {
             let values = ChangeValues::new(joined, subject, decision, (named, &self.attributes));
@@ -99,9 +110,10 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
                 ["action", "effects"].iter().any(|fact| one.program.named.covers_name(fact));
             concerns && (!goes || reads_removal)
         });
-        concerned
+        let of_policies = concerned
             .map(|(number, one)| (number, resource_facts(joined, subject, decision, &one.program.named)))
-            .collect()
+            .collect();
+        ResourceFacts { of_policies, left_over }
     }
 
     /// Evaluates the policies on the kind of a resource, with its change if it has one.
@@ -115,11 +127,15 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         if change.is_none() && self.reads_of_changes.is_some() {
             self.changes.pop();
         }
-        for (number, mut seen) in facts {
+        for (number, mut seen) in facts.of_policies {
             let one = &mut self.of_kinds[number];
             add_change_facts(&mut seen, &one.program.named, change, cost);
-            let seen = Value::Map(seen.into());
+            let mut seen = Value::Map(seen.into());
             let mut said = one.program.evaluate(self.context.roots().chain([("self", &seen)]));
+            if facts.left_over && matches!(said, PolicyEvaluation::Pass) {
+                set_action_delete(&mut seen);
+                said = one.program.evaluate(self.context.roots().chain([("self", &seen)]));
+            }
             one.evaluated += 1;
             if let Some(change) = change.filter(|_| matches!(said, PolicyEvaluation::Unknown(_))) {
                 let again = condition_of_resource(&one.program, &self.context, seen, subject);
@@ -186,6 +202,15 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         let denied = plan.policy.iter().filter(|result| result.verdict == PolicyStatus::Deny);
         plan.blocks.extend(denied.map(|result| denial_blocker(result, &remedy)));
         with_fingerprint(plan)
+    }
+}
+
+/// Makes the facts about a resource those of a deletion, where a condition reads the action.
+fn set_action_delete(seen: &mut Value) {
+    if let Value::Map(facts) = seen
+        && let Some(action) = facts.get_mut("action")
+    {
+        *action = Value::text("delete");
     }
 }
 

@@ -137,7 +137,8 @@ pub(in crate::plan) fn add_byproducts(
             verified: None,
         };
         extended.entries.insert(address.clone(), entry.clone());
-        let reason = format!("{}, {}", describe_origin(&byproduct), describe_age(object, inputs.now));
+        let reason =
+            format!("{}, {}", describe_origin(&byproduct), describe_age(object, inputs.service_time()));
         added.insert(address.clone(), AddedEntry { entry, reason });
         // The service keeps a claimed volume as long as its claimant exists, so the claimant is deleted first.
         let owner = byproduct.source.filter(|_| byproduct.claimed);
@@ -269,7 +270,7 @@ pub(in crate::plan) fn describe_priced_object(inputs: &PlanInputs<'_>, object: &
         Some(price) => format!(", {price:.2} USD a month"),
         None => ", price not known".to_owned(),
     };
-    format!("{name}, {}{price}", describe_age(object, inputs.now))
+    format!("{name}, {}{price}", describe_age(object, inputs.service_time()))
 }
 
 /// Formats the age of an object: in hours up to two days, in days from then on. A creation time in the future,

@@ -317,7 +317,7 @@ pub(in crate::plan) fn ignore_rule<'a>(
 ) -> Option<(&'a IgnoreDrift, bool)> {
     let mut all = subject.resource?.lifecycle.ignore_drift.iter();
     let said = all.find(|ignored| ignored.attribute == attribute)?;
-    let today = || joined.inputs.now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = || joined.inputs.service_time().to_zoned(jiff::tz::TimeZone::UTC).date();
     Some((said, said.until.is_none_or(|until| today() <= until)))
 }
 

@@ -13,7 +13,7 @@ use crate::model::schema::is_exposure_code;
 use crate::model::source::{SourceId, Span};
 use crate::model::values::value::Value;
 use crate::plan::artifact::recheck::check_recomputed;
-use crate::plan::model::change::{NoteCode, Plan, PolicyResult};
+use crate::plan::model::change::{Action, NoteCode, Plan, PolicyResult};
 
 impl World {
     fn policy(&mut self, name: &str, on: &[&str], deny: &str) -> &mut Self {
@@ -108,6 +108,25 @@ fn a_deletion_is_evaluated_only_by_policies_that_use_the_action() {
     world.set("vm.web", "plan", json!("large"));
     world.policy("still", &["vm"], "self.action == 'update' && self.id != ''");
     assert_eq!(world.plan().denying_policies().len(), 2);
+}
+
+#[test]
+fn the_deletion_of_what_a_replacement_left_is_a_deletion() {
+    let mut world = shop();
+    world.settle();
+    let mut old = world.ledger.entries["vm.web"].current.clone().unwrap();
+    old.id = "old".into();
+    world.stranger("vm", "old", json!({"name": "web", "plan": 1, "status": "active"}));
+    world.ledger.entries.get_mut("vm.web").unwrap().deposed.push(old);
+    world.policy("never", &["vm"], "self.action == 'delete'").level(PolicyLevel::Mandatory);
+    world.policy("kept", &["vm"], "'data_loss' in self.effects");
+    assert_eq!(world.plan().changes[0].action, Action::Delete);
+    let denied = ["never Deny vm.web: No never.", "kept Deny vm.web: No kept."];
+    assert_eq!(said(&world.plan()), denied);
+    // The resource is updated in the same plan: the old object is deleted all the same.
+    world.set("vm.web", "plan", json!("large"));
+    assert_eq!(world.plan().changes[0].action, Action::Update);
+    assert_eq!(said(&world.plan()), denied);
 }
 
 #[test]

@@ -25,7 +25,7 @@ impl ContextValues {
     /// Returns the values at the time of the plan: the service's time where it is known.
     pub fn new(joined: &JoinedState<'_>) -> Self {
         let context = &joined.inputs.options.policy;
-        let now = context.time.unwrap_or(joined.inputs.now);
+        let now = joined.inputs.service_time();
         Self(vec![
             ("now", Value::text(format_time(now))),
             ("actor", Value::Text(context.actor.clone())),

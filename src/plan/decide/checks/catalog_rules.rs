@@ -113,7 +113,7 @@ fn rule_violation(
         }
         RuleCheck::Future { attribute } => {
             let time = decision.find_attribute(attribute).filter(|_| decision.is_new())?.value.as_text()?;
-            let past = time.parse::<Timestamp>().is_ok_and(|time| time <= joined.inputs.now);
+            let past = time.parse::<Timestamp>().is_ok_and(|time| time <= joined.inputs.service_time());
             past.then(|| (attribute, format!("{time} is past")))
         }
         RuleCheck::Offered { attribute, table, within } => {

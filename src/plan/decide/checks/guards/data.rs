@@ -108,7 +108,7 @@ fn describe_surviving_copies(
     let named: Vec<String> = copies
         .iter()
         .take(MAX_LISTED_SNAPSHOTS)
-        .map(|copy| describe_dated_copy(copy, joined.inputs.now))
+        .map(|copy| describe_dated_copy(copy, joined.inputs.service_time()))
         .collect();
     let more = match copies.len().saturating_sub(MAX_LISTED_SNAPSHOTS) {
         0 => String::new(),
