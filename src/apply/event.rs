@@ -197,6 +197,8 @@ pub struct Outcome {
     pub failed: Vec<(Address, StepError)>,
     /// Resources with a step that was skipped or not started.
     pub skipped: Vec<Address>,
+    /// Whether a step of a resource that is not done succeeded, as the creation in a replacement whose deletion failed.
+    pub begun: bool,
     /// Ambiguous intents, and objects whose secret is lost, with the possible answers: only the user can
     /// resolve them. All of them are recorded in the ledger.
     pub questions: Vec<String>,

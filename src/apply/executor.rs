@@ -437,6 +437,7 @@ fn corrected_address(bookkeeping: &LedgerUpdate) -> Option<&Address> {
 /// Combines the results of the steps by resource: failed if one failed, else skipped if one did not run, else done.
 fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usize, StepError>) -> Outcome {
     let mut worst: BTreeMap<&Address, (u8, Option<StepError>)> = BTreeMap::new();
+    let mut changed: BTreeSet<&Address> = BTreeSet::new();
     for (number, step) in plan.steps.iter().enumerate() {
         let rank = match schedule.progress()[number] {
             StepProgress::Done if errors.contains_key(&number) => 2,
@@ -444,6 +445,9 @@ fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usiz
             StepProgress::Waiting | StepProgress::Running | StepProgress::Skipped(_) => 1,
             StepProgress::Failed => 2,
         };
+        if schedule.progress()[number] == StepProgress::Done {
+            changed.insert(&step.address);
+        }
         let entry = worst.entry(&step.address).or_default();
         if rank > entry.0 {
             *entry = (rank, errors.remove(&number));
@@ -451,6 +455,7 @@ fn summarize_outcome(plan: &Plan, schedule: &Schedule, mut errors: BTreeMap<usiz
     }
     let mut outcome = Outcome::default();
     for (address, (rank, error)) in worst {
+        outcome.begun |= rank > 0 && changed.contains(address);
         match (rank, error) {
             (0, _) => outcome.done.push(address.clone()),
             (_, Some(error)) => outcome.failed.push((address.clone(), error)),

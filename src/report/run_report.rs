@@ -90,6 +90,7 @@ impl StepResults {
         let mut outcome = Outcome { interrupted: true, ..Outcome::default() };
         for change in &plan.changes {
             let mut steps = change.steps.iter().map(|step| self.all.get(step));
+            let is_begun = steps.clone().any(|step| matches!(step, Some(StepResult::Done(_))));
             let failed = change.steps.iter().find_map(|step| match self.all.get(step) {
                 Some(StepResult::Failed(error)) => Some(error.clone()),
                 _ => None,
@@ -101,6 +102,7 @@ impl StepResults {
                 }
                 None => outcome.skipped.push(change.address.clone()),
             }
+            outcome.begun |= is_begun && outcome.done.last() != Some(&change.address);
         }
         outcome
     }
@@ -200,7 +202,8 @@ impl<'a> RunReport<'a> {
         if !questions.is_empty() {
             said.push(phrases::count_noun(questions.len(), "question"));
         }
-        let how = match (self.outcome.interrupted, self.is_whole(), done.is_empty()) {
+        let how = match (self.outcome.interrupted, self.is_whole(), done.is_empty() && !self.outcome.begun)
+        {
             (true, ..) => "interrupted",
             (false, true, _) => "applied",
             (false, false, false) => "partly applied",

@@ -105,3 +105,25 @@ fn a_policy_over_effects_applies_to_a_deletion() {
     case.edit("stead.yaml", ", b: { plan: pg-free }", "");
     case.fails(4, "apply --yes --delete-data database.b").says(&["keep: Data."]);
 }
+
+#[test]
+fn a_replacement_whose_deletion_fails_is_partly_applied_and_its_old_object_stays_under_the_policies() {
+    let stack = "stead: 1\nstack: shop\nvpc: { main: { cidr: 10.1.0.0/16 } }\nvm:\n  web:\n    template: ubuntu-24.04\n    plan: std-1c-1g\n    vpc: $vpc.main\n    lifecycle: { replace: create_first }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "ubuntu-24.04", "ubuntu-22.04");
+    case.cloud().faults(&["DELETE /vms/*=403:100%"]);
+    case.fails(6, "apply --yes").says(&["Partly applied: 0 done, 1 failed"]);
+    case.cloud().faults(&[]);
+    case.write(
+        "stead.yaml",
+        format!("{stack}policy:\n  kept: {{ on: vm, level: mandatory, deny: \"${{self.action == 'delete'}}\", message: No deletion. }}\n").replace("24.04", "22.04"),
+    );
+    let plan = case.fails(4, "plan --output json").json();
+    assert_eq!(plan["changes"][0]["action"], "delete", "{plan}");
+    assert_eq!(plan["changes"][0]["effects"][0]["code"], "data_loss", "{plan}");
+    case.fails(4, "apply --yes").says(&["kept: No deletion."]);
+    assert_eq!(case.cloud().list("/api/v1/vms").len(), 2);
+    case.write("stead.yaml", stack.replace("24.04", "22.04"));
+    case.ok("apply --yes").says(&["Deleted objects with their data: vm.web"]);
+}

@@ -199,7 +199,7 @@ impl Exit {
         if !outcome.failed.is_empty() && outcome.failed.iter().all(|(_, error)| is_not_kept(error)) {
             return Self::Failed;
         }
-        if !outcome.done.is_empty() {
+        if outcome.begun || !outcome.done.is_empty() {
             return Self::Partly;
         }
         let causes = || outcome.failed.iter().map(|(_, error)| Self::of_step(error));
@@ -327,6 +327,7 @@ mod tests {
             (outcome(0, &[], 0), Exit::Done),
             (outcome(3, &[no(402)], 1), Exit::Partly),
             (outcome(0, &[no(402)], 1), Exit::Refused),
+            (Outcome { begun: true, ..outcome(0, &[no(403)], 0) }, Exit::Partly),
             (outcome(0, &[no(401), no(403)], 0), Exit::Refused),
             (outcome(0, &[no(409)], 0), Exit::Failed),
             (outcome(0, &[no(503)], 0), Exit::Failed),

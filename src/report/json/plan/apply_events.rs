@@ -258,6 +258,7 @@ mod tests {
     #[test]
     fn the_outcome_is_the_last_line() {
         let ended = Outcome {
+            begun: false,
             done: vec![web()],
             failed: vec![(Address::new("vm", "api"), refusal())],
             skipped: vec![Address::new("volume", "media")],
