@@ -403,3 +403,22 @@ fn ids_of_other_resources_have_names_and_do_not_split_a_group() {
         verbose.lines().find(|line| line.contains("vm.web.a (")).unwrap_or_else(|| panic!("{verbose}"));
     assert!(line.contains(")  unchanged"), "{verbose}");
 }
+
+#[test]
+fn removing_a_block_does_not_resolve_its_drift() {
+    let stack =
+        "stead: 1\nstack: shop\nproject:\n  home: { description: ours }\n  other: { description: ours }\n";
+    let case = Case::new().file("stead.yaml", stack).emulator();
+    case.ok("apply --yes");
+    let projects = case.cloud().list("/api/v1/projects");
+    let home =
+        projects.iter().find(|one| one["name"] == "home").unwrap()["id"].as_str().unwrap().to_owned();
+    case.cloud().mutate("project", &home, &json!({"description": "theirs"}));
+    case.fails(3, "drift --exit-code").says(&["project.home.description", "ours", "theirs"]);
+    case.edit("stead.yaml", "  home: { description: ours }\n", "");
+    let checked = case.fails(3, "drift --exit-code");
+    checked.says(&["1 drifted", "project.home.description", "ends with the object"]);
+    assert!(!checked.all().contains("resolved, was"), "{}", checked.all());
+    case.ok("apply --yes --allow-deletes");
+    case.ok("drift --exit-code").says(&["no drift"]);
+}

@@ -45,21 +45,22 @@ pub(in crate::plan) fn check(plan: &Plan, registry: Registry) -> Result<(), Stri
     Ok(())
 }
 
-/// Checks that what is due is the sum of the amounts of the steps, at the plan's time.
+/// Checks that what is due is the sum of the amounts of the steps, at the time that the plan states.
 fn check_due(plan: &Plan) -> Result<(), String> {
     let mut total = DueTotal::default();
     // An earlier version of stead saved the plan, without what is due.
     if plan.changes.iter().all(|change| change.cost.due.is_empty() && change.cost.due_now.is_none()) {
         return Ok(());
     }
+    let at = plan.cost.due.at.unwrap_or(plan.base.made_at);
     for Change { address, cost, steps, .. } in &plan.changes {
-        if cost.due_now != sum_due(&cost.due, plan.base.made_at) {
+        if cost.due_now != sum_due(&cost.due, at) {
             return Err(format!("what is due for {address} is not the sum of its steps"));
         }
         if cost.due.iter().any(|due| !steps.contains(&due.step)) {
             return Err(format!("{address} has an amount for a step of another change"));
         }
-        total.add(&cost.due, plan.base.made_at);
+        total.add(&cost.due, at);
     }
     if total == plan.cost.due {
         Ok(())

@@ -10,10 +10,10 @@ use crate::config::stack::model::AttributeSetting;
 use crate::ledger::state::verification::ValueVerification;
 use crate::model::address::Name;
 use crate::model::live::reading::told_part;
-use crate::model::schema::Type;
 use crate::model::schema::meaning::same_of;
+use crate::model::schema::{Attribute, Type};
 use crate::model::source::SourceLocation;
-use crate::model::values::secret::Secret;
+use crate::model::values::secret::{FingerprintKey, Secret};
 use crate::model::values::value::{Value, ValueMap};
 use crate::plan::decision::{Decision, DecisionKind, DesiredAttribute};
 use crate::plan::join::joined_state::{JoinedState, ResourceState};
@@ -24,15 +24,20 @@ use crate::plan::model::compare::{
     protect_unwritten_value,
 };
 
-/// Returns the drift of one resource, in the order of the kind's table. An attribute that no block writes any
-/// more has no drift, and a resource outside the plan's scope is skipped.
+/// Returns the drift of one resource, in the order of the kind's table. An attribute that the block does not write any
+/// more has no drift, and a resource outside the plan's scope is skipped. An object that is deleted because it has no block
+/// any more still differs from what was applied.
 pub(in crate::plan) fn subject_drift(
     joined: &JoinedState<'_>,
     subject: &ResourceState<'_>,
     decision: &Decision<'_>,
 ) -> Vec<Drift> {
     let Some(resource) = subject.resource.filter(|_| decision.act != DecisionKind::Frozen) else {
-        return Vec::new();
+        return if decision.act == DecisionKind::Delete {
+            removed_drift(joined, subject)
+        } else {
+            Vec::new()
+        };
     };
     if let LiveState::Gone(_) | LiveState::Deleting(_) = subject.live {
         return vec![Drift {
@@ -61,6 +66,52 @@ pub(in crate::plan) fn subject_drift(
         }
     }
     finder.found
+}
+
+/// Returns the attributes in which an object without a block differs from what was applied last.
+fn removed_drift(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> Vec<Drift> {
+    let Some(diff) = AttributeDiffer::new(joined, subject) else { return Vec::new() };
+    let key = joined.key();
+    let drift = |attribute: &'static Attribute| {
+        let applied = diff.last_applied_value(attribute)?;
+        let live = diff.live_attribute(attribute, Some(applied))?;
+        let moved = is_moved_by_service(joined, subject, attribute, (applied, &live));
+        let confirmation = subject.entry.map(|entry| entry.confirmation(attribute.name));
+        let is_not_kept = matches!(confirmation, Some(ValueVerification::Different(_)));
+        if moved || is_not_kept || shows_applied(attribute, applied, &live, key) {
+            return None;
+        }
+        let shown = |value: &_| display_value(attribute, value, &joined.names);
+        let live = if applied.is_derived() && live.is_secret() {
+            Value::Secret(Secret::Fingerprint(None))
+        } else {
+            protect_live_value(attribute, [Some(applied), None], &live, key)
+        };
+        Some(Drift {
+            address: subject.address.clone(),
+            path: Some(attribute.name.into()),
+            last_applied: shown(&fingerprint_secrets(applied, key)),
+            live: shown(&live),
+            class: DriftClass::Replaced,
+            leave: None,
+            acceptable: false,
+            unconfirmed: confirmation == Some(ValueVerification::Unknown),
+            blocked_by: None,
+            source: None,
+        })
+    };
+    subject.kind.attributes.iter().filter_map(drift).collect()
+}
+
+/// Returns whether a live value has what was applied of it: of a map, the keys that the service shows.
+fn shows_applied(attribute: &Attribute, applied: &Value, live: &Value, key: &FingerprintKey) -> bool {
+    match (&attribute.ty, applied) {
+        (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => parts.iter().all(|(name, part)| {
+            let told = part_type(ty, name).zip(told_part(ty, live, name));
+            told.is_none_or(|(ty, live)| is_as_applied(ty, part, live, key))
+        }),
+        _ => same_of(attribute, applied, live) || is_as_applied(&attribute.ty, applied, live, key),
+    }
 }
 
 struct DriftFinder<'s, 'a> {

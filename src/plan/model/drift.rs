@@ -71,7 +71,7 @@ pub enum DriftClass {
     Gone,
     /// The service does not show the object, and the API key may not read its project: it is not known whether it is gone.
     NotReadable,
-    /// A replacement of the object ends it.
+    /// The object is replaced or deleted: the difference ends with it.
     Replaced,
     /// A key of an open map that no block writes: it is left alone.
     Unmanaged,

@@ -72,7 +72,7 @@ fn a_replacement_is_refunded_and_charged() {
     assert_eq!(later.fingerprint, fingerprint, "a later hour voids no review");
     assert_ne!(later.cost.due, plan.cost.due);
     // The service charges by its own clock.
-    world.now = "2026-01-01T00:00:00Z".parse().unwrap();
+    world.now = "2026-07-20T12:00:00Z".parse().unwrap();
     world.options.policy.time = later.cost.due.at;
     assert_eq!(world.plan().cost.due, later.cost.due);
 }

@@ -393,7 +393,7 @@ fn made_of(drift: &Drift, style: TextStyle) -> String {
         DriftClass::NotReadable => {
             "not known whether it is gone: the API key may not read its project".to_owned()
         }
-        DriftClass::Replaced => "the object is replaced".to_owned(),
+        DriftClass::Replaced => "ends with the object, which apply replaces or deletes".to_owned(),
         DriftClass::Unmanaged => "unmanaged key: write it, or remove it by hand".to_owned(),
     }
 }
