@@ -121,6 +121,10 @@ pub(in crate::plan) fn change_effects(
         found.retain(|(effect, _)| *effect != Effect::DataLoss);
         found.push((Effect::LeftBehind, kept));
     }
+    // What is paid as it is used is not charged at once.
+    if cost.due_now.is_some_and(|amount| amount.is_zero()) {
+        found.retain(|(effect, _)| *effect != Effect::Charge);
+    }
     found.sort();
     found.dedup_by(|a, b| a.0 == b.0 && (a.0 != Effect::LeftBehind || a.1 == b.1));
     found.into_iter().map(|(code, text)| ChangeEffect { code, text }).collect()

@@ -263,7 +263,6 @@ fn a_change_lists_its_side_effects() {
     vm.web: its address changes
     vm.web: volume scratch is detached and stays, live and billed, unmanaged, 1.00 USD a month
     database.main: clients may lose their connections for a short time, because plan changes
-    database.main: the difference is charged or credited at once, because plan changes
     volume.media: clients may lose their connections for a short time, because vm changes
     "#);
     let hit: Vec<_> =
