@@ -75,6 +75,7 @@ mod units_drift;
 mod units_readers;
 mod units_removed;
 mod units_results;
+mod units_retries;
 mod units_secrets;
 mod units_shown;
 mod untrusted;
