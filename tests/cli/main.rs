@@ -73,6 +73,7 @@ mod units;
 mod units_deletions;
 mod units_drift;
 mod units_readers;
+mod units_remedies;
 mod units_removed;
 mod units_results;
 mod units_retries;

@@ -210,7 +210,7 @@ pub(in crate::cli) fn show_units(
         ui.write_result(&json::units_document(review, REGISTRY, options));
         return;
     }
-    for problems in problems::stack_problems(workspace) {
+    for problems in problems::planning_problems(workspace, &planned.units) {
         let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
         if problems.diagnostics.iter().any(is_error) {
             problems::print_diagnostics(ui, &problems.diagnostics, problems.sources);
