@@ -179,7 +179,8 @@ fn block_outside_readers(
     }
     for (number, readers) in found {
         let name = |number: usize| workspace.units[number].unit.name.clone();
-        let blockers = reader_blockers(&readers, name, destroy);
+        let own = &workspace.units[number].unit.name;
+        let blockers = reader_blockers(&readers, name, (own, &workspace.limits, destroy));
         if let Some(Ok(planned)) = units.get_mut(&number) {
             replace_plan(planned, |plan| with_blockers(plan, blockers));
         }

@@ -24,7 +24,9 @@ use crate::report::units::title::UnitsTitle;
 use crate::workspace::changes::compare::StackChange;
 use crate::workspace::changes::recorded_reads::RecordedReads;
 use crate::workspace::graph::UnitGraph;
-use crate::workspace::selection::{self, SelectedUnits, SelectionError, UnitPattern, UnitSelection};
+use crate::workspace::selection::{
+    self, SelectedUnits, SelectionError, SelectionLimits, UnitPattern, UnitSelection,
+};
 use crate::workspace::unit::{Unit, UnitName};
 
 /// Directory with stack files that cannot be read, with the reason.
@@ -44,6 +46,8 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) graph: UnitGraph,
     /// The selected units.
     pub(in crate::cli) selected: SelectedUnits,
+    /// What limits the selection.
+    pub(in crate::cli) limits: SelectionLimits,
     /// What changed since the base; `None` unless the selection asks.
     pub(in crate::cli) changes: Option<WorkspaceChanges>,
     /// Title of the selection, for comments and reports.
@@ -309,6 +313,11 @@ impl LoadedRepository {
             units,
             graph,
             selected,
+            limits: SelectionLimits {
+                environment: settings.env.clone(),
+                has_patterns: !request.patterns.is_empty(),
+                is_changed: request.changed.is_some(),
+            },
             changes: self.changes,
             unreadable: self.unreadable,
             removals: removal.names.iter().cloned().collect(),
