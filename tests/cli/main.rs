@@ -79,6 +79,7 @@ mod units_results;
 mod units_retries;
 mod units_secrets;
 mod units_shown;
+mod units_unreadable;
 mod untrusted;
 mod variants;
 

@@ -171,6 +171,12 @@ impl Workspace {
         })
     }
 
+    /// Returns whether a selected stack may be one of those that cannot be read, so that no unit stands for it.
+    pub(in crate::cli) fn misses_stacks(&self) -> bool {
+        // Files that are no stack have no unit that could fail, and a selection may be about others.
+        !self.unreadable.is_empty() && !self.limits.names_stacks()
+    }
+
     /// Returns the name of the root directory, which the confirmation of a destroy repeats.
     pub(in crate::cli) fn root_name(&self) -> String {
         let full = stack_files::real_path(&self.root).unwrap_or_else(|| self.root.clone());
@@ -233,7 +239,7 @@ impl LoadedRepository {
     ) -> Result<(Self, Vec<(PathBuf, RecordedReads)>), CliFailure> {
         let (mut units, mut headers) = (Vec::new(), BTreeMap::new());
         let (mut reads, mut unreadable) = (Vec::new(), Vec::new());
-        for FoundStack { directory, contents } in found {
+        for FoundStack { directory, contents, failure } in found {
             let relative = relative_name(&root, &directory);
             match contents {
                 DirectoryContents::NoStack => {}
@@ -255,9 +261,10 @@ impl LoadedRepository {
                 }
                 DirectoryContents::Invalid => {
                     let settings = Settings { dir: directory, env: None, ..settings.clone() };
-                    let failure = LoadedStack::open(&settings).err().unwrap_or_else(|| {
-                        CliFailure::new(Exit::Failed, format!("the stack in {relative} cannot be read"))
-                    });
+                    let failure =
+                        failure.or_else(|| LoadedStack::open(&settings).err()).unwrap_or_else(|| {
+                            CliFailure::new(Exit::Failed, format!("the stack in {relative} cannot be read"))
+                        });
                     unreadable.push(UnreadableStack { directory: relative, failure });
                 }
             }

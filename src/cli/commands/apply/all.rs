@@ -161,6 +161,7 @@ pub(super) async fn apply_set(
     let mut workspace = Box::pin(opened).await?;
     let reviewed = numbered_plans(&set, &workspace)?;
     workspace.selected.units = reviewed.keys().copied().collect();
+    workspace.limits.has_patterns = true;
     // What the set was reviewed with: it has no plan that was blocked.
     let planning = PlanningOptions {
         destroy: set.destroy,

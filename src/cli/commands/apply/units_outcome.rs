@@ -77,6 +77,7 @@ pub(super) fn finish(
     }
     let shown = review::units_review(workspace, planned, &outcomes, destroy);
     review::show_run(session.ui, &shown);
-    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    let mut exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    exits.extend(workspace.misses_stacks().then_some(Exit::Failed));
     Exit::of_units(&exits, has_applied)
 }
