@@ -46,3 +46,22 @@ fn a_unit_that_fails_when_it_is_planned_shows_its_problem() {
     case.fails(1, "validate --all").says(&["S0290", "There is no readable stack in `../a`"]);
     case.fails(1, "-C b validate").says(&["S0290", "There is no readable stack in `../a`"]);
 }
+
+#[test]
+fn a_destroy_without_a_terminal_names_the_commands_of_a_destroy() {
+    let case = repository().emulator();
+    apply(&case);
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    for flags in ["", &format!(" --confirm {root}")] {
+        let run = case.fails(64, &format!("destroy --all --stacks a{flags}"));
+        run.says(&["confirmation is required", "plan --all --stacks a --destroy"]);
+        assert!(!run.all().contains("apply"), "{}", run.all());
+    }
+    let refused = case.fails(64, "destroy --all --stacks a");
+    let review = case.ok(command_after(&refused, "Review what is deleted:"));
+    // The command that the review ends with works, and so does the one of the message.
+    case.ok(command_after(&review, "next:")).says(&["2 applied"]);
+    let refused = case.fails(64, "destroy --all -e dev --yes");
+    case.ok(command_after(&refused, "Confirm with:")).says(&["1 applied"]);
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+}

@@ -93,7 +93,9 @@ pub(super) async fn plan_all(
         session.next(&format!("apply {}", stack_files::display_path(directory)), "");
     } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
-        session.next(&review::next_command(command, &flags, &workspace, &planned), "");
+        // Without a terminal, a destroy cannot ask.
+        let yes = if session.ui.interactive { "" } else { " --yes" };
+        session.next(&review::next_command(command, (&flags, yes), &workspace, &planned), "");
     }
     Ok(exit)
 }
