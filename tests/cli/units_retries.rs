@@ -32,3 +32,14 @@ fn a_destroy_after_a_kill_opens_the_built_in_cloud_again() {
     assert!(!run.all().contains("in use by another process"), "{}", run.all());
     case.ok("plan --all --destroy --cloud local").says(&["2 without changes"]);
 }
+
+#[test]
+fn a_retry_is_suggested_only_for_what_the_review_has() {
+    let case = repository().emulator();
+    case.write("two/stead.yaml", "stead: 1\nstack: two\nvolume: { data: { size: $vars.none } }\n");
+    let plan = case.fails(1, "plan --all --output json").json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    let run = case.fails(6, &format!("apply --all --expect {fingerprint}"));
+    run.says(&["1 applied"]);
+    assert!(!run.stderr.contains("next:"), "{}", run.stderr);
+}

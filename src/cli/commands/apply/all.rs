@@ -96,7 +96,8 @@ pub(in crate::cli) async fn apply_all(
     }
     let results = run.execute(session, &request).await?;
     let exit = finish(session, &workspace, &planned, outcomes, &results, request.destroy);
-    if let Some(review) = run.approved.fingerprints.as_ref().filter(|_| exit != Exit::Done) {
+    // What has no plan is not in the review, so the review does not continue with it.
+    if let Some(review) = run.approved.fingerprints.as_ref().filter(|_| results.has_unfinished()) {
         let again = format!("apply{} --expect {}", request.format_flags(), review.whole);
         session.next(&again, "continues with what is not done");
     }
