@@ -65,3 +65,35 @@ fn a_destroy_without_a_terminal_names_the_commands_of_a_destroy() {
     case.ok(command_after(&refused, "Confirm with:")).says(&["1 applied"]);
     assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
 }
+
+#[test]
+fn a_pattern_for_a_removed_stack_says_so() {
+    let case = repository().emulator();
+    apply(&case);
+    fs::remove_file(case.path("a/stead.yaml")).unwrap();
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    let run = case.fails(64, &format!("destroy --all --stacks a --yes --confirm {root}"));
+    run.says(&["`a` matches only what was removed", "a/dev, a/prod"]);
+    run.says(&["stead apply --all --remove a/dev --remove a/prod"]);
+    case.ok("plan --all --remove a/dev --remove a/prod").says(&["2 with changes"]);
+}
+
+#[test]
+fn a_variable_for_a_unit_that_does_not_exist_names_the_unit() {
+    let case = repository();
+    let run = case.fails(64, "validate --all --var a/prd:size=9");
+    run.says(&["there is no unit `a/prd`", "Did you mean `a/prod:size`?"]);
+    case.fails(64, "validate --all --var a/prod:sise=9")
+        .says(&["a/prod does not declare it", "Did you mean `size`?"]);
+    case.fails(64, "validate --all --var sise=9").says(&["no stack declares it", "Did you mean `size`?"]);
+    case.ok("validate --all --var a/prod:size=9");
+}
+
+#[test]
+fn a_unit_without_outputs_is_named_once() {
+    let case = repository().emulator();
+    let run = case.fails(1, "output --all");
+    run.says(&["error: a/dev has no recorded outputs"]);
+    assert!(!run.all().contains("a/dev: a/dev"), "{}", run.all());
+    case.ok(command_after(&run, "Apply it first:").replace("apply", "apply --yes").as_str());
+}

@@ -110,13 +110,15 @@ pub(in crate::cli) fn report_problems(ui: Ui, workspace: &Workspace) -> bool {
     failed
 }
 
-/// Prints the failure of a unit or a directory, which the message names.
+/// Prints the failure of a unit or a directory, which the message names once.
 pub(in crate::cli) fn print_failure(ui: Ui, whose: &str, failure: &CliFailure) {
     if let Some(rejected) = &failure.rejected {
         print_diagnostics(ui, &rejected.diagnostics, &rejected.sources);
         return;
     }
-    Ui::write_error(&format!("error: {whose}: {}", escape::escape_line(&failure.message)));
+    let is_named = failure.message.strip_prefix(whose).is_some_and(|rest| rest.starts_with([' ', ':']));
+    let whose = if is_named { String::new() } else { format!("{whose}: ") };
+    Ui::write_error(&format!("error: {whose}{}", escape::escape_line(&failure.message)));
     for help in failure.help.iter().filter(|help| !help.is_empty()) {
         Ui::write_error(&format!("  {}", escape::escape_line(help)));
     }

@@ -14,7 +14,7 @@ use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::process::settings::unit_settings::UnitSettings;
+use crate::cli::process::settings::unit_settings::{UnitSettings, split_variable};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
 use crate::config::load::{DirectoryContents, LoadFailure, StackHeader};
@@ -312,7 +312,7 @@ impl LoadedRepository {
             skips_removed: removal.reads_only,
         };
         let selected = selection::select(&listed, &graph, &selection)
-            .map_err(|error| selection_failure(&error, &listed))?;
+            .map_err(|error| selection_failure(&error, request.patterns, &listed))?;
         let patterns: Vec<&str> = request.patterns.iter().map(UnitPattern::text).collect();
         Ok(Workspace {
             root: self.root,
@@ -449,9 +449,24 @@ fn reject_unused_variables(
     };
     let unused = sources.unused_variables(&units.iter().map(|one| &one.unit).collect::<Vec<_>>(), declares);
     let Some(first) = unused.first() else { return Ok(()) };
-    let known = headers.values().flat_map(|header| &header.variables).map(Name::as_str);
-    let failure = CliFailure::new(Exit::Usage, format!("--var {first}: no stack declares it"));
-    Err(match nearest_name(first, known) {
+    let (whose, name) = split_variable(first);
+    let names: BTreeMap<String, &Unit> =
+        units.iter().map(|one| (one.unit.name.to_string(), &one.unit)).collect();
+    let unit = whose.and_then(|whose| names.get(whose));
+    if let (Some(whose), None) = (whose, unit) {
+        let failure = CliFailure::new(Exit::Usage, format!("--var {first}: there is no unit `{whose}`"));
+        return Err(match nearest_name(whose, names.keys().map(String::as_str)) {
+            Some(near) => failure.help(format!("Did you mean `{near}:{name}`?")),
+            None => failure.help("List the units with: stead stacks"),
+        });
+    }
+    let of_unit = |directory: &Name| unit.is_none_or(|unit| unit.directory == *directory);
+    let declaring = headers.iter().filter(|(directory, _)| of_unit(directory));
+    let known = declaring.flat_map(|(_, header)| &header.variables).map(Name::as_str);
+    let who = unit
+        .map_or_else(|| "no stack declares".to_owned(), |unit| format!("{} does not declare", unit.name));
+    let failure = CliFailure::new(Exit::Usage, format!("--var {first}: {who} it"));
+    Err(match nearest_name(name, known) {
         Some(near) => failure.help(format!("Did you mean `{near}`?")),
         None => failure.help("Write --var NAME=VALUE for all stacks that declare it, or --var STACK/ENVIRONMENT:NAME=VALUE for one."),
     })
@@ -471,12 +486,26 @@ fn add_problems(unit: &mut WorkspaceUnit, problems: Vec<Diagnostic>) {
     }
 }
 
-fn selection_failure(error: &SelectionError, units: &[Unit]) -> CliFailure {
+fn selection_failure(error: &SelectionError, patterns: &[UnitPattern], units: &[Unit]) -> CliFailure {
     let failure = CliFailure::new(Exit::Usage, error.to_string());
     match error {
         SelectionError::NoMatch { pattern } => {
+            let given = patterns.iter().find(|given| given.text() == pattern);
+            let removed = units.iter().filter(|unit| unit.is_removed);
+            let removed = removed.filter(|unit| given.is_some_and(|given| given.matches(unit)));
+            let removed: Vec<String> = removed.map(|unit| unit.name.to_string()).collect();
+            if !removed.is_empty() {
+                let what = format!(
+                    "`{pattern}` matches only what was removed from the repository: {}",
+                    removed.join(", ")
+                );
+                let flags: String = removed.iter().map(|name| format!(" --remove {name}")).collect();
+                return CliFailure::new(Exit::Usage, what)
+                    .help(format!("To delete its objects: stead apply --all{flags}"));
+            }
             let names: BTreeSet<String> = units
                 .iter()
+                .filter(|unit| !unit.is_removed)
                 .flat_map(|unit| {
                     [unit.name.to_string(), unit.name.stack.to_string(), format!("./{}", unit.directory)]
                 })
