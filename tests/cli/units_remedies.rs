@@ -97,3 +97,22 @@ fn a_unit_without_outputs_is_named_once() {
     assert!(!run.all().contains("a/dev: a/dev"), "{}", run.all());
     case.ok(command_after(&run, "Apply it first:").replace("apply", "apply --yes").as_str());
 }
+
+#[test]
+fn an_object_that_exists_is_adopted_by_the_command_for_its_stack() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    let stack = |environments: &str| {
+        format!(
+            "stead: 1\nstack: app\n{environments}vpc: {{ main: {{ name: main, cidr: 10.1.0.0/16 }} }}\n"
+        )
+    };
+    case.write("app/stead.yaml", stack(""));
+    case.ok("-C app apply --yes");
+    fs::remove_dir_all(case.path("app/.stead")).unwrap();
+    case.write("app/stead.yaml", stack("environments: { dev: {} }\n"));
+    let plan = case.fails(4, "plan --all --output json").json();
+    let help = plan["units"][0]["plan"]["blocks"][0]["help"].as_str().unwrap();
+    let command = help.split("stead ").nth(1).unwrap_or_else(|| panic!("{help}"));
+    case.ok(&format!("{} --yes", command.split(", ").next().unwrap()));
+    case.ok("plan --all --exit-code");
+}
