@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::graph::UnitGraph;
+use super::selection::SelectionLimits;
 use super::unit::UnitName;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
@@ -115,12 +116,12 @@ fn visit_texts(value: &Value, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Returns the blockers of a unit, one for each unit that still uses it.
+/// Returns the blockers of the unit `own`, one for each unit that still uses it.
 #[must_use]
 pub fn reader_blockers(
     readers: &[OutsideReader],
     names: impl Fn(usize) -> UnitName,
-    destroy: bool,
+    (own, limits, destroy): (&UnitName, &SelectionLimits, bool),
 ) -> Vec<Blocker> {
     let mut blockers: BTreeMap<usize, Blocker> = BTreeMap::new();
     for (unit, how) in readers {
@@ -144,8 +145,9 @@ pub fn reader_blockers(
             ),
         };
         let with = if destroy { "Destroy it, too" } else { "Apply it, too" };
+        let select = limits.flags_to_add(own, &name);
         let help = format!(
-            "{with}: --stacks {name}. If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
+            "{with}: {select}. If it may lose what it uses: --force-readers {name}. Readers in other repositories are not known."
         );
         let blocker = Blocker { code: OUTSIDE_READER.code.into(), address, text, help, source: None };
         blockers.entry(*unit).or_insert(blocker);
@@ -200,9 +202,26 @@ mod tests {
     fn a_reader_is_named_once_with_the_flag_that_allows_its_loss() {
         let name = |_: usize| UnitName { stack: "app".into(), environment: "prod".into() };
         let object = OutsideUse::Object(Address::new("vm", "web"), Address::new("vpc", "main"));
-        let blockers = reader_blockers(&[(1, object), (1, OutsideUse::Outputs(2))], name, true);
+        let own = UnitName { stack: "net".into(), environment: "prod".into() };
+        let limits = SelectionLimits { has_patterns: true, ..SelectionLimits::default() };
+        let readers = [(1, object), (1, OutsideUse::Outputs(2))];
+        let blockers = reader_blockers(&readers, name, (&own, &limits, true));
         let [blocker] = blockers.as_slice() else { panic!("{blockers:?}") };
         assert_eq!(blocker.text, "vm.web of app/prod, which is not selected, uses vpc.main.");
         assert!(blocker.help.contains("--force-readers app/prod"), "{}", blocker.help);
+        assert!(blocker.help.starts_with("Destroy it, too: --stacks app/prod. If"), "{}", blocker.help);
+        let help = |limits: SelectionLimits| {
+            let blockers = reader_blockers(&readers, name, (&own, &limits, true));
+            blockers[0].help.split(". If").next().unwrap_or_default().to_owned()
+        };
+        let both = "Destroy it, too: --stacks net/prod --stacks app/prod";
+        let changed = SelectionLimits { is_changed: true, ..SelectionLimits::default() };
+        assert_eq!(help(changed), format!("{both} in place of --changed"));
+        let of = |environment: &str| SelectionLimits {
+            environment: Some(environment.into()),
+            ..SelectionLimits::default()
+        };
+        assert_eq!(help(of("dev")), format!("{both} in place of -e dev"));
+        assert_eq!(help(of("prod")), both);
     }
 }

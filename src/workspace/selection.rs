@@ -112,6 +112,40 @@ pub struct UnitSelection<'a> {
     pub skips_removed: bool,
 }
 
+/// What limits a selection, as far as a remedy must know it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SelectionLimits {
+    /// The only environment.
+    pub environment: Option<Name>,
+    /// Whether patterns name the units.
+    pub has_patterns: bool,
+    /// Whether only changed stacks are selected.
+    pub is_changed: bool,
+}
+
+impl SelectionLimits {
+    /// Returns whether the selection is about some stacks, so that a stack that cannot be read may not be one of them.
+    #[must_use]
+    pub const fn names_stacks(&self) -> bool {
+        self.has_patterns || self.is_changed
+    }
+
+    /// Returns the flags that select a further unit beside one that is selected, and the flags that must be left out for
+    /// that, as a phrase: the parts of a selection intersect, so a further pattern alone may add nothing.
+    #[must_use]
+    pub fn flags_to_add(&self, selected: &UnitName, further: &UnitName) -> String {
+        let environment = self.environment.as_ref().filter(|only| **only != further.environment);
+        if self.has_patterns && !self.is_changed && environment.is_none() {
+            return format!("--stacks {further}");
+        }
+        let both = format!("--stacks {selected} --stacks {further}");
+        let environment = environment.map(|only| format!("-e {only}"));
+        let changed = self.is_changed.then(|| "--changed".to_owned());
+        let replaced: Vec<String> = environment.into_iter().chain(changed).collect();
+        if replaced.is_empty() { both } else { format!("{both} in place of {}", replaced.join(" and ")) }
+    }
+}
+
 /// The selected units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SelectedUnits {

@@ -73,10 +73,13 @@ mod units;
 mod units_deletions;
 mod units_drift;
 mod units_readers;
+mod units_remedies;
 mod units_removed;
 mod units_results;
+mod units_retries;
 mod units_secrets;
 mod units_shown;
+mod units_unreadable;
 mod untrusted;
 mod variants;
 

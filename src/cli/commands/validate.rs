@@ -118,10 +118,9 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
     Ok(Exit::Done)
 }
 
-/// Checks the moves to and from other stacks against their blocks. An untrusted stack may not name any of them.
+/// Checks the moves to and from other stacks against their blocks.
 fn check_other_stacks(project: LoadedStack) -> Result<LoadedStack, CliFailure> {
-    let untrusted = project.settings.untrusted;
-    let diagnostics = if untrusted { Vec::new() } else { stack_transfers::check_declarations(&project) };
+    let diagnostics = stack_transfers::declaration_problems(&project);
     if diagnostics.is_empty() {
         return Ok(project);
     }
@@ -191,7 +190,7 @@ fn check_environments(
     let mut others = Vec::new();
     for environment in header.environments.iter().filter(|name| **name != chosen).cloned() {
         let settings = Settings { env: Some(environment.clone()), ..settings.clone() };
-        let problems = match LoadedStack::open(&settings) {
+        let problems = match LoadedStack::open(&settings).and_then(check_other_stacks) {
             Ok(_) => Vec::new(),
             Err(CliFailure { rejected: Some(rejected), .. }) => rejected.diagnostics,
             Err(failure) => return Err(failure),

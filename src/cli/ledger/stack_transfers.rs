@@ -41,8 +41,12 @@ use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::transfers::ImpossibleMove;
 use crate::plan::model::transfers::{StackMove, StackTransfers, interrupted_moves};
 
-/// Returns the diagnostics of the declared moves that do not fit the other stack.
-pub(in crate::cli) fn check_declarations(project: &LoadedStack) -> Vec<Diagnostic> {
+/// Returns the diagnostics of the declared moves that do not fit the other stack; none for an untrusted stack, which may not
+/// name another one.
+pub(in crate::cli) fn declaration_problems(project: &LoadedStack) -> Vec<Diagnostic> {
+    if project.settings.untrusted {
+        return Vec::new();
+    }
     let transfers = project.stack.declarations.transfers.iter();
     transfers
         .filter_map(|transfer| PeerStack::find(project, transfer).err().map(|problem| *problem))

@@ -1,18 +1,23 @@
 //! Finds the stacks of a repository: every directory below its root with stack files. Ignored files, submodules,
-//! hidden directories and links are skipped, because none of them is a part of the repository that could be applied.
+//! hidden directories and links to directories are skipped, because none of them is a part of the repository that could be
+//! applied. What may be a stack and cannot be read is returned with the reason: a stack that is left out looks like one that
+//! was removed.
 
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FileType;
 
 use crate::cli::files::git_ignored::IgnoreFiles;
+use crate::cli::files::stack_files;
+use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::load::{DirectoryContents, StackHeader};
 use crate::ledger::stores::file::dir_handle::DirHandle;
 
-/// Maximum depth of directories below the root; deeper ones are not searched.
+/// Maximum depth of directories below the root; deeper ones are not searched, and returned as unreadable.
 const MAX_DIRECTORY_DEPTH: usize = 32;
 
 /// A directory with stack files.
@@ -20,6 +25,8 @@ pub(in crate::cli) struct FoundStack {
     pub(in crate::cli) directory: PathBuf,
     /// What the files are; `Invalid` also if they cannot be read.
     pub(in crate::cli) contents: DirectoryContents,
+    /// Why the directory could not be searched, or is none that a unit can have; `None` if its files were found.
+    pub(in crate::cli) failure: Option<CliFailure>,
 }
 
 impl FoundStack {
@@ -32,13 +39,22 @@ impl FoundStack {
     }
 }
 
-/// Returns the stacks below a repository's root, ordered by directory; empty if the root cannot be read.
+/// Returns the stacks below a repository's root, and the directories that cannot be searched, ordered by directory; empty if
+/// the root cannot be opened.
 pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
     let Some(walk) = RepositoryWalker::walk(root) else { return Vec::new() };
-    let read = |relative: PathBuf| {
+    let read = |(relative, reason): (PathBuf, Option<String>)| {
         let directory = root.join(relative);
-        let contents = project::inspect_directory(settings, &directory);
-        FoundStack { directory, contents: contents.unwrap_or(DirectoryContents::Invalid) }
+        let failure = reason.map(|reason| {
+            let shown = stack_files::display_path(&directory);
+            CliFailure::new(Exit::Failed, format!("the directory {shown} cannot be searched: {reason}"))
+                .help("Whether it has a stack is not known. Make it readable, rename it, or list it in .gitignore.")
+        });
+        let contents = match failure {
+            Some(_) => DirectoryContents::Invalid,
+            None => project::inspect_directory(settings, &directory).unwrap_or(DirectoryContents::Invalid),
+        };
+        FoundStack { directory, contents, failure }
     };
     walk.found.into_iter().map(read).collect()
 }
@@ -52,8 +68,8 @@ pub(in crate::cli) fn directories_with_only_ledgers(root: &Path) -> Vec<PathBuf>
 struct RepositoryWalker {
     folder: DirHandle,
     ignored: IgnoreFiles,
-    /// Directories with stack files.
-    found: Vec<PathBuf>,
+    /// Directories with stack files; and those that cannot be searched, each with the reason.
+    found: Vec<(PathBuf, Option<String>)>,
     /// Directories without stack files, and with a directory of stead.
     only_ledgers: Vec<PathBuf>,
 }
@@ -71,8 +87,18 @@ impl RepositoryWalker {
     }
 
     fn visit(&mut self, at: &Path, depth: usize) {
-        // An unreadable directory has no stack that could be applied.
-        let Ok(listed) = self.folder.list_below(at) else { return };
+        if depth > MAX_DIRECTORY_DEPTH {
+            let reason = format!("it is more than {MAX_DIRECTORY_DEPTH} directories below the root");
+            self.found.push((at.to_owned(), Some(reason)));
+            return;
+        }
+        let listed = match self.folder.list_below(at) {
+            Ok(listed) => listed,
+            Err(error) => {
+                self.found.push((at.to_owned(), Some(error.to_string())));
+                return;
+            }
+        };
         // A directory with its own `.git` is another repository.
         if depth > 0 && listed.iter().any(|(name, _)| name == ".git") {
             return;
@@ -80,24 +106,24 @@ impl RepositoryWalker {
         let mut has_stack = false;
         let has_ledgers = listed.iter().any(|(name, _)| name == ".stead");
         for (name, stat) in listed {
-            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
-            let path = at.join(name);
-            match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => {
-                    has_stack |= is_stack_file(name) && !self.ignored.ignores(&path).unwrap_or(false);
-                }
-                // Ignore patterns for directories are matched against a path inside.
-                FileType::Directory
-                    if depth < MAX_DIRECTORY_DEPTH
-                        && !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) =>
-                {
-                    self.visit(&path, depth + 1);
-                }
-                _ => {}
+            if name.as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let path = at.join(&name);
+            let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            // A link or a pipe with the name of a stack file is one that cannot be read, not a stack that is gone.
+            if name.to_str().is_some_and(is_stack_file) {
+                has_stack |= !self.ignored.ignores(&path).unwrap_or(false);
+            }
+            // Ignore patterns for directories are matched against a path inside.
+            if is_directory && !self.ignored.ignores(&path.join("stead.yaml")).unwrap_or(false) {
+                self.visit(&path, depth + 1);
             }
         }
         if has_stack {
-            self.found.push(at.to_owned());
+            let is_text = at.to_str().is_some();
+            let reason = (!is_text).then(|| "its name is not valid UTF-8".to_owned());
+            self.found.push((at.to_owned(), reason));
         } else if has_ledgers {
             self.only_ledgers.push(at.to_owned());
         }

@@ -369,7 +369,10 @@ async fn plan_unit(
         |inputs| (pipeline::make_plan_with_outputs(inputs), used_objects(inputs)),
     ))
     .await?;
-    let (planned, uses) = decided.decided;
+    let (mut planned, uses) = decided.decided;
+    if !state.one.unit.is_removed {
+        blockers::complete_remedies(&mut planned.plan, &state.one.settings);
+    }
     Ok(PlannedUnit {
         plan: redact_outputs(planned.plan, &|text| state.connection.client.redact(text)),
         outputs: planned.outputs,

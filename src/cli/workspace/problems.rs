@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::loaded_unit::WorkspaceUnit;
+use super::planned_units::UnitResults;
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
@@ -25,21 +26,43 @@ pub(in crate::cli) struct StackProblems<'w> {
 pub(in crate::cli) fn unit_diagnostics(loaded: &WorkspaceUnit) -> Option<(&[Diagnostic], &Sources)> {
     match &loaded.loaded {
         Ok(project) => Some((&project.warnings, &project.stack.sources)),
-        Err(failure) => {
-            failure.rejected.as_ref().map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources))
-        }
+        Err(failure) => rejected_diagnostics(failure),
     }
 }
 
-/// Returns the problems of the selected units by stack, in the order of the directories.
+/// Returns the errors of the configuration that a failure has, and their files; `None` if it has another cause.
+fn rejected_diagnostics(failure: &CliFailure) -> Option<(&[Diagnostic], &Sources)> {
+    failure.rejected.as_ref().map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources))
+}
+
+/// Returns the problems that the files of the selected units have, by stack, in the order of the directories.
 pub(in crate::cli) fn stack_problems(workspace: &Workspace) -> Vec<StackProblems<'_>> {
-    let mut stacks: BTreeMap<&Name, Vec<&WorkspaceUnit>> = BTreeMap::new();
-    for (_, one) in workspace.selected_units() {
-        stacks.entry(&one.unit.directory).or_default().push(one);
+    merge_by_stack(workspace, &|_, one| unit_diagnostics(one))
+}
+
+/// Returns the same problems, and those that were found only when the units were planned.
+pub(in crate::cli) fn planning_problems<'w>(
+    workspace: &'w Workspace,
+    units: &'w UnitResults,
+) -> Vec<StackProblems<'w>> {
+    merge_by_stack(workspace, &|number, one| {
+        let failure = units.get(&number).and_then(|planned| planned.as_ref().err());
+        failure.and_then(rejected_diagnostics).or_else(|| unit_diagnostics(one))
+    })
+}
+
+/// Merges the problems of the selected units by stack; `diagnostics_of` returns those of a unit.
+fn merge_by_stack<'w>(
+    workspace: &'w Workspace,
+    diagnostics_of: &dyn Fn(usize, &'w WorkspaceUnit) -> Option<(&'w [Diagnostic], &'w Sources)>,
+) -> Vec<StackProblems<'w>> {
+    let mut stacks: BTreeMap<&Name, Vec<(usize, &WorkspaceUnit)>> = BTreeMap::new();
+    for (number, one) in workspace.selected_units() {
+        stacks.entry(&one.unit.directory).or_default().push((number, one));
     }
     let merged = stacks.into_values().filter_map(|units| {
-        let mut found = units.iter().filter_map(|one| {
-            let (diagnostics, sources) = unit_diagnostics(one)?;
+        let mut found = units.iter().filter_map(|(number, one)| {
+            let (diagnostics, sources) = diagnostics_of(*number, one)?;
             Some((one.unit.name.environment.clone(), diagnostics.to_vec(), sources))
         });
         let (first, own, sources) = found.next()?;
@@ -87,13 +110,15 @@ pub(in crate::cli) fn report_problems(ui: Ui, workspace: &Workspace) -> bool {
     failed
 }
 
-/// Prints the failure of a unit or a directory, which the message names.
+/// Prints the failure of a unit or a directory, which the message names once.
 pub(in crate::cli) fn print_failure(ui: Ui, whose: &str, failure: &CliFailure) {
     if let Some(rejected) = &failure.rejected {
         print_diagnostics(ui, &rejected.diagnostics, &rejected.sources);
         return;
     }
-    Ui::write_error(&format!("error: {whose}: {}", escape::escape_line(&failure.message)));
+    let is_named = failure.message.strip_prefix(whose).is_some_and(|rest| rest.starts_with([' ', ':']));
+    let whose = if is_named { String::new() } else { format!("{whose}: ") };
+    Ui::write_error(&format!("error: {whose}{}", escape::escape_line(&failure.message)));
     for help in failure.help.iter().filter(|help| !help.is_empty()) {
         Ui::write_error(&format!("  {}", escape::escape_line(help)));
     }

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write, stdout};
 use super::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
 use super::problems;
 use super::units::Workspace;
+use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::plan::PlanScopeArgs;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -210,7 +211,7 @@ pub(in crate::cli) fn show_units(
         ui.write_result(&json::units_document(review, REGISTRY, options));
         return;
     }
-    for problems in problems::stack_problems(workspace) {
+    for problems in problems::planning_problems(workspace, &planned.units) {
         let is_error = |problem: &Diagnostic| problem.severity == Severity::Error;
         if problems.diagnostics.iter().any(is_error) {
             problems::print_diagnostics(ui, &problems.diagnostics, problems.sources);
@@ -264,16 +265,19 @@ pub(in crate::cli) fn has_changes(review: &UnitsReview<'_>) -> bool {
     review.with_status(UnitStatus::Changed).next().is_some()
 }
 
-/// Returns the command that applies exactly what a review shows.
+/// Returns the command that applies what a review shows: an apply exactly that. `yes` is the flag by which a destroy does not
+/// ask; empty if it can.
 pub(in crate::cli) fn next_command(
     command: UnitsCommand,
-    flags: &str,
+    (flags, yes): (&str, &str),
     workspace: &Workspace,
     planned: &WorkspacePlan,
 ) -> String {
     match command {
         UnitsCommand::Apply => apply_command(flags, planned),
-        UnitsCommand::Destroy => format!("destroy{flags} --confirm {}", workspace.root_name()),
+        UnitsCommand::Destroy => {
+            format!("destroy{flags}{yes} --confirm {}", quote_shell_word(&workspace.root_name()))
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::process::settings::unit_settings::UnitSettings;
+use crate::cli::process::settings::unit_settings::{UnitSettings, split_variable};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
 use crate::config::load::{DirectoryContents, LoadFailure, StackHeader};
@@ -24,7 +24,9 @@ use crate::report::units::title::UnitsTitle;
 use crate::workspace::changes::compare::StackChange;
 use crate::workspace::changes::recorded_reads::RecordedReads;
 use crate::workspace::graph::UnitGraph;
-use crate::workspace::selection::{self, SelectedUnits, SelectionError, UnitPattern, UnitSelection};
+use crate::workspace::selection::{
+    self, SelectedUnits, SelectionError, SelectionLimits, UnitPattern, UnitSelection,
+};
 use crate::workspace::unit::{Unit, UnitName};
 
 /// Directory with stack files that cannot be read, with the reason.
@@ -44,6 +46,8 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) graph: UnitGraph,
     /// The selected units.
     pub(in crate::cli) selected: SelectedUnits,
+    /// What limits the selection.
+    pub(in crate::cli) limits: SelectionLimits,
     /// What changed since the base; `None` unless the selection asks.
     pub(in crate::cli) changes: Option<WorkspaceChanges>,
     /// Title of the selection, for comments and reports.
@@ -167,6 +171,12 @@ impl Workspace {
         })
     }
 
+    /// Returns whether a selected stack may be one of those that cannot be read, so that no unit stands for it.
+    pub(in crate::cli) fn misses_stacks(&self) -> bool {
+        // Files that are no stack have no unit that could fail, and a selection may be about others.
+        !self.unreadable.is_empty() && !self.limits.names_stacks()
+    }
+
     /// Returns the name of the root directory, which the confirmation of a destroy repeats.
     pub(in crate::cli) fn root_name(&self) -> String {
         let full = stack_files::real_path(&self.root).unwrap_or_else(|| self.root.clone());
@@ -229,7 +239,7 @@ impl LoadedRepository {
     ) -> Result<(Self, Vec<(PathBuf, RecordedReads)>), CliFailure> {
         let (mut units, mut headers) = (Vec::new(), BTreeMap::new());
         let (mut reads, mut unreadable) = (Vec::new(), Vec::new());
-        for FoundStack { directory, contents } in found {
+        for FoundStack { directory, contents, failure } in found {
             let relative = relative_name(&root, &directory);
             match contents {
                 DirectoryContents::NoStack => {}
@@ -251,9 +261,10 @@ impl LoadedRepository {
                 }
                 DirectoryContents::Invalid => {
                     let settings = Settings { dir: directory, env: None, ..settings.clone() };
-                    let failure = LoadedStack::open(&settings).err().unwrap_or_else(|| {
-                        CliFailure::new(Exit::Failed, format!("the stack in {relative} cannot be read"))
-                    });
+                    let failure =
+                        failure.or_else(|| LoadedStack::open(&settings).err()).unwrap_or_else(|| {
+                            CliFailure::new(Exit::Failed, format!("the stack in {relative} cannot be read"))
+                        });
                     unreadable.push(UnreadableStack { directory: relative, failure });
                 }
             }
@@ -301,7 +312,7 @@ impl LoadedRepository {
             skips_removed: removal.reads_only,
         };
         let selected = selection::select(&listed, &graph, &selection)
-            .map_err(|error| selection_failure(&error, &listed))?;
+            .map_err(|error| selection_failure(&error, request.patterns, &listed))?;
         let patterns: Vec<&str> = request.patterns.iter().map(UnitPattern::text).collect();
         Ok(Workspace {
             root: self.root,
@@ -309,6 +320,11 @@ impl LoadedRepository {
             units,
             graph,
             selected,
+            limits: SelectionLimits {
+                environment: settings.env.clone(),
+                has_patterns: !request.patterns.is_empty(),
+                is_changed: request.changed.is_some(),
+            },
             changes: self.changes,
             unreadable: self.unreadable,
             removals: removal.names.iter().cloned().collect(),
@@ -433,9 +449,24 @@ fn reject_unused_variables(
     };
     let unused = sources.unused_variables(&units.iter().map(|one| &one.unit).collect::<Vec<_>>(), declares);
     let Some(first) = unused.first() else { return Ok(()) };
-    let known = headers.values().flat_map(|header| &header.variables).map(Name::as_str);
-    let failure = CliFailure::new(Exit::Usage, format!("--var {first}: no stack declares it"));
-    Err(match nearest_name(first, known) {
+    let (whose, name) = split_variable(first);
+    let names: BTreeMap<String, &Unit> =
+        units.iter().map(|one| (one.unit.name.to_string(), &one.unit)).collect();
+    let unit = whose.and_then(|whose| names.get(whose));
+    if let (Some(whose), None) = (whose, unit) {
+        let failure = CliFailure::new(Exit::Usage, format!("--var {first}: there is no unit `{whose}`"));
+        return Err(match nearest_name(whose, names.keys().map(String::as_str)) {
+            Some(near) => failure.help(format!("Did you mean `{near}:{name}`?")),
+            None => failure.help("List the units with: stead stacks"),
+        });
+    }
+    let of_unit = |directory: &Name| unit.is_none_or(|unit| unit.directory == *directory);
+    let declaring = headers.iter().filter(|(directory, _)| of_unit(directory));
+    let known = declaring.flat_map(|(_, header)| &header.variables).map(Name::as_str);
+    let who = unit
+        .map_or_else(|| "no stack declares".to_owned(), |unit| format!("{} does not declare", unit.name));
+    let failure = CliFailure::new(Exit::Usage, format!("--var {first}: {who} it"));
+    Err(match nearest_name(name, known) {
         Some(near) => failure.help(format!("Did you mean `{near}`?")),
         None => failure.help("Write --var NAME=VALUE for all stacks that declare it, or --var STACK/ENVIRONMENT:NAME=VALUE for one."),
     })
@@ -455,12 +486,26 @@ pub(in crate::cli) fn add_problems(unit: &mut WorkspaceUnit, problems: Vec<Diagn
     }
 }
 
-fn selection_failure(error: &SelectionError, units: &[Unit]) -> CliFailure {
+fn selection_failure(error: &SelectionError, patterns: &[UnitPattern], units: &[Unit]) -> CliFailure {
     let failure = CliFailure::new(Exit::Usage, error.to_string());
     match error {
         SelectionError::NoMatch { pattern } => {
+            let given = patterns.iter().find(|given| given.text() == pattern);
+            let removed = units.iter().filter(|unit| unit.is_removed);
+            let removed = removed.filter(|unit| given.is_some_and(|given| given.matches(unit)));
+            let removed: Vec<String> = removed.map(|unit| unit.name.to_string()).collect();
+            if !removed.is_empty() {
+                let what = format!(
+                    "`{pattern}` matches only what was removed from the repository: {}",
+                    removed.join(", ")
+                );
+                let flags: String = removed.iter().map(|name| format!(" --remove {name}")).collect();
+                return CliFailure::new(Exit::Usage, what)
+                    .help(format!("To delete its objects: stead apply --all{flags}"));
+            }
             let names: BTreeSet<String> = units
                 .iter()
+                .filter(|unit| !unit.is_removed)
                 .flat_map(|unit| {
                     [unit.name.to_string(), unit.name.stack.to_string(), format!("./{}", unit.directory)]
                 })

@@ -96,7 +96,8 @@ pub(in crate::cli) async fn apply_all(
     }
     let results = run.execute(session, &request).await?;
     let exit = finish(session, &workspace, &planned, outcomes, &results, request.destroy);
-    if let Some(review) = run.approved.fingerprints.as_ref().filter(|_| exit != Exit::Done) {
+    // What has no plan is not in the review, so the review does not continue with it.
+    if let Some(review) = run.approved.fingerprints.as_ref().filter(|_| results.has_unfinished()) {
         let again = format!("apply{} --expect {}", request.format_flags(), review.whole);
         session.next(&again, "continues with what is not done");
     }
@@ -161,6 +162,7 @@ pub(super) async fn apply_set(
     let mut workspace = Box::pin(opened).await?;
     let reviewed = numbered_plans(&set, &workspace)?;
     workspace.selected.units = reviewed.keys().copied().collect();
+    workspace.limits.has_patterns = true;
     // What the set was reviewed with: it has no plan that was blocked.
     let planning = PlanningOptions {
         destroy: set.destroy,

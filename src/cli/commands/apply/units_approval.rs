@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 
 use super::request::UnitsApplyRequest;
+use crate::cli::args::global_flags::quote_shell_word;
+use crate::cli::args::workspace::format_unit_flags;
 use crate::cli::command_context::CommandContext;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -19,7 +21,6 @@ pub(super) fn check_approval_flags(
     request: &UnitsApplyRequest<'_>,
     workspace: &Workspace,
 ) -> Result<(), CliFailure> {
-    let flags = request.units.format_flags();
     let root = workspace.root_name();
     if let Some(named) = request.confirm.filter(|named| named.as_str() != root) {
         return Err(CliFailure::new(
@@ -28,19 +29,11 @@ pub(super) fn check_approval_flags(
         )
         .help("Check -C: nothing was deleted."));
     }
-    if request.destroy && request.yes.is_some() && request.confirm.is_none() {
-        return Err(CliFailure::new(
-            Exit::Usage,
-            "--yes alone destroys nothing: the name of the repository's root must be confirmed, too",
-        )
-        .help(format!(
-            "Confirm with: {}",
-            session.command_line(&format!("destroy{flags} --yes --confirm {root}"))
-        )));
+    if request.destroy {
+        return check_destroy_flags(session, request, &root);
     }
     let environments = selected_environments(workspace);
-    let is_approved = request.expected.is_some() || (request.destroy && request.confirm.is_some());
-    if is_approved || session.ui.interactive && request.yes.is_none() {
+    if request.expected.is_some() || session.ui.interactive && request.yes.is_none() {
         return Ok(());
     }
     if request.yes.is_some() && environments.len() < 2 {
@@ -56,6 +49,28 @@ pub(super) fn check_approval_flags(
     Err(CliFailure::new(Exit::Usage, what)
         .help("Review the plans, and apply them by their fingerprint: stead plan --all, then stead apply --all --expect FINGERPRINT.")
         .help("Or name one environment: -e ENVIRONMENT --yes."))
+}
+
+/// Checks that a destroy can be approved: by the name of the root with `--yes`, or by a prompt.
+fn check_destroy_flags(
+    session: &CommandContext,
+    request: &UnitsApplyRequest<'_>,
+    root: &str,
+) -> Result<(), CliFailure> {
+    let what = match (request.yes, request.confirm) {
+        (Some(_), Some(_)) => return Ok(()),
+        (None, _) if session.ui.interactive => return Ok(()),
+        (Some(_), None) => {
+            "--yes alone destroys nothing: the name of the repository's root must be confirmed, too"
+        }
+        (None, _) => "confirmation is required, but this is not a terminal",
+    };
+    let flags = format_unit_flags(request.units, &[], &[], request.readers);
+    let review = session.command_line(&format!("plan{flags} --destroy"));
+    let confirm = format!("destroy{flags} --yes --confirm {}", quote_shell_word(root));
+    Err(CliFailure::new(Exit::Usage, what)
+        .help(format!("Review what is deleted: {review}"))
+        .help(format!("Confirm with: {}", session.command_line(&confirm))))
 }
 
 fn selected_environments(workspace: &Workspace) -> BTreeSet<&Name> {

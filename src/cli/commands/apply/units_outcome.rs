@@ -21,6 +21,13 @@ pub(super) struct RunResults {
     pub(super) skipped: BTreeMap<usize, CliFailure>,
 }
 
+impl RunResults {
+    /// Returns whether a unit of the run is not done.
+    pub(super) fn has_unfinished(&self) -> bool {
+        !self.skipped.is_empty() || self.ended.values().any(|result| !matches!(result, Ok(Exit::Done)))
+    }
+}
+
 /// Records the result of a phase. A unit whose changes are made and whose deletions failed is partly applied.
 pub(super) fn record_result(
     results: &mut BTreeMap<usize, Result<Exit, CliFailure>>,
@@ -77,6 +84,7 @@ pub(super) fn finish(
     }
     let shown = review::units_review(workspace, planned, &outcomes, destroy);
     review::show_run(session.ui, &shown);
-    let exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    let mut exits: Vec<Exit> = outcomes.iter().map(|outcome| outcome.exit).collect();
+    exits.extend(workspace.misses_stacks().then_some(Exit::Failed));
     Exit::of_units(&exits, has_applied)
 }

@@ -34,12 +34,23 @@ pub(super) async fn plan_for_apply(
     if open.is_empty() || (is_approved && !planned.planned().any(|(_, unit)| is_blocked(unit))) {
         return Ok(planned);
     }
+    resolve_units(session, workspace, open, request).await;
+    Box::pin(planning::plan_units(workspace, options, PlanPurpose::Show)).await
+}
+
+/// Resolves what an earlier attempt left open in some units. The accounts are closed at the end: a built-in cloud has its
+/// data open until then, and the next plan of this process could not open it.
+async fn resolve_units(
+    session: &CommandContext,
+    workspace: &Workspace,
+    units: Vec<usize>,
+    request: &UnitsApplyRequest<'_>,
+) {
     let mut accounts = OpenAccounts::default();
-    for number in open {
+    for number in units {
         // What cannot be resolved now is reported when the unit starts, or blocks its plan.
         let _ = Box::pin(resolve_unit(session, workspace, &mut accounts, (number, request))).await;
     }
-    Box::pin(planning::plan_units(workspace, options, PlanPurpose::Show)).await
 }
 
 /// Resolves what an earlier attempt left open in one unit.

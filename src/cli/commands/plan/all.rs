@@ -83,9 +83,7 @@ pub(super) async fn plan_all(
         save_plans(directory, &request, &workspace, &planned, key.as_ref())?;
     }
     let mut exits: Vec<Exit> = reviews.iter().map(|one| one.exit).collect();
-    // Files that are no stack have no unit that could fail, and a selection may be about others.
-    let is_limited = !request.units.patterns.is_empty() || request.units.changed.is_some();
-    exits.extend((!workspace.unreadable.is_empty() && !is_limited).then_some(Exit::Failed));
+    exits.extend(workspace.misses_stacks().then_some(Exit::Failed));
     review::show_units(session.ui, &workspace, &planned, &shown);
     review::print_left_out(session.ui, &workspace);
     review::print_left_out_readers(session.ui, &planned);
@@ -95,7 +93,9 @@ pub(super) async fn plan_all(
         session.next(&format!("apply {}", stack_files::display_path(directory)), "");
     } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
-        session.next(&review::next_command(command, &flags, &workspace, &planned), "");
+        // Without a terminal, a destroy cannot ask.
+        let yes = if session.ui.interactive { "" } else { " --yes" };
+        session.next(&review::next_command(command, (&flags, yes), &workspace, &planned), "");
     }
     Ok(exit)
 }

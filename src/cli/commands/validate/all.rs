@@ -5,6 +5,7 @@ use crate::cli::args::report::ReportTarget;
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::ledger::stack_transfers;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
@@ -36,17 +37,7 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
     };
     let mut workspace = Workspace::open(&session.settings, &session.unit_settings, &selection)?;
     for number in workspace.selected.units.clone() {
-        let one = &mut workspace.units[number];
-        let Ok(project) = &mut one.loaded else { continue };
-        let lock_file = project.directory.join("stead.lock");
-        if request.locked && !stack_files::path_exists(&lock_file) {
-            let what = format!("{} is missing", stack_files::display_path(&lock_file));
-            one.loaded = Err(CliFailure::new(Exit::Failed, what)
-                .help("Pin the names with `stead catalog update`, and commit the file."));
-            continue;
-        }
-        let denials = offline_policy::offline_denials(&project.stack);
-        add_problems(one, denials);
+        check_unit(&mut workspace.units[number], request.locked);
     }
     let (diagnostics, sources) = problems::all_problems(&workspace);
     session.report_files(request.reports).write_problems(&diagnostics, &sources)?;
@@ -77,6 +68,22 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
     ));
     session.next(&format!("plan{}", request.units.format_flags()), "shows what would change");
     Ok(Exit::Done)
+}
+
+/// Adds to a unit what the check of one stack finds besides the problems of its own files: moves that do not fit the other
+/// stack, denials of policies, and a lock file that is missing.
+fn check_unit(one: &mut WorkspaceUnit, locked: bool) {
+    let Ok(project) = &mut one.loaded else { return };
+    let lock_file = project.directory.join("stead.lock");
+    if locked && !stack_files::path_exists(&lock_file) {
+        let what = format!("{} is missing", stack_files::display_path(&lock_file));
+        one.loaded = Err(CliFailure::new(Exit::Failed, what)
+            .help("Pin the names with `stead catalog update`, and commit the file."));
+        return;
+    }
+    let mut found = stack_transfers::declaration_problems(project);
+    found.extend(offline_policy::offline_denials(&project.stack));
+    add_problems(one, found);
 }
 
 fn unit_rows(workspace: &Workspace) -> Vec<CheckedUnitRow> {

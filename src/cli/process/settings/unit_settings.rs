@@ -90,7 +90,7 @@ impl UnitSettings {
 }
 
 /// Splits `UNIT:NAME` into the unit and the variable; without a unit the variable is for all of them.
-fn split_variable(name: &Name) -> (Option<&str>, &str) {
+pub(in crate::cli) fn split_variable(name: &Name) -> (Option<&str>, &str) {
     name.rsplit_once(':').map_or((None, name.as_str()), |(unit, name)| (Some(unit), name))
 }
 

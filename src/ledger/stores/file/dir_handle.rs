@@ -278,8 +278,12 @@ impl DirHandle {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name != "." && name != ".." {
-                let stat = rustix::fs::statat(&folder.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
-                listed.push((name.to_owned(), stat));
+                match rustix::fs::statat(&folder.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => listed.push((name.to_owned(), stat)),
+                    // Another process removed it after the directory was read.
+                    Err(rustix::io::Errno::NOENT) => {}
+                    Err(error) => return Err(error.into()),
+                }
             }
         }
         Ok(listed)

@@ -1,0 +1,118 @@
+//! What commands over many stacks print when they refuse something: the reason, and remedies that work.
+
+use std::fs;
+
+use crate::case::{Case, Run};
+
+fn volume(stack: &str) -> String {
+    format!(
+        "stead: 1\nstack: {stack}\nenvironments: {{ dev: {{}}, prod: {{}} }}\nvars: {{ size: {{ type: int, default: 20 }} }}\nvolume: {{ data: {{ name: \"{stack}-${{env}}\", size: $vars.size }} }}\n"
+    )
+}
+
+/// Returns a repository with two stacks of two environments.
+fn repository() -> Case {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n");
+    case.file("a/stead.yaml", volume("a")).file("b/stead.yaml", volume("b"))
+}
+
+/// Applies all units by the fingerprint of their plan.
+fn apply(case: &Case) {
+    let plan = case.ok("plan --all --output json").json();
+    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+}
+
+/// Returns the command that follows a text in a message.
+fn command_after<'r>(run: &'r Run, text: &str) -> &'r str {
+    let rest = run.stderr.split(text).nth(1).unwrap_or_else(|| panic!("no {text:?} in {}", run.stderr));
+    rest.trim_start().strip_prefix("stead ").unwrap().lines().next().unwrap()
+}
+
+#[test]
+fn a_unit_that_fails_when_it_is_planned_shows_its_problem() {
+    let case = repository().emulator();
+    case.write(
+        "b/stead.yaml",
+        volume("b") + "moved: [{ from: volume.data, to: volume.data, from_stack: ../a }]\n",
+    );
+    for command in ["plan --all", "apply --all -e dev --yes", "validate --all", "-C b validate -e dev"] {
+        let run = case.run(command);
+        assert_ne!(run.code, 0, "{command}: {}", run.all());
+        run.says(&["S0290", "b/stead.yaml:6"]);
+        assert_eq!(run.stderr.matches("S0290").count(), 1, "{command}: {}", run.stderr);
+    }
+    fs::remove_dir_all(case.path("a")).unwrap();
+    case.fails(1, "plan --all").says(&["S0290", "There is no readable stack in `../a`"]);
+    case.fails(1, "validate --all").says(&["S0290", "There is no readable stack in `../a`"]);
+    case.fails(1, "-C b validate").says(&["S0290", "There is no readable stack in `../a`"]);
+}
+
+#[test]
+fn a_destroy_without_a_terminal_names_the_commands_of_a_destroy() {
+    let case = repository().emulator();
+    apply(&case);
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    for flags in ["", &format!(" --confirm {root}")] {
+        let run = case.fails(64, &format!("destroy --all --stacks a{flags}"));
+        run.says(&["confirmation is required", "plan --all --stacks a --destroy"]);
+        assert!(!run.all().contains("apply"), "{}", run.all());
+    }
+    let refused = case.fails(64, "destroy --all --stacks a");
+    let review = case.ok(command_after(&refused, "Review what is deleted:"));
+    // The command that the review ends with works, and so does the one of the message.
+    case.ok(command_after(&review, "next:")).says(&["2 applied"]);
+    let refused = case.fails(64, "destroy --all -e dev --yes");
+    case.ok(command_after(&refused, "Confirm with:")).says(&["1 applied"]);
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+}
+
+#[test]
+fn a_pattern_for_a_removed_stack_says_so() {
+    let case = repository().emulator();
+    apply(&case);
+    fs::remove_file(case.path("a/stead.yaml")).unwrap();
+    let root = case.path("").file_name().unwrap().to_string_lossy().into_owned();
+    let run = case.fails(64, &format!("destroy --all --stacks a --yes --confirm {root}"));
+    run.says(&["`a` matches only what was removed", "a/dev, a/prod"]);
+    run.says(&["stead apply --all --remove a/dev --remove a/prod"]);
+    case.ok("plan --all --remove a/dev --remove a/prod").says(&["2 with changes"]);
+}
+
+#[test]
+fn a_variable_for_a_unit_that_does_not_exist_names_the_unit() {
+    let case = repository();
+    let run = case.fails(64, "validate --all --var a/prd:size=9");
+    run.says(&["there is no unit `a/prd`", "Did you mean `a/prod:size`?"]);
+    case.fails(64, "validate --all --var a/prod:sise=9")
+        .says(&["a/prod does not declare it", "Did you mean `size`?"]);
+    case.fails(64, "validate --all --var sise=9").says(&["no stack declares it", "Did you mean `size`?"]);
+    case.ok("validate --all --var a/prod:size=9");
+}
+
+#[test]
+fn a_unit_without_outputs_is_named_once() {
+    let case = repository().emulator();
+    let run = case.fails(1, "output --all");
+    run.says(&["error: a/dev has no recorded outputs"]);
+    assert!(!run.all().contains("a/dev: a/dev"), "{}", run.all());
+    case.ok(command_after(&run, "Apply it first:").replace("apply", "apply --yes").as_str());
+}
+
+#[test]
+fn an_object_that_exists_is_adopted_by_the_command_for_its_stack() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    let stack = |environments: &str| {
+        format!(
+            "stead: 1\nstack: app\n{environments}vpc: {{ main: {{ name: main, cidr: 10.1.0.0/16 }} }}\n"
+        )
+    };
+    case.write("app/stead.yaml", stack(""));
+    case.ok("-C app apply --yes");
+    fs::remove_dir_all(case.path("app/.stead")).unwrap();
+    case.write("app/stead.yaml", stack("environments: { dev: {} }\n"));
+    let plan = case.fails(4, "plan --all --output json").json();
+    let help = plan["units"][0]["plan"]["blocks"][0]["help"].as_str().unwrap();
+    let command = help.split("stead ").nth(1).unwrap_or_else(|| panic!("{help}"));
+    case.ok(&format!("{} --yes", command.split(", ").next().unwrap()));
+    case.ok("plan --all --exit-code");
+}

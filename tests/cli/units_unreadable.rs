@@ -1,0 +1,69 @@
+//! Stacks of a repository that are there and cannot be read: they are named, and never taken for removed ones.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::case::{Case, Run};
+
+fn repository() -> Case {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n");
+    case.file("net/stead.yaml", "stead: 1\nstack: net\nvpc: { main: { cidr: 10.1.0.0/16 } }\n").file(
+        "app/stead.yaml",
+        "stead: 1\nstack: app\nenvironments: { prod: {} }\nvolume: { v: { size: 10 } }\n",
+    )
+}
+
+#[test]
+fn a_stack_file_that_is_a_link_or_a_pipe_is_not_a_removed_stack() {
+    let case = repository().emulator();
+    let plan = case.ok("plan --all --output json").json();
+    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+    let file = case.path("app/stead.yaml");
+    fs::rename(&file, case.path("app/real.yaml.txt")).unwrap();
+    let link = || std::os::unix::fs::symlink("real.yaml.txt", &file).unwrap();
+    let pipe = || assert!(Command::new("mkfifo").arg(&file).status().unwrap().success());
+    for make in [&link as &dyn Fn(), &pipe] {
+        make();
+        for command in ["plan --all", "validate --all", "stacks", "apply --all --yes=update"] {
+            let run = case.fails(1, command);
+            run.says(&["app/stead.yaml"]);
+            assert!(!run.all().contains("--remove"), "{command}: {}", run.all());
+        }
+        fs::remove_file(&file).unwrap();
+    }
+    case.fails(4, "plan --all").says(&["--remove app/prod"]);
+}
+
+#[test]
+fn a_directory_that_cannot_be_searched_is_named() {
+    let case = repository();
+    let odd = case.path("").join(OsStr::from_bytes(b"odd-\xff"));
+    fs::create_dir(&odd).unwrap();
+    // Without a stack file, it is no stack.
+    case.ok("validate --all");
+    fs::copy(case.path("app/stead.yaml"), odd.join("stead.yaml")).unwrap();
+    case.fails(1, "validate --all").says(&["odd-", "is not valid UTF-8"]);
+    fs::remove_dir_all(&odd).unwrap();
+    let deep = vec!["d"; 33].join("/");
+    case.write(&format!("{deep}/stead.yaml"), "stead: 1\nstack: deep\n");
+    case.fails(1, "validate --all").says(&["more than 32 directories"]);
+    fs::remove_dir_all(case.path("d")).unwrap();
+    let mode = |name: &str, mode| {
+        fs::set_permissions(case.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode("app", 0o000);
+    mode("", 0o755);
+    let mut command = case.command("validate --all");
+    if rustix::process::geteuid().is_root() {
+        // The permissions of files do not bind root.
+        command.uid(65534).gid(65534);
+    }
+    let run = Run::of(&command.output().unwrap());
+    mode("app", 0o755);
+    assert_eq!(run.code, 1, "{}", run.all());
+    run.says(&["app cannot be searched"]);
+}
