@@ -23,7 +23,9 @@ use crate::ledger::stores::any_store;
 use crate::ledger::stores::file::store;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::{Name, is_legal_segment};
+use crate::model::diagnostic::nearest_name;
 use crate::workspace::removed::{LedgerOwner, find_owner};
+use crate::workspace::selection::UnitPattern;
 use crate::workspace::unit::{Unit, UnitName};
 
 /// What was loaded of a repository.
@@ -95,6 +97,52 @@ pub(super) async fn find_removed_units(
         }
     }
     Ok(removed)
+}
+
+/// Refuses to remove what is no removed unit: a misspelled name must not remove nothing.
+///
+/// # Errors
+/// When a name is that of no removed unit.
+pub(super) fn reject_unknown_removals(
+    names: &[UnitName],
+    units: &[WorkspaceUnit],
+    removed: &RemovedUnits,
+) -> Result<(), CliFailure> {
+    let known: Vec<&UnitName> =
+        removed.units.iter().map(|one| &one.unit.name).chain(&removed.emptied).collect();
+    let Some(name) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
+    if let Some(one) = units.iter().find(|one| one.unit.name == *name) {
+        return Err(CliFailure::new(
+            Exit::Usage,
+            format!("--remove {name}: the unit is not removed, its stack is in `{}`", one.unit.directory),
+        )
+        .help(format!("To delete its objects: stead destroy --all --stacks {name}")));
+    }
+    let failure = CliFailure::new(Exit::Usage, format!("--remove {name}: no removed unit has this name"));
+    let texts: Vec<String> = known.iter().map(ToString::to_string).collect();
+    let failure = match nearest_name(&name.to_string(), texts.iter().map(String::as_str)) {
+        Some(near) => failure.help(format!("Did you mean `{near}`?")),
+        None => failure.help("List the units with: stead stacks"),
+    };
+    Err(removed.notes.iter().fold(failure, |failure, note| failure.help(note.clone())))
+}
+
+/// Returns the failure of a pattern that matches only units that were removed; `None` if it matches none of them.
+pub(super) fn removed_selection(
+    pattern: &str,
+    patterns: &[UnitPattern],
+    units: &[Unit],
+) -> Option<CliFailure> {
+    let given = patterns.iter().find(|given| given.text() == pattern)?;
+    let removed = units.iter().filter(|unit| unit.is_removed && given.matches(unit));
+    let removed: Vec<String> = removed.map(|unit| unit.name.to_string()).collect();
+    if removed.is_empty() {
+        return None;
+    }
+    let what =
+        format!("`{pattern}` matches only what was removed from the repository: {}", removed.join(", "));
+    let help = format!("To delete its objects: stead apply --all --remove {}", removed.join(" --remove "));
+    Some(CliFailure::new(Exit::Usage, what).help(help))
 }
 
 /// Returns the directory of this repository that a ledger was applied from; `None` if it is another's, or not known.

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::edges;
 use super::git::changed_stacks::ChangeBase;
-use super::loaded_unit::WorkspaceUnit;
+use super::loaded_unit::{WorkspaceUnit, sort_by_wave};
 use super::removed_units::{self, KnownStacks, RemovedUnits};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::files::stack_files::{self, SharedRoot};
@@ -143,7 +143,7 @@ impl Workspace {
             };
             removed = removed_units::find_removed_units(settings, sources, &known).await?;
         }
-        reject_unknown_removals(removal.names, &loaded.units, &removed)?;
+        removed_units::reject_unknown_removals(removal.names, &loaded.units, &removed)?;
         loaded.select(settings, request, removed, removal)
     }
 
@@ -333,42 +333,6 @@ impl LoadedRepository {
     }
 }
 
-/// Refuses to remove what is no removed unit: a misspelled name must not remove nothing.
-fn reject_unknown_removals(
-    names: &[UnitName],
-    units: &[WorkspaceUnit],
-    removed: &RemovedUnits,
-) -> Result<(), CliFailure> {
-    let known: Vec<&UnitName> =
-        removed.units.iter().map(|one| &one.unit.name).chain(&removed.emptied).collect();
-    let Some(name) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
-    if let Some(one) = units.iter().find(|one| one.unit.name == *name) {
-        return Err(CliFailure::new(
-            Exit::Usage,
-            format!("--remove {name}: the unit is not removed, its stack is in `{}`", one.unit.directory),
-        )
-        .help(format!("To delete its objects: stead destroy --all --stacks {name}")));
-    }
-    let failure = CliFailure::new(Exit::Usage, format!("--remove {name}: no removed unit has this name"));
-    let texts: Vec<String> = known.iter().map(ToString::to_string).collect();
-    let failure = match nearest_name(&name.to_string(), texts.iter().map(String::as_str)) {
-        Some(near) => failure.help(format!("Did you mean `{near}`?")),
-        None => failure.help("List the units with: stead stacks"),
-    };
-    Err(removed.notes.iter().fold(failure, |failure, note| failure.help(note.clone())))
-}
-
-/// Sorts units by wave, name and directory.
-fn sort_by_wave(loaded: Vec<WorkspaceUnit>) -> Vec<WorkspaceUnit> {
-    let units: Vec<Unit> = loaded.iter().map(|one| one.unit.clone()).collect();
-    let mut by_wave: Vec<_> = UnitGraph::new(&units).waves.into_iter().zip(loaded).collect();
-    by_wave.sort_by(|(wave, one), (other, another)| {
-        let (one, another) = (&one.unit, &another.unit);
-        (wave, &one.name, &one.directory).cmp(&(other, &another.name, &another.directory))
-    });
-    by_wave.into_iter().map(|(_, unit)| unit).collect()
-}
-
 /// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of
 /// it, or it inside of the working directory, so that messages name short paths.
 pub(super) fn repository_root(directory: &Path) -> PathBuf {
@@ -490,18 +454,8 @@ fn selection_failure(error: &SelectionError, patterns: &[UnitPattern], units: &[
     let failure = CliFailure::new(Exit::Usage, error.to_string());
     match error {
         SelectionError::NoMatch { pattern } => {
-            let given = patterns.iter().find(|given| given.text() == pattern);
-            let removed = units.iter().filter(|unit| unit.is_removed);
-            let removed = removed.filter(|unit| given.is_some_and(|given| given.matches(unit)));
-            let removed: Vec<String> = removed.map(|unit| unit.name.to_string()).collect();
-            if !removed.is_empty() {
-                let what = format!(
-                    "`{pattern}` matches only what was removed from the repository: {}",
-                    removed.join(", ")
-                );
-                let flags: String = removed.iter().map(|name| format!(" --remove {name}")).collect();
-                return CliFailure::new(Exit::Usage, what)
-                    .help(format!("To delete its objects: stead apply --all{flags}"));
+            if let Some(failure) = removed_units::removed_selection(pattern, patterns, units) {
+                return failure;
             }
             let names: BTreeSet<String> = units
                 .iter()
