@@ -263,9 +263,7 @@ fn assemble_plan(
         if joined.inputs.options.destroy && decision.removes() {
             linked.objects_at(subject).for_each(|object| bill.add_outliving(object));
         }
-        // The deletion is held: a later run makes it, and shows it then.
-        if joined.inputs.options.holds_deletions && decision.act == DecisionKind::Delete && steps.is_empty()
-        {
+        if is_held(joined, &decision, &steps) {
             continue;
         }
         let exposures = resource_exposures(joined, subject, &decision);
@@ -305,6 +303,11 @@ fn assemble_plan(
         digests: BTreeMap::new(),
         fingerprint: String::new(),
     }
+}
+
+/// Returns whether the deletion of a resource is held: a later run makes it, and shows it then.
+fn is_held(joined: &JoinedState<'_>, decision: &Decision<'_>, steps: &[usize]) -> bool {
+    joined.inputs.options.holds_deletions && decision.act == DecisionKind::Delete && steps.is_empty()
 }
 
 /// Returns whether steps of a resource that stays delete an object that an earlier replacement did not delete.

@@ -142,18 +142,28 @@ async fn check_stack(session: &CommandContext, args: &DriftArgs) -> Result<Exit,
     // Stored last: if printing fails, the next run must report the drift as new again.
     diary.write(&session.ui, &sightings);
     if args.issue {
-        let title = format!("{}/{}", found.stack, found.environment);
         let report = session.report_files(&[]).plan_text(ReviewFormat::MARKDOWN, &looked_at, about);
-        let is_open = found.to_decide() > 0 || not_readable.is_some();
-        let written = ci::write_issue(&title, &report, is_open).await?;
-        let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
-        let outcome = written.how.outcome_keyword();
-        session.ui.write_message(&format!("the issue is {outcome}{}", escape::escape_line(&place)));
+        write_issue(session, &found, &report).await?;
     }
     match (Exit::of_drift(found.to_decide(), args.exit_code), not_readable) {
         (Exit::Done, Some(failure)) => Err(failure),
         (exit, _) => Ok(exit),
     }
+}
+
+/// Opens the issue on the forge with the report, updates it, or closes it where nothing needs a decision.
+async fn write_issue(
+    session: &CommandContext,
+    found: &DriftReport<'_>,
+    report: &str,
+) -> Result<(), CliFailure> {
+    let title = format!("{}/{}", found.stack, found.environment);
+    let is_open = found.to_decide() > 0 || found.not_readable() > 0;
+    let written = ci::write_issue(&title, report, is_open).await?;
+    let place = written.url.as_deref().map(|url| format!(": {url}")).unwrap_or_default();
+    let outcome = written.how.outcome_keyword();
+    session.ui.write_message(&format!("the issue is {outcome}{}", escape::escape_line(&place)));
+    Ok(())
 }
 
 /// Returns the live objects of the stack's projects that no ledger of the backend owns, of every kind. The flag is

@@ -160,7 +160,9 @@ fn is_reference(kind: &Kind, path: &str) -> bool {
 
 fn texts_of<'v>(values: &[&'v Value]) -> Vec<&'v Name> {
     let mut texts = Vec::new();
-    values.iter().for_each(|value| collect_texts(value, &mut texts));
+    for value in values {
+        collect_texts(value, &mut texts);
+    }
     texts
 }
 

@@ -235,7 +235,7 @@ fn override_command(plan: &Plan) -> String {
     };
     let names: BTreeSet<&Name> =
         plan.policy.iter().filter(is_overridable).map(|result| &result.name).collect();
-    let options: String = names.iter().map(|name| format!(" --override {name}")).collect();
+    let options: String = names.iter().flat_map(|name| [" --override ", name.as_str()]).collect();
     format!("stead {}{options} --reason \"...\"", if plan.base.destroy { "destroy" } else { "apply" })
 }
 

@@ -147,6 +147,40 @@ pub(in crate::report) const fn is_settled(class: DriftClass) -> bool {
 #[must_use]
 pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     let mut page = TextPage::new(style);
+    page.add_line(drift_headline(found, style));
+    let all: Vec<&Drift> = found.drift.iter().collect();
+    let seen = |drift: &Drift| first_seen(found.memory, &drift_key(drift));
+    page.add_lines(lines_with(&all, true, page.style(), seen));
+    page.add_lines(found.unmanaged.iter().map(|object| unmanaged_line(object, found.memory, style)));
+    page.add_lines(found.memory.resolved.iter().map(|gone| {
+        TextLine::indent(2)
+            .push_styled(TextRole::Success, style.sign(Symbol::Tick))
+            .to_column(4)
+            .push_text(&gone.name)
+            .push_styled(
+                TextRole::Faint,
+                format!(
+                    "  resolved, was first seen {}",
+                    phrases::format_age(gone.first_seen, found.memory.now)
+                ),
+            )
+    }));
+    notes::add_notes(&mut page, found.notes.iter());
+    notes::add_policy_results(&mut page, found.exposures, found.verbose);
+    if let Some(told) = found.elsewhere.describe_unread() {
+        let text = format!("{told}: stead ls --unmanaged --all-projects");
+        page.add_line(
+            TextLine::indent(2)
+                .push_styled(TextRole::Faint, style.sign(Symbol::Dot))
+                .to_column(4)
+                .push_styled(TextRole::Faint, text),
+        );
+    }
+    page.finish()
+}
+
+/// Returns the line with the counts of a check.
+fn drift_headline(found: &DriftReport<'_>, style: TextStyle) -> TextLine {
     let dot = style.sign(Symbol::Dot);
     let keys = found.drift.iter().filter(|drift| drift.class == DriftClass::Unmanaged).count();
     let (open, unknown) = (found.to_decide(), found.not_readable());
@@ -179,36 +213,7 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
     if let Some((new, known, resolved)) = found.since_last_look().filter(|told| *told != (0, 0, 0)) {
         line = line.push_text(format!(" {dot} new {new}, known {known}, resolved {resolved}"));
     }
-    page.add_line(line);
-    let all: Vec<&Drift> = found.drift.iter().collect();
-    let seen = |drift: &Drift| first_seen(found.memory, &drift_key(drift));
-    page.add_lines(lines_with(&all, true, page.style(), seen));
-    page.add_lines(found.unmanaged.iter().map(|object| unmanaged_line(object, found.memory, style)));
-    page.add_lines(found.memory.resolved.iter().map(|gone| {
-        TextLine::indent(2)
-            .push_styled(TextRole::Success, style.sign(Symbol::Tick))
-            .to_column(4)
-            .push_text(&gone.name)
-            .push_styled(
-                TextRole::Faint,
-                format!(
-                    "  resolved, was first seen {}",
-                    phrases::format_age(gone.first_seen, found.memory.now)
-                ),
-            )
-    }));
-    notes::add_notes(&mut page, found.notes.iter());
-    notes::add_policy_results(&mut page, found.exposures, found.verbose);
-    if let Some(told) = found.elsewhere.describe_unread() {
-        let text = format!("{told}: stead ls --unmanaged --all-projects");
-        page.add_line(
-            TextLine::indent(2)
-                .push_styled(TextRole::Faint, style.sign(Symbol::Dot))
-                .to_column(4)
-                .push_styled(TextRole::Faint, text),
-        );
-    }
-    page.finish()
+    line
 }
 
 /// Returns since when a result is known; `None` if there was no previous check.

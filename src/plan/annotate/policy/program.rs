@@ -59,7 +59,7 @@ impl<'p> PolicyProgram<'p> {
         let now = Name::new_static("now");
         let named = NamedFacts::new(&paths, &policy.deny.source);
         let is_of_time = |fact: &&str| policy.deny.source.contains(*fact) || named.covers_name(fact);
-        let of_time = ["due_now", "effects"].iter().any(|fact| is_of_time(&fact)).then_some(&now);
+        let of_time = ["due_now", "effects"].iter().any(is_of_time).then_some(&now);
         let context = contextual_facts(paths.iter().map(|path| &path.root).chain(of_time));
         Some(Self { policy, named, context, program })
     }
