@@ -104,3 +104,126 @@ fn a_removed_stack_keeps_what_another_one_claims_and_restoring_it_makes_the_move
 fn read(repository: &Repository, name: &str) -> String {
     fs::read_to_string(repository.0.path(name)).unwrap()
 }
+
+#[test]
+fn a_move_that_only_the_target_declares_is_blocked_in_both_stacks() {
+    let repository = Repository::new(&[("a", SHARED), ("b", VOLUME)]);
+    repository.write("a", "");
+    repository.write(
+        "b",
+        &format!("{VOLUME}{SHARED}moved:\n  - {{ from: vpc.shared, to: vpc.shared, from_stack: ../a }}\n"),
+    );
+    let missing = "{ from: vpc.shared, to: vpc.shared, stack: ../b }";
+    repository.sends_nothing(|repository| {
+        let plan = repository.exits(4, "plan --all --output json").json();
+        let of_a = Repository::blockers(&plan, "a");
+        has(
+            &of_a,
+            "unit_conflict",
+            &["vpc.shared would be deleted", "b/default", "b/stead.yaml:", missing],
+        );
+        assert!(Repository::blockers(&plan, "b").iter().any(|one| one[3].contains(missing)));
+        // The unit with the claim is not selected, and then has an error.
+        repository.exits(4, "apply --all --stacks a --yes").says(&["b/default", missing]);
+        repository.exits(4, "apply --all --stacks b --yes").says(&[missing]);
+        repository.exits(4, "-C b apply --yes").says(&["would delete the object", missing]);
+        let root = repository.0.path("").canonicalize().unwrap();
+        let root = root.file_name().unwrap().to_str().unwrap();
+        repository
+            .exits(4, &format!("destroy --all --stacks a --yes --confirm {root}"))
+            .says(&["vpc.shared would be deleted", "b/default"]);
+        repository.0.edit("b/stead.yaml", "size: 10", "size: wrong");
+        repository
+            .exits(4, "apply --all --stacks a --yes")
+            .says(&["the stack has errors", "-C b validate"]);
+        repository.0.edit("b/stead.yaml", "size: wrong", "size: 10");
+    });
+    // The remedy.
+    repository.write("a", &format!("moved: [{missing}]\n"));
+    repository.exits(0, "apply --all --stacks a --stacks b --yes").says(&["Moved 1 resource"]);
+    assert_eq!((repository.count("vpcs"), repository.count("volumes")), (1, 1));
+    repository.exits(0, "plan --all --exit-code");
+    // A move that is done needs no entry on the other side.
+    repository.write("a", "");
+    repository.exits(0, "plan --all --exit-code");
+}
+
+#[test]
+fn a_move_that_only_the_source_declares_is_blocked_in_both_stacks() {
+    let repository = Repository::new(&[("a", SHARED), ("b", VOLUME)]);
+    repository.write("a", "moved:\n  - { from: vpc.shared, to: vpc.shared, stack: ../b }\n");
+    repository.write("b", &format!("{VOLUME}{SHARED}"));
+    let missing = "{ from: vpc.shared, to: vpc.shared, from_stack: ../a }";
+    repository.sends_nothing(|repository| {
+        let plan = repository.exits(4, "plan --all --output json").json();
+        has(&Repository::blockers(&plan, "b"), "unit_conflict", &["would be created", missing]);
+        assert!(Repository::blockers(&plan, "a").iter().any(|one| one[3].contains(missing)));
+        repository.exits(4, "apply --all --stacks b --yes").says(&["would be created", missing]);
+        repository.exits(4, "-C a apply --yes").says(&["second object", missing]);
+    });
+    repository.write("b", &format!("{VOLUME}{SHARED}moved: [{missing}]\n"));
+    repository.exits(0, "apply --all --stacks a --stacks b --yes").says(&["Moved 1 resource"]);
+    assert_eq!(repository.count("vpcs"), 1);
+}
+
+#[test]
+fn two_stacks_that_claim_one_object_are_blocked_until_one_entry_is_removed() {
+    let claim = |stack: &str| {
+        format!(
+            "moved:\n  - {{ from: vpc.shared, to: vpc.{stack}, from_stack: ../a }}\nvpc:\n  {stack}: {{ name: shared, cidr: 10.9.0.0/16 }}\n"
+        )
+    };
+    let repository = Repository::new(&[("a", SHARED), ("b", ""), ("c", "")]);
+    repository.write("a", "");
+    repository.write("b", &claim("b"));
+    repository.write("c", &claim("c"));
+    repository.sends_nothing(|repository| {
+        let plan = repository.exits(4, "plan --all --output json").json();
+        for (stack, other) in [("b", "vpc.c of c/default"), ("c", "vpc.b of b/default")] {
+            let blockers = Repository::blockers(&plan, stack);
+            has(&blockers, "unit_conflict", &["one object: vpc.shared of a/default", other, "moved"]);
+        }
+        // With the entry of the first stack, the other claim is wrong, and the object still moves nowhere.
+        repository.write(
+            "a",
+            "moved: [{ from: vpc.shared, to: vpc.b, stack: ../b }]
+",
+        );
+        for args in ["validate --all", "-C c validate", "-C c plan"] {
+            repository.exits(1, args).says(&["moves vpc.shared to `../b`, not here", "c/stead.yaml:"]);
+        }
+        let plan = repository.0.run("plan --all --output json").json();
+        for stack in ["a", "b"] {
+            has(&Repository::blockers(&plan, stack), "unit_conflict", &["c/default"]);
+            repository.exits(4, &format!("apply --all --stacks {stack} --yes")).says(&["unit_conflict"]);
+        }
+        // Two entries that disagree about the address.
+        repository.write("c", "");
+        repository.0.edit("a/stead.yaml", "to: vpc.b", "to: vpc.x");
+        repository.0.edit("b/stead.yaml", "  b: ", "  x: { cidr: 10.8.0.0/16 }\n  b: ");
+        for args in ["-C a validate", "-C b validate", "validate --all"] {
+            repository.exits(1, args).says(&["moves vpc.shared to vpc.", "moves vpc.shared to vpc."]);
+        }
+    });
+    repository.write(
+        "a",
+        "moved: [{ from: vpc.shared, to: vpc.b, stack: ../b }]
+",
+    );
+    repository.write("b", &claim("b"));
+    repository.exits(0, "apply --all --stacks a --stacks b --stacks c --yes").says(&["Moved 1 resource"]);
+    repository.exits(0, "plan --all --exit-code");
+    assert_eq!(repository.count("vpcs"), 1);
+}
+
+#[test]
+fn two_stacks_that_get_objects_of_one_stack_are_not_applied_at_the_same_time() {
+    let given = "volume:\n  b: { size: 10 }\n  c: { size: 10 }\n";
+    let repository = Repository::new(&[("a", given), ("b", ""), ("c", "")]);
+    repository.exits(0, "-C a mv volume.b --to-stack ../b --yes");
+    repository.exits(0, "-C a mv volume.c --to-stack ../c --yes");
+    // Without the first stack, only its lease keeps the two apart.
+    repository.exits(0, "apply --all --stacks b --stacks c --yes").says(&["Moved 1 resource"]);
+    repository.exits(0, "plan --all --exit-code");
+    assert_eq!(repository.count("volumes"), 2);
+}

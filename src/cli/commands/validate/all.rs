@@ -5,6 +5,7 @@ use crate::cli::args::report::ReportTarget;
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
 use crate::cli::files::stack_files;
+use crate::cli::ledger::stack_transfers;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
@@ -46,9 +47,12 @@ pub(super) fn validate_all(session: &CommandContext, request: &UnitsCheck<'_>) -
                 .help("Pin the names with `stead catalog update`, and commit the file."));
             continue;
         }
-        let denials = offline_policy::offline_denials(&project.stack);
-        if !denials.is_empty() {
-            let diagnostics = project.warnings.drain(..).chain(denials).collect();
+        let mut found = offline_policy::offline_denials(&project.stack);
+        if !project.settings.untrusted {
+            found.extend(stack_transfers::check_declarations(project));
+        }
+        if !found.is_empty() {
+            let diagnostics = project.warnings.drain(..).chain(found).collect();
             let sources = project.stack.sources.clone();
             one.loaded = Err(Box::new(LoadFailure { sources, diagnostics }).into());
         }
