@@ -2,6 +2,8 @@
 //! plan alone is right. In: the plans of one account with their ledgers, and the snapshot. Out: blockers by unit, in both
 //! units of a conflict, so that nothing is sent.
 
+pub mod transfer_claims;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ipnet::Ipv4Net;

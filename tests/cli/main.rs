@@ -67,6 +67,7 @@ mod sources;
 mod statements;
 mod strays;
 mod surface;
+mod transfer_claims;
 mod transfers;
 mod trials;
 mod units;

@@ -40,6 +40,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::transfers::ImpossibleMove;
 use crate::plan::model::transfers::{StackMove, StackTransfers, interrupted_moves};
+use crate::workspace::conflicts::transfer_claims::counterpart_entry;
 
 /// Returns the diagnostics of the declared moves that do not fit the other stack; none for an untrusted stack, which may not
 /// name another one.
@@ -124,6 +125,10 @@ async fn add_transfer(
         found.blocked.push(ImpossibleMove { address, text, help: help.to_owned(), span });
         return Ok(());
     }
+    if !peer.has_entry {
+        found.blocked.push(one_sided_move(project, &peer, transfer));
+        return Ok(());
+    }
     found.moves.push(StackMove {
         direction: transfer.direction,
         peer: peer.label(),
@@ -146,6 +151,30 @@ fn untrusted_move(transfer: &TransferDeclaration) -> ImpossibleMove {
             "{own} moves between two stacks, and with --untrusted stead reads no other stack's ledger."
         ),
         help: "Plan it without --untrusted.".to_owned(),
+        span: Some(transfer.span),
+    }
+}
+
+/// Returns the problem of a move that the other stack does not declare: its plan would delete the object, or create a
+/// second one.
+fn one_sided_move(
+    project: &LoadedStack,
+    peer: &PeerStack,
+    transfer: &TransferDeclaration,
+) -> ImpossibleMove {
+    let TransferDeclaration { from, to, direction, shown, .. } = transfer;
+    let would = match direction {
+        TransferDirection::Outgoing => "create a second object",
+        TransferDirection::Incoming => "delete the object",
+    };
+    let entry = counterpart_entry(*direction, (from, to), &peer.way_back(project));
+    ImpossibleMove {
+        address: transfer.own_address().clone(),
+        text: format!(
+            "{} has no `moved` entry for the move of {from} to {to}, so its plan would {would}.",
+            peer.label()
+        ),
+        help: format!("Add the entry `{entry}` to `moved` in `{shown}`, or remove this one."),
         span: Some(transfer.span),
     }
 }

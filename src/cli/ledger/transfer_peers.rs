@@ -39,6 +39,8 @@ pub(in crate::cli) struct PeerStack {
     pub(in crate::cli) stack: Stack,
     /// Location of its ledger.
     pub(in crate::cli) place: LedgerLocation,
+    /// Whether it has the entry that belongs to the declaration.
+    pub(in crate::cli) has_entry: bool,
 }
 
 impl PeerStack {
@@ -65,7 +67,9 @@ impl PeerStack {
             wrong(
                 transfer,
                 detail,
-                format!("name the directory of a stack, relative to this one; check it with: {check}"),
+                format!(
+                    "name the directory of a stack, relative to this one; if the stack was removed before the move was applied, restore its files first; check it with: {check}"
+                ),
             )
         })?;
         let environment = peer_environment(&project.stack, &header).ok_or_else(|| {
@@ -101,11 +105,17 @@ impl PeerStack {
             var_files: Vec::new(),
             ..project.settings.clone()
         };
-        let stack = LoadedStack::open(&settings).map_err(failed)?.stack;
-        let place =
-            ledger_settings::ledger_location(&project.settings, &stack, &directory).map_err(failed)?;
-        check_blocks(transfer, &stack)?;
-        Ok(Self { directory, stack, place })
+        let other = LoadedStack::open(&settings).map_err(failed)?;
+        let place = ledger_settings::ledger_location(&project.settings, &other.stack, &directory)
+            .map_err(failed)?;
+        check_blocks(transfer, &other.stack)?;
+        let has_entry = check_entries(transfer, project, &other)?;
+        Ok(Self { directory, stack: other.stack, place, has_entry })
+    }
+
+    /// Returns the path from its directory to that of this stack, as an entry of it names this stack.
+    pub(in crate::cli) fn way_back(&self, project: &LoadedStack) -> Name {
+        self.directories(project).1.unwrap_or_else(|| Name::new_static("…"))
     }
 
     /// Returns how this stack's ledger records the directory of the other one, and the other way round.
@@ -165,6 +175,39 @@ fn check_blocks(transfer: &TransferDeclaration, other: &Stack) -> Result<(), Box
         }
         _ => Ok(()),
     }
+}
+
+/// Checks a declaration against the `moved` entries of the other stack. Returns whether one of them belongs to it: without
+/// it, that stack would delete or create the object. It can be removed once the move is applied, so a missing one is no
+/// error of the files.
+fn check_entries(
+    transfer: &TransferDeclaration,
+    project: &LoadedStack,
+    other: &LoadedStack,
+) -> Result<bool, Box<Diagnostic>> {
+    let own = stack_files::full_path(&project.directory);
+    let names_own = |entry: &&TransferDeclaration| {
+        let shared = SharedRoot::find_root(&other.directory, other.outside);
+        stack_files::full_path(&shared.root.join(entry.directory.as_str())) == own
+    };
+    let entries = other.stack.declarations.transfers.iter().filter(|entry| entry.is_about_same(transfer));
+    let (back, elsewhere): (Vec<_>, Vec<_>) = entries.partition(names_own);
+    let TransferDeclaration { from, shown, .. } = transfer;
+    let help = || "correct or remove one of the two entries".to_owned();
+    if transfer.direction == TransferDirection::Incoming
+        && let Some(entry) = elsewhere.first()
+    {
+        let detail = format!("An entry of `{shown}` moves {} to `{}`, not here.", entry.from, entry.shown);
+        return Err(wrong(transfer, detail, help()));
+    }
+    if let Some(entry) = back.iter().find(|entry| !entry.agrees_with(transfer)) {
+        let detail = format!(
+            "An entry of `{shown}` moves {} to {}, and this one moves {from} to {}.",
+            entry.from, entry.to, transfer.to
+        );
+        return Err(wrong(transfer, detail, help()));
+    }
+    Ok(!back.is_empty())
 }
 
 /// The ledgers that a stack's ledger names as the other ones of its transfers.

@@ -1,8 +1,11 @@
 //! Blockers that only the units together show: conflicts between plans, units that depend on blocked ones, and removed units
 //! that the command line does not name. In: the plans of the units. Out: plans with more blockers.
 
+pub(super) mod declared_moves;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::declared_moves::DeclaredMoves;
 use super::planned_units::{OtherLedgers, PlannedUnit, UnitResults, UnitsOptions};
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
@@ -31,11 +34,13 @@ pub(super) fn add_blockers(
     workspace: &Workspace,
     options: &UnitsOptions,
     (others, snapshots): (&OtherLedgers, &AccountSnapshots<'_>),
+    moves: &DeclaredMoves,
     units: &mut UnitResults,
 ) -> BTreeSet<(usize, usize)> {
     let staying = block_removed_units(workspace, units);
     let users = add_conflicts(workspace, snapshots, &staying, units);
     if !options.planning.only_looks {
+        add_unit_blockers(moves.conflicts(workspace, units), units);
         block_outside_readers(workspace, options, others, units);
         block_many_deletions(workspace, units);
     }
@@ -107,12 +112,17 @@ fn add_conflicts(
         users.extend(pairs.into_iter().map(|(unit, user)| (of_account[unit].0, of_account[user].0)));
         found.extend(blockers.into_iter().map(|(position, blockers)| (of_account[position].0, blockers)));
     }
+    add_unit_blockers(found, units);
+    users
+}
+
+/// Adds blockers to the plans of units, by number.
+fn add_unit_blockers(found: impl IntoIterator<Item = (usize, Vec<Blocker>)>, units: &mut UnitResults) {
     for (number, blockers) in found {
         if let Some(Ok(planned)) = units.get_mut(&number) {
             replace_plan(planned, |plan| with_blockers(plan, blockers));
         }
     }
-    users
 }
 
 /// Blocks the units that cannot be applied because another unit cannot: those that read its outputs, in a destroy those

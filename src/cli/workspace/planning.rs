@@ -9,6 +9,7 @@ use futures_util::future::join_all;
 
 use super::accounts::OpenAccounts;
 use super::blockers;
+use super::blockers::declared_moves::DeclaredMoves;
 use super::loaded_unit::WorkspaceUnit;
 use super::outputs::{upstream_outputs, used_objects};
 use super::planned_units::{
@@ -34,6 +35,7 @@ use crate::plan::annotate::outputs::redact_outputs;
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::pipeline;
 use crate::workspace::combined;
+use crate::workspace::conflicts::transfer_claims::lease_conflicts;
 use crate::workspace::output_changes;
 use crate::workspace::unit::UnitName;
 
@@ -82,6 +84,8 @@ pub(in crate::cli) async fn plan_units(
     }
     let mut others = read_other_ledgers(workspace, &mut units, &mut states).await;
     let owners = Arc::new(object_owners(workspace, &states, &others));
+    // Before any unit fails: what it declares protects the objects of others.
+    let declared = DeclaredMoves::collect(workspace, &read_ledgers(&states, &others));
     let failed = prepare_units(&mut states, &owners).await;
     fail_units(failed, &mut units, &mut states);
     let live = read_accounts((accounts.count(), purpose), &mut units, &mut states).await;
@@ -112,7 +116,7 @@ pub(in crate::cli) async fn plan_units(
         units.insert(*number, planned);
     }
     let snapshots = live.iter().map(|(account, state)| (*account, &state.snapshot)).collect();
-    let users = blockers::add_blockers(workspace, options, (&others, &snapshots), &mut units);
+    let users = blockers::add_blockers(workspace, options, (&others, &snapshots), &declared, &mut units);
     let moves = moves_between(workspace, &states);
     let plans = units.iter().filter_map(|(number, result)| {
         Some((&workspace.units[*number].unit.name, &result.as_ref().ok()?.plan))
@@ -180,26 +184,32 @@ fn with_connections(
         .collect()
 }
 
-/// Returns the pairs of units between which resources move, the one that is applied first before the other: a move needs
-/// both ledgers, so the two are not applied at the same time.
+/// Returns the ledgers that were read, by unit; `None` for a unit that was never applied.
+fn read_ledgers<'l>(
+    states: &'l BTreeMap<usize, UnitState<'_>>,
+    others: &'l OtherLedgers,
+) -> BTreeMap<usize, Option<&'l Ledger>> {
+    let selected = states.iter().map(|(number, state)| (*number, Some(&state.ledger)));
+    others.iter().map(|(number, ledger)| (*number, ledger.as_ref())).chain(selected).collect()
+}
+
+/// Returns the pairs of units whose moves need one ledger, the one that is applied first before the other: the two are not
+/// applied at the same time.
 fn moves_between(
     workspace: &Workspace,
     states: &BTreeMap<usize, UnitState<'_>>,
 ) -> BTreeSet<(usize, usize)> {
     let position: BTreeMap<usize, usize> =
         workspace.graph.order.iter().enumerate().map(|(position, number)| (*number, position)).collect();
-    let mut pairs = BTreeSet::new();
-    for (number, state) in states {
-        for one in &state.options.transfers.moves {
-            let is_peer = |other: &&usize| workspace.units[**other].unit.name.to_string() == one.peer;
-            let Some(other) = states.keys().find(is_peer).filter(|other| *other != number) else {
-                continue;
-            };
-            let is_first = position.get(number) < position.get(other);
-            pairs.insert(if is_first { (*number, *other) } else { (*other, *number) });
-        }
-    }
-    pairs
+    let peers = |state: &UnitState<'_>| {
+        state.options.transfers.moves.iter().map(|one| one.peer.clone()).collect::<BTreeSet<Name>>()
+    };
+    let leases = states.iter().map(|(number, state)| (*number, peers(state))).collect();
+    let name = |number: usize| Name::new(workspace.units[number].unit.name.to_string());
+    let in_order = |(one, other): (usize, usize)| {
+        if position.get(&one) < position.get(&other) { (one, other) } else { (other, one) }
+    };
+    lease_conflicts(&leases, name).into_iter().map(in_order).collect()
 }
 
 /// Connects a unit and reads its ledger.

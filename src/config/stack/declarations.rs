@@ -82,6 +82,21 @@ impl TransferDeclaration {
         }
     }
 
+    /// Returns whether an entry of the other stack is about resources that this one is about.
+    #[must_use]
+    pub fn is_about_same(&self, other: &Self) -> bool {
+        self.direction != other.direction
+            && (self.from.is_within(&other.from) || other.from.is_within(&self.from))
+    }
+
+    /// Returns whether this entry and one of the other stack give the resources that both are about the same addresses.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let wider =
+            |wide: &Self, narrow: &Self| wide.new_address(&narrow.from).as_ref() == Some(&narrow.to);
+        wider(self, other) || wider(other, self)
+    }
+
     /// Returns the new address of something in `from`; `None` for another address.
     #[must_use]
     pub fn new_address(&self, at: &Address) -> Option<Address> {

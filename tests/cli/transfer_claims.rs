@@ -1,0 +1,229 @@
+//! Moves between stacks that only one side declares, that two stacks claim, or whose stack was removed: nothing is deleted.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::case::{Case, Run};
+
+const SHARED: &str = "vpc:\n  shared: { cidr: 10.9.0.0/16 }\n";
+const VOLUME: &str = "volume:\n  data: { size: 10 }\n";
+
+struct Repository(Case);
+
+impl Repository {
+    /// Writes stacks, and applies them.
+    fn new(stacks: &[(&str, &str)]) -> Self {
+        let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+        for (name, text) in stacks {
+            case.write(&format!("{name}/stead.yaml"), format!("stead: 1\nstack: {name}\n{text}"));
+        }
+        let repository = Self(case);
+        for (name, _) in stacks {
+            repository.exits(0, &format!("-C {name} apply --yes"));
+        }
+        repository
+    }
+
+    fn exits(&self, code: i32, args: &str) -> Run {
+        self.0.fails(code, args)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        self.0.write(&format!("{name}/stead.yaml"), format!("stead: 1\nstack: {name}\n{text}"));
+    }
+
+    /// Returns the blockers of a unit as (code, address, text, help).
+    fn blockers(plan: &Value, stack: &str) -> Vec<[String; 4]> {
+        let units = plan["units"].as_array().unwrap();
+        let unit = units.iter().find(|unit| unit["stack"] == stack).unwrap();
+        let blocks = unit["plan"]["blocks"].as_array().unwrap_or_else(|| panic!("{unit}"));
+        let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
+        blocks.iter().map(|block| ["code", "address", "text", "help"].map(|key| text(block, key))).collect()
+    }
+
+    /// Runs commands, and checks that no request changes anything.
+    fn sends_nothing(&self, run: impl FnOnce(&Self)) {
+        let last = self.0.cloud().last();
+        run(self);
+        assert_eq!(self.0.cloud().mutations_since(last), Vec::<String>::new());
+    }
+
+    fn count(&self, kind: &str) -> usize {
+        self.0.cloud().list(&format!("/api/v1/{kind}")).len()
+    }
+}
+
+fn has(blockers: &[[String; 4]], code: &str, words: &[&str]) {
+    let fits = |[found, _, text, help]: &&[String; 4]| {
+        found == code && words.iter().all(|word| text.contains(word) || help.contains(word))
+    };
+    assert!(blockers.iter().any(|one| fits(&one)), "{code} {words:?}: {blockers:#?}");
+}
+
+#[test]
+fn a_removed_stack_keeps_what_another_one_claims_and_restoring_it_makes_the_move() {
+    let repository = Repository::new(&[("a", VOLUME), ("b", "vpc: { nb: { cidr: 10.1.0.0/16 } }\n")]);
+    repository.exits(0, "-C a mv volume.data --to-stack ../b --yes");
+    let (a, b) = ("a/stead.yaml", "b/stead.yaml");
+    let (files, claims) = (read(&repository, a), read(&repository, b));
+    fs::remove_file(repository.0.path(a)).unwrap();
+    // With the entry readable, in a stack with another error, and in one whose files are no valid YAML.
+    let broken = [claims.clone(), format!("{claims}volume: {{}}\n"), format!("{claims}x: [\n")];
+    for text in broken {
+        repository.0.write(b, &text);
+        repository.sends_nothing(|repository| {
+            for flags in ["--remove a/default", "--stacks a/default --remove a/default"] {
+                let plan = repository.0.run(&format!("plan --all {flags} --output json")).json();
+                let blockers = Repository::blockers(&plan, "a");
+                has(&blockers, "unit_conflict", &["volume.data would be deleted", "b"]);
+                let fingerprint = plan["fingerprint"].as_str().unwrap();
+                let run = repository.0.run(&format!("apply --all {flags} --expect {fingerprint}"));
+                assert_ne!(run.code, 0, "{}", run.all());
+            }
+        });
+        assert_eq!(repository.count("volumes"), 1);
+    }
+    // The remedy: the files, then the move, then the removal.
+    repository.0.write(b, &claims);
+    repository.exits(4, "plan --all --stacks a/default --remove a/default").says(&[
+        "Restore the files of the stack in `a`",
+        "from: volume.data",
+        "stack: ../b",
+    ]);
+    repository.0.write(a, &files);
+    repository
+        .exits(0, "apply --all --stacks a/default --stacks b/default --yes")
+        .says(&["Moved 1 resource"]);
+    fs::remove_file(repository.0.path(a)).unwrap();
+    repository.exits(0, "-C b fmt --prune");
+    repository.exits(0, "plan --all --exit-code");
+    assert_eq!(repository.count("volumes"), 1);
+}
+
+fn read(repository: &Repository, name: &str) -> String {
+    fs::read_to_string(repository.0.path(name)).unwrap()
+}
+
+#[test]
+fn a_move_that_only_the_target_declares_is_blocked_in_both_stacks() {
+    let repository = Repository::new(&[("a", SHARED), ("b", VOLUME)]);
+    repository.write("a", "");
+    repository.write(
+        "b",
+        &format!("{VOLUME}{SHARED}moved:\n  - {{ from: vpc.shared, to: vpc.shared, from_stack: ../a }}\n"),
+    );
+    let missing = "{ from: vpc.shared, to: vpc.shared, stack: ../b }";
+    repository.sends_nothing(|repository| {
+        let plan = repository.exits(4, "plan --all --output json").json();
+        let of_a = Repository::blockers(&plan, "a");
+        has(
+            &of_a,
+            "unit_conflict",
+            &["vpc.shared would be deleted", "b/default", "b/stead.yaml:", missing],
+        );
+        assert!(Repository::blockers(&plan, "b").iter().any(|one| one[3].contains(missing)));
+        // The unit with the claim is not selected, and then has an error.
+        repository.exits(4, "apply --all --stacks a --yes").says(&["b/default", missing]);
+        repository.exits(4, "apply --all --stacks b --yes").says(&[missing]);
+        repository.exits(4, "-C b apply --yes").says(&["would delete the object", missing]);
+        let root = repository.0.path("").canonicalize().unwrap();
+        let root = root.file_name().unwrap().to_str().unwrap();
+        repository
+            .exits(4, &format!("destroy --all --stacks a --yes --confirm {root}"))
+            .says(&["vpc.shared would be deleted", "b/default"]);
+        repository.0.edit("b/stead.yaml", "size: 10", "size: wrong");
+        repository
+            .exits(4, "apply --all --stacks a --yes")
+            .says(&["the stack has errors", "-C b validate"]);
+        repository.0.edit("b/stead.yaml", "size: wrong", "size: 10");
+    });
+    // The remedy.
+    repository.write("a", &format!("moved: [{missing}]\n"));
+    repository.exits(0, "apply --all --stacks a --stacks b --yes").says(&["Moved 1 resource"]);
+    assert_eq!((repository.count("vpcs"), repository.count("volumes")), (1, 1));
+    repository.exits(0, "plan --all --exit-code");
+    // A move that is done needs no entry on the other side.
+    repository.write("a", "");
+    repository.exits(0, "plan --all --exit-code");
+}
+
+#[test]
+fn a_move_that_only_the_source_declares_is_blocked_in_both_stacks() {
+    let repository = Repository::new(&[("a", SHARED), ("b", VOLUME)]);
+    repository.write("a", "moved:\n  - { from: vpc.shared, to: vpc.shared, stack: ../b }\n");
+    repository.write("b", &format!("{VOLUME}{SHARED}"));
+    let missing = "{ from: vpc.shared, to: vpc.shared, from_stack: ../a }";
+    repository.sends_nothing(|repository| {
+        let plan = repository.exits(4, "plan --all --output json").json();
+        has(&Repository::blockers(&plan, "b"), "unit_conflict", &["would be created", missing]);
+        assert!(Repository::blockers(&plan, "a").iter().any(|one| one[3].contains(missing)));
+        repository.exits(4, "apply --all --stacks b --yes").says(&["would be created", missing]);
+        repository.exits(4, "-C a apply --yes").says(&["second object", missing]);
+    });
+    repository.write("b", &format!("{VOLUME}{SHARED}moved: [{missing}]\n"));
+    repository.exits(0, "apply --all --stacks a --stacks b --yes").says(&["Moved 1 resource"]);
+    assert_eq!(repository.count("vpcs"), 1);
+}
+
+#[test]
+fn two_stacks_that_claim_one_object_are_blocked_until_one_entry_is_removed() {
+    let claim = |stack: &str| {
+        format!(
+            "moved:\n  - {{ from: vpc.shared, to: vpc.{stack}, from_stack: ../a }}\nvpc:\n  {stack}: {{ name: shared, cidr: 10.9.0.0/16 }}\n"
+        )
+    };
+    let repository = Repository::new(&[("a", SHARED), ("b", ""), ("c", "")]);
+    repository.write("a", "");
+    repository.write("b", &claim("b"));
+    repository.write("c", &claim("c"));
+    repository.sends_nothing(|repository| {
+        let plan = repository.exits(4, "plan --all --output json").json();
+        for (stack, other) in [("b", "vpc.c of c/default"), ("c", "vpc.b of b/default")] {
+            let blockers = Repository::blockers(&plan, stack);
+            has(&blockers, "unit_conflict", &["one object: vpc.shared of a/default", other, "moved"]);
+        }
+        // With the entry of the first stack, the other claim is wrong, and the object still moves nowhere.
+        repository.write(
+            "a",
+            "moved: [{ from: vpc.shared, to: vpc.b, stack: ../b }]
+",
+        );
+        for args in ["validate --all", "-C c validate", "-C c plan"] {
+            repository.exits(1, args).says(&["moves vpc.shared to `../b`, not here", "c/stead.yaml:"]);
+        }
+        let plan = repository.0.run("plan --all --output json").json();
+        for stack in ["a", "b"] {
+            has(&Repository::blockers(&plan, stack), "unit_conflict", &["c/default"]);
+            repository.exits(4, &format!("apply --all --stacks {stack} --yes")).says(&["unit_conflict"]);
+        }
+        // Two entries that disagree about the address.
+        repository.write("c", "");
+        repository.0.edit("a/stead.yaml", "to: vpc.b", "to: vpc.x");
+        repository.0.edit("b/stead.yaml", "  b: ", "  x: { cidr: 10.8.0.0/16 }\n  b: ");
+        for args in ["-C a validate", "-C b validate", "validate --all"] {
+            repository.exits(1, args).says(&["moves vpc.shared to vpc.", "moves vpc.shared to vpc."]);
+        }
+    });
+    repository.write(
+        "a",
+        "moved: [{ from: vpc.shared, to: vpc.b, stack: ../b }]
+",
+    );
+    repository.write("b", &claim("b"));
+    repository.exits(0, "apply --all --stacks a --stacks b --stacks c --yes").says(&["Moved 1 resource"]);
+    repository.exits(0, "plan --all --exit-code");
+    assert_eq!(repository.count("vpcs"), 1);
+}
+
+#[test]
+fn two_stacks_that_get_objects_of_one_stack_are_not_applied_at_the_same_time() {
+    let given = "volume:\n  b: { size: 10 }\n  c: { size: 10 }\n";
+    let repository = Repository::new(&[("a", given), ("b", ""), ("c", "")]);
+    repository.exits(0, "-C a mv volume.b --to-stack ../b --yes");
+    repository.exits(0, "-C a mv volume.c --to-stack ../c --yes");
+    // Without the first stack, only its lease keeps the two apart.
+    repository.exits(0, "apply --all --stacks b --stacks c --yes").says(&["Moved 1 resource"]);
+    repository.exits(0, "plan --all --exit-code");
+    assert_eq!(repository.count("volumes"), 2);
+}
