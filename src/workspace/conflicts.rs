@@ -3,12 +3,14 @@
 //! units of a conflict, so that nothing is sent.
 
 pub mod transfer_claims;
+mod unit_claims;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ipnet::Ipv4Net;
 
-use super::unit::UnitName;
+use self::unit_claims::{Claimant, RemovalUse, add_pair, equal_sides};
+pub use self::unit_claims::{UnitBlockers, UnitClaims};
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;
@@ -19,24 +21,6 @@ use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::{LedgerUpdate, Operation, Step, TargetProject};
-
-/// What a unit plans, and what it needs of the objects of others.
-#[derive(Clone, Copy)]
-pub struct UnitClaims<'a> {
-    /// Name of the unit.
-    pub name: &'a UnitName,
-    /// Its plan.
-    pub plan: &'a Plan,
-    /// Its ledger when the plan was made.
-    pub ledger: &'a Ledger,
-    /// Objects of others that its blocks name by id or find by `data`, each with the address of a block.
-    pub uses: &'a BTreeMap<ObjectKey, Address>,
-    /// Outputs that it reads, by the unit that has them.
-    pub reads: &'a BTreeMap<UnitName, BTreeSet<Name>>,
-}
-
-/// Blockers by the position of the unit in the list.
-pub type UnitBlockers = BTreeMap<usize, Vec<Blocker>>;
 
 /// Returns the conflicts between the units of one account. `snapshot` is the one that all of them were planned with.
 #[must_use]
@@ -71,34 +55,6 @@ pub fn users_of_removed(
         );
     }
     pairs
-}
-
-/// A resource of a unit, by the unit's position.
-type Claimant<'a> = (usize, &'a Address);
-
-/// Adds a blocker to both sides of a conflict; `what` describes it from the side of the first.
-fn add_pair(
-    units: &[UnitClaims<'_>],
-    (one, address): Claimant<'_>,
-    (other, with): Claimant<'_>,
-    what: &str,
-    blockers: &mut UnitBlockers,
-) {
-    for ((unit, own), (else_unit, else_own)) in
-        [((one, address), (other, with)), ((other, with), (one, address))]
-    {
-        let text = format!("{own} and {else_own} of {} {what}.", units[else_unit].name);
-        let help = format!("Change one of the two: {} or {}.", units[unit].name, units[else_unit].name);
-        let source = units[unit].plan.changes.iter().find(|change| change.address == *own);
-        let source = source.and_then(|change| change.source.clone());
-        blockers.entry(unit).or_default().push(Blocker {
-            code: UNIT_CONFLICT.code.into(),
-            address: Some(own.clone()),
-            text,
-            help,
-            source,
-        });
-    }
 }
 
 /// Returns the value of an attribute that a step sets; `None` if it does not set it, or the value is not known.
@@ -175,7 +131,9 @@ fn block_repeated_values(
                 let key = (kind.name, attributes, scope, values);
                 match claimed.get(&key) {
                     Some(other) if other.0 != number => {
-                        add_pair(units, (number, &step.address), *other, &what, blockers);
+                        let pair = ((number, &step.address), *other);
+                        let texts = equal_sides(units, pair.0, pair.1, |_| what.clone());
+                        add_pair(units, pair, texts, blockers);
                     }
                     Some(_) => {}
                     None => drop(claimed.insert(key, (number, &step.address))),
@@ -234,8 +192,16 @@ fn block_overlaps(registry: Registry, units: &[UnitClaims<'_>], blockers: &mut U
             for (network, claimant) in networks {
                 around.retain(|(outer, _)| outer.contains(&network));
                 if let Some((outer, other)) = around.iter().find(|(_, other)| other.0 != claimant.0) {
-                    let what = format!("would overlap: {network} and {outer}");
-                    add_pair(units, claimant, *other, &what, blockers);
+                    let what = |is_first: bool| {
+                        let (own, with) = if is_first { (network, *outer) } else { (*outer, network) };
+                        format!("would overlap: {own} and {with}")
+                    };
+                    add_pair(
+                        units,
+                        (claimant, *other),
+                        equal_sides(units, claimant, *other, what),
+                        blockers,
+                    );
                 }
                 around.push((network, claimant));
             }
@@ -255,8 +221,9 @@ fn block_repeated_adoptions(units: &[UnitClaims<'_>], blockers: &mut UnitBlocker
             }
             match adopted.get(&owned.key(&entry.kind)) {
                 Some(other) if other.0 != number => {
-                    let what = format!("would adopt one object, {}", owned.id);
-                    add_pair(units, (number, address), *other, &what, blockers);
+                    let pair = ((number, address), *other);
+                    let what = |_| format!("would adopt one object, {}", owned.id);
+                    add_pair(units, pair, equal_sides(units, pair.0, pair.1, what), blockers);
                 }
                 Some(_) => {}
                 None => drop(adopted.insert(owned.key(&entry.kind), (number, address))),
@@ -332,28 +299,31 @@ fn block_removals_in_use(
     let holders = live_holders(registry, snapshot, &owners);
     for removal in &all {
         let (number, address) = removal.claimant;
+        // Each resource that uses the object counts once, with the reason that no order of the two applies removes.
+        let mut users: BTreeMap<Claimant<'_>, RemovalUse> = BTreeMap::new();
         for (other, unit) in units.iter().enumerate().filter(|(other, _)| *other != number) {
             if let Some(user) = unit.uses.get(&removal.key) {
-                let what = "exclude each other: the first would be deleted, and the second uses it";
-                add_pair(units, removal.claimant, (other, user), what, blockers);
+                users.insert((other, user), RemovalUse::Planned);
             }
         }
         for (other, holder, attribute, key) in holders.get(&removal.key).into_iter().flatten() {
             if *other == number {
                 continue;
             }
-            if removal.is_awaited {
-                let what = if removal.is_replaced {
-                    "exclude each other: the first must be deleted before it is created again, and the second still uses it"
-                } else {
-                    "exclude each other: the first must be deleted before something else of its stack is created or changed, and the second still uses it"
-                };
-                add_pair(units, removal.claimant, (*other, holder), what, blockers);
-            } else if !lets_go(&units[*other], key, *attribute) {
-                let what =
-                    "exclude each other: the first would be deleted, and the second would still use it";
-                add_pair(units, removal.claimant, (*other, holder), what, blockers);
-            }
+            let how = if removal.is_replaced && removal.is_awaited {
+                RemovalUse::LiveWhileReplaced
+            } else if removal.is_awaited {
+                RemovalUse::LiveWhileAwaited
+            } else if lets_go(&units[*other], key, *attribute) {
+                continue;
+            } else {
+                RemovalUse::Planned
+            };
+            users.entry((*other, holder)).or_insert(how);
+        }
+        for (user, how) in users {
+            let texts = how.texts(units, removal.claimant, user);
+            add_pair(units, (removal.claimant, user), texts, blockers);
         }
         if removal.is_replaced {
             block_read_outputs(units, (number, address), blockers);

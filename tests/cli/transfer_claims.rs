@@ -227,3 +227,31 @@ fn two_stacks_that_get_objects_of_one_stack_are_not_applied_at_the_same_time() {
     repository.exits(0, "plan --all --exit-code");
     assert_eq!(repository.count("volumes"), 2);
 }
+
+#[test]
+fn a_second_move_waits_until_the_first_one_is_applied() {
+    let repository = Repository::new(&[("a", SHARED), ("b", ""), ("c", "")]);
+    repository.exits(0, "-C a mv vpc.shared --to-stack ../b --yes");
+    let before = ["a", "b", "c"].map(|name| read(&repository, &format!("{name}/stead.yaml")));
+    for (from, to) in [("b", "c"), ("a", "c"), ("b", "a")] {
+        repository.exits(1, &format!("-C {from} mv vpc.shared --to-stack ../{to} --yes")).says(&[
+            "pending move",
+            "Apply the pending move first",
+            "apply",
+            "fmt --prune",
+        ]);
+    }
+    let after = ["a", "b", "c"].map(|name| read(&repository, &format!("{name}/stead.yaml")));
+    assert_eq!(before, after);
+    // The remedy.
+    repository.exits(0, "-C b apply --yes").says(&["Moved 1 resource"]);
+    repository.exits(1, "-C b mv vpc.shared --to-stack ../c --yes").says(&["pending move"]);
+    repository.exits(0, "-C b fmt --prune");
+    // The other end of the move has an entry, too.
+    repository.exits(1, "-C b mv vpc.shared --to-stack ../a --yes").says(&["stead -C ../a fmt --prune"]);
+    repository.exits(0, "-C a fmt --prune");
+    repository.exits(0, "-C b mv vpc.shared --to-stack ../c --yes");
+    repository.exits(0, "apply --all --stacks b --stacks c --yes").says(&["Moved 1 resource"]);
+    repository.exits(0, "plan --all --exit-code");
+    assert_eq!(repository.count("vpcs"), 1);
+}

@@ -206,7 +206,14 @@ fn an_object_that_another_unit_names_by_its_id_is_not_deleted() {
     apply(&case, "--stacks app");
     case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.50.0.0/16 } }");
     let run = case.fails(4, "plan --all");
-    run.says(&["unit_conflict", "vpc.main and vm.web of app/default exclude each other"]);
+    let text = run.all().split_whitespace().collect::<Vec<_>>().join(" ");
+    for once in [
+        "vpc.main would be deleted, and vm.web of app/default uses it.",
+        "vm.web uses vpc.main of net/prod, which would be deleted.",
+    ] {
+        assert_eq!(text.matches(once).count(), 1, "{once}\n{text}");
+    }
+    assert_eq!(text.matches("unit_conflict").count(), 2, "{text}");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::UnitBlockers;
+use super::unit_claims::UnitBlockers;
 use crate::config::stack::declarations::{TransferDeclaration, TransferDirection};
 use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;

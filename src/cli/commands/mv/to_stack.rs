@@ -17,6 +17,7 @@ use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::{LoadedStack, StackSources};
 use crate::cli::stack::source_edits::SourceEdits;
 use crate::config::edit::{ConfigLiteral, Edit, EditPath};
+use crate::config::stack::declarations::TransferDirection;
 use crate::config::stack::module_path::module_of;
 use crate::editor::graph::DependencyGraph;
 use crate::kinds::REGISTRY;
@@ -40,6 +41,7 @@ pub(super) async fn run(
     directory: &Path,
 ) -> Result<Exit, CliFailure> {
     let address = &args.from;
+    reject_pending_move(begun, address, ".")?;
     let file = find_movable_block(begun, address)?;
     let settings = &session.settings;
     let there = settings.dir.join(directory);
@@ -56,6 +58,7 @@ pub(super) async fn run(
         }
         other => other?,
     };
+    reject_pending_move(&other, address, &directory.to_string_lossy())?;
     reject_taken_address(&other, address)?;
     reject_references(begun, address)?;
     let shown = |path: &Path| path.to_string_lossy().into_owned();
@@ -90,6 +93,28 @@ pub(super) async fn run(
     edits.write(&settings.dir)?;
     session.next("plan", "shows the move; apply it in either stack");
     Ok(Exit::Done)
+}
+
+/// Refuses an address that an entry of a stack moves already: the ledger has its object elsewhere until that move is
+/// applied, and two entries would send it to two stacks. `directory` is the path to the stack.
+fn reject_pending_move(begun: &StackSources, address: &Address, directory: &str) -> Result<(), CliFailure> {
+    let mut moves = begun.project.stack.declarations.transfers.iter();
+    let overlaps = |own: &Address| own.is_within(address) || address.is_within(own);
+    let Some(pending) = moves.find(|one| overlaps(one.own_address())) else { return Ok(()) };
+    let (other, at) = (&pending.shown, begun.project.stack.sources.location_of(pending.span));
+    let at = at.map(|at| format!(" ({}:{})", at.file, at.line)).unwrap_or_default();
+    let way = match pending.direction {
+        TransferDirection::Incoming => "from",
+        TransferDirection::Outgoing => "to",
+    };
+    let text =
+        format!("{address} has a pending move: a `moved` entry moves it {way} the stack in `{other}`{at}");
+    let stack = if directory == "." { String::new() } else { format!(" -C {directory}") };
+    Err(CliFailure::new(Exit::Failed, text)
+        .help(format!("Apply the pending move first, in each environment: stead{stack} apply"))
+        .help(format!(
+            "When it is applied, remove its entry from both stacks, here with `stead{stack} fmt --prune`, and move the resource from the stack that has it then."
+        )))
 }
 
 /// Returns the file of a block that can be moved as a whole: a resource, or a block with `for_each`, in one of the
