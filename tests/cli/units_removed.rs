@@ -130,7 +130,7 @@ fn remove_units(repository: &Repository) {
     // The network of a removed environment is used by a VM of a removed stack, which stays.
     repository
         .exits(4, "plan --all --stacks net/dev --remove net/dev --stacks app/dev")
-        .says(&["unit_conflict", "would still use it"]);
+        .says(&["unit_conflict", "which would be deleted"]);
     // A destroy of units that are there leaves a removed one as it is.
     repository.exits(4, "plan --all --destroy -e prod").says(&[
         "vm.web of app/prod, which is not selected, uses vpc.main.",
