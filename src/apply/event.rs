@@ -179,6 +179,12 @@ impl StepError {
 }
 
 impl Outcome {
+    /// Returns whether any step succeeded, so that the apply is at least partly made.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        self.begun || !self.done.is_empty()
+    }
+
     /// Returns the outcome with secrets redacted from all messages.
     pub(super) fn redact_outcome(mut self, redact: &impl Fn(String) -> String) -> Self {
         self.failed = self.failed.into_iter().map(|(at, error)| (at, error.redact_error(redact))).collect();

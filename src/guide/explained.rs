@@ -47,12 +47,12 @@ pub fn explain_address(page: &ExplainPage) -> String {
 }
 
 /// Returns the anchor of a fact on the page of all facts.
-pub(super) fn fact_anchor(fact: &FactPage) -> String {
-    fact.fact.replace("[]", "")
+pub(super) fn fact_anchor(path: &str) -> String {
+    path.replace("[]", "")
 }
 
 fn fact_address(path: &str) -> String {
-    format!("reference/policy-facts#{}", path.replace("[]", ""))
+    format!("reference/policy-facts#{}", fact_anchor(path))
 }
 
 /// Returns the address of a kind's page.

@@ -89,20 +89,20 @@ impl StepResults {
     pub fn interrupted_outcome(&self, plan: &Plan) -> Outcome {
         let mut outcome = Outcome { interrupted: true, ..Outcome::default() };
         for change in &plan.changes {
-            let mut steps = change.steps.iter().map(|step| self.all.get(step));
-            let is_begun = steps.clone().any(|step| matches!(step, Some(StepResult::Done(_))));
+            let is_done = |step: &usize| matches!(self.all.get(step), Some(StepResult::Done(_)));
             let failed = change.steps.iter().find_map(|step| match self.all.get(step) {
                 Some(StepResult::Failed(error)) => Some(error.clone()),
                 _ => None,
             });
             match failed {
                 Some(error) => outcome.failed.push((change.address.clone(), error)),
-                None if steps.all(|step| matches!(step, Some(StepResult::Done(_)))) => {
+                None if change.steps.iter().all(is_done) => {
                     outcome.done.push(change.address.clone());
+                    continue;
                 }
                 None => outcome.skipped.push(change.address.clone()),
             }
-            outcome.begun |= is_begun && outcome.done.last() != Some(&change.address);
+            outcome.begun |= change.steps.iter().any(is_done);
         }
         outcome
     }
@@ -202,8 +202,7 @@ impl<'a> RunReport<'a> {
         if !questions.is_empty() {
             said.push(phrases::count_noun(questions.len(), "question"));
         }
-        let how = match (self.outcome.interrupted, self.is_whole(), done.is_empty() && !self.outcome.begun)
-        {
+        let how = match (self.outcome.interrupted, self.is_whole(), !self.outcome.has_changes()) {
             (true, ..) => "interrupted",
             (false, true, _) => "applied",
             (false, false, false) => "partly applied",

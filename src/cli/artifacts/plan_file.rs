@@ -165,10 +165,17 @@ pub(in crate::cli) fn read_unverified(path: &Path) -> Result<SavedPlan, CliFailu
 }
 
 fn read_signed_text(path: &Path) -> Result<SignedPlanText, CliFailure> {
-    let text = stack_files::read_optional(path)?.ok_or_else(|| {
+    Ok(SignedPlanText::parse(&read_plan_text(path)?))
+}
+
+/// Reads the text of a file that may be as large as a plan.
+///
+/// # Errors
+/// When there is no such file, or it cannot be read.
+pub(in crate::cli) fn read_plan_text(path: &Path) -> Result<String, CliFailure> {
+    stack_files::read_optional(path)?.ok_or_else(|| {
         CliFailure::new(Exit::Failed, format!("there is no file {}", stack_files::display_path(path)))
-    })?;
-    Ok(SignedPlanText::parse(&text))
+    })
 }
 
 fn parse_saved_plan(path: &Path, signed: &SignedPlanText) -> Result<SavedPlan, CliFailure> {

@@ -66,9 +66,7 @@ impl ReviewedPlans {
             let plans = set.plans.into_iter().map(|(name, saved)| (name.to_string(), saved)).collect();
             return Ok(Self::Saved(plans));
         }
-        let text = stack_files::read_optional(path)?.ok_or_else(|| {
-            CliFailure::new(Exit::Failed, format!("there is no file {}", stack_files::display_path(path)))
-        })?;
+        let text = plan_file::read_plan_text(path)?;
         if review::marker_of(&text).is_some() {
             return Ok(Self::Comment {
                 digests: review::digests_of(&text),
@@ -179,21 +177,20 @@ pub(in crate::cli) fn refuse_misfit(ui: &Ui, plans: (&Plan, &Plan), misfit: &Mis
 
 /// Returns the failure for a saved plan that has blockers, with the first of them.
 pub(in crate::cli) fn refuse_blocked(plan: &Plan) -> CliFailure {
-    let blocks = &plan.blocks;
-    let count = phrases::count_noun(blocks.len(), "problem");
+    let (named, rest) = plan.blocks.split_at(plan.blocks.len().min(MAX_NAMED_BLOCKERS));
+    let count = phrases::count_noun(plan.blocks.len(), "problem");
     let mut failure = CliFailure::new(
         Exit::Blocked,
         format!("the saved plan is blocked by {count}: nothing was applied"),
     );
-    for block in blocks.iter().take(MAX_NAMED_BLOCKERS) {
+    for block in named {
         let address = block.address.as_ref().map(|address| format!("{address}: ")).unwrap_or_default();
         failure = failure.help(format!("{address}{}", block.text));
     }
-    if blocks.len() > MAX_NAMED_BLOCKERS {
-        failure = failure.help(format!("… and {} more.", blocks.len() - MAX_NAMED_BLOCKERS));
+    if !rest.is_empty() {
+        failure = failure.help(format!("… and {} more.", rest.len()));
     }
-    let remedies: BTreeSet<&str> =
-        blocks.iter().take(MAX_NAMED_BLOCKERS).map(|block| block.help.as_str()).collect();
+    let remedies: BTreeSet<&str> = named.iter().map(|block| block.help.as_str()).collect();
     remedies.into_iter().fold(failure, CliFailure::help)
 }
 

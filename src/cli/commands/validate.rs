@@ -17,6 +17,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
 use crate::cli::stack::project::{InitialEnvironment, LoadedStack};
 use crate::cli::stack::rewrite_files::{self, FileRewrite};
+use crate::cli::workspace::problems::loaded_diagnostics;
 use crate::config::check::environments;
 use crate::config::load::LoadFailure;
 use crate::model::address::Name;
@@ -80,11 +81,11 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ValidateArgs) -
     let begun = LoadedStack::in_some_environment(&session.settings)?;
     let opened = session.open_with(&begun.settings).and_then(check_other_stacks);
     let opened = add_other_environments(session, opened, &begun);
-    if let Some((diagnostics, sources)) = found_diagnostics(&opened) {
+    if let Some((diagnostics, sources)) = loaded_diagnostics(&opened) {
         session.report_files(&args.reports.wanted).write_problems(diagnostics, sources)?;
     }
     if session.ui.json {
-        let Some((diagnostics, sources)) = found_diagnostics(&opened) else {
+        let Some((diagnostics, sources)) = loaded_diagnostics(&opened) else {
             return opened.map(|_| Exit::Done);
         };
         session.ui.write_result(&json::diagnostics_document(diagnostics, sources));
@@ -125,16 +126,6 @@ fn check_other_stacks(project: LoadedStack) -> Result<LoadedStack, CliFailure> {
         return Ok(project);
     }
     Err(Box::new(LoadFailure { sources: project.stack.sources, diagnostics }).into())
-}
-
-/// Returns the diagnostics and their sources; `None` if the files could not be read. A valid stack has its warnings.
-fn found_diagnostics(opened: &Result<LoadedStack, CliFailure>) -> Option<(&[Diagnostic], &Sources)> {
-    match opened {
-        Ok(project) => Some((&project.warnings, &project.stack.sources)),
-        Err(failure) => {
-            failure.rejected.as_ref().map(|rejected| (rejected.diagnostics.as_slice(), &rejected.sources))
-        }
-    }
 }
 
 /// Adds the diagnostics of the other environments, and those of policies that need no live state; the result is a

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::open::CommandStore;
-use crate::cli::files::stack_files::{self, SharedRoot, Trust};
+use crate::cli::files::stack_files::{self, Trust};
 use crate::cli::ledger::open;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -78,8 +78,7 @@ pub(in crate::cli) async fn read_remote_ledger(
     name: &Name,
     other: &OtherStack,
 ) -> Result<Option<Ledger>, CliFailure> {
-    let shared = SharedRoot::find_root(&project.directory, project.outside);
-    let directory = shared.root.join(other.directory.as_str());
+    let directory = project.other_directory(&other.directory);
     let peek = read_remote_header(project, &directory, name, other)?;
     let environment = remote_environment(project, name, other, &peek)?;
     let whose = (peek.name.as_str(), peek.backend_required);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::ledger_io::{self, LedgerOpenOptions};
 use super::open::{self, CommandStore};
 use crate::apply::protocol::transfer::runner::PeerLedgers;
-use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
@@ -27,6 +27,7 @@ use crate::ledger::state::transfer::LedgerPeer;
 use crate::ledger::stores::location::LedgerLocation;
 use crate::model::address::{Address, Name};
 use crate::model::diagnostic::Diagnostic;
+use crate::workspace::conflicts::transfer_claims::relative_path;
 
 /// Code of a diagnostic about a move to or from another stack.
 const TRANSFER_CODE: &str = "S0290";
@@ -58,8 +59,7 @@ impl PeerStack {
         project: &LoadedStack,
         transfer: &TransferDeclaration,
     ) -> Result<Self, Box<Diagnostic>> {
-        let shared = SharedRoot::find_root(&project.directory, project.outside);
-        let directory = shared.root.join(transfer.directory.as_str());
+        let directory = project.other_directory(&transfer.directory);
         let header = project::read_header(&project.settings, &directory).ok().flatten();
         let header = header.ok_or_else(|| {
             let detail = format!("There is no readable stack in `{}`.", transfer.shown);
@@ -129,15 +129,6 @@ impl PeerStack {
     }
 }
 
-/// Returns a path from one directory to another, with `..` where necessary.
-fn relative_path(from: &Path, to: &Path) -> Option<Name> {
-    let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
-    let up = from.components().skip(shared).map(|_| Some(".."));
-    let down = to.components().skip(shared).map(|part| part.as_os_str().to_str());
-    let parts: Option<Vec<&str>> = up.chain(down).collect();
-    parts.map(|parts| Name::new(parts.join("/")))
-}
-
 fn wrong(transfer: &TransferDeclaration, detail: String, help: String) -> Box<Diagnostic> {
     let problem =
         Diagnostic::error(TRANSFER_CODE, "a move between two stacks does not fit the other stack");
@@ -187,8 +178,7 @@ fn check_entries(
 ) -> Result<bool, Box<Diagnostic>> {
     let own = stack_files::full_path(&project.directory);
     let names_own = |entry: &&TransferDeclaration| {
-        let shared = SharedRoot::find_root(&other.directory, other.outside);
-        stack_files::full_path(&shared.root.join(entry.directory.as_str())) == own
+        stack_files::full_path(&other.other_directory(&entry.directory)) == own
     };
     let entries = other.stack.declarations.transfers.iter().filter(|entry| entry.is_about_same(transfer));
     let (back, elsewhere): (Vec<_>, Vec<_>) = entries.partition(names_own);

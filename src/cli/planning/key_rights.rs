@@ -73,16 +73,21 @@ pub(in crate::cli) async fn mark_not_readable(
     let hidden: BTreeSet<&Address> = rights.missing.iter().flat_map(|needing| &needing.gone).collect();
     let hidden = |drift: &&mut Drift| drift.class == DriftClass::Gone && hidden.contains(&drift.address);
     plan.drift.iter_mut().filter(hidden).for_each(|drift| drift.class = DriftClass::NotReadable);
-    let first = rights.missing.first()?;
-    let mut failure =
-        CliFailure::new(Exit::Refused, format!("the API key lacks {}", describe_need(plan, first)));
-    for needing in &rights.missing[1..] {
+    lacking_failure(plan, &rights, ("", "Check"))
+}
+
+/// Returns the failure for the rights that the key lacks; `None` if it lacks none. `ending` is the end of its message, and
+/// `verb` what to do with another key.
+fn lacking_failure(plan: &Plan, rights: &RightsReview, (ending, verb): (&str, &str)) -> Option<CliFailure> {
+    let (first, rest) = rights.missing.split_first()?;
+    let text = format!("the API key lacks {}{ending}", describe_need(plan, first));
+    let mut failure = CliFailure::new(Exit::Refused, text);
+    for needing in rest {
         failure = failure.help(format!("It also lacks {}.", describe_need(plan, needing)));
     }
-    Some(
-        failure
-            .help("Check with a key whose role has the right. `stead whoami` shows the role of this one."),
-    )
+    Some(failure.help(format!(
+        "{verb} with a key whose role has the right. `stead whoami` shows the role of this one."
+    )))
 }
 
 impl KeyReview {
@@ -136,16 +141,7 @@ impl KeyReview {
                 CliFailure::new(Exit::Refused, text).help("Apply with a key that is valid for longer.")
             );
         }
-        let Some((first, rest)) = self.rights.missing.split_first() else { return Ok(()) };
-        let mut failure = CliFailure::new(
-            Exit::Refused,
-            format!("the API key lacks {}: nothing was sent", describe_need(plan, first)),
-        );
-        for needing in rest {
-            failure = failure.help(format!("It also lacks {}.", describe_need(plan, needing)));
-        }
-        Err(failure
-            .help("Apply with a key whose role has the right. `stead whoami` shows the role of this one."))
+        lacking_failure(plan, &self.rights, (": nothing was sent", "Apply")).map_or(Ok(()), Err)
     }
 }
 

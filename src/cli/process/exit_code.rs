@@ -199,7 +199,7 @@ impl Exit {
         if !outcome.failed.is_empty() && outcome.failed.iter().all(|(_, error)| is_not_kept(error)) {
             return Self::Failed;
         }
-        if outcome.begun || !outcome.done.is_empty() {
+        if outcome.has_changes() {
             return Self::Partly;
         }
         let causes = || outcome.failed.iter().map(|(_, error)| Self::of_step(error));

@@ -60,6 +60,11 @@ pub(in crate::cli) struct StackSources {
 }
 
 impl LoadedStack {
+    /// Returns the directory of another stack that a path of this one's declarations names.
+    pub(in crate::cli) fn other_directory(&self, declared: &str) -> PathBuf {
+        SharedRoot::find_root(&self.directory, self.outside).root.join(declared)
+    }
+
     /// Reads and resolves the stack of `-C`.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use super::planned_units::UnitResults;
 use super::units::Workspace;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
+use crate::cli::stack::project::LoadedStack;
 use crate::config::check::environments;
 use crate::model::address::Name;
 use crate::model::diagnostic::{Diagnostic, Severity};
@@ -24,7 +25,14 @@ pub(in crate::cli) struct StackProblems<'w> {
 
 /// Returns the problems and the files of a unit; `None` if it has none because its files could not be read.
 pub(in crate::cli) fn unit_diagnostics(loaded: &WorkspaceUnit) -> Option<(&[Diagnostic], &Sources)> {
-    match &loaded.loaded {
+    loaded_diagnostics(&loaded.loaded)
+}
+
+/// Returns the problems of a stack that was loaded: warnings, or the errors that reject it. `None` if it has another failure.
+pub(in crate::cli) fn loaded_diagnostics(
+    loaded: &Result<LoadedStack, CliFailure>,
+) -> Option<(&[Diagnostic], &Sources)> {
+    match loaded {
         Ok(project) => Some((&project.warnings, &project.stack.sources)),
         Err(failure) => rejected_diagnostics(failure),
     }

@@ -71,12 +71,8 @@ fn find_silencer<'a>(
     exposure: &Exposure,
 ) -> Option<(&'a AllowedExposure, bool)> {
     let allowed = subject.block?.allowed_exposures.iter().find(|one| one.code == exposure.code)?;
-    let today = current_time(joined).to_zoned(TimeZone::UTC).date();
+    let today = joined.inputs.service_time().to_zoned(TimeZone::UTC).date();
     Some((allowed, allowed.until.is_none_or(|until| today <= until)))
-}
-
-fn current_time(joined: &JoinedState<'_>) -> Timestamp {
-    joined.inputs.service_time()
 }
 
 fn exposure_result(
@@ -98,7 +94,7 @@ fn exposure_result(
     };
     let depends_on_time =
         exposure.check.depends_on_time() || allowed.is_some_and(|(allowed, _)| allowed.until.is_some());
-    let now = || (Name::new_static("now"), Name::new(format_time(current_time(joined))));
+    let now = || (Name::new_static("now"), Name::new(format_time(joined.inputs.service_time())));
     let context: BTreeMap<Name, Name> = depends_on_time.then(now).into_iter().collect();
     PolicyResult {
         name: exposure.code.into(),
@@ -152,7 +148,7 @@ fn is_exposed(
             Some(Value::Null) => true,
             Some(Value::Text(text)) if text.is_empty() => true,
             Some(Value::Text(text)) => {
-                let limit = current_time(joined).to_zoned(TimeZone::UTC).checked_add(1.year());
+                let limit = joined.inputs.service_time().to_zoned(TimeZone::UTC).checked_add(1.year());
                 let end = text.parse::<Timestamp>().ok();
                 end.zip(limit.ok()).is_some_and(|(end, limit)| end > limit.timestamp())
             }

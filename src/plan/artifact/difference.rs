@@ -202,11 +202,7 @@ impl Sides<'_> {
 
     /// Returns what moved so that a change is planned, or is decided differently.
     fn moved_by(self, change: &Change) -> Vec<MovedSide> {
-        match change.cause {
-            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => vec![MovedSide::LiveObject],
-            Cause::Unfinished => vec![MovedSide::Ledger],
-            Cause::Config | Cause::Both | Cause::Upstream => self.or_ledger(self.moved_inputs()),
-        }
+        moved_by_cause(change.cause, || self.or_ledger(self.moved_inputs()))
     }
 
     /// Adds the ledger to what may have moved, if it differs.
@@ -241,17 +237,14 @@ impl Sides<'_> {
         };
         let id_side = vec![if self.has_other_ledger() { MovedSide::Ledger } else { MovedSide::LiveObject }];
         let mut parts: Vec<PartDifference> = self.attribute_parts(old, new)?;
-        let mut add = |part: &str,
-                       one: Value,
-                       other: Value,
-                       moved: &Vec<MovedSide>|
-         -> Result<(), serde_json::Error> {
-            if !is_same(&one, &other)? {
-                let moved = moved.clone();
-                parts.push(PartDifference { part: part.to_owned(), old: one, new: other, moved });
-            }
-            Ok(())
-        };
+        let mut add =
+            |part: &str, one: Value, other: Value, moved: &[MovedSide]| -> Result<(), serde_json::Error> {
+                if !is_same(&one, &other)? {
+                    let moved = moved.to_vec();
+                    parts.push(PartDifference { part: part.to_owned(), old: one, new: other, moved });
+                }
+                Ok(())
+            };
         let decided = self.moved_by(new);
         add("action", action_value(old), action_value(new), &decided)?;
         add("cause", json_value(&old.cause)?, json_value(&new.cause)?, &decided)?;
@@ -311,7 +304,9 @@ impl Sides<'_> {
             if !is_planned_same || one.is_some() != other.is_some() {
                 let moved = match (one, other) {
                     (Some(_), Some(_)) => self.moved_inputs(),
-                    (Some(side), None) | (None, Some(side)) => self.moved_attribute(side),
+                    (Some(side), None) | (None, Some(side)) => {
+                        moved_by_cause(side.cause, || self.moved_inputs())
+                    }
                     (None, None) => continue,
                 };
                 let part = format!("{path} (planned)");
@@ -321,14 +316,6 @@ impl Sides<'_> {
             }
         }
         Ok(parts)
-    }
-
-    fn moved_attribute(self, only: &AttributeChange) -> Vec<MovedSide> {
-        match only.cause {
-            Cause::Drift | Cause::Unconfirmed | Cause::NotKept => vec![MovedSide::LiveObject],
-            Cause::Unfinished => vec![MovedSide::Ledger],
-            Cause::Config | Cause::Both | Cause::Upstream => self.moved_inputs(),
-        }
     }
 
     /// Returns the blockers and denials that only one plan has.
@@ -389,6 +376,15 @@ impl Sides<'_> {
             parts.push(self.part("options of the command line", Value::Null, Value::Null));
         }
         Ok(parts)
+    }
+}
+
+/// Returns what moved by the cause of a difference, which may be one of the inputs.
+fn moved_by_cause(cause: Cause, inputs: impl FnOnce() -> Vec<MovedSide>) -> Vec<MovedSide> {
+    match cause {
+        Cause::Drift | Cause::Unconfirmed | Cause::NotKept => vec![MovedSide::LiveObject],
+        Cause::Unfinished => vec![MovedSide::Ledger],
+        Cause::Config | Cause::Both | Cause::Upstream => inputs(),
     }
 }
 

@@ -88,15 +88,7 @@ impl<'s, 'a> AttributeDiffer<'s, 'a> {
         // A computed secret is compared by what the ledger recorded of it.
         let wanted =
             self.last_applied_value(attribute).filter(|applied| applied.is_derived()).unwrap_or(&target);
-        match (&attribute.ty, wanted) {
-            (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => {
-                parts.iter().all(|(name, part)| {
-                    let told = part_type(ty, name).zip(told_part(ty, &live, name));
-                    told.is_some_and(|(ty, live)| is_as_applied(ty, part, live, key))
-                })
-            }
-            _ => same_of(attribute, wanted, &live) || is_as_applied(&attribute.ty, wanted, &live, key),
-        }
+        shows_value(attribute, wanted, &live, key, false)
     }
 
     /// Returns the last applied value of an attribute; `None` if the ledger has no entry, or the
@@ -306,6 +298,24 @@ pub(in crate::plan) fn ignores_drift(
     attribute: &str,
 ) -> bool {
     ignore_rule(joined, subject, attribute).is_some_and(|(_, holds)| holds)
+}
+
+/// Returns whether a live value is a recorded one; of a map, each of its keys. `if_not_shown` is the answer for a key that the
+/// service does not show.
+pub(super) fn shows_value(
+    attribute: &Attribute,
+    recorded: &Value,
+    live: &Value,
+    key: &FingerprintKey,
+    if_not_shown: bool,
+) -> bool {
+    match (&attribute.ty, recorded) {
+        (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => parts.iter().all(|(name, part)| {
+            let told = part_type(ty, name).zip(told_part(ty, live, name));
+            told.map_or(if_not_shown, |(ty, live)| is_as_applied(ty, part, live, key))
+        }),
+        _ => same_of(attribute, recorded, live) || is_as_applied(&attribute.ty, recorded, live, key),
+    }
 }
 
 /// Returns the `ignore_drift` entry of a block for an attribute, and whether it is still valid: it is until the

@@ -3,6 +3,7 @@
 
 use super::attributes::{
     AttributeDiffer, display_value, ignore_rule, ignores_drift, is_exclusive, is_moved_by_service,
+    shows_value,
 };
 use super::confirmation::is_not_kept;
 use crate::config::edit::{ConfigLiteral, Edit, EditPath, EditableFile, apply_edits};
@@ -78,15 +79,11 @@ fn removed_drift(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> Vec<D
         let moved = is_moved_by_service(joined, subject, attribute, (applied, &live));
         let confirmation = subject.entry.map(|entry| entry.confirmation(attribute.name));
         let is_not_kept = matches!(confirmation, Some(ValueVerification::Different(_)));
-        if moved || is_not_kept || shows_applied(attribute, applied, &live, key) {
+        if moved || is_not_kept || shows_value(attribute, applied, &live, key, true) {
             return None;
         }
         let shown = |value: &_| display_value(attribute, value, &joined.names);
-        let live = if applied.is_derived() && live.is_secret() {
-            Value::Secret(Secret::Fingerprint(None))
-        } else {
-            protect_live_value(attribute, [Some(applied), None], &live, key)
-        };
+        let live = displayed_live(attribute, (applied, None), &live, key);
         Some(Drift {
             address: subject.address.clone(),
             path: Some(attribute.name.into()),
@@ -103,15 +100,18 @@ fn removed_drift(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> Vec<D
     subject.kind.attributes.iter().filter_map(drift).collect()
 }
 
-/// Returns whether a live value has what was applied of it: of a map, the keys that the service shows.
-fn shows_applied(attribute: &Attribute, applied: &Value, live: &Value, key: &FingerprintKey) -> bool {
-    match (&attribute.ty, applied) {
-        (ty @ (Type::Map(_) | Type::Record(_)), Value::Map(parts)) => parts.iter().all(|(name, part)| {
-            let told = part_type(ty, name).zip(told_part(ty, live, name));
-            told.is_none_or(|(ty, live)| is_as_applied(ty, part, live, key))
-        }),
-        _ => same_of(attribute, applied, live) || is_as_applied(&attribute.ty, applied, live, key),
+/// Returns a live value for display, where it differs from the applied one, and from the desired one if there is one.
+fn displayed_live(
+    attribute: &Attribute,
+    (applied, wanted): (&Value, Option<&Value>),
+    live: &Value,
+    key: &FingerprintKey,
+) -> Value {
+    if applied.is_derived() && live.is_secret() {
+        // The fingerprint would reveal the result of the expression.
+        return Value::Secret(Secret::Fingerprint(None));
     }
+    protect_live_value(attribute, [Some(applied), wanted], live, key)
 }
 
 struct DriftFinder<'s, 'a> {
@@ -191,13 +191,8 @@ impl DriftFinder<'_, '_> {
             return;
         }
         let shown = |value: &_| display_value(want.attribute, value, &self.joined.names);
-        let known = [Some(sides.applied), Some(sides.wanted)];
-        let live = if is_derived && sides.live.is_secret() {
-            // The fingerprint would reveal the result of the expression.
-            Value::Secret(Secret::Fingerprint(None))
-        } else {
-            protect_live_value(want.attribute, known, sides.live, self.joined.key())
-        };
+        let known = (sides.applied, Some(sides.wanted));
+        let live = displayed_live(want.attribute, known, sides.live, self.joined.key());
         let source = self.setting_location(want.setting, &path);
         let class = self.classify_drift(want, &path, sides);
         // It is proposed only for this class, and the check reads the file.

@@ -72,13 +72,7 @@ pub(super) fn change_item<'p>(
     texts.extend(change.effects.iter().map(|effect| Name::new(&effect.text)));
     for one in &change.attributes {
         let value = |value| value_text(&value_with_addresses(value, &one.names));
-        texts.extend(
-            [Some(&one.before), Some(&one.after), one.last_applied.as_ref()]
-                .into_iter()
-                .flatten()
-                .filter(|value| **value != Value::Null)
-                .map(value),
-        );
+        texts.extend(set_values(one).into_iter().flatten().map(value));
         texts.extend(one.set_by.clone());
     }
     GroupItem { address: change.address.as_str().into(), exact: format_smolstr!("{number}"), texts }
@@ -86,11 +80,12 @@ pub(super) fn change_item<'p>(
 
 /// Returns whether the value before, the value after, the last applied value and what set the value are texts of an item.
 pub(super) fn has_texts(one: &AttributeChange) -> [bool; 4] {
-    let is_set = |value: Option<&Value>| value.is_some_and(|value| *value != Value::Null);
-    [
-        is_set(Some(&one.before)),
-        is_set(Some(&one.after)),
-        is_set(one.last_applied.as_ref()),
-        one.set_by.is_some(),
-    ]
+    let [before, after, last_applied] = set_values(one).map(|value| value.is_some());
+    [before, after, last_applied, one.set_by.is_some()]
+}
+
+/// Returns the value before, the value after and the last applied value, as far as they are set.
+fn set_values(one: &AttributeChange) -> [Option<&Value>; 3] {
+    [Some(&one.before), Some(&one.after), one.last_applied.as_ref()]
+        .map(|value| value.filter(|value| **value != Value::Null))
 }

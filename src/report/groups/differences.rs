@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use smol_str::format_smolstr;
 
-use super::key_groups::{GroupItem, KeyPosition, group_items, split_at};
-use super::key_values::{replace_in_value, value_text};
-use super::problems::describe_members;
-use crate::model::values::value::Value;
+use super::key_groups::{GroupItem, KeyPosition, group_items};
+use super::key_values::value_text;
+use super::problems::GroupParts;
 use crate::plan::artifact::difference::{PartDifference, ResourceDifference};
 
 /// Resources whose parts differ in the same way, but for the key of their address.
@@ -38,18 +37,13 @@ pub(in crate::report) fn group_differences(resources: &[ResourceDifference]) -> 
                 parts: Cow::Borrowed(&first.parts),
             };
         }
-        let (_, key, _) = split_at(first.address.as_str(), group.position);
-        let mut flags = group.is_replaced.iter().copied();
-        let mut value = |value: &Value| {
-            if flags.next().unwrap_or(false) { replace_in_value(value, key) } else { value.clone() }
-        };
-        let parts = first.parts.iter().map(|part| PartDifference {
-            old: value(&part.old),
-            new: value(&part.new),
+        let common = GroupParts::new(&group, &items);
+        let parts = first.parts.iter().enumerate().map(|(number, part)| PartDifference {
+            old: common.replace_value(&part.old, 2 * number),
+            new: common.replace_value(&part.new, 2 * number + 1),
             ..part.clone()
         });
-        let parts = Cow::Owned(parts.collect());
-        DifferenceGroup { title: describe_members(&group, &items), parts }
+        DifferenceGroup { parts: Cow::Owned(parts.collect()), title: common.members }
     });
     groups.collect()
 }

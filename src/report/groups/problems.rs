@@ -104,12 +104,9 @@ pub(in crate::report) fn group_drift<'p>(
         let parts = GroupParts::new(&group, &items);
         let (before, _, after) = split_at(first.address.as_str(), group.position);
         let address = format!("{before}{KEY}{after}");
-        let value = |value: &Value, text: usize| {
-            if parts.is_replaced(text) { replace_in_value(value, &parts.key) } else { value.clone() }
-        };
         let shown = Drift {
-            last_applied: value(&first.last_applied, 0),
-            live: value(&first.live, 1),
+            last_applied: parts.replace_value(&first.last_applied, 0),
+            live: parts.replace_value(&first.live, 1),
             ..first.clone()
         };
         DriftGroup { shown: Cow::Owned(shown), address, first, members: parts.members }
@@ -143,31 +140,26 @@ fn group_parts<'p, T: Clone>(
 }
 
 /// What the members of a group have in common, for its text.
-struct GroupParts {
+pub(super) struct GroupParts {
     key: String,
     first: Name,
     is_replaced: Vec<bool>,
     /// Address, number and first members: `vm.web (40 instances): vm.web.a, vm.web.b, vm.web.c and 37 more`.
-    members: String,
-}
-
-/// Returns the common address of a group, its number of members and the first of them.
-pub(super) fn describe_members(group: &KeyGroup, items: &[GroupItem]) -> String {
-    let address = group_address(&items[group.members[0]].address, group.position);
-    let noun = if address.contains(KEY) { "resource" } else { "instance" };
-    let names: Vec<&str> = group.members.iter().map(|member| items[*member].address.as_str()).collect();
-    let count = phrases::count_noun(names.len(), noun);
-    format!("{address} ({count}): {}", phrases::join_words(names.iter(), MAX_NAMED))
+    pub(super) members: String,
 }
 
 impl GroupParts {
-    fn new(group: &KeyGroup, items: &[GroupItem]) -> Self {
+    pub(super) fn new(group: &KeyGroup, items: &[GroupItem]) -> Self {
         let first = &items[group.members[0]].address;
+        let address = group_address(first, group.position);
+        let noun = if address.contains(KEY) { "resource" } else { "instance" };
+        let names: Vec<&str> = group.members.iter().map(|member| items[*member].address.as_str()).collect();
+        let count = phrases::count_noun(names.len(), noun);
         Self {
             key: split_at(first, group.position).1.to_owned(),
             first: first.clone(),
             is_replaced: group.is_replaced.clone(),
-            members: describe_members(group, items),
+            members: format!("{address} ({count}): {}", phrases::join_words(names.iter(), MAX_NAMED)),
         }
     }
 
@@ -177,6 +169,11 @@ impl GroupParts {
 
     fn replace(&self, own: &str, text: usize) -> String {
         if self.is_replaced(text) { replace_key(own, &self.key).into_owned() } else { own.to_owned() }
+    }
+
+    /// Returns the value that is the text of this number, with `{key}` where the members differ in it.
+    pub(super) fn replace_value(&self, own: &Value, text: usize) -> Value {
+        if self.is_replaced(text) { replace_in_value(own, &self.key) } else { own.clone() }
     }
 
     /// Returns the text of the group, with its members before it.

@@ -257,8 +257,7 @@ pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
 fn outcome_headline(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextStyle) -> TextLine {
     let open = !outcome.questions.is_empty() || !outcome.notes.is_empty();
     let whole = outcome.failed.is_empty() && outcome.skipped.is_empty() && !open;
-    let is_unchanged = outcome.done.is_empty() && !outcome.begun;
-    let (role, word) = match (whole, outcome.interrupted, is_unchanged) {
+    let (role, word) = match (whole, outcome.interrupted, !outcome.has_changes()) {
         (_, true, _) => (TextRole::Warning, "Interrupted"),
         (true, false, _) => (TextRole::Success, if ending.destroys { "Destroyed" } else { "Applied" }),
         (false, false, false) if ending.destroys => (TextRole::Danger, "Partly destroyed"),

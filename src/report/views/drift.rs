@@ -124,7 +124,8 @@ impl DriftReport<'_> {
 /// Returns the number of differences that need a decision or an apply.
 #[must_use]
 pub fn count_undecided(drift: &[Drift]) -> usize {
-    drift.iter().filter(|drift| !is_settled(drift.class)).count() - count_not_readable(drift)
+    let needs = |drift: &&Drift| !is_settled(drift.class) && drift.class != DriftClass::NotReadable;
+    drift.iter().filter(needs).count()
 }
 
 /// Returns the number of objects that the API key may not read.

@@ -4,6 +4,7 @@
 //! plan; no object moves to two units. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
 use std::sync::Arc;
 
 use super::unit_claims::UnitBlockers;
@@ -250,7 +251,9 @@ impl<'a> TransferClaims<'a> {
     fn missing_entry(&self, declared: &DeclaredMove, other: usize) -> String {
         let TransferDeclaration { from, to, direction, .. } = &declared.declaration;
         let (own, there) = (&self.units[declared.unit].unit.directory, &self.units[other].unit.directory);
-        counterpart_entry(*direction, (from, to), &relative_path(there, own))
+        let back = relative_path(Path::new(there.as_str()), Path::new(own.as_str()));
+        let back = back.filter(|path| !path.is_empty()).unwrap_or_else(|| Name::new_static("."));
+        counterpart_entry(*direction, (from, to), &back)
     }
 }
 
@@ -269,16 +272,17 @@ pub fn counterpart_entry(
     format!("{{ from: {from}, to: {to}, {key}: {back} }}")
 }
 
-/// Returns the path from one directory to another, both relative to the root.
-fn relative_path(from: &str, to: &str) -> String {
-    let parts = |path: &str| -> Vec<String> {
-        path.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect()
-    };
-    let (from, to) = (parts(from), parts(to));
-    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
-    let up = from.iter().skip(shared).map(|_| "..");
-    let path: Vec<&str> = up.chain(to.iter().skip(shared).map(String::as_str)).collect();
-    if path.is_empty() { ".".to_owned() } else { path.join("/") }
+/// Returns the path from one directory to another, with `..` where necessary; both are absolute, or relative to one
+/// directory. Empty for the same directory; `None` for a path that is no text.
+#[must_use]
+pub fn relative_path(from: &Path, to: &Path) -> Option<Name> {
+    let is_named = |part: &Component<'_>| *part != Component::CurDir;
+    let (from, to) = (|| from.components().filter(is_named), || to.components().filter(is_named));
+    let shared = from().zip(to()).take_while(|(a, b)| a == b).count();
+    let up = from().skip(shared).map(|_| Some(".."));
+    let down = to().skip(shared).map(|part| part.as_os_str().to_str());
+    let parts: Option<Vec<&str>> = up.chain(down).collect();
+    parts.map(|parts| Name::new(parts.join("/")))
 }
 
 fn is_outgoing(one: &DeclaredMove) -> bool {
@@ -376,7 +380,7 @@ mod tests {
         for (from, to, path) in
             [("a", "b", "../b"), (".", "b", "b"), ("a/x", ".", "../.."), ("a/x", "a/y", "../y")]
         {
-            assert_eq!(relative_path(from, to), path);
+            assert_eq!(relative_path(Path::new(from), Path::new(to)).as_deref(), Some(path));
         }
     }
 }

@@ -2,15 +2,14 @@
 //! that were read. Out: the entries with the units that they mean, and their conflicts with the plans.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::cli::files::stack_files::{self, SharedRoot};
+use crate::cli::files::stack_files;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::planned_units::UnitResults;
 use crate::cli::workspace::units::Workspace;
-use crate::config::stack::declarations::TransferDeclaration;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -44,7 +43,7 @@ impl DeclaredMoves {
         for (unit, one) in workspace.units.iter().enumerate() {
             let Ok(project) = &one.loaded else { continue };
             for declaration in &project.stack.declarations.transfers {
-                let there = named_directory(project, declaration);
+                let there = stack_files::full_path(&project.other_directory(&declaration.directory));
                 let is_peer = |other: &usize| {
                     *other != unit
                         && places[*other].contains(&there)
@@ -116,12 +115,6 @@ fn directories(workspace: &Workspace, number: usize, ledger: Option<&Ledger>) ->
     let all: BTreeSet<&Name> = recorded.chain([own]).collect();
     let full = |directory: &Name| stack_files::full_path(&workspace.root.join(directory.as_str()));
     all.into_iter().map(full).collect()
-}
-
-/// Returns the full path of the directory that an entry names.
-fn named_directory(project: &LoadedStack, declaration: &TransferDeclaration) -> PathBuf {
-    let shared = SharedRoot::find_root(&project.directory, project.outside);
-    stack_files::full_path(&shared.root.join(Path::new(declaration.directory.as_str())))
 }
 
 /// Returns whether resources can move between two units: their environments have the same name, or one of the stacks
