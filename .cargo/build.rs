@@ -1,6 +1,7 @@
-//! The build script: says which commit a published binary is of, and asks the linker for a smaller one: it
-//! keeps one of functions that came out the same, a sixteenth, leaves out the tables for unwinding, an eighth, and
-//! packs addresses, a tenth. Only where the linker is the one that comes with the compiler, which can do both.
+//! The build script: compresses the documentation and the schemas that the program carries, says which commit a
+//! published binary is of, and asks the linker for a smaller one: it keeps one of functions that came out the same, a
+//! sixteenth, leaves out the tables for unwinding, an eighth, and packs addresses, a tenth. Only where the linker is the
+//! one that comes with the compiler, which can do both.
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -9,11 +10,18 @@
 )]
 
 use std::env;
-use std::path::Path;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn main() {
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=.cargo/build.rs");
+    pack_texts("src/guide/pages", ".md", "pages.zlib")?;
+    pack_texts("schemas", ".json", "schemas.zlib")?;
     // Not while it is worked on: every commit would build all of it anew.
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         if links_with_lld() {
@@ -28,6 +36,34 @@ fn main() {
             println!("cargo::rustc-env=STEAD_BUILT_DATE={date}");
         }
     }
+    Ok(())
+}
+
+/// Writes the texts below a folder as one compressed file, which `src/guide/embedded.rs` reads: the path of each without
+/// its ending, then its text, each ended by a zero byte.
+fn pack_texts(folder: &str, ending: &str, packed: &str) -> io::Result<()> {
+    println!("cargo::rerun-if-changed={folder}");
+    let out = env::var_os("OUT_DIR").map(PathBuf::from).ok_or(io::ErrorKind::NotFound)?;
+    let mut encoder = ZlibEncoder::new(fs::File::create(out.join(packed))?, Compression::best());
+    let mut paths = Vec::new();
+    collect_files(Path::new(folder), &mut paths)?;
+    paths.sort();
+    for path in paths {
+        // The build is of one system, the names are of all.
+        let path_text =
+            path.strip_prefix(folder).map_err(io::Error::other)?.to_string_lossy().replace('\\', "/");
+        let Some(name) = path_text.strip_suffix(ending) else { continue };
+        write!(encoder, "{name}\0{}\0", fs::read_to_string(&path)?)?;
+    }
+    encoder.finish()?.flush()
+}
+
+fn collect_files(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() { collect_files(&path, found)? } else { found.push(path) }
+    }
+    Ok(())
 }
 
 /// Without names, which a release has not either, a trace of a panic says nothing, and a panic ends the
@@ -36,7 +72,7 @@ fn leave_out_tables() {
     let Some(out) = env::var_os("OUT_DIR") else { return };
     let script = Path::new(&out).join("no-unwinding.ld");
     let discard = "SECTIONS { /DISCARD/ : { *(.eh_frame) *(.eh_frame_hdr) } } INSERT AFTER .text;\n";
-    if std::fs::write(&script, discard).is_ok() {
+    if fs::write(&script, discard).is_ok() {
         println!("cargo::rustc-link-arg-bins=-Wl,--no-eh-frame-hdr,-T,{}", script.display());
     }
 }

@@ -97,9 +97,9 @@ impl Library {
     /// Returns the written pages together with derived ones, in the order of the navigation.
     #[must_use]
     pub fn new(derived: Vec<Page>) -> Self {
-        let written = written::PAGES.iter().map(|(address, text)| Page {
+        let written = written::ADDRESSES.iter().map(|address| Page {
             address: (*address).to_owned(),
-            content: markdown::parse_page(text, address),
+            content: markdown::parse_page(written::text(address), address),
         });
         Self::from_pages(written.chain(derived).collect())
     }

@@ -15,12 +15,11 @@ use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals;
 use crate::cli::service::embedded_cloud;
-use crate::editor::openapi;
 use crate::emulator::control::CONTROL_CALLS;
 use crate::emulator::faults;
 use crate::emulator::seed::Seed;
 use crate::emulator::server::{self, EmulatorHandle};
-use crate::kinds::REGISTRY;
+use crate::guide::embedded;
 
 /// Command-line arguments of `stead emulator`.
 #[derive(Debug, Clone, PartialEq, Args)]
@@ -74,7 +73,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &EmulatorArgs) -
         speed: args.speed.map(f64::from).or(Some(embedded_cloud::SPEED)),
         faults: faults::FaultPlan::new(args.fault_seed, rules),
         limited: !args.no_limiter,
-        openapi: Some(openapi::render_document(&REGISTRY)),
+        openapi: Some(embedded::SCHEMAS.text("cloud.openapi").to_owned()),
         ..server::EmulatorOptions::default()
     };
     let folder = args.data.clone().unwrap_or_else(|| embedded_cloud::data_directory(&session.settings.dir));

@@ -2,6 +2,7 @@
 //! `connection` joins them; the protocol itself is the module `cloud` of the program.
 
 pub(super) mod api_key;
+#[cfg(test)]
 pub(super) mod builtin_catalog;
 pub(super) mod capabilities;
 pub(super) mod catalog_cache;
