@@ -4,6 +4,9 @@
 
 use std::cell::Cell;
 
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+
 use super::planned_call::{CallProgress, PreparedCall, call_progress, is_told};
 use super::resolve_intent::presume_absent;
 use super::upload::{begun_by, rested_before, to_send, wait_until_finished};
@@ -34,8 +37,20 @@ pub(in crate::apply) const LOST_CALL_REASON: &str =
 
 /// Makes one call and verifies its effect. Returns the object after it. `values` are all written attributes,
 /// for fields that the call always contains; `reached` are the targets of the step's earlier calls, which the
-/// object may show already.
-pub(in crate::apply) async fn perform_call<C: Transport, K: Clock, R: Random, S: Store>(
+/// object may show already. The future is boxed, so that its code is built once for all callers.
+pub(in crate::apply) fn perform_call<'a, C: Transport, K: Clock, R: Random, S: Store>(
+    parts: &'a StepParts<'_, C, K, R, S>,
+    job: &'a StepContext<'_>,
+    target: &'a MutationTarget,
+    step: &'a PreparedCall,
+    values: &'a Attributes,
+    reached: &'a Attributes,
+) -> LocalBoxFuture<'a, Result<Object, StepError>> {
+    attempt_call(parts, job, target, step, values, reached).boxed_local()
+}
+
+/// Attempts a call until its effect is seen, it is refused, or all attempts remained without an answer.
+async fn attempt_call<C: Transport, K: Clock, R: Random, S: Store>(
     parts: &StepParts<'_, C, K, R, S>,
     job: &StepContext<'_>,
     target: &MutationTarget,

@@ -5,12 +5,10 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cli::service::connection::{
-    CommandClock, CommandRandom, CommandTransport, ServiceConnection, StackConnection,
-};
+use crate::cli::service::command_client::CommandClient;
+use crate::cli::service::connection::{ServiceConnection, StackConnection};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::unknown_addresses;
-use crate::cloud::client::Client;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -131,7 +129,7 @@ impl ActionScope {
     }
 
     /// Returns the client for the service.
-    pub(in crate::cli) fn client(&self) -> &Client<CommandTransport, CommandClock, CommandRandom> {
+    pub(in crate::cli) fn client(&self) -> &CommandClient {
         match self {
             Self::Stack(stack) => &stack.connection.client,
             Self::ServiceOnly(link) => &link.client,

@@ -10,6 +10,9 @@ mod secrets;
 
 use std::collections::BTreeMap;
 
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+
 use self::literals::block_literal;
 use self::secrets::ImportedSecrets;
 use super::recover::read_and_match;
@@ -80,7 +83,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &ImportArgs) -> 
     let ledger = journal.ledger().clone();
     let importing =
         ImportCommand { session, begun: &begun, connection: &connection, ledger, journal: Some(&journal) };
-    let done = ledger_io::while_kept(&journal, Box::pin(importing.run(args))).await;
+    let done = ledger_io::while_kept(&journal, importing.run(args)).await;
     ledger_io::close_after(journal, done).await
 }
 
@@ -105,14 +108,15 @@ struct ImportSelection<'a> {
 }
 
 impl ImportCommand<'_> {
-    async fn run(&self, args: &ImportArgs) -> Result<Exit, CliFailure> {
+    /// Imports what the arguments name. The future is boxed, so that its code is built once for both callers.
+    fn run<'a>(&'a self, args: &'a ImportArgs) -> LocalBoxFuture<'a, Result<Exit, CliFailure>> {
         match (&args.address, &args.id) {
             (Some(address), Some(id)) if self.begun.project.stack.resources.contains_key(address) => {
-                self.import_declared(args, address, id).await
+                self.import_declared(args, address, id).boxed_local()
             }
-            (Some(address), Some(id)) => self.import_one(args, address, id).await,
-            _ if args.match_names => self.import_matching(args).await,
-            _ => self.import_all(args).await,
+            (Some(address), Some(id)) => self.import_one(args, address, id).boxed_local(),
+            _ if args.match_names => self.import_matching(args).boxed_local(),
+            _ => self.import_all(args).boxed_local(),
         }
     }
 

@@ -14,6 +14,7 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cli::process::signals::{self, SignalOutcome};
+use crate::cli::service::command_client::CommandClock;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::project::LoadedStack;
 use crate::cloud::system_clock::{SystemClock, SystemRandom};
@@ -441,7 +442,7 @@ pub(in crate::cli) async fn open_with(
         force: terms.force,
         seal: key,
     };
-    let store = CommandStore::open(place, SystemClock, &options).await?;
+    let store = CommandStore::open(place, CommandClock::System, &options).await?;
     let journal = Journal::open(store).await?;
     if journal.ledger().sealed.is_some() && journal.ledger().is_blank() {
         Ui::write_error("The ledger's records have MACs from now on: writing it needs the key.");

@@ -6,7 +6,7 @@ use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::Settings;
-use crate::cli::service::connection::CommandClock;
+use crate::cli::service::command_client::CommandClock;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::journal::mac::MacKey;
 use crate::ledger::stores::any_store::AnyStore;

@@ -11,7 +11,10 @@ use std::time::Duration;
 use secrecy::SecretString;
 use sha2::{Digest, Sha256};
 
+use super::command_client::{CommandClient, CommandClock, CommandTransport};
 use super::rate_limit_file::RateLimitFile;
+#[cfg(test)]
+use super::test_transport::TestCloud;
 use super::{api_key, capabilities, catalog_cache, embedded_cloud};
 use crate::apply::context::TimingBounds;
 use crate::cli::files::stack_files;
@@ -23,7 +26,7 @@ use crate::cloud::client::Client;
 use crate::cloud::http::https_transport::{CaBundle, HttpsTransport, TransportOptions};
 use crate::cloud::http::rate_limit::SharedRateLimit;
 use crate::cloud::read::account::AccountInfo;
-use crate::cloud::system_clock::{SystemClock, SystemRandom};
+use crate::cloud::system_clock::SystemRandom;
 use crate::config::stack::model::Stack;
 use crate::emulator::server::EmulatorHandle;
 use crate::kinds::REGISTRY;
@@ -32,26 +35,12 @@ use crate::model::crypto::hex::encode_hex;
 use crate::model::live::key_access::KeyAccess;
 use crate::model::values::secret::Secret;
 
-/// The transport type of all commands.
-#[cfg(not(test))]
-pub(in crate::cli) type CommandTransport = HttpsTransport;
-/// The transport type of all commands in tests.
-#[cfg(test)]
-pub(in crate::cli) type CommandTransport = super::test_transport::TestTransport;
-/// The clock type of all commands.
-pub(in crate::cli) type CommandClock = SystemClock;
-/// The random source type of all commands.
-pub(in crate::cli) type CommandRandom = SystemRandom;
-
 /// Time bounds of the built-in cloud: it is on this machine, so a request takes effect at once or not at all.
 pub(in crate::cli) const LOCAL_BOUNDS: TimingBounds = TimingBounds {
     effect: Duration::from_secs(1),
     listing: Duration::from_secs(1),
     sending: Duration::from_mins(2),
 };
-
-/// The client type of all commands.
-pub(in crate::cli) type CommandClient = Client<CommandTransport, CommandClock, CommandRandom>;
 
 /// A connection to the service for one stack.
 pub(in crate::cli) struct StackConnection {
@@ -316,9 +305,10 @@ fn limit_name(url: &str, key: &str) -> String {
 fn build_client(options: &TransportOptions, bounds: TimingBounds) -> Result<CommandClient, CliFailure> {
     let http =
         HttpsTransport::new(options).map_err(|error| CliFailure::new(Exit::Usage, error.to_string()))?;
+    let transport = CommandTransport::Https(Box::new(http));
     #[cfg(test)]
-    let http = CommandTransport::new(http);
-    let client = Client::new(http, SystemClock, SystemRandom, REGISTRY);
+    let transport = TestCloud::of_this_thread().map_or(transport, CommandTransport::Test);
+    let client = Client::new(transport, CommandClock::System, SystemRandom, REGISTRY);
     client.expect_lag(bounds.listing);
     Ok(client)
 }

@@ -1,5 +1,5 @@
-//! `TestTransport`: the transport of commands in tests. It sends over HTTPS, as outside of tests, unless the thread has a
-//! cloud of its own: then a request is a function call, which takes no time and can be refused, or never be answered.
+//! `TestCloud`: the cloud of a thread, in tests of whole commands. Where a thread has one, a request of its commands is a
+//! function call, which takes no time and can be refused, or never be answered.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,15 +8,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 use tokio::sync::Notify;
 
-use crate::cloud::http::https_transport::HttpsTransport;
-use crate::cloud::http::message::{HttpRequest, HttpResponse, SignedUpload, Transport, TransportError};
+use crate::cloud::http::message::{HttpRequest, HttpResponse, TransportError};
 use crate::cloud::system_clock::SystemClock;
 use crate::emulator::world::{self, ApiRequest, RateTier, World, WorldSetup};
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
 
 /// API key of the account.
-const KEY: &str = "sk_test";
+pub(super) const KEY: &str = "sk_test";
 
 thread_local! {
     static CLOUD: RefCell<Option<TestCloud>> = const { RefCell::new(None) };
@@ -58,6 +57,25 @@ struct CloudState {
 }
 
 impl TestCloud {
+    /// Returns the cloud of this thread; `None` if it has none.
+    pub(in crate::cli) fn of_this_thread() -> Option<Self> {
+        CLOUD.with_borrow(Clone::clone)
+    }
+
+    /// Returns the cloud's response, unless the request meets a fault.
+    pub(in crate::cli) async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let request = ApiRequest {
+            method: request.method,
+            path: request.path.clone(),
+            query: query.collect(),
+            api_key: Some(KEY.to_owned()),
+            project: request.project.as_ref().map(ToString::to_string),
+            body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
+        };
+        Ok(self.exchange(request).await)
+    }
+
     /// Makes an empty account the cloud of this thread.
     pub(in crate::cli) fn start(seed: u64) -> Self {
         let now = SystemClock.now();
@@ -204,58 +222,4 @@ fn with_raised_prices(body: &[u8], percent: i32) -> Vec<u8> {
     let mut json: Json = serde_json::from_slice(body).unwrap_or_default();
     raise(&mut json, false, percent);
     json.to_string().into_bytes()
-}
-
-/// The transport of commands in tests.
-pub(in crate::cli) enum TestTransport {
-    /// Sends over HTTPS.
-    Https(Box<HttpsTransport>),
-    /// Calls the cloud of the thread.
-    InProcess(TestCloud),
-}
-
-impl TestTransport {
-    /// Returns the transport to the cloud of this thread, or the given one if it has none.
-    pub(in crate::cli) fn new(https: HttpsTransport) -> Self {
-        match CLOUD.with_borrow(Clone::clone) {
-            Some(cloud) => Self::InProcess(cloud),
-            None => Self::Https(Box::new(https)),
-        }
-    }
-
-    /// Returns whether the API key begins so.
-    pub(in crate::cli) fn opens_with(&self, beginning: &str) -> bool {
-        match self {
-            Self::Https(https) => https.opens_with(beginning),
-            Self::InProcess(_) => KEY.starts_with(beginning),
-        }
-    }
-}
-
-impl Transport for TestTransport {
-    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-        let cloud = match self {
-            Self::Https(https) => return https.exchange(request).await,
-            Self::InProcess(cloud) => cloud,
-        };
-        let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let request = ApiRequest {
-            method: request.method,
-            path: request.path.clone(),
-            query: query.collect(),
-            api_key: Some(KEY.to_owned()),
-            project: request.project.as_ref().map(ToString::to_string),
-            body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
-        };
-        Ok(cloud.exchange(request).await)
-    }
-
-    async fn upload(&self, upload: &SignedUpload) -> Result<HttpResponse, TransportError> {
-        match self {
-            Self::Https(https) => https.upload(upload).await,
-            Self::InProcess(_) => Err(TransportError::NotPermitted {
-                reason: "no test of whole commands uploads anything".to_owned(),
-            }),
-        }
-    }
 }

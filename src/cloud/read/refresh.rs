@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::future::{try_join_all, try_join3};
+use futures_util::FutureExt as _;
+use futures_util::future::{LocalBoxFuture, try_join_all, try_join3};
 
 use super::confirm_differences;
 use super::find_object::find_object;
@@ -25,7 +26,15 @@ use crate::model::values::value::{Attributes, Value};
 const MAX_UNOWNED_LISTS: usize = 100;
 
 /// Reads everything in `wanted`: lists and details concurrently, then every owned object that no list shows, by its id.
-pub(in crate::cloud) async fn read_snapshot<C: Transport, K: Clock, R: Random>(
+/// The future is boxed, so that its code is built once for all callers.
+pub(in crate::cloud) fn read_snapshot<'a, C: Transport, K: Clock, R: Random>(
+    reader: &'a ObjectReader<C, K, R>,
+    wanted: &'a RefreshRequest,
+) -> LocalBoxFuture<'a, Result<Snapshot, ReadError>> {
+    read_wanted(reader, wanted).boxed_local()
+}
+
+async fn read_wanted<C: Transport, K: Clock, R: Random>(
     reader: &ObjectReader<C, K, R>,
     wanted: &RefreshRequest,
 ) -> Result<Snapshot, ReadError> {

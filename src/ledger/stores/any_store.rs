@@ -3,11 +3,15 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
+
 use super::file::store::{FileStore, LedgerDirectory};
 use super::http::store::{HttpStore, StateServerSettings, http_variables};
 #[cfg(feature = "postgres")]
 use super::location;
 use super::location::LedgerLocation;
+use super::memory::MemoryStore;
 use super::open_options::OpenOptions;
 #[cfg(feature = "postgres")]
 use super::postgres::{address::PostgresAddress, backend::PostgresBackend};
@@ -38,6 +42,8 @@ pub enum AnyStore<K> {
     S3(Box<SharedStore<S3Backend, K>>),
     /// On an HTTP state server.
     Http(Box<HttpStore<K>>),
+    /// In memory, for a cloud that ends with the process.
+    Memory(Box<MemoryStore>),
 }
 
 /// Access to the ledger of one stack and environment, in any location.
@@ -50,11 +56,12 @@ enum AnyAccess {
     Http(StateServerSettings),
 }
 
-/// Evaluates one expression for the store of each variant: the variants differ in type, and an `async` method of a
+/// Evaluates one expression for the store of each variant that both types have, and of the named one: the variants differ in type, and an `async` method of a
 /// trait has no trait object.
 macro_rules! with_store {
-    ($value:expr, $variants:ident, $store:ident => $result:expr) => {
+    ($value:expr, $variants:ident $(:: $other:ident)?, $store:ident => $result:expr) => {
         match $value {
+            $($variants::$other($store) => $result,)?
             $variants::File($store) => $result,
             #[cfg(feature = "postgres")]
             $variants::Postgres($store) => $result,
@@ -102,24 +109,32 @@ impl AnyAccess {
 }
 
 impl<K: Clock> AnyStore<K> {
-    /// Opens a ledger for writing.
+    /// Opens a ledger for writing. The future is boxed, so that its code is built once for all callers.
     ///
     /// # Errors
     /// When another process holds it, the location cannot be used, or it holds another stack's ledger.
-    pub async fn open(
-        place: &LedgerLocation,
+    pub fn open<'a>(
+        place: &'a LedgerLocation,
         clock: K,
-        options: &OpenOptions<'_>,
-    ) -> Result<Self, StoreError> {
-        let owner = (options.identity.stack.as_str(), options.identity.environment.as_str());
-        Ok(match AnyAccess::connect(place, owner).await? {
-            AnyAccess::File(access) => Self::File(Box::new(access.open(clock, options).await?)),
-            #[cfg(feature = "postgres")]
-            AnyAccess::Postgres(access) => Self::Postgres(Box::new((*access).open(clock, options).await?)),
-            #[cfg(feature = "s3")]
-            AnyAccess::S3(access) => Self::S3(Box::new((*access).open(clock, options).await?)),
-            AnyAccess::Http(access) => Self::Http(Box::new(access.open(clock, options).await?)),
-        })
+        options: &'a OpenOptions<'_>,
+    ) -> LocalBoxFuture<'a, Result<Self, StoreError>>
+    where
+        K: 'a,
+    {
+        let opening = async move {
+            let owner = (options.identity.stack.as_str(), options.identity.environment.as_str());
+            Ok(match AnyAccess::connect(place, owner).await? {
+                AnyAccess::File(access) => Self::File(Box::new(access.open(clock, options).await?)),
+                #[cfg(feature = "postgres")]
+                AnyAccess::Postgres(access) => {
+                    Self::Postgres(Box::new((*access).open(clock, options).await?))
+                }
+                #[cfg(feature = "s3")]
+                AnyAccess::S3(access) => Self::S3(Box::new((*access).open(clock, options).await?)),
+                AnyAccess::Http(access) => Self::Http(Box::new(access.open(clock, options).await?)),
+            })
+        };
+        opening.boxed_local()
     }
 
     /// Reads a ledger without a lock; `None` when there is none.
@@ -139,15 +154,18 @@ impl<K: Clock> AnyStore<K> {
     ///
     /// # Errors
     /// The errors of `read`.
-    pub async fn read_with_trail(
-        place: &LedgerLocation,
-        stack: &str,
-        environment: &str,
-        key: Option<&MacKey>,
-    ) -> Result<Option<(Ledger, HeadHistory)>, StoreError> {
-        let owner = (stack, environment);
-        let access = AnyAccess::connect(place, owner).await?;
-        with_store!(&access, AnyAccess, access => access.read_with_trail::<K>(owner, key).await)
+    pub fn read_with_trail<'a>(
+        place: &'a LedgerLocation,
+        stack: &'a str,
+        environment: &'a str,
+        key: Option<&'a MacKey>,
+    ) -> LocalBoxFuture<'a, Result<Option<(Ledger, HeadHistory)>, StoreError>> {
+        let reading = async move {
+            let owner = (stack, environment);
+            let access = AnyAccess::connect(place, owner).await?;
+            with_store!(&access, AnyAccess, access => access.read_with_trail::<K>(owner, key).await)
+        };
+        reading.boxed_local()
     }
 }
 
@@ -212,38 +230,38 @@ pub async fn find_holder(
 
 impl<K: Clock> Store for AnyStore<K> {
     async fn load(&self) -> Result<Vec<Record>, StoreError> {
-        with_store!(self, AnyStore, store => store.load().await)
+        with_store!(self, AnyStore::Memory, store => store.load().await)
     }
 
     async fn append(&self, records: &[Record]) -> Result<(), StoreError> {
-        with_store!(self, AnyStore, store => store.append(records).await)
+        with_store!(self, AnyStore::Memory, store => store.append(records).await)
     }
 
     async fn condense(&self, ledger: &Ledger) -> Result<(), StoreError> {
-        with_store!(self, AnyStore, store => store.condense(ledger).await)
+        with_store!(self, AnyStore::Memory, store => store.condense(ledger).await)
     }
 
     async fn condense_with_macs(&self, ledger: &Ledger, key: &MacKey) -> Result<(), StoreError> {
-        with_store!(self, AnyStore, store => store.condense_with_macs(ledger, key).await)
+        with_store!(self, AnyStore::Memory, store => store.condense_with_macs(ledger, key).await)
     }
 
     fn trail(&self) -> HeadHistory {
-        with_store!(self, AnyStore, store => store.trail())
+        with_store!(self, AnyStore::Memory, store => store.trail())
     }
 
     fn held_for(&self) -> Option<Duration> {
-        with_store!(self, AnyStore, store => store.held_for())
+        with_store!(self, AnyStore::Memory, store => store.held_for())
     }
 
     async fn keep_lease(&self) -> StoreError {
-        with_store!(self, AnyStore, store => store.keep_lease().await)
+        with_store!(self, AnyStore::Memory, store => store.keep_lease().await)
     }
 
     async fn release(&self) -> Result<(), StoreError> {
-        with_store!(self, AnyStore, store => store.release().await)
+        with_store!(self, AnyStore::Memory, store => store.release().await)
     }
 
     fn is_strict(&self) -> bool {
-        with_store!(self, AnyStore, store => store.is_strict())
+        with_store!(self, AnyStore::Memory, store => store.is_strict())
     }
 }

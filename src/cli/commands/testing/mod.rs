@@ -2,10 +2,8 @@
 //! socket, account or files on disk. In: a stack and a test. Out: the expectations that do not hold.
 
 mod assertions;
-mod in_process_cloud;
 mod outcome;
 mod run;
-mod virtual_time;
 
 pub(super) use outcome::AssertionFailure;
 pub(super) use run::{plan_empty_world, run};

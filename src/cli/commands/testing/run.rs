@@ -6,15 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::assertions::{self, GIVEN_APPLIED_VARS_STEM, GIVEN_VARS_STEM};
-use super::in_process_cloud::InProcessTransport;
 use super::outcome::AssertionFailure;
-use super::virtual_time::VirtualTime;
 use crate::apply::context::{DEFAULT_CONCURRENCY, ExecutionContext, TimingBounds};
 use crate::apply::event::Outcome;
 use crate::apply::run;
+use crate::cli::ledger::ledger_io::CommandJournal;
+use crate::cli::ledger::open::CommandStore;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::settings::{CloudEndpoint, PolicySettings, Settings};
+use crate::cli::service::command_client::{CommandClient, CommandClock, CommandTransport};
+use crate::cli::service::in_process_cloud::InProcessTransport;
+use crate::cli::service::virtual_time::VirtualTime;
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::source_archives::SourceArchives;
 use crate::cloud::client::Client;
@@ -39,8 +42,8 @@ use crate::plan::pipeline;
 
 /// State of one test: the emulated cloud, and the ledger of its stack.
 struct TestFixture {
-    client: Client<InProcessTransport, VirtualTime, SystemRandom>,
-    journal: Journal<MemoryStore>,
+    client: CommandClient,
+    journal: CommandJournal,
     /// Kinds whose objects the test counts, in all projects; names that are no kinds are ignored.
     counted: BTreeSet<Name>,
     /// Whether the test expects the blocker for objects that hold data; otherwise their deletion needs no approval,
@@ -172,9 +175,10 @@ impl TestFixture {
         counted: &BTreeSet<Name>,
     ) -> Result<Self, CliFailure> {
         let identity = LedgerIdentity::new_random(&stack.name, &stack.environment.name, &SystemRandom);
+        let transport = CommandTransport::Emulated(cloud);
         Ok(Self {
-            client: Client::new(cloud, time.clone(), SystemRandom, REGISTRY),
-            journal: Journal::open(MemoryStore::new(&identity)).await?,
+            client: Client::new(transport, CommandClock::Virtual(time.clone()), SystemRandom, REGISTRY),
+            journal: Journal::open(CommandStore::Memory(Box::new(MemoryStore::new(&identity)))).await?,
             counted: counted.clone(),
             guards_data: false,
             policy: PolicyContext::default(),

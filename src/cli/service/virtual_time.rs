@@ -19,7 +19,7 @@ const START_TIME_SECS: i64 = 1_767_268_800;
 
 /// The virtual time, with the pending sleeps; clones share it.
 #[derive(Clone, Default)]
-pub(super) struct VirtualTime(Rc<TimerQueue>);
+pub(in crate::cli) struct VirtualTime(Rc<TimerQueue>);
 
 #[derive(Default)]
 struct TimerQueue {
@@ -45,7 +45,7 @@ impl VirtualTime {
     }
 
     /// Runs work to its end; `None` if it waits for an event that can never happen: no task can run, and none sleeps.
-    pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+    pub(in crate::cli) fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         let mut work = pin!(work);
         let awake = Arc::new(WakeFlag(AtomicBool::new(true)));
         let waker = Waker::from(Arc::clone(&awake));

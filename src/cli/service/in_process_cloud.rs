@@ -9,7 +9,7 @@ use super::virtual_time::VirtualTime;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::cloud::http::message::{HttpRequest, HttpResponse, SignedUpload, Transport, TransportError};
+use crate::cloud::http::message::{HttpRequest, HttpResponse, SignedUpload, TransportError};
 use crate::emulator::control::read_export;
 use crate::emulator::seed::{Seed, seed_objects, seed_shop};
 use crate::emulator::world::{self, RateTier, World, WorldSetup, handle_request};
@@ -17,11 +17,11 @@ use crate::model::clock::Clock;
 use crate::model::schema::Method;
 
 /// API key of the account in every test; an imported world gets it, too.
-const KEY: &str = "sk_test";
+pub(super) const KEY: &str = "sk_test";
 
 /// An emulated cloud with its virtual clock.
 #[derive(Clone)]
-pub(super) struct InProcessTransport {
+pub(in crate::cli) struct InProcessTransport {
     world: Rc<RefCell<World>>,
     time: VirtualTime,
 }
@@ -31,7 +31,7 @@ impl InProcessTransport {
     ///
     /// # Errors
     /// When the seed is invalid, its file cannot be read, or its objects cannot be created.
-    pub(super) fn new(
+    pub(in crate::cli) fn new(
         time: &VirtualTime,
         seed: Option<&str>,
         directory: &Path,
@@ -74,22 +74,25 @@ impl InProcessTransport {
             body,
         }
     }
-}
 
-impl Transport for InProcessTransport {
-    async fn exchange(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
+    /// Returns the cloud's response.
+    pub(super) fn exchange(&self, request: &HttpRequest) -> HttpResponse {
         let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        Ok(self.handle_request(&world::ApiRequest {
+        self.handle_request(&world::ApiRequest {
             method: request.method,
             path: request.path.clone(),
             query: query.collect(),
             api_key: Some(KEY.to_owned()),
             project: request.project.as_ref().map(ToString::to_string),
             body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
-        }))
+        })
     }
 
-    async fn upload(&self, upload: &SignedUpload) -> Result<HttpResponse, TransportError> {
+    /// Uploads bytes to an address that the cloud signed.
+    ///
+    /// # Errors
+    /// When the address is of another service.
+    pub(super) fn upload(&self, upload: &SignedUpload) -> Result<HttpResponse, TransportError> {
         let nowhere =
             || TransportError::NotPermitted { reason: "the address is not the emulator's".to_owned() };
         let (address, query) = upload.url.expose().split_once('?').ok_or_else(nowhere)?;
