@@ -107,7 +107,6 @@ mod tests {
     use crate::model::evaluate::evaluate_expression;
     use crate::model::expression::{AttributeLookup, EvaluationError, Reference};
     use crate::model::values::value::Attributes;
-    use std::collections::BTreeMap;
 
     const KEY: FingerprintKey = FingerprintKey([3; 32]);
 
@@ -196,7 +195,7 @@ mod tests {
                 source: source.to_owned(),
                 bindings: [("vars".into(), vars)].into(),
                 objects: vec![Address::new("vpc", "main")],
-                waiting: BTreeMap::new(),
+                waiting: [].into(),
                 module: Name::default(),
             }
             .into(),

@@ -305,7 +305,7 @@ fn with_what_stays(planned: &Expression, value: Value) -> Value {
     let Value::Map(mut all) = value else { return value };
     let mut add = |key: &Name, part: &Value| {
         if !part.is_unknown() {
-            all.entry(key.clone()).or_insert_with(|| part.clone());
+            all.get_or_insert_with(key.clone(), || part.clone());
         }
     };
     match planned {

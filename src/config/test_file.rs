@@ -16,7 +16,7 @@ use crate::model::address::Name;
 use crate::model::cel::policy::CHANGE_ACTIONS;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, SourceId, Span};
-use crate::model::values::value::Value;
+use crate::model::values::value::{Value, ValueMap};
 
 /// Keywords for the actions of a plan that a test may expect.
 pub const ACTIONS: [&str; 8] = CHANGE_ACTIONS;
@@ -424,7 +424,7 @@ fn unknown_test_key(entry: &DocumentEntry, known: Keywords) -> Diagnostic {
 fn untyped_node_value(node: &Node) -> Value {
     match &node.value {
         NodeValue::Null => Value::Null,
-        NodeValue::Bare => Value::Map(BTreeMap::new()),
+        NodeValue::Bare => Value::Map(ValueMap::new()),
         NodeValue::Scalar(scalar) => infer_value(scalar),
         NodeValue::Sequence(items) => Value::List(items.iter().map(untyped_node_value).collect()),
         NodeValue::Mapping(entries) => Value::Map(

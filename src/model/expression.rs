@@ -4,16 +4,17 @@
 //! and can be saved in a plan.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::address::name_map::NameMap;
 use super::address::{Address, Name};
 use super::budget::{Budget, BudgetExceeded, MAX_NESTING};
 use super::values::derived::Derivation;
-use super::values::value::{Attributes, Value};
+use super::values::value::{Attributes, Value, ValueMap};
 
 /// A value, or a computation over the attributes of other resources.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub enum Expression {
     /// A list whose entries are expressions.
     List(Vec<Expression>),
     /// A map whose values are expressions.
-    Map(BTreeMap<Name, Expression>),
+    Map(NameMap<Expression>),
     /// A CEL expression over live objects.
     Cel(Arc<CelExpression>),
 }
@@ -49,13 +50,13 @@ pub struct CelExpression {
     pub source: String,
     /// Known roots that it names: `vars`, `locals`, `env`, `stack`, `each`. A secret among them that the expression
     /// inspects makes the whole result secret.
-    pub bindings: BTreeMap<Name, Value>,
+    pub bindings: ValueMap,
     /// The resources whose live attributes it reads. `vm.web.a` is bound at `vm` → `web` → `a`.
     pub objects: Vec<Address>,
     /// Parts of the roots that depend on live objects themselves, by dotted path (`locals.host`, `each.value`):
     /// computed first, then bound at that path.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub waiting: BTreeMap<Name, Expression>,
+    #[serde(default, skip_serializing_if = "NameMap::is_empty")]
+    pub waiting: NameMap<Expression>,
     /// The module that contains the expression: in `shop_eu`, `shop_eu.vm.web` is bound at `vm` → `web`. Empty
     /// for the stack itself.
     #[serde(default, skip_serializing_if = "Name::is_empty")]
@@ -213,7 +214,7 @@ impl Expression {
             return Cow::Borrowed(self);
         }
         let all = |parts: &[Self]| parts.iter().map(|part| part.to_digest_form().into_owned()).collect();
-        let map = |map: &BTreeMap<Name, Self>| {
+        let map = |map: &NameMap<Self>| {
             map.iter().map(|(name, part)| (name.clone(), part.to_digest_form().into_owned())).collect()
         };
         Cow::Owned(match self {

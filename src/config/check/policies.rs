@@ -1,8 +1,6 @@
 //! Policies: rules that a plan must pass, as a stack's files write them. In: the `policy` entries. Out: policies
 //! whose condition names only fields that exist; a wrong one is reported, and absent. The plan evaluates them.
 
-use std::collections::BTreeMap;
-
 use super::policy_facts::{check_denial_path, check_entries, no_policy};
 use crate::config::codes;
 use crate::config::diagnostics::messages::unknown_word;
@@ -16,6 +14,7 @@ use crate::model::cel::policy::PolicyLevel;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::CelExpression;
 use crate::model::schema::{Kind, is_exposure_code};
+use crate::model::values::value::ValueMap;
 
 /// Reads all policies, by name. A wrong one is reported, and absent.
 pub(in crate::config) fn read_policies<'d>(
@@ -178,7 +177,7 @@ fn read_denial(evaluator: &Evaluator<'_, '_>, node: &Node, on: &[&'static Kind])
             return None;
         }
     };
-    let mut bindings = BTreeMap::new();
+    let mut bindings = ValueMap::new();
     let mut good = true;
     for path in program.paths() {
         good &= check_denial_path(evaluator, &path, on, node.span, &mut bindings).is_some();

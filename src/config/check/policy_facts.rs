@@ -1,8 +1,6 @@
 //! The names in the condition of a policy. In: its paths. Out: the values of variables and locals that it names, bound; a
 //! root, a fact, a kind or an attribute that does not exist is reported at its place. What only the plan knows stays open.
 
-use std::collections::BTreeMap;
-
 use crate::config::codes;
 use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::context::scope::EvaluationSite;
@@ -30,7 +28,7 @@ pub(super) fn check_denial_path(
     path: &ReferencePath,
     on: &[&'static Kind],
     span: Span,
-    bindings: &mut BTreeMap<Name, Value>,
+    bindings: &mut ValueMap,
 ) -> Option<()> {
     let context = evaluator.context;
     match (path.root.as_str(), path.segment_name(0)) {
@@ -82,7 +80,7 @@ fn bind_named_value(
     root: &Name,
     name: &Name,
     span: Span,
-    bindings: &mut BTreeMap<Name, Value>,
+    bindings: &mut ValueMap,
 ) -> Option<()> {
     let top = EvaluationSite::top_level(Some("a policy"));
     let value = match root.as_str() {
@@ -185,8 +183,8 @@ fn one_of<'n>(
     None
 }
 
-fn bind_value(bindings: &mut BTreeMap<Name, Value>, root: &Name, name: &Name, value: Value) {
-    let place = bindings.entry(root.clone()).or_insert_with(|| Value::Map(ValueMap::new()));
+fn bind_value(bindings: &mut ValueMap, root: &Name, name: &Name, value: Value) {
+    let place = bindings.get_or_insert_with(root.clone(), || Value::Map(ValueMap::new()));
     if let Value::Map(map) = place {
         map.insert(name.clone(), value);
     }

@@ -5,7 +5,6 @@ mod evaluation;
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use self::evaluation::{ExpressionPaths, bind_known_values, evaluate_in_scope};
@@ -22,13 +21,14 @@ use crate::config::resolve::names::{
     module_name_prefix, module_output, resolve_each, value_origin, variable_value,
 };
 use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::cel::{CelProgram, FILES_BINDING, PathSegment, ReferencePath, SyntaxError};
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::{CelExpression, EvaluationError, Expression, Reference};
 use crate::model::schema::Kind;
 use crate::model::source::Span;
 use crate::model::values::secret::Secret;
-use crate::model::values::value::Value;
+use crate::model::values::value::{Value, ValueMap};
 
 /// Returns the problem of an expression that cannot be parsed, at the exact characters if the file contains the
 /// expression as one plain scalar.
@@ -82,7 +82,7 @@ pub(in crate::config) fn compute_program<'d>(
 ) -> Option<ResolvedValue> {
     let paths = program.paths();
     let named = resolve_named_paths(evaluator, &paths, span, site)?;
-    let files = RefCell::new(BTreeMap::new());
+    let files = RefCell::new(ValueMap::new());
     let read = |path: &str| {
         let text = files::read_text(evaluator.files(), path)?;
         files.borrow_mut().insert(Name::new(path), Value::text(&text));
@@ -267,7 +267,7 @@ fn segment_name<'d>(
         PathSegment::Computed(program) => program,
     };
     let named = ExpressionPaths::default();
-    match evaluate_in_scope(evaluator, program, (&named, &BTreeMap::new()), span, site, &|_| {
+    match evaluate_in_scope(evaluator, program, (&named, &NameMap::new()), span, site, &|_| {
         Err(String::new())
     }) {
         Ok(Value::Text(text)) => Some(text),
@@ -283,8 +283,8 @@ fn unknown_parts<'d>(
     named: &ExpressionPaths<'_>,
     span: Span,
     site: EvaluationSite<'_, 'd>,
-) -> Option<BTreeMap<Name, Expression>> {
-    let mut waiting = BTreeMap::new();
+) -> Option<NameMap<Expression>> {
+    let mut waiting = NameMap::new();
     for path in &named.paths {
         if let "data" | "stacks" = path.root.as_str() {
             let (place, reference) = resolve_external(evaluator, path, span, site)?;

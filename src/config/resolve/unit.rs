@@ -30,6 +30,7 @@ use crate::config::stack::module_path::is_taken;
 use crate::config::syntax::document::{DocumentEntry, Node, named_entries};
 use crate::config::syntax::limits::{MAX_INSTANCES, MAX_MODULE_DEPTH};
 use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::budget::BudgetCharge;
 use crate::model::diagnostic::{Diagnostic, nearest_name};
 use crate::model::expression::Expression;
@@ -154,7 +155,7 @@ fn resolve_call<'d>(
         BlockExpansion::Broken => None,
         BlockExpansion::Absent => {
             units.absent_modules.push(prefix_of(scope, &entry.key, None));
-            Some(Expression::Map(BTreeMap::new()))
+            Some(Expression::Map(NameMap::new()))
         }
         BlockExpansion::One => {
             let instance = bind_instance(&units.evaluator(context, scope), &call, None)?;
@@ -162,7 +163,7 @@ fn resolve_call<'d>(
         }
         BlockExpansion::Keyed(keys) => {
             scope.keyed.insert(entry.key.clone());
-            let mut outputs = BTreeMap::new();
+            let mut outputs = Vec::new();
             for (key, each) in keys {
                 let Some(each) = each else { continue };
                 if is_taken(&context.registry, &key) {
@@ -170,9 +171,9 @@ fn resolve_call<'d>(
                     return None;
                 }
                 let instance = bind_instance(&units.evaluator(context, scope), &call, Some((&key, &each)))?;
-                outputs.insert(key, resolve_instance(context, instance, scope.depth, units)?);
+                outputs.push((key, resolve_instance(context, instance, scope.depth, units)?));
             }
-            Some(Expression::Map(outputs))
+            Some(Expression::Map(outputs.into()))
         }
     }
 }
@@ -359,19 +360,19 @@ fn resolve_instance<'d>(
     context.problems.enter_instance(prefix, call.key_span);
     scope.variables = module_variables(&units.evaluator(context, &scope), &merged.vars, inputs, call);
     resolve_unit(context, merged, &mut scope, units);
-    let mut outputs = BTreeMap::new();
+    let mut outputs = Vec::new();
     let evaluator = units.evaluator(context, &scope);
     for (name, entry) in &merged.outputs {
         let resolved = resolve_untyped(&evaluator, &entry.value, EvaluationSite::top_level(None));
         // The problem was reported: an unknown value causes no further ones.
         let broken = || Expression::Value(Value::Unknown(Vec::new()));
-        outputs.insert(name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression));
+        outputs.push((name.clone(), resolved.map_or_else(broken, |resolved| resolved.expression)));
     }
     context.problems.leave_instance();
     units.blocks.leave_module(names);
     // The values in the scope end here; those that resources and outputs keep were charged on their own.
     context.budget.refund(scope.cost + scope.variables.cost);
-    Some(Expression::Map(outputs))
+    Some(Expression::Map(outputs.into()))
 }
 
 fn reserved_module_name(name: &str, span: Span) -> Diagnostic {

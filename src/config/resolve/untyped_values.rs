@@ -1,8 +1,6 @@
 //! Conversion of nodes to values where no schema applies: locals, outputs, values of `for_each`, ids. In: a node.
 //! Out: a value whose type the scalar's form decides, or an expression that waits for live objects.
 
-use std::collections::BTreeMap;
-
 use super::text::resolve_text;
 use crate::config::codes;
 use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
@@ -10,10 +8,10 @@ use crate::config::resolve::context::scope::{EvaluationSite, ResolvedValue};
 use crate::config::syntax::document::{DocumentEntry, Node, NodeValue};
 use crate::config::syntax::quoting;
 use crate::config::types::scalar;
-use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::expression::Expression;
-use crate::model::values::value::Value;
+use crate::model::values::value::{Value, ValueMap};
 
 /// Charges a node without its parts, which are charged when they are resolved. `None` once the budget is exceeded;
 /// the first time is reported.
@@ -49,7 +47,7 @@ pub(in crate::config) fn resolve_untyped<'d>(
     charge_node(evaluator.context, node, site)?;
     match &node.value {
         NodeValue::Null => Some(Value::Null.into()),
-        NodeValue::Bare => Some(Value::Map(BTreeMap::new()).into()),
+        NodeValue::Bare => Some(Value::Map(ValueMap::new()).into()),
         NodeValue::Scalar(scalar) if scalar.text.contains('$') => {
             resolve_text(evaluator, &scalar.text, node.span, site)
         }
@@ -68,7 +66,7 @@ pub(in crate::config) fn resolve_untyped<'d>(
             if !computed.is_empty() {
                 return None;
             }
-            let parts: Option<BTreeMap<_, _>> = entries
+            let parts: Option<NameMap<_>> = entries
                 .iter()
                 .map(|entry| {
                     Some((entry.key.clone(), resolve_untyped(evaluator, &entry.value, site)?.expression))
@@ -103,7 +101,7 @@ pub(in crate::config) fn listed_whole(parts: Vec<Expression>) -> Expression {
 }
 
 /// Builds a map from its parts: a value if all parts are known, else an expression.
-pub(in crate::config) fn map_from_parts(parts: BTreeMap<Name, Expression>) -> Expression {
+pub(in crate::config) fn map_from_parts(parts: NameMap<Expression>) -> Expression {
     if parts.values().all(|part| part.known_value().is_some()) {
         let known = |(key, part)| match part {
             Expression::Value(value) => (key, value),

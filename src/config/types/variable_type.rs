@@ -8,7 +8,7 @@ use crate::config::types::text_format;
 use crate::model::address::Name;
 use crate::model::schema::Type;
 use crate::model::values::secret::Secret;
-use crate::model::values::value::{Value, parse_decimal};
+use crate::model::values::value::{Value, ValueMap, parse_decimal};
 
 /// The type of a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl VariableType {
                 .map(|entry| Ok((entry.key.clone(), of.read(&entry.value)?)))
                 .collect::<Result<_, _>>()
                 .map(Value::Map),
-            (Self::Map(_), NodeValue::Bare) => Ok(Value::Map(std::collections::BTreeMap::new())),
+            (Self::Map(_), NodeValue::Bare) => Ok(Value::Map(ValueMap::new())),
             (_, NodeValue::Scalar(scalar)) => self.read_scalar(scalar),
             (_, NodeValue::Sequence(_)) => Err(self.type_mismatch("a list")),
             (_, NodeValue::Mapping(_)) => Err(self.type_mismatch("a map")),

@@ -15,7 +15,8 @@ use super::Name;
 /// Maximum number of entries among which a name is searched one by one.
 const MAX_COMPARED: usize = 32;
 
-/// Values by name. Insertion is linear in the number of names, unless they are inserted in order.
+/// Values by name. Insertion is linear in the number of names, unless they are inserted in order; a
+/// map of all at once sorts them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NameMap<V>(Vec<(Name, V)>);
 
@@ -87,6 +88,18 @@ impl<V> NameMap<V> {
                 None
             }
         }
+    }
+
+    /// Returns the value of a name, to change it; a new name gets the value that `make` returns.
+    pub fn get_or_insert_with(&mut self, name: Name, make: impl FnOnce() -> V) -> &mut V {
+        let at = match self.position(&name) {
+            Ok(at) => at,
+            Err(at) => {
+                self.0.insert(at, (name, make()));
+                at
+            }
+        };
+        &mut self.0[at].1
     }
 
     /// Removes a name, and returns its value; `None` for a name that the map does not have.
@@ -180,12 +193,22 @@ impl<V> Extend<(Name, V)> for NameMap<V> {
     }
 }
 
+/// Sorts the entries; of several with one name, the last stays.
+impl<V> From<Vec<(Name, V)>> for NameMap<V> {
+    fn from(mut entries: Vec<(Name, V)>) -> Self {
+        if !entries.is_sorted_by(|(first, _), (second, _)| first < second) {
+            // Reversed, the last of equal names is the first of them, which `dedup_by` keeps.
+            entries.reverse();
+            entries.sort_by(|(first, _), (second, _)| first.cmp(second));
+            entries.dedup_by(|(second, _), (first, _)| first == second);
+        }
+        Self(entries)
+    }
+}
+
 impl<V> FromIterator<(Name, V)> for NameMap<V> {
     fn from_iter<I: IntoIterator<Item = (Name, V)>>(entries: I) -> Self {
-        let entries = entries.into_iter();
-        let mut map = Self::with_capacity(entries.size_hint().0);
-        map.extend(entries);
-        map
+        entries.into_iter().collect::<Vec<_>>().into()
     }
 }
 
@@ -238,11 +261,11 @@ impl<'de, V: Deserialize<'de>> Visitor<'de> for NameMapVisitor<V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<NameMap<V>, A::Error> {
-        let mut map = NameMap::new();
-        while let Some((name, value)) = access.next_entry()? {
-            map.insert(name, value);
+        let mut entries = Vec::new();
+        while let Some(entry) = access.next_entry()? {
+            entries.push(entry);
         }
-        Ok(map)
+        Ok(entries.into())
     }
 }
 
@@ -289,6 +312,13 @@ mod tests {
             prop_assert_eq!(serde_json::from_str::<NameMap<u8>>(&json).unwrap(), map.clone());
             prop_assert_eq!(format!("{map:?}"), format!("{tree:?}"));
             prop_assert_eq!(NameMap::from(tree), map);
+        }
+
+        #[test]
+        fn a_map_of_all_at_once_has_the_last_of_equal_names(entries: Vec<(u8, u8)>) {
+            let entries = entries.into_iter().map(|(name, value)| (Name::new((name % 16).to_string()), value));
+            let tree: BTreeMap<Name, u8> = entries.clone().collect();
+            prop_assert_eq!(entries.collect::<NameMap<u8>>(), NameMap::from(tree));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, BudgetExceeded};
 use crate::model::values::secret::Secret;
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value, ValueMap};
 
 /// The known state of a live object.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ pub enum CelValue<'a> {
     /// A list borrowed from the bindings.
     ListRef(&'a [Value]),
     /// A map borrowed from the bindings.
-    MapRef(&'a BTreeMap<Name, Value>),
+    MapRef(&'a ValueMap),
     /// A list that the evaluation built.
     List(Rc<Vec<CelValue<'a>>>),
     /// A map that the evaluation built.
@@ -62,7 +62,7 @@ impl<'a> CelValue<'a> {
 
     /// Returns a bound map, borrowed.
     #[must_use]
-    pub fn of_map(map: &'a BTreeMap<Name, Value>) -> Self {
+    pub fn of_map(map: &'a ValueMap) -> Self {
         Self::MapRef(map)
     }
 

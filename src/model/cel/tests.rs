@@ -1,6 +1,5 @@
 //! Tests of expressions over values and live objects, and of their limits.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{CelProgram, CelValue, ExpressionScope, PathSegment, evaluate_program};
@@ -299,10 +298,7 @@ fn live(
         objects: ["vm.web.a", "vm.web.a.users.x", "vm.web.b", "vpc.main"]
             .map(|text| Address::parse(text).unwrap())
             .into(),
-        waiting: waiting
-            .iter()
-            .map(|(key, part)| (Name::new_static(key), part.clone()))
-            .collect::<BTreeMap<_, _>>(),
+        waiting: waiting.iter().map(|(key, part)| (Name::new_static(key), part.clone())).collect(),
         module: Name::default(),
     };
     let expression = Expression::Cel(Arc::new(cel));
@@ -400,7 +396,7 @@ fn a_fingerprinted_secret_cannot_be_computed_with() {
         source: source.to_owned(),
         bindings: [(Name::new_static("vars"), sealed.clone())].into(),
         objects: Vec::new(),
-        waiting: BTreeMap::new(),
+        waiting: [].into(),
         module: Name::default(),
     };
     assert_eq!(

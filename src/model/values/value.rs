@@ -3,7 +3,6 @@
 //! In: JSON of the service, stored values, results of expressions. Out: request bodies, stored values, texts of
 //! reports. Invariant: only a request body contains the text of a secret.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use rust_decimal::Decimal;
@@ -21,7 +20,7 @@ use crate::model::redact::SentSecrets;
 pub type Attributes = NameMap<Value>;
 
 /// Values by name, however many: the content of a `Value::Map`.
-pub type ValueMap = BTreeMap<Name, Value>;
+pub type ValueMap = NameMap<Value>;
 
 /// A value. Numbers are exact; clones share a string; a secret is displayed as `(secret)`; an unknown has the
 /// addresses that it depends on.

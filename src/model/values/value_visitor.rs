@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 
 use super::secret::{COMPUTED_FORM, SecretMarker};
-use super::value::{Value, parse_decimal};
+use super::value::{Value, ValueMap, parse_decimal};
 use crate::model::address::{Address, Name};
 
 pub(super) struct ValueVisitor;
@@ -62,16 +62,17 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
-        let mut map = BTreeMap::new();
-        while let Some((key, value)) = access.next_entry::<Name, Value>()? {
-            map.insert(key, value);
+        let mut entries = Vec::new();
+        while let Some(entry) = access.next_entry::<Name, Value>()? {
+            entries.push(entry);
         }
+        let map = ValueMap::from(entries);
         Ok(parse_marker(&map).unwrap_or(Value::Map(map)))
     }
 }
 
 /// Reads the three marker forms that `Serialize` writes: secret, decimal and unknown. `None` for an ordinary map.
-fn parse_marker(map: &BTreeMap<Name, Value>) -> Option<Value> {
+fn parse_marker(map: &ValueMap) -> Option<Value> {
     if let Some(Value::Bool(true)) = map.get("secret") {
         let known =
             |key: &Name| ["secret", "fingerprint", "derived", "form", "inputs"].contains(&key.as_str());

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::address::Name;
+use crate::model::address::name_map::NameMap;
 use crate::model::expression::Expression;
 use crate::model::schema::{ApiCall, Attribute, Kind, Type, UpdateStrategy};
 use crate::model::values::value::Value;
@@ -159,7 +160,7 @@ fn target_value(
     let Type::Map(_) = attribute.ty else { return after };
     let before = before_value(joined, subject, decision, attribute);
     let (Value::Map(live), false) = (before, attribute.secret) else { return after };
-    let written: BTreeMap<Name, Expression> = match after {
+    let written: NameMap<Expression> = match after {
         Expression::Map(map) => map,
         Expression::Value(Value::Map(map)) => {
             map.into_iter().map(|(key, value)| (key, Expression::Value(value))).collect()
@@ -173,14 +174,13 @@ fn target_value(
     let exclusive = is_exclusive(want);
     let managed = |key: &Name| exclusive || applied.is_some_and(|map| map.contains_key(key));
     let extra = live.into_iter().filter(|(key, _)| !managed(key) && !written.contains_key(key));
-    let mut all: BTreeMap<Name, Expression> =
-        extra.map(|(key, value)| (key, Expression::Value(value))).collect();
+    let mut all: NameMap<Expression> = extra.map(|(key, value)| (key, Expression::Value(value))).collect();
     all.extend(written);
     known_map(all)
 }
 
 /// Converts a map to a value if all its values are known; otherwise it stays an expression.
-fn known_map(map: BTreeMap<Name, Expression>) -> Expression {
+fn known_map(map: NameMap<Expression>) -> Expression {
     if map.values().all(|part| part.known_value().is_some()) {
         let known = map.into_iter().filter_map(|(key, part)| match part {
             Expression::Value(value) => Some((key, value)),

@@ -1,7 +1,6 @@
 //! Values in a group: their text for comparison, and their form with `{key}` for display. The two agree: a key is replaced
 //! in strings, names and addresses only, so a number that happens to be a key stays a difference.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use smol_str::SmolStrBuilder;
@@ -74,7 +73,7 @@ pub(super) fn replace_in_value(value: &Value, key: &str) -> Value {
         Value::Map(map) => Value::Map(
             map.iter()
                 .map(|(name, item)| (replace_key(name, key).as_ref().into(), replace_in_value(item, key)))
-                .collect::<BTreeMap<_, _>>(),
+                .collect(),
         ),
         Value::Unknown(addresses) => Value::Unknown(
             addresses

@@ -3,7 +3,6 @@
 //! the intention is clear.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use crate::config::codes;
 use crate::config::diagnostics::hints::other_tools;
@@ -191,7 +190,7 @@ fn resolve_map<'d>(
     site: EvaluationSite<'_, 'd>,
 ) -> Option<ResolvedValue> {
     let mut places = MapEntries::new();
-    let mut parts = BTreeMap::new();
+    let mut parts = Vec::new();
     let mut good = true;
     for entry in entries {
         if entry.key.contains("${") {
@@ -221,12 +220,12 @@ fn resolve_map<'d>(
                 for (inner, part) in resolved.parts.into_iter().flat_map(|parts| *parts) {
                     places.insert(Name::new(format!("{}.{inner}", entry.key)), part);
                 }
-                parts.insert(entry.key.clone(), resolved.expression);
+                parts.push((entry.key.clone(), resolved.expression));
             }
             None => good = false,
         }
     }
-    good.then(|| ResolvedValue { parts: Some(Box::new(places)), ..map_from_parts(parts).into() })
+    good.then(|| ResolvedValue { parts: Some(Box::new(places)), ..map_from_parts(parts.into()).into() })
 }
 
 /// Checks the result of a reference or an expression against the expected type, and converts a known value. `None`

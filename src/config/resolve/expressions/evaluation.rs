@@ -2,12 +2,11 @@
 //! keeps when it waits for live objects. In: a program and the targets of its paths. Out: a value, unknown if it
 //! depends on a live object. No live value is read.
 
-use std::collections::BTreeMap;
-
 use crate::config::resolve::context::block_index::EachValue;
 use crate::config::resolve::context::evaluator::{Evaluator, NoLiveValues};
 use crate::config::resolve::context::scope::EvaluationSite;
 use crate::config::resolve::names::each_value;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::budget::{Budget, BudgetExceeded};
 use crate::model::cel::evaluate_program;
@@ -40,7 +39,7 @@ pub(super) struct ExpressionPaths<'p> {
 pub(super) fn evaluate_in_scope<'d>(
     evaluator: &Evaluator<'_, 'd>,
     program: &CelProgram,
-    (named, waiting): (&ExpressionPaths<'_>, &BTreeMap<Name, Expression>),
+    (named, waiting): (&ExpressionPaths<'_>, &NameMap<Expression>),
     span: Span,
     site: EvaluationSite<'_, 'd>,
     read: &dyn Fn(&str) -> Result<String, String>,
@@ -126,8 +125,8 @@ pub(super) fn bind_known_values<'d>(
     named: &ExpressionPaths<'_>,
     span: Span,
     site: EvaluationSite<'_, 'd>,
-) -> Result<BTreeMap<Name, Value>, BudgetExceeded> {
-    let mut bindings = BTreeMap::new();
+) -> Result<ValueMap, BudgetExceeded> {
+    let mut bindings = ValueMap::new();
     for path in &named.paths {
         let names: Vec<&Name> = path
             .segments
@@ -172,13 +171,13 @@ pub(super) fn bind_known_values<'d>(
 /// Copies the part of a map that a path names, if it is known; a missing key copies nothing. An empty path, or one
 /// that begins with a computed key, copies the whole map, because any entry may be used.
 fn copy_known_part(
-    into: &mut BTreeMap<Name, Value>,
+    into: &mut ValueMap,
     root: &Name,
     from: &ValueMap,
     path: &[&Name],
     budget: &Budget,
 ) -> Result<(), BudgetExceeded> {
-    let place = into.entry(root.clone()).or_insert_with(|| Value::Map(BTreeMap::new()));
+    let place = into.get_or_insert_with(root.clone(), || Value::Map(ValueMap::new()));
     let (Value::Map(place), Some((first, rest))) = (&mut *place, path.split_first()) else {
         budget.charge_map(from.len())?;
         from.values().try_for_each(|value| budget.charge_value(value))?;

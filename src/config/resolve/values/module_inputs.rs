@@ -10,7 +10,7 @@ use crate::config::merge::blocks::NamedEntries;
 use crate::config::resolve::context::evaluator::{ConfigContext, Evaluator};
 use crate::config::resolve::context::scope::{BoundVariables, EvaluationSite, ResolvedValue};
 use crate::config::resolve::text::resolve_text;
-use crate::config::resolve::untyped_values::charge_node;
+use crate::config::resolve::untyped_values::{charge_node, map_from_parts};
 use crate::config::resolve::values::variable_declaration::VariableDeclaration;
 use crate::config::resolve::values::variable_declaration::read_declaration;
 use crate::config::resolve::values::variables::{by_itself, check_constraints};
@@ -197,14 +197,14 @@ fn given_to<'d>(
             Some(ResolvedValue::new(expression, origin))
         }
         (NodeValue::Mapping(entries), VariableType::Map(of)) => {
-            let mut parts = BTreeMap::new();
+            let mut parts = Vec::new();
             let mut origin = None;
             for entry in entries {
                 let part = given_to(evaluator, of, &entry.value, site)?;
                 origin = origin.or(part.origin);
-                parts.insert(entry.key.clone(), part.expression);
+                parts.push((entry.key.clone(), part.expression));
             }
-            Some(ResolvedValue::new(crate::config::resolve::untyped_values::map_from_parts(parts), origin))
+            Some(ResolvedValue::new(map_from_parts(parts.into()), origin))
         }
         _ => value_or_report(evaluator.context, ty.read(node), node.span, site).map(ResolvedValue::from),
     }

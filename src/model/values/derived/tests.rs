@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::cel::evaluate_program;
 use crate::model::cel::{CelProgram, CelValue, ExpressionScope};
+use crate::model::values::value::ValueMap;
 
 const KEY: FingerprintKey = FingerprintKey([7; 32]);
 
@@ -10,11 +11,11 @@ fn secret(name: &str, text: &str) -> Value {
     Value::Secret(Secret::new(text).named_after(&format!("vars.{name}")))
 }
 
-fn scope(s: &str, t: &str) -> BTreeMap<SmolStr, Value> {
+fn scope(s: &str, t: &str) -> ValueMap {
     [("s".into(), secret("s", s)), ("t".into(), secret("t", t)), ("n".into(), Value::Integer(2))].into()
 }
 
-fn compute(source: &str, vars: &BTreeMap<SmolStr, Value>) -> DerivedSecret {
+fn compute(source: &str, vars: &ValueMap) -> DerivedSecret {
     let mut scope = ExpressionScope::default();
     scope.roots.insert("vars".into(), CelValue::of_map(vars));
     match evaluate_program(&CelProgram::parse(source).unwrap(), &scope) {

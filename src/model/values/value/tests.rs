@@ -16,7 +16,8 @@ fn values() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 24, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::List),
-            prop::collection::btree_map("[a-z]{1,3}".prop_map(Name::new), inner, 0..4).prop_map(Value::Map),
+            prop::collection::btree_map("[a-z]{1,3}".prop_map(Name::new), inner, 0..4)
+                .prop_map(|map| Value::Map(map.into())),
         ]
     })
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::program::PolicyProgram;
 use super::values::{ChangeValues, ContextValues};
 use crate::config::stack::model::Resource;
+use crate::model::address::name_map::NameMap;
 use crate::model::address::{Address, Name};
 use crate::model::expression::{CelExpression, Expression, Reference};
 use crate::model::schema::{Presence, Type};
@@ -30,7 +31,7 @@ pub(super) fn condition_of_resource(
     seen: Value,
     subject: &ResourceState<'_>,
 ) -> StepCondition {
-    let mut waiting = BTreeMap::new();
+    let mut waiting = NameMap::new();
     if let (Value::Map(facts), Some(resource)) = (&seen, subject.resource) {
         for (name, _) in facts.iter().filter(|(_, value)| has_unknown(value)) {
             if let Some(expression) = waiting_value(resource, name) {
@@ -51,7 +52,7 @@ pub(super) fn condition_of_plan(
     (seen, changes): (Value, &[(Address, ChangeValues)]),
 ) -> StepCondition {
     let mut addresses = Vec::new();
-    let unknown: BTreeMap<&str, BTreeMap<Name, Expression>> = changes
+    let unknown: BTreeMap<&str, NameMap<Expression>> = changes
         .iter()
         .filter_map(|(address, values)| {
             let resource = joined.inputs.stack.resources.get(address);
@@ -62,7 +63,7 @@ pub(super) fn condition_of_plan(
             Some((address.as_str(), waits.collect()))
         })
         .collect();
-    let mut waiting = BTreeMap::new();
+    let mut waiting = NameMap::new();
     let mut is_waiting = false;
     if let Value::Map(facts) = &seen
         && let Some(Value::List(items)) = facts.get("changes")
@@ -125,7 +126,7 @@ fn with_ids(expression: &Expression) -> Expression {
     }
 }
 
-fn with_waiting(name: &str, value: &Value, waits: &BTreeMap<Name, Expression>) -> Expression {
+fn with_waiting(name: &str, value: &Value, waits: &NameMap<Expression>) -> Expression {
     match value {
         Value::Map(after) if name == "after" => Expression::Map(
             after
@@ -144,7 +145,7 @@ fn condition(
     program: &PolicyProgram<'_>,
     context: &ContextValues,
     (root, seen): (&'static str, Value),
-    waiting: BTreeMap<Name, Expression>,
+    waiting: NameMap<Expression>,
 ) -> Expression {
     let deny = &program.policy.deny;
     let mut bindings = deny.bindings.clone();

@@ -16,7 +16,7 @@ use self::address::TerraformAddress;
 use self::modules::ModuleTree;
 use self::values::{TerraformValue, value_type};
 use crate::model::address::{Address, Name};
-use crate::model::values::value::{Attributes, Value};
+use crate::model::values::value::{Attributes, Value, ValueMap};
 use crate::plan::model::change::{Action, AttributeChange, Change, Drift, PolicyResult, PolicyStatus};
 use crate::plan::model::output::{OutputAction, PlannedOutput};
 use crate::plan::model::resource_values::{PlanValues, ResourceValues, WrittenValue};
@@ -407,7 +407,7 @@ fn insert_at(attributes: &mut Attributes, path: &str, value: Value) {
     };
     let mut map = match attributes.get(attribute) {
         Some(Value::Map(map)) => map.clone(),
-        None | Some(Value::Null) => BTreeMap::new(),
+        None | Some(Value::Null) => ValueMap::new(),
         Some(_) => return,
     };
     map.insert(key.into(), value);
