@@ -304,7 +304,8 @@ struct WorldExport {
 }
 
 fn export_world(shell: &HttpService) -> ControlResult {
-    let world = serde_json::to_value(&shell.world);
+    // By way of its text: records are written as text anyway, and no other way of writing each kind is built.
+    let world = serde_json::to_vec(&shell.world).and_then(|text| serde_json::from_slice::<Value>(&text));
     let world =
         world.map_err(|error| ApiResponse::error(500, "Internal Server Error", &error.to_string()))?;
     Ok(json!({"format": EXPORT_FORMAT, "world": world}))

@@ -412,7 +412,7 @@ fn hits_value(change: &Change) -> Value {
 }
 
 fn json_value(part: &impl Serialize) -> Result<Value, serde_json::Error> {
-    serde_json::from_value(serde_json::to_value(part)?)
+    serde_json::from_slice(&serde_json::to_vec(part)?)
 }
 
 /// In memory, a secret without a known fingerprint is unequal to everything: values are compared as they are saved.

@@ -1,10 +1,11 @@
 //! The operator's view of the world, for the console page and for tests: the records of a kind, their prices, and
 //! the fields that `mutate` can set. It reads records in all projects and needs no permission.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::mutate::{ACCOUNT, MutateError, unknown_kind};
+use super::mutate::{ACCOUNT, MutateError, body_fields, unknown_kind};
+use crate::emulator::world::engine::billing::Charge;
 use crate::emulator::world::engine::json_writer::JsonObjectWriter;
 use crate::emulator::world::engine::money;
 use crate::emulator::world::engine::table::{RecordKind, Table, TableRecord};
@@ -110,20 +111,31 @@ fn render_record<T: Handlers>(record: &TableRecord<T>, view: RenderContext<'_>) 
 }
 
 fn object_summary<T: Handlers>(record: &TableRecord<T>, view: RenderContext<'_>) -> Value {
-    let shown: Value = serde_json::from_slice(&render_record(record, view)).unwrap_or_default();
-    let charge = T::charge(record);
+    let identity = (record.id, record.project, record.created_at);
+    let shown = render_record(record, view);
+    summary_document(identity, record.status(view.now), T::charge(record), (&shown, view.detail))
+}
+
+/// Returns the summary of a record of any kind; it is not generic, because there are many kinds.
+fn summary_document(
+    (id, project, created_at): (Uuid, Option<Uuid>, Time),
+    status: &str,
+    charge: Option<Charge>,
+    (shown, is_shown): (&[u8], bool),
+) -> Value {
+    let shown: Value = serde_json::from_slice(shown).unwrap_or_default();
     let billed = charge.map(|charge| if charge.paid_until.is_some() { "monthly" } else { "hourly" });
     let label = ["name", "domain", "email"].into_iter().find_map(|name| shown.get(name)?.as_str());
     json!({
-        "id": record.id,
+        "id": id,
         "name": label,
-        "status": shown.get("status").and_then(Value::as_str).unwrap_or(record.status(view.now)),
-        "project": record.project,
+        "status": shown.get("status").and_then(Value::as_str).unwrap_or(status),
+        "project": project,
         "price_per_hour": charge.map(|charge| format!("{:.4}", charge.hourly_price())),
         "price_per_month": charge.map(|charge| format!("{:.2}", money::round_to_cents(charge.month))),
         "billed": billed,
-        "created_at": record.created_at,
-        "shown": if view.detail { shown } else { Value::Null },
+        "created_at": created_at,
+        "shown": if is_shown { shown } else { Value::Null },
     })
 }
 
@@ -149,10 +161,7 @@ fn inspect_table<T: Handlers>(table: &Table<T>, search: &RecordSearch, view: Ren
 /// Returns one record with the fields that `mutate` can set; `None` for an unknown id.
 fn inspect_table_record<T: Handlers>(table: &Table<T>, id: Uuid, view: RenderContext<'_>) -> Option<Value> {
     let record = table.get(id)?;
-    let mut fields = match serde_json::to_value(&record.body) {
-        Ok(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
+    let mut fields = body_fields(&record.body).unwrap_or_default();
     fields.insert("status".to_owned(), record.status(view.now).into());
     Some(json!({"object": object_summary(record, view), "fields": fields}))
 }

@@ -1,6 +1,7 @@
 //! `mutate`: changes a record outside the API, so that tests can produce drift. It checks the types of the values,
 //! and none of the service's rules.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 use uuid::Uuid;
@@ -99,30 +100,47 @@ fn mutate_record<T: StoredKind>(
     // Fields that follow the time must be current before they are read, or the old values would be written back.
     world.table_mut::<T>().amend(key, |record| T::settle(record, now));
     let record = world.table::<T>().get(key).ok_or_else(unknown)?;
-    let Ok(Value::Object(mut fields)) = serde_json::to_value(&record.body) else {
+    let Some(fields) = body_fields(&record.body) else {
         return invalid_input("the record cannot be changed");
     };
-    let mut status = None;
-    for (name, value) in set {
-        if name == "status" {
-            let Some(text) = value.as_str() else { return invalid_input("status must be a text") };
-            status = Some(Timeline::with_status(now, text));
-        } else if fields.contains_key(name) {
-            fields.insert(name.clone(), value.clone());
-        } else {
-            let known = fields.keys().map(String::as_str).chain(["status"]);
-            let hint = suggest_name(name, known.clone());
-            let list = known.collect::<Vec<_>>().join(", ");
-            return invalid_input(format!("a {} has no `{name}` to set.{hint} It has {list}", T::KIND));
-        }
-    }
-    let body: T = serde_json::from_value(Value::Object(fields))
+    let (text, status) = set_fields(T::KIND, fields, set)?;
+    let status = status.map(|status| Timeline::with_status(now, status));
+    let body: T = serde_json::from_slice(&text)
         .map_err(|error| MutateError::Invalid(format!("a value is not valid: {error}")))?;
     world.table_mut::<T>().update(key, now, |record| {
         record.body = body;
         record.timeline = status.unwrap_or_else(|| record.timeline.clone());
     });
     Ok(())
+}
+
+/// Returns the fields of a record's body. By way of its text: that is how records are kept, so no other way of reading
+/// and writing each kind is built.
+pub(super) fn body_fields<T: Serialize>(body: &T) -> Option<Map<String, Value>> {
+    serde_json::from_slice(&serde_json::to_vec(body).ok()?).ok()
+}
+
+/// Sets fields of a record's body; returns its text, and the status if that is set.
+fn set_fields<'s>(
+    kind: &str,
+    mut fields: Map<String, Value>,
+    set: &'s Map<String, Value>,
+) -> Result<(Vec<u8>, Option<&'s str>), MutateError> {
+    let mut status = None;
+    for (name, value) in set {
+        if name == "status" {
+            let Some(text) = value.as_str() else { return invalid_input("status must be a text") };
+            status = Some(text);
+        } else if fields.contains_key(name) {
+            fields.insert(name.clone(), value.clone());
+        } else {
+            let known = fields.keys().map(String::as_str).chain(["status"]);
+            let hint = suggest_name(name, known.clone());
+            let list = known.collect::<Vec<_>>().join(", ");
+            return invalid_input(format!("a {kind} has no `{name}` to set.{hint} It has {list}"));
+        }
+    }
+    Ok((Value::Object(fields).to_string().into_bytes(), status))
 }
 
 fn mutate_account(world: &mut World, set: &Map<String, Value>) -> Result<(), MutateError> {
