@@ -99,7 +99,7 @@ fn run(
     }
 }
 
-/// Asks the limiter about a request; `None` if there is none, and for health checks. Each API key has its own limit;
+/// Asks the limiter about a request; `None` for health checks. Each API key has its own limit;
 /// requests without a valid key, and those to public catalogs, are limited by peer address: the service does not
 /// publish a rule for them ("Limits").
 fn admit(
@@ -107,10 +107,10 @@ fn admit(
     incoming: &IncomingRequest,
     moment: RequestTimes,
 ) -> Option<RateLimitStatus> {
-    let limiter = shell.limiter.as_mut()?;
     if matches!(incoming.path.as_str(), "/health" | "/ready") {
         return None;
     }
+    let Some(limiter) = shell.limiter.as_mut() else { return Some(RateLimitStatus::UNLIMITED) };
     let catalog = incoming.path.starts_with("/api/v1/public/");
     let key = incoming.api_key.as_deref().filter(|_| !catalog);
     let known = key.and_then(|key| Some((key, shell.world.tier_of(key)?)));
@@ -217,6 +217,18 @@ mod tests {
         let answer = send(shell, "POST", FIRST, &body);
         let read: serde_json::Value = serde_json::from_slice(&answer.body).unwrap();
         read["data"]["secret"].as_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn without_a_limiter_responses_state_a_rate_that_does_not_hold_clients_back() {
+        let mut shell = HttpService { limiter: None, ..shell() };
+        for _ in 0..200 {
+            let answer = send(&mut shell, "GET", FIRST, "");
+            assert_eq!(answer.status, 200);
+            for header in ["x-ratelimit-limit", "x-ratelimit-remaining"] {
+                assert!(answer.headers.contains(&(header, "1000".to_owned())), "{:?}", answer.headers);
+            }
+        }
     }
 
     #[test]

@@ -25,6 +25,12 @@ pub struct RateLimitStatus {
     pub remaining: usize,
 }
 
+impl RateLimitStatus {
+    /// What responses say without a limiter: as high a rate as any client accepts from a header, so that none keeps to
+    /// the standard tier's.
+    pub const UNLIMITED: Self = Self { allowed: true, limit: 1_000, remaining: 1_000 };
+}
+
 /// The window and the burst budget of one caller. Times are real and passed in by the caller.
 #[derive(Debug, Default)]
 struct CallerBudget {

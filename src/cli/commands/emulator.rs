@@ -51,7 +51,7 @@ pub struct EmulatorArgs {
     /// Speed of its clock, in seconds per real second [default: 20]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub speed: Option<u32>,
-    /// Disable rate limits
+    /// Disable rate limits; responses then state 1,000 requests per second
     #[arg(long)]
     pub no_limiter: bool,
 }
