@@ -244,7 +244,9 @@ fn assemble_plan(
     let linked = LinkedObjects::new(joined, &decisions);
     let (mut bill, due) = (CostAccumulator::new(joined), DueRules::new(joined, &decisions));
     byproducts::outliving_objects(joined).for_each(|object| bill.add_outliving(object));
-    let (mut changes, mut drifts, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
+    // A change is large: it is not to be copied while the list grows, nor to have a second place while it is sorted.
+    let mut changes = Vec::with_capacity(decisions.len());
+    let (mut drifts, mut corrections) = (Vec::new(), Vec::new());
     for one in &joined.declared.between_stacks {
         corrections.push(LedgerUpdate::Transfer(one.peer.clone(), one.moves.clone()));
         let source = joined.inputs.stack.sources.location_of(one.span);
@@ -280,8 +282,10 @@ fn assemble_plan(
             None => left_out += usize::from(subject.resource.is_some()),
         }
     }
-    // The sort is stable: changes of one rank stay in address order.
-    changes.sort_by_key(danger_rank);
+    if !changes.is_sorted_by_key(danger_rank) {
+        // The sort is stable: changes of one rank stay in address order.
+        changes.sort_by_key(danger_rank);
+    }
     Plan {
         base,
         changes,
