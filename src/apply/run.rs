@@ -11,7 +11,6 @@ use super::dependents::Dependents;
 use super::evaluation_scope::{ReadyObjects, looked_into_by};
 use super::event::{Outcome, StepError};
 use super::protocol::journal_writer::JournalWriter;
-use super::protocol::preexisting::PreexistingObjects;
 use super::protocol::write_fence::{WriteFence, run_under_lease};
 use super::step_parts::StepParts;
 use super::{executor, open_intents};
@@ -57,7 +56,6 @@ pub async fn run<C: Transport, K: Clock, R: Random, S: Store>(
 /// The state of one apply, or of one resolution of open intents: it owns what the steps share.
 struct RunState<'a, C, K, R, S> {
     context: &'a ExecutionContext<'a, C, K, R, S>,
-    baselines: PreexistingObjects,
     dependants: Dependents,
     writer: JournalWriter,
     fence: WriteFence,
@@ -67,16 +65,13 @@ struct RunState<'a, C, K, R, S> {
 
 impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
     fn new(context: &'a ExecutionContext<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
-        let (dependants, baselines) = {
+        let dependants = {
             let ledger = context.journal.ledger();
-            (
-                Dependents::from_ledger(&ledger, context.client.registry()),
-                PreexistingObjects::from_ledger(&ledger),
-            )
+            context.preexisting.mark_ledger(&ledger);
+            Dependents::from_ledger(&ledger, context.client.registry())
         };
         Self {
             context,
-            baselines,
             dependants,
             writer: JournalWriter::default(),
             fence: WriteFence::default(),
@@ -89,7 +84,7 @@ impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
     fn parts(&self) -> StepParts<'_, C, K, R, S> {
         StepParts {
             context: self.context,
-            preexisting: &self.baselines,
+            preexisting: self.context.preexisting,
             dependants: &self.dependants,
             writer: &self.writer,
             fence: &self.fence,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use stead::apply::context::{DEFAULT_CONCURRENCY, DeliveryError, ExecutionContext, TimingBounds};
 use stead::apply::event::{ApplyEvent, Outcome};
+use stead::apply::protocol::preexisting::PreexistingObjects;
 use stead::apply::run::{resolve_open_intents, run};
 use stead::cloud::client::Client;
 use stead::config::stack::model::Stack;
@@ -178,6 +179,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let context = ExecutionContext {
         client: &client,
         journal: &journal,
+        preexisting: &PreexistingObjects::default(),
         who: "sim@sim",
         origin: &RunOrigin::default(),
         strict: aim.strict,

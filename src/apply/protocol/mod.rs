@@ -2,7 +2,7 @@
 //! is bound only if it did not exist before. Invariant: no request is sent twice without proof about the first.
 
 pub(super) mod journal_writer;
-pub(super) mod preexisting;
+pub mod preexisting;
 pub(super) mod sent_requests;
 pub mod transfer;
 pub(super) mod write_fence;

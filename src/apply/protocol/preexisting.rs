@@ -16,6 +16,11 @@
 //!
 //! Two creations of ours with the same distinguishing attribute could each be mistaken for the other: they run
 //! one after the other.
+//!
+//! The stacks that one process applies to one account have one `PreexistingObjects`, with all that is said above:
+//! a list that one stack read serves the others, the objects that they create are added to it, and their similar
+//! creations run one after the other. What another process creates is missing from it for a minute at the longest,
+//! as from the list of a single stack. It must not be shared between accounts.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -53,7 +58,7 @@ type IdNamespace = (Name, Option<Name>);
 
 /// The cached lists by scope, and the mutexes of creations that could be mistaken for each other.
 #[derive(Default)]
-pub(in crate::apply) struct PreexistingObjects {
+pub struct PreexistingObjects {
     lists: RefCell<BTreeMap<CreationScope, SharedListing>>,
     queues: RefCell<BTreeMap<(CreationScope, String), CreationQueue>>,
     /// Every id that a list showed or the ledger contains, with the time when it was first seen. The service never
@@ -102,19 +107,17 @@ impl PreexistingObjects {
         }
     }
 
-    /// Creates the state with the ids in the ledger: owned objects and deleted ones. A list that lags may miss
-    /// the former and still show the latter.
-    pub(in crate::apply) fn from_ledger(ledger: &Ledger) -> Self {
-        let baselines = Self::default();
+    /// Marks the ids in a ledger as claimed: owned objects and deleted ones. A list that lags may miss the former
+    /// and still show the latter.
+    pub(in crate::apply) fn mark_ledger(&self, ledger: &Ledger) {
         for entry in ledger.entries.values() {
             for owned in entry.current.iter().chain(&entry.deposed) {
-                baselines.mark_claimed(&entry.kind, owned.parent.as_ref(), &owned.id);
+                self.mark_claimed(&entry.kind, owned.parent.as_ref(), &owned.id);
             }
         }
         for (id, stone) in &ledger.tombstones {
-            baselines.mark_claimed(&stone.kind, None, id);
+            self.mark_claimed(&stone.kind, None, id);
         }
-        baselines
     }
 
     /// Claims an object for a creation that was sent at `sent`. Returns false for an object that was seen before that,
@@ -268,7 +271,8 @@ mod tests {
         let mut ledger = deposing();
         let stone = Tombstone { kind: "vpc".into(), at: jiff::Timestamp::UNIX_EPOCH };
         ledger.tombstones.insert("gone".into(), stone);
-        let baselines = PreexistingObjects::from_ledger(&ledger);
+        let baselines = PreexistingObjects::default();
+        baselines.mark_ledger(&ledger);
         let kind = REGISTRY.kind("vpc").unwrap();
         for (id, is_free) in [("now", false), ("before", false), ("gone", false), ("new", true)] {
             assert_eq!(baselines.claim(kind, None, &id.into(), Duration::ZERO), is_free, "{id}");

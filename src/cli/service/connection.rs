@@ -17,6 +17,7 @@ use super::rate_limit_file::RateLimitFile;
 use super::test_transport::TestCloud;
 use super::{api_key, capabilities, catalog_cache, embedded_cloud};
 use crate::apply::context::TimingBounds;
+use crate::apply::protocol::preexisting::PreexistingObjects;
 use crate::cli::files::stack_files;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
@@ -56,6 +57,8 @@ pub(in crate::cli) struct StackConnection {
     pub(in crate::cli) speed: f64,
     /// Time bounds that are assumed for the service.
     pub(in crate::cli) bounds: TimingBounds,
+    /// What existed in the account before its creations: shared by the stacks that use the service.
+    pub(in crate::cli) preexisting: Rc<PreexistingObjects>,
     /// The key, and what it may do.
     key: Rc<ConnectionKey>,
     /// The built-in cloud, if this process runs it; dropping it ends the cloud.
@@ -77,6 +80,7 @@ pub(in crate::cli) struct ServiceConnection {
     pub(in crate::cli) bounds: TimingBounds,
     /// Name of the key's request limit, which reveals neither the key nor the address; `None` without a key.
     pub(in crate::cli) limit_name: Option<String>,
+    preexisting: Rc<PreexistingObjects>,
     /// The key, and what it may do.
     key: Rc<ConnectionKey>,
     /// The built-in cloud, if this process runs it; dropping it ends the cloud.
@@ -131,6 +135,7 @@ impl ServiceConnection {
                 speed,
                 bounds: LOCAL_BOUNDS,
                 limit_name: None,
+                preexisting: Rc::default(),
                 key: Rc::default(),
                 emulator: emulator.map(Rc::new),
             });
@@ -162,6 +167,7 @@ impl ServiceConnection {
             catalogs: catalog_cache::tables_path(settings),
             speed: 1.0,
             bounds: TimingBounds::default(),
+            preexisting: Rc::default(),
             limit_name: known.as_ref().and_then(Secret::expose).map(|key| limit_name(url, key)),
             key: Rc::new(ConnectionKey { key: known, access: RefCell::default() }),
             emulator: None,
@@ -207,7 +213,7 @@ impl StackConnection {
         place: LedgerLocation,
         lock_file: PathBuf,
     ) -> Self {
-        let ServiceConnection { client, catalogs, speed, bounds, emulator, key, .. } = service;
+        let ServiceConnection { client, catalogs, speed, bounds, preexisting, emulator, key, .. } = service;
         // The service may return secrets that an earlier run sent, so they must be known for redaction.
         let written = stack.resources.values().flat_map(|resource| resource.attributes.values());
         for setting in written.chain(stack.named.values()) {
@@ -222,6 +228,7 @@ impl StackConnection {
             catalogs: catalogs.clone(),
             speed: *speed,
             bounds: *bounds,
+            preexisting: Rc::clone(preexisting),
             key: Rc::clone(key),
             _emulator: emulator.clone(),
         }

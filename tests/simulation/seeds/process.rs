@@ -11,6 +11,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use stead::apply::context::{DEFAULT_CONCURRENCY, ExecutionContext, TimingBounds};
 use stead::apply::event::{ApplyEvent, Outcome};
+use stead::apply::protocol::preexisting::PreexistingObjects;
 use stead::apply::run::{resolve_open_intents, run};
 use stead::cloud::client::Client;
 use stead::cloud::error::ReadError;
@@ -222,6 +223,7 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
     let context = ExecutionContext {
         client: &client,
         journal,
+        preexisting: &PreexistingObjects::default(),
         who: "sim@sim",
         origin: &RunOrigin::default(),
         strict: universe.schedule.strict,

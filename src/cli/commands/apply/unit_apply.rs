@@ -464,6 +464,7 @@ impl<'a> ApplyCommand<'a> {
         let context = ExecutionContext {
             client: &self.connection.client,
             journal: self.journal,
+            preexisting: &self.connection.preexisting,
             who: &self.session.who,
             origin,
             strict: self.journal.is_strict() || self.running.strict || self.session.settings.strict,

@@ -9,6 +9,7 @@ use super::assertions::{self, GIVEN_APPLIED_VARS_STEM, GIVEN_VARS_STEM};
 use super::outcome::AssertionFailure;
 use crate::apply::context::{DEFAULT_CONCURRENCY, ExecutionContext, TimingBounds};
 use crate::apply::event::Outcome;
+use crate::apply::protocol::preexisting::PreexistingObjects;
 use crate::apply::run;
 use crate::cli::ledger::ledger_io::CommandJournal;
 use crate::cli::ledger::open::CommandStore;
@@ -269,6 +270,7 @@ impl TestFixture {
         let context = ExecutionContext {
             client: &self.client,
             journal: &self.journal,
+            preexisting: &PreexistingObjects::default(),
             who: "stead test",
             origin: &RunOrigin::default(),
             strict: false,
