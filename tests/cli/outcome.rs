@@ -282,7 +282,38 @@ fn an_expected_fingerprint_counts_as_approval() {
     case.fails(64, "apply --expect fingerprint").says(&["64 hexadecimal digits"]);
     let plain = fingerprint.to_uppercase();
     case.ok(&format!("apply --expect {plain}"));
-    case.fails(5, &format!("apply --expect {fingerprint}")).says(&["nothing is left to do"]);
+    let before = case.cloud().last();
+    case.ok(&format!("apply --expect {fingerprint}"))
+        .says(&["Applied already: run 1, ", "Nothing was sent."]);
+    let again = case.ok(&format!("apply --expect {fingerprint} --output ndjson"));
+    let last: Value = serde_json::from_str(again.stdout.trim()).unwrap();
+    assert_eq!((&last["event"], &last["exit"]), (&"outcome".into(), &0.into()), "{}", again.stdout);
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_is_not_called_applied_after_something_changed() {
+    let about = |text: &str| {
+        format!("stead: 1\nstack: story\nproject: {{ home: {{ name: home, description: {text} }} }}\n")
+    };
+    let case = Case::new().file("stead.yaml", about("one")).emulator();
+    let fingerprint = case.ok("plan --output json").json()["fingerprint"].as_str().unwrap().to_owned();
+    let again = format!("apply --expect {fingerprint}");
+    case.ok(&again);
+    let projects = case.cloud().list("/api/v1/projects");
+    let id = projects.iter().find(|one| one["name"] == "home").unwrap()["id"].as_str().unwrap();
+    // A live object that changed is something to do.
+    case.cloud().mutate("project", id, &json!({ "description": "two" }));
+    let drifted = case.fails(5, &again);
+    assert!(!drifted.all().contains("Applied already"), "{}", drifted.all());
+    // The configuration changed, and so did the object: nothing is to do, and the plan is not the one that was applied.
+    case.write("stead.yaml", about("two"));
+    let other = case.fails(5, &again);
+    assert!(!other.all().contains("Applied already"), "{}", other.all());
+    // Another run was the last one.
+    case.write("stead.yaml", about("one"));
+    case.ok("apply --yes");
+    case.fails(5, &again).says(&["nothing is left to do"]);
 }
 
 #[test]

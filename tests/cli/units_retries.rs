@@ -43,3 +43,54 @@ fn a_retry_is_suggested_only_for_what_the_review_has() {
     run.says(&["1 applied"]);
     assert!(!run.stderr.contains("next:"), "{}", run.stderr);
 }
+
+#[test]
+fn a_repeated_apply_of_a_review_says_that_it_is_done_while_nothing_changed() {
+    let home = |text: &str| {
+        format!("stead: 1\nstack: home\nproject: {{ home: {{ name: home, description: {text} }} }}\n")
+    };
+    let case = repository().file("home/stead.yaml", home("one")).emulator();
+    let plan = case.ok("plan --all --output json").json();
+    let fingerprint = plan["fingerprint"].as_str().unwrap();
+    let again = format!("apply --all --expect {fingerprint}");
+    case.ok(&again).says(&["3 applied"]);
+    let before = case.cloud().last();
+    let repeated = case.ok(&again);
+    repeated.says(&["3 without changes", "Applied already: run ", "Nothing was sent."]);
+    let document = case.ok(&format!("{again} --output json")).json();
+    assert_eq!(document["units"][0]["status"], "unchanged");
+    assert_eq!(case.cloud().mutations_since(before), Vec::<String>::new());
+    // A unit that is not selected: whether it is done is not known.
+    case.fails(5, &format!("{again} --stacks one")).says(&["not"]);
+    let refused = |why: &str| {
+        let run = case.fails(5, &again);
+        assert!(!run.all().contains("Applied already"), "{why}: {}", run.all());
+    };
+    let projects = case.cloud().list("/api/v1/projects");
+    let id = projects.iter().find(|one| one["name"] == "home").unwrap()["id"].as_str().unwrap();
+    case.cloud().mutate("project", id, &serde_json::json!({ "description": "two" }));
+    refused("a live object changed");
+    case.write("home/stead.yaml", home("two"));
+    refused("the configuration changed as the object did");
+    case.write("home/stead.yaml", home("one"));
+    case.ok("apply --all --yes");
+    case.ok("plan --all --exit-code");
+    refused("a later run applied one of the units");
+}
+
+#[test]
+fn a_repeated_apply_knows_that_a_unit_was_removed() {
+    let case = repository().emulator();
+    case.ok("apply --all --yes");
+    std::fs::remove_file(case.path("two/stead.yaml")).unwrap();
+    case.edit("one/stead.yaml", "size: 20", "size: 30");
+    let plan = case.ok("plan --all --remove two/default --output json").json();
+    let again =
+        format!("apply --all --remove two/default --expect {}", plan["fingerprint"].as_str().unwrap());
+    // A retry goes on with what is left of the review.
+    case.cloud().faults(&["PATCH *=403:1"]);
+    case.fails(6, &again).says(&["1 applied"]);
+    case.cloud().faults(&[]);
+    case.ok(&again).says(&["1 applied", "Continuing a review of 2 units: 1 not done"]);
+    case.ok(&again).says(&["Applied already: run "]);
+}

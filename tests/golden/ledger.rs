@@ -58,9 +58,10 @@ struct Checkpoint {
     mac: Option<String>,
 }
 
-const CHECKPOINTS: [&str; 6] = [
+const CHECKPOINTS: [&str; 7] = [
     "checkpoint.json",
     "checkpoint-held.json",
+    "checkpoint-with-applied-review.json",
     "checkpoint-with-mac.json",
     "checkpoint-with-review.json",
     "checkpoint-with-runs.json",

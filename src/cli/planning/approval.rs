@@ -1,6 +1,6 @@
 //! Decides which changes of a plan `--yes` approves, and whether it is the plan that the user expects. Pure.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::cli::args::plan::OverrideArgs;
 use crate::cli::args::values::AutoApproval;
@@ -8,11 +8,13 @@ use crate::cli::args::values::ChangeKind;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::config::stack::model::{Policy, Stack};
+use crate::ledger::state::run_history::{Run, RunEnd, RunOrigin};
 use crate::model::address::Name;
 use crate::model::cel::policy::PolicyLevel;
 use crate::model::diagnostic::nearest_name;
 use crate::plan::artifact::saved_plan::StalePlan;
 use crate::plan::model::change::{Action, Change, Plan};
+use crate::workspace::combined::has_work;
 
 /// Returns the changes of a plan that an approval does not cover, in the plan's order; empty if it covers all.
 ///
@@ -96,6 +98,21 @@ fn unknown_policy(name: &str, policies: &[&Policy]) -> CliFailure {
 /// Returns the failure for a saved plan that can no longer be applied.
 pub(in crate::cli) fn plan_again(stale: &StalePlan) -> CliFailure {
     CliFailure::new(Exit::OutOfDate, stale.to_string()).help("Make a new plan, and review it.")
+}
+
+/// Returns the run that applied the expected plan to its end: the last one of the ledger, with the present configuration.
+/// `None` if there is no such run, or something is left to do.
+pub(in crate::cli) fn find_applied_run<'l>(
+    expected: Option<&Name>,
+    plan: &Plan,
+    history: &'l VecDeque<Run>,
+) -> Option<(&'l Run, &'l RunEnd)> {
+    let expected = expected.filter(|expected| **expected != plan.fingerprint && !has_work(plan))?;
+    let run = history.back()?;
+    let RunOrigin { fingerprint, config, .. } = &run.origin;
+    let is_expected = fingerprint.as_ref() == Some(expected)
+        && config.as_ref().is_some_and(|config| **config == *plan.base.config);
+    run.end.as_ref().filter(|end| is_expected && end.complete).map(|end| (run, end))
 }
 
 /// Checks that the plan has the expected fingerprint; `None` expects none.

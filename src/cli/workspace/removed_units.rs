@@ -19,6 +19,7 @@ use crate::cli::stack::repository_walk;
 use crate::config::load::StackHeader;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::ledger::Ledger;
+use crate::ledger::state::open_review::AppliedReview;
 use crate::ledger::stores::any_store;
 use crate::ledger::stores::file::store;
 use crate::ledger::stores::location::LedgerLocation;
@@ -38,12 +39,15 @@ pub(super) struct KnownStacks<'a> {
     pub(super) is_whole: bool,
 }
 
+/// Units whose removal is done, each with the review that removed it last.
+pub(super) type EmptiedUnits = BTreeMap<UnitName, Option<AppliedReview>>;
+
 /// The removed units of a repository.
 #[derive(Default)]
 pub(super) struct RemovedUnits {
     pub(super) units: Vec<WorkspaceUnit>,
     /// Units whose ledger is empty: their removal is done.
-    pub(super) emptied: BTreeSet<UnitName>,
+    pub(super) emptied: EmptiedUnits,
     /// Why units may be missing, each as a sentence.
     pub(super) notes: Vec<String>,
 }
@@ -91,7 +95,7 @@ pub(super) async fn find_removed_units(
             continue;
         };
         if ledger.owns_nothing() {
-            removed.emptied.insert(found.name);
+            removed.emptied.insert(found.name, ledger.applied_review.map(|review| *review));
         } else if let Some(unit) = removed_unit(command, sources, known, (&found, directory, &ledger))? {
             removed.units.push(unit);
         }
@@ -109,7 +113,7 @@ pub(super) fn reject_unknown_removals(
     removed: &RemovedUnits,
 ) -> Result<(), CliFailure> {
     let known: Vec<&UnitName> =
-        removed.units.iter().map(|one| &one.unit.name).chain(&removed.emptied).collect();
+        removed.units.iter().map(|one| &one.unit.name).chain(removed.emptied.keys()).collect();
     let Some(name) = names.iter().find(|name| !known.contains(name)) else { return Ok(()) };
     if let Some(one) = units.iter().find(|one| one.unit.name == *name) {
         return Err(CliFailure::new(

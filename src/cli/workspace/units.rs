@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use super::edges;
 use super::git::changed_stacks::ChangeBase;
 use super::loaded_unit::{WorkspaceUnit, sort_by_wave};
-use super::removed_units::{self, KnownStacks, RemovedUnits};
+use super::removed_units::{self, EmptiedUnits, KnownStacks, RemovedUnits};
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::exit_code::Exit;
@@ -56,6 +56,8 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) unreadable: Vec<UnreadableStack>,
     /// Removed units whose objects are to be deleted.
     pub(in crate::cli) removals: BTreeSet<UnitName>,
+    /// Removed units whose objects are gone, each with the review that its ledger says was applied to its end.
+    pub(in crate::cli) emptied: EmptiedUnits,
     /// Why removed units may be missing, each as a sentence.
     pub(in crate::cli) notes: Vec<String>,
 }
@@ -328,6 +330,7 @@ impl LoadedRepository {
             changes: self.changes,
             unreadable: self.unreadable,
             removals: removal.names.iter().cloned().collect(),
+            emptied: removed.emptied,
             notes,
         })
     }

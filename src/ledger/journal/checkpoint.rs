@@ -141,6 +141,7 @@ mod tests {
         for (golden, key) in [
             (&include_bytes!("../../../tests/golden/files/checkpoint.json")[..], None),
             (&include_bytes!("../../../tests/golden/files/checkpoint-with-mac.json")[..], Some(&key)),
+            (&include_bytes!("../../../tests/golden/files/checkpoint-with-applied-review.json")[..], None),
             (&include_bytes!("../../../tests/golden/files/checkpoint-with-review.json")[..], None),
             (&include_bytes!("../../../tests/golden/files/checkpoint-with-transfers.json")[..], None),
         ] {

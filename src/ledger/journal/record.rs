@@ -13,7 +13,7 @@ use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::kept_secrets::{KeptVersion, RotationStep};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::open_review::ReviewedPlan;
+use crate::ledger::state::open_review::{ReviewEnd, ReviewedPlan};
 use crate::ledger::state::origins::StackOrigin;
 use crate::ledger::state::run_details::ResourceRun;
 use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
@@ -229,6 +229,9 @@ pub enum Record {
     ReviewDone {
         /// The fingerprint of all plans of the review together.
         fingerprint: Name,
+        /// How it was applied; `None` if another review took its place. Earlier versions did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        applied: Option<ReviewEnd>,
     },
     /// The ledger was moved to another location: only the release of the lease may follow.
     MovedAway {

@@ -17,7 +17,7 @@ use crate::ledger::state::entry::{
 use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::open_review::OpenReview;
+use crate::ledger::state::open_review::{AppliedReview, OpenReview, ReviewedPlan};
 use crate::ledger::state::run_details::ResourceRun;
 use crate::ledger::state::run_history::{
     Incident, IncidentKind, MAX_RUNS, Run, RunEnd, drop_old_details, number_runs,
@@ -247,9 +247,14 @@ fn follow_of_itself(ledger: &mut Ledger, record: &Record) {
         Record::Reviewed(reviewed) => {
             let reviewed = (**reviewed).clone();
             ledger.review = Some(Box::new(OpenReview { reviewed, begun: false }));
+            ledger.applied_review = None;
         }
-        Record::ReviewDone { fingerprint } => {
-            ledger.review.take_if(|review| review.reviewed.fingerprint == *fingerprint);
+        Record::ReviewDone { fingerprint, applied } => {
+            let done = ledger.review.take_if(|review| review.reviewed.fingerprint == *fingerprint);
+            ledger.applied_review = done.zip(applied.clone()).map(|(done, end)| {
+                let ReviewedPlan { fingerprint, units, .. } = done.reviewed;
+                Box::new(AppliedReview { fingerprint, units, end })
+            });
         }
         Record::MovedAway { to } => ledger.moved_to = Some(to.clone()),
         _ => {}
@@ -290,8 +295,10 @@ fn let_go(ledger: &mut Ledger, address: &Address) {
     }
 }
 
-/// Records the start of a run: from now on, some changes of a review may be made.
+/// Records the start of a run: from now on, some changes of a review may be made, and what an earlier review left can be
+/// changed.
 fn begin_run(ledger: &mut Ledger, run: Run) {
+    ledger.applied_review = None;
     if let Some(review) = &mut ledger.review {
         review.begun = true;
     }

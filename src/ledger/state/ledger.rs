@@ -12,7 +12,7 @@ use super::entry::{
     OwnedObject, SinkDelivery, Tombstone,
 };
 use super::kept_secrets::{KeptSecrets, KeptVersion, OUTPUT_PREFIX, VARIABLE_PREFIX};
-use super::open_review::OpenReview;
+use super::open_review::{AppliedReview, OpenReview};
 use super::origins::StackOrigin;
 use super::run_history::{Incident, Run};
 use super::transfer::Transfers;
@@ -103,6 +103,9 @@ pub struct Ledger {
     /// What was approved for the stack as one of many, and is not done; `None` without such a review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<Box<OpenReview>>,
+    /// The review that the last run of the stack applied to its end; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub applied_review: Option<Box<AppliedReview>>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
@@ -140,6 +143,7 @@ impl Ledger {
             origins: BTreeSet::new(),
             transfers: Transfers::default(),
             review: None,
+            applied_review: None,
         }
     }
 }

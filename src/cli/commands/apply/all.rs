@@ -10,7 +10,7 @@ use super::request::{ApplyArgs, UnitsApplyRequest};
 use super::units_approval::{ask_approval, check_approval_flags};
 use super::units_outcome::{RunResults, finish};
 use super::units_planning::plan_for_apply;
-use super::units_review::{ApprovedPlans, KeptReview, ReviewFingerprints, check_expected};
+use super::units_review::{ApprovedPlans, ExpectedReview, KeptReview, ReviewFingerprints, check_expected};
 use super::units_run::UnitsRun;
 use crate::cli::args::plan::OverrideArgs;
 use crate::cli::args::report;
@@ -60,10 +60,19 @@ pub(in crate::cli) async fn apply_all(
     let outcomes = review::unit_reviews(&workspace, &planned, false);
     show_plans(session, &request, &workspace, (&planned, &outcomes))?;
     planned.require_rights(&workspace)?;
-    let kept = check_expected(&workspace, &planned, request.expected).inspect_err(|_| {
+    let expected = check_expected(&workspace, &planned, request.expected).inspect_err(|_| {
         let plans = planned.planned().map(|(_, unit)| &unit.plan);
         show_review_difference(&session.ui, reviewed.as_ref(), plans);
     })?;
+    let kept = match expected {
+        ExpectedReview::Planned => None,
+        ExpectedReview::Continued(kept) => Some(kept),
+        ExpectedReview::Applied(text) => {
+            session.ui.hint(&text);
+            let results = RunResults::default();
+            return Ok(finish(session, &workspace, &planned, outcomes, &results, request.destroy));
+        }
+    };
     if let Some(kept) = &kept {
         session.ui.hint(&kept.describe());
     }

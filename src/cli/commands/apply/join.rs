@@ -8,7 +8,7 @@ use super::approval::RunApproval;
 use super::request::UnitsApplyRequest;
 use super::units_planning::plan_for_apply;
 use super::units_review::{
-    ApprovedPlans, ReviewFingerprints, check_expected, parse_reviewed, reviewed_text,
+    ApprovedPlans, ExpectedReview, ReviewFingerprints, check_expected, parse_reviewed, reviewed_text,
 };
 use super::units_run::UnitsRun;
 use super::worker::{SharedUnits, WorkerEnd, read_row, work_until_end};
@@ -148,7 +148,12 @@ async fn plan_run(
     let expected = request.expected.filter(|_| saved.is_none());
     let checked = planned.require_rights(workspace);
     let kept = match checked.and_then(|()| check_expected(workspace, &planned, expected)) {
-        Ok(kept) => kept,
+        Ok(ExpectedReview::Planned) => None,
+        Ok(ExpectedReview::Continued(kept)) => Some(kept),
+        Ok(ExpectedReview::Applied(message)) => {
+            board.refuse(worker, &TaskEnd { exit: Exit::Done.code(), message }).await?;
+            return Ok(());
+        }
         Err(failure) => {
             let reviewed = read_reviewed(&session.settings, request.against)?;
             let plans = planned.planned().map(|(_, unit)| &unit.plan);

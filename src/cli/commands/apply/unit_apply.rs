@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
 use super::request::{ApplyRequest, ReviewedUnit};
-use super::unit_outcome::show_outcome;
+use super::unit_outcome::{show_applied_already, show_outcome};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
@@ -181,6 +181,9 @@ impl<'a> ApplyCommand<'a> {
         planning::warn_of_contest(session, &plan, &ledger);
         if blocked {
             return Ok(Exit::Blocked);
+        }
+        if show_applied_already(session, order.expected.as_ref(), &plan, &ledger) {
+            return Ok(Exit::Done);
         }
         check_fingerprint(order.expected.as_ref(), &plan)
             .inspect_err(|_| show_review_difference(&session.ui, order.against, [&plan]))?;

@@ -7,13 +7,17 @@ use jiff::Timestamp;
 
 use crate::apply::event::Outcome;
 use crate::cli::command_context::CommandContext;
-use crate::cli::planning::data_consent;
+use crate::cli::planning::{approval, data_consent};
 use crate::cli::process::exit_code::Exit;
+use crate::ledger::state::ledger::Ledger;
+use crate::model::address::Name;
 use crate::plan::model::change::Plan;
+use crate::plan::model::due::DueTotal;
 use crate::report::json::plan::apply_events;
 use crate::report::run_report::StepResults;
 use crate::report::text::phrases;
 use crate::report::views::apply_outcome::{self, OutcomeFooter};
+use crate::report::views::history::format_time;
 use crate::workspace::unit::UnitName;
 
 /// Prints the outcome of an apply that ended `now`, after `took`. `unit` is the name of one of many units.
@@ -50,4 +54,27 @@ pub(super) fn show_outcome(
         }
         data_consent::report_data_loss(ui, plan, outcome);
     }
+}
+
+/// Prints that the expected plan was applied already, if the last run of the ledger did that and nothing is left to do.
+/// Returns whether it is so.
+pub(super) fn show_applied_already(
+    session: &CommandContext,
+    expected: Option<&Name>,
+    plan: &Plan,
+    ledger: &Ledger,
+) -> bool {
+    let Some((run, end)) = approval::find_applied_run(expected, plan, &ledger.history) else {
+        return false;
+    };
+    let ui = &session.ui;
+    ui.hint(&format!("Applied already: run {}, {}. Nothing was sent.", run.number, format_time(end.at)));
+    if ui.ndjson || ui.json {
+        let outputs = plan.planned_outputs.iter();
+        let outputs = outputs.filter_map(|one| Some((one.name.clone(), one.after.clone()?))).collect();
+        let outcome = Outcome { outputs, ..Outcome::default() };
+        let line = apply_events::outcome_line(end.at, &outcome, &DueTotal::default(), Exit::Done.code());
+        ui.write_result(&(line + "\n"));
+    }
+    true
 }

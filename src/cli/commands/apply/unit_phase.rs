@@ -18,7 +18,9 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::problems;
 use crate::ledger::state::holder::ProcessIdentity;
+use crate::ledger::state::open_review::ReviewEnd;
 use crate::model::address::Name;
+use crate::model::clock::Clock;
 use crate::workspace::fit::UnitPhase;
 use crate::workspace::unit::Unit;
 
@@ -61,7 +63,12 @@ pub(super) async fn apply_phase(
     let is_last = reviewed.phase == UnitPhase::Deletions || !reviewed.holds_deletions;
     let done = match (unit.review, done) {
         (Some(review), Ok(Exit::Done)) if is_last => {
-            close_review(&journal, review).await.map(|()| Exit::Done)
+            let end = ReviewEnd {
+                at: unit.connection.client.clock().now(),
+                common: unit.approval.common.clone(),
+                config: Name::new(&reviewed.plan.base.config),
+            };
+            close_review(&journal, review, end).await.map(|()| Exit::Done)
         }
         (_, done) => done,
     };

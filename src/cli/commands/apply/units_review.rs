@@ -14,12 +14,13 @@ use crate::cli::workspace::units::Workspace;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::state::open_review::ReviewedPlan;
+use crate::ledger::state::open_review::{AppliedReview, ReviewEnd, ReviewedPlan};
 use crate::model::address::Name;
 use crate::plan::artifact::binding::PlanBinding;
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
+use crate::report::views::history::format_time;
 use crate::workspace::combined::{digest_of, has_work};
 use crate::workspace::fit::check_inputs;
 
@@ -120,8 +121,17 @@ fn unit_name(workspace: &Workspace, number: usize) -> Name {
     Name::new(workspace.units[number].unit.name.to_string())
 }
 
-/// Checks that the plans are the expected ones; returns the review of an earlier attempt that has the expected fingerprint, if
-/// the plans are what it left to do.
+/// How the plans fit the review that was expected.
+pub(super) enum ExpectedReview {
+    /// They are the reviewed ones, or none were expected.
+    Planned,
+    /// They are what an earlier attempt left to do.
+    Continued(KeptReview),
+    /// Nothing is left to do: the review was applied to its end, as this sentence says.
+    Applied(String),
+}
+
+/// Checks that the plans are the expected ones, or that an earlier attempt of the same review left nothing else to do.
 ///
 /// # Errors
 /// When they are other ones, or do something that the earlier review does not show; nothing was sent.
@@ -129,18 +139,57 @@ pub(super) fn check_expected(
     workspace: &Workspace,
     planned: &WorkspacePlan,
     expected: Option<&Name>,
-) -> Result<Option<KeptReview>, CliFailure> {
+) -> Result<ExpectedReview, CliFailure> {
     let Some(expected) = expected.filter(|expected| **expected != planned.fingerprint) else {
-        return Ok(None);
+        return Ok(ExpectedReview::Planned);
     };
     let kept = find_review(workspace, planned, expected)?;
-    if kept.is_none() {
+    if kept.is_none()
+        && let Some(end) = find_end(workspace, planned, expected)?
+    {
+        let run = end.common.map(|run| format!("run {run}, ")).unwrap_or_default();
+        let at = format_time(end.at);
+        return Ok(ExpectedReview::Applied(format!("Applied already: {run}{at}. Nothing was sent.")));
+    }
+    let Some(kept) = kept else {
         let found = &planned.fingerprint;
         let what = format!("the plans together have the fingerprint {found}, not {expected}");
         return Err(CliFailure::new(Exit::OutOfDate, what)
             .help("Nothing was sent. Review these plans: stead plan --all."));
+    };
+    Ok(ExpectedReview::Continued(kept))
+}
+
+/// Returns the end of a review that was applied: no unit has anything to do, and the ledger of each unit of the review says
+/// that the last run of the unit applied it, with the configuration that the unit has now. `None` if one of them does not.
+fn find_end(
+    workspace: &Workspace,
+    planned: &WorkspacePlan,
+    expected: &Name,
+) -> Result<Option<ReviewEnd>, CliFailure> {
+    let is_expected = |review: &&AppliedReview| review.fingerprint == *expected;
+    let mut ends: BTreeMap<Name, &AppliedReview> = BTreeMap::new();
+    for (number, unit) in planned.planned() {
+        if has_work(&unit.plan) {
+            return Ok(None);
+        }
+        let review = unit.ledger.applied_review.as_deref().filter(is_expected);
+        let review = review.filter(|review| review.end.config == unit.plan.base.config);
+        ends.extend(review.map(|review| (unit_name(workspace, number), review)));
     }
-    Ok(kept)
+    // The ledger of a unit whose removal is done has no unit anymore.
+    for (name, review) in &workspace.emptied {
+        ends.extend(
+            review.as_ref().filter(is_expected).map(|review| (Name::new(name.to_string()), review)),
+        );
+    }
+    let Some(first) = ends.values().next() else { return Ok(None) };
+    let digests = first.units.iter().map(|(name, digest)| (name.to_string(), digest.as_str())).collect();
+    // The fingerprint covers the names of all units of the review, so that a ledger cannot leave one out.
+    let is_whole = digest_of(&digests, false).map_err(anyhow::Error::from)? == *expected;
+    let is_done = is_whole && first.units.keys().all(|name| ends.contains_key(name));
+    let last = ends.values().map(|review| &review.end).max_by_key(|end| end.at);
+    Ok(last.filter(|_| is_done).cloned())
 }
 
 /// Returns the review with a fingerprint that the ledgers keep of an earlier attempt; `None` if none of them has it.
@@ -154,7 +203,9 @@ pub(super) fn find_review(
 ) -> Result<Option<KeptReview>, CliFailure> {
     let kept = |unit: &PlannedUnit| unit.ledger.open_review(expected).cloned();
     let Some(first) = planned.planned().find_map(|(_, unit)| kept(unit)) else { return Ok(None) };
-    let destroy = planned.planned().any(|(_, unit)| unit.plan.base.destroy);
+    // A removed unit is planned like one that is destroyed, whatever the command is.
+    let is_removed = |number: usize| workspace.units[number].unit.is_removed;
+    let destroy = planned.planned().any(|(number, unit)| unit.plan.base.destroy && !is_removed(number));
     let first = first.reviewed;
     let digests = first.units.iter().map(|(name, digest)| (name.to_string(), digest.as_str())).collect();
     if digest_of(&digests, destroy).map_err(anyhow::Error::from)? != *expected {
@@ -237,20 +288,24 @@ pub(super) async fn keep_review(
             let (fingerprint, units) = (fingerprints.whole.clone(), fingerprints.units.clone());
             Record::Reviewed(Box::new(ReviewedPlan { fingerprint, units, plan }))
         }
-        (None, Some(fingerprint)) => Record::ReviewDone { fingerprint },
+        (None, Some(fingerprint)) => Record::ReviewDone { fingerprint, applied: None },
         (None, None) => return Ok(()),
     };
     Ok(journal.commit(&[record]).await?)
 }
 
-/// Records that a unit of a review is done.
+/// Records that a unit of a review is done, and how.
 ///
 /// # Errors
 /// When the ledger takes no record.
-pub(super) async fn close_review(journal: &CommandJournal, whole: &Name) -> Result<(), CliFailure> {
+pub(super) async fn close_review(
+    journal: &CommandJournal,
+    whole: &Name,
+    end: ReviewEnd,
+) -> Result<(), CliFailure> {
     let is_kept = journal.ledger().open_review(whole).is_some();
     if is_kept {
-        journal.commit(&[Record::ReviewDone { fingerprint: whole.clone() }]).await?;
+        journal.commit(&[Record::ReviewDone { fingerprint: whole.clone(), applied: Some(end) }]).await?;
     }
     Ok(())
 }
