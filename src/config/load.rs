@@ -39,6 +39,38 @@ pub struct LoadFailure {
     pub sources: Sources,
     /// All diagnostics; at least one is an error.
     pub diagnostics: Vec<Diagnostic>,
+    /// Which files of the stack `sources` has.
+    pub files: FilesRead,
+}
+
+/// Which files of a stack were read before an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesRead {
+    /// All of them.
+    All,
+    /// Those of its directory. One does not parse, which hides the files that it includes.
+    Own,
+    /// Only some: another one cannot be read.
+    Some,
+}
+
+impl LoadFailure {
+    /// Returns the failure of a configuration whose files were all read.
+    #[must_use]
+    pub const fn new(sources: Sources, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { sources, diagnostics, files: FilesRead::All }
+    }
+
+    /// Returns the failure of a configuration with a file that does not parse, or includes none.
+    const fn unparsed(sources: Sources, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { sources, diagnostics, files: FilesRead::Own }
+    }
+
+    /// Returns the failure of a configuration with a file that cannot be read.
+    #[must_use]
+    pub const fn unread(sources: Sources, diagnostics: Vec<Diagnostic>) -> Self {
+        Self { sources, diagnostics, files: FilesRead::Some }
+    }
 }
 
 /// A stack without its sources and its digest. It is a `Stack` once `LoadOutcome::into_stack` added them.
@@ -108,17 +140,19 @@ pub fn load(
 ) -> Result<(Stack, Vec<Diagnostic>), Box<LoadFailure>> {
     let outcome = match parse_files(registry, &mut sources, request, read, None) {
         Ok(mut files) => load_parsed(registry, &mut sources, &mut files, request, read),
-        Err(diagnostics) => return Err(Box::new(LoadFailure { sources, diagnostics })),
+        Err(diagnostics) => {
+            return Err(Box::new(LoadFailure::unparsed(sources, diagnostics)));
+        }
     };
     if outcome.problems.any_error() {
         let diagnostics = apply_suggestions(&registry, &sources, outcome.into_diagnostics(&sources));
-        return Err(Box::new(LoadFailure { sources, diagnostics }));
+        return Err(Box::new(LoadFailure::new(sources, diagnostics)));
     }
     // The digest is computed here, and may add an error, so the diagnostics are checked again below.
     let (stack, warnings) = outcome.into_stack(sources);
     let warnings = apply_suggestions(&registry, &stack.sources, warnings);
     if warnings.iter().any(|found| found.severity == Severity::Error) {
-        return Err(Box::new(LoadFailure { sources: stack.sources, diagnostics: warnings }));
+        return Err(Box::new(LoadFailure::new(stack.sources, warnings)));
     }
     Ok((stack, warnings))
 }

@@ -125,7 +125,7 @@ fn check_other_stacks(project: LoadedStack) -> Result<LoadedStack, CliFailure> {
     if diagnostics.is_empty() {
         return Ok(project);
     }
-    Err(Box::new(LoadFailure { sources: project.stack.sources, diagnostics }).into())
+    Err(Box::new(LoadFailure::new(project.stack.sources, diagnostics)).into())
 }
 
 /// Adds the diagnostics of the other environments, and those of policies that need no live state; the result is a
@@ -155,7 +155,7 @@ fn add_other_environments(
         Ok(project) => {
             // Warnings were printed when the stack was read; only the JSON document contains them again.
             let diagnostics = found.filter(|problem| session.ui.json || is_error(problem)).collect();
-            Err(Box::new(LoadFailure { sources: project.stack.sources, diagnostics }).into())
+            Err(Box::new(LoadFailure::new(project.stack.sources, diagnostics)).into())
         }
         Err(mut failure) => {
             if let Some(rejected) = &mut failure.rejected {

@@ -66,7 +66,7 @@ pub(in crate::cli) fn bind_read_values<'p>(
     });
     let read = LateBindingInputs { snapshot, owned: owned.collect(), outputs: outputs.clone() };
     late_binding::bind_lookups(stack, &read)
-        .map_err(|diagnostics| Box::new(LoadFailure { sources: stack.sources.clone(), diagnostics }).into())
+        .map_err(|diagnostics| Box::new(LoadFailure::new(stack.sources.clone(), diagnostics)).into())
 }
 
 /// Reads the ledger of another stack; `None` if it was never applied.
@@ -116,7 +116,7 @@ fn unreadable_stack_failure(
         .with_label(other.span, "")
         .detail(format!("`{}` cannot be read as a stack: {cause:#}.", other.shown))
         .help("name the directory of a stack, relative to this one");
-    Box::new(LoadFailure { sources: project.stack.sources.clone(), diagnostics: vec![problem] }).into()
+    Box::new(LoadFailure::new(project.stack.sources.clone(), vec![problem])).into()
 }
 
 /// Returns the environment whose outputs are read: the configured one, else the one of the same name, else the only

@@ -183,7 +183,7 @@ fn one_sided_move(
 fn find_peer(project: &LoadedStack, transfer: &TransferDeclaration) -> Result<PeerStack, CliFailure> {
     PeerStack::find(project, transfer).map_err(|problem| {
         let sources = project.stack.sources.clone();
-        CliFailure::from(Box::new(LoadFailure { sources, diagnostics: vec![*problem] }))
+        CliFailure::from(Box::new(LoadFailure::new(sources, vec![*problem])))
     })
 }
 

@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn a_secret_is_not_prompted_for_while_there_are_other_errors() {
         let names = |diagnostics: Vec<Diagnostic>| {
-            missing_secrets(&LoadFailure { sources: Sources::default(), diagnostics })
+            missing_secrets(&LoadFailure::new(Sources::default(), diagnostics))
         };
         let lacks = |name: &str| Diagnostic::error("S0251", "a variable has no value").asks(name.into());
         let other = Diagnostic::error("S0201", "there is no resource of this name");

@@ -23,7 +23,7 @@ pub(in crate::cli) fn read_pinned_names(path: &Path) -> Result<Option<Catalog>, 
     let id = sources.add(Source::new(stack_files::display_path(path), text.as_str()));
     match lock_file::parse(id, &text) {
         Ok(lock) => Ok(Some(lock.catalog)),
-        Err(problem) => Err(Box::new(LoadFailure { sources, diagnostics: vec![*problem] }).into()),
+        Err(problem) => Err(Box::new(LoadFailure::new(sources, vec![*problem])).into()),
     }
 }
 

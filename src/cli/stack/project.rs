@@ -174,7 +174,7 @@ impl LoadedStack {
     ) -> Result<Self, CliFailure> {
         let directory = settings.dir.clone();
         if !files.diagnostics.is_empty() {
-            let rejected = LoadFailure { sources: files.sources, diagnostics: files.diagnostics };
+            let rejected = LoadFailure::unread(files.sources, files.diagnostics);
             return Err(Box::new(rejected).into());
         }
         if files.sources.iter().next().is_none() {
@@ -193,7 +193,7 @@ impl LoadedStack {
         if request.available_secrets.is_empty() {
             let diagnostics = sink_checks::across_environments(&stack, &sources, request, below);
             if !diagnostics.is_empty() {
-                return Err(Box::new(LoadFailure { sources: stack.sources, diagnostics }).into());
+                return Err(Box::new(LoadFailure::new(stack.sources, diagnostics)).into());
             }
             warnings.extend(sink_checks::not_ignored_by_git(&stack, below));
         }
@@ -249,7 +249,7 @@ impl LoadedStack {
             (Sources::default(), Vec::new())
         };
         if !diagnostics.is_empty() {
-            return Err(Box::new(LoadFailure { sources, diagnostics }).into());
+            return Err(Box::new(LoadFailure::unread(sources, diagnostics)).into());
         }
         let request = evaluation_request(settings)?;
         let below = confined_files(&directory, stack_trust(settings), settings.allow_outside);
@@ -356,7 +356,7 @@ fn shared_policies(settings: &Settings) -> Result<Vec<Source>, CliFailure> {
     for directory in &settings.policy.directories {
         let files = stack_files::read_stack(directory)?;
         if !files.diagnostics.is_empty() {
-            let rejected = LoadFailure { sources: files.sources, diagnostics: files.diagnostics };
+            let rejected = LoadFailure::unread(files.sources, files.diagnostics);
             return Err(Box::new(rejected).into());
         }
         if files.sources.iter().next().is_none() {

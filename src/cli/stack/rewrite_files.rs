@@ -56,7 +56,7 @@ fn decode_source(name: &str, bytes: Vec<u8>) -> Result<Source, CliFailure> {
 pub(in crate::cli) fn source_failure(source: &Source, diagnostics: Vec<Diagnostic>) -> CliFailure {
     let mut sources = Sources::default();
     sources.add(source.clone());
-    Box::new(LoadFailure { sources, diagnostics }).into()
+    Box::new(LoadFailure::new(sources, diagnostics)).into()
 }
 
 /// Returns the failure for an edit that was refused.

@@ -57,7 +57,7 @@ impl<'a> SourceEdits<'a> {
         let text = made.map_err(|refusal| {
             let mut sources = Sources::default();
             sources.add(source.clone());
-            CliFailure::from(Box::new(LoadFailure { sources, diagnostics: vec![*refusal.0] }))
+            CliFailure::from(Box::new(LoadFailure::new(sources, vec![*refusal.0])))
         })?;
         *source = Source::new(source.path.clone(), text);
         Ok(())

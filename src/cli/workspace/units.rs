@@ -445,7 +445,7 @@ pub(in crate::cli) fn add_problems(unit: &mut WorkspaceUnit, problems: Vec<Diagn
         Ok(project) if problems.iter().any(|problem| problem.severity == Severity::Error) => {
             let diagnostics = project.warnings.drain(..).chain(problems).collect();
             let sources = std::mem::take(&mut project.stack.sources);
-            unit.loaded = Err(Box::new(LoadFailure { sources, diagnostics }).into());
+            unit.loaded = Err(Box::new(LoadFailure::new(sources, diagnostics)).into());
         }
         Ok(project) => project.warnings.extend(problems),
         // The unit's own problems come first: those between units can follow from them.

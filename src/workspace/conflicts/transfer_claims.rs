@@ -8,6 +8,7 @@ use std::path::{Component, Path};
 use std::sync::Arc;
 
 use super::unit_claims::UnitBlockers;
+use crate::config::load::FilesRead;
 use crate::config::stack::declarations::{TransferDeclaration, TransferDirection};
 use crate::model::address::{Address, Name, path_prefixes};
 use crate::model::diagnostic::blocker_code::UNIT_CONFLICT;
@@ -19,6 +20,9 @@ use crate::workspace::unit::Unit;
 
 /// The key of an entry in the stack that gets a resource; a file without this text has no such entry.
 const INCOMING_KEY: &str = "from_stack";
+
+/// The key of the files that a file includes.
+const INCLUDE_KEY: &str = "include";
 
 /// A unit of the repository, selected or not.
 #[derive(Debug, Clone, Copy)]
@@ -50,18 +54,29 @@ pub struct DeclaredMove {
 pub struct UnreadStack {
     /// Directory of the stack, relative to the root.
     pub directory: Name,
-    /// The texts of its files; empty if they could not be read.
+    /// The texts of its files that could be read.
     pub texts: Vec<Arc<str>>,
+    /// Which of its files these are.
+    pub files: FilesRead,
 }
 
 impl UnreadStack {
-    /// Returns whether an entry of the stack may move a resource of a unit there. What a removed unit has is lost with
-    /// the unit, so files that cannot be read count, too.
-    fn may_claim(&self, registry: Registry, unit: &Unit, address: &Address) -> bool {
+    /// Returns whether an entry of the stack may move a resource there: a file names it, or one that was not read may do
+    /// so.
+    fn may_claim(&self, registry: Registry, address: &Address) -> bool {
         // The first part of an address is a module, which an entry can name, or a kind, which is in each file.
         let mut places = path_prefixes(address.as_str()).filter(|place| registry.kind(place).is_none());
         let text = |wanted: &str| self.texts.iter().any(|text| text.contains(wanted));
-        (unit.is_removed && self.texts.is_empty()) || (text(INCOMING_KEY) && places.any(text))
+        self.misses_files() || (text(INCOMING_KEY) && places.any(text))
+    }
+
+    /// Returns whether an entry may be in a file that was not read: a file that cannot be read, or one that is included.
+    fn misses_files(&self) -> bool {
+        match self.files {
+            FilesRead::All => false,
+            FilesRead::Own => self.texts.iter().any(|text| text.contains(INCLUDE_KEY)),
+            FilesRead::Some => true,
+        }
     }
 }
 
@@ -130,7 +145,7 @@ impl<'a> TransferClaims<'a> {
         }
         let unit = self.units[number].unit;
         for stack in self.unread.iter().filter(|stack| stack.directory != unit.directory) {
-            let claimed = removed.iter().find(|(address, _)| stack.may_claim(self.registry, unit, address));
+            let claimed = removed.iter().find(|(address, _)| stack.may_claim(self.registry, address));
             let Some((address, verb)) = claimed else { continue };
             let directory = &stack.directory;
             let text = format!(
@@ -335,7 +350,6 @@ pub fn lease_conflicts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::unit::UnitName;
 
     #[test]
     fn units_that_need_the_ledger_of_a_third_one_are_not_applied_at_the_same_time() {
@@ -353,26 +367,23 @@ mod tests {
     #[test]
     fn a_stack_with_errors_may_claim_what_its_files_name() {
         let registry = crate::kinds::REGISTRY;
-        let stack = |texts: &[&str]| UnreadStack {
-            directory: "b".into(),
-            texts: texts.iter().map(|text| Arc::from(*text)).collect(),
-        };
         let entry = "moved: [{ from: volume.data, to: volume.data, from_stack: ../a }]";
-        let unit = |is_removed| Unit {
-            name: UnitName { stack: "a".into(), environment: "default".into() },
-            directory: "a".into(),
-            has_environments: false,
-            is_removed,
-            upstream: Vec::new(),
+        let claims = |texts: &[&str], files: FilesRead, address: &str| {
+            let texts = texts.iter().map(|text| Arc::from(*text)).collect();
+            let stack = UnreadStack { directory: "b".into(), texts, files };
+            stack.may_claim(registry, &Address::parse(address).unwrap())
         };
-        let may = |texts: &[&str], address: &str| {
-            stack(texts).may_claim(registry, &unit(false), &Address::parse(address).unwrap())
-        };
-        assert!(may(&[entry], "volume.data") && may(&["stead: 1", entry], "volume.data.part"));
-        assert!(!may(&[entry], "volume.other") && !may(&["volume: { data: {} }"], "volume.data"));
-        assert!(may(&[&entry.replace("volume.data", "shop")], "shop.volume.data"));
-        assert!(!may(&[], "volume.data"));
-        assert!(stack(&[]).may_claim(registry, &unit(true), &Address::new("volume", "data")));
+        for files in [FilesRead::All, FilesRead::Own] {
+            let may = |texts: &[&str], address: &str| claims(texts, files, address);
+            assert!(may(&[entry], "volume.data") && may(&["stead: 1", entry], "volume.data.part"));
+            assert!(!may(&[entry], "volume.other") && !may(&["volume: { data: {} }"], "volume.data"));
+            assert!(may(&[&entry.replace("volume.data", "shop")], "shop.volume.data"));
+        }
+        // The entry may be in a file that was not read.
+        let includes = ["include: [../shared.stead.yaml]"];
+        assert!(claims(&includes, FilesRead::Own, "volume.data"));
+        assert!(!claims(&includes, FilesRead::All, "volume.data"));
+        assert!(claims(&["stead: 1"], FilesRead::Some, "volume.data"));
     }
 
     #[test]

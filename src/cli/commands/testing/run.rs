@@ -246,7 +246,7 @@ impl TestFixture {
         };
         let sources = || project.stack.sources.clone();
         let stack = late_binding::bind_lookups(&project.stack, &read)
-            .map_err(|diagnostics| Box::new(LoadFailure { sources: sources(), diagnostics }))?
+            .map_err(|diagnostics| Box::new(LoadFailure::new(sources(), diagnostics)))?
             .into_owned();
         let plan = pipeline::make_plan(&PlanInputs {
             registry: REGISTRY,

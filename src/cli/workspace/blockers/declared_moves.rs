@@ -10,6 +10,7 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::planned_units::UnitResults;
 use crate::cli::workspace::units::Workspace;
+use crate::config::load::FilesRead;
 use crate::kinds::REGISTRY;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::{Address, Name};
@@ -96,15 +97,19 @@ fn unread_stacks(workspace: &Workspace) -> Vec<UnreadStack> {
     let units = workspace.units.iter();
     let units = units.filter_map(|one| Some((&one.unit.directory, one.loaded.as_ref().err()?)));
     let stacks = workspace.unreadable.iter().map(|one| (&one.directory, &one.failure));
-    let texts = |failure: &CliFailure| {
-        let sources = failure.rejected.iter().flat_map(|rejected| rejected.sources.iter());
-        sources.map(|(_, source)| source.text.clone()).collect()
-    };
     // The units of one stack are read from the same files.
     let by_directory: BTreeMap<&Name, &CliFailure> = units.chain(stacks).collect();
     by_directory
         .into_iter()
-        .map(|(directory, failure)| UnreadStack { directory: directory.clone(), texts: texts(failure) })
+        .map(|(directory, failure)| {
+            let rejected = failure.rejected.as_deref();
+            let sources = rejected.iter().flat_map(|rejected| rejected.sources.iter());
+            UnreadStack {
+                directory: directory.clone(),
+                texts: sources.map(|(_, source)| source.text.clone()).collect(),
+                files: rejected.map_or(FilesRead::Some, |rejected| rejected.files),
+            }
+        })
         .collect()
 }
 
