@@ -16,14 +16,16 @@ use crate::model::live::snapshot::Snapshot;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::Plan;
+use crate::plan::model::transfers::StackMove;
 use crate::report::text::phrases::count_noun;
 use crate::workspace::blocking::find_blocked;
+use crate::workspace::conflicts::transfer_claims::find_moves_of_destroyed;
 use crate::workspace::conflicts::{UnitClaims, find_conflicts, users_of_removed};
 use crate::workspace::deletion_limit::{UnitDeletions, limit_blocker};
 use crate::workspace::output_changes;
 use crate::workspace::outside_readers::{OutsideUnits, reader_blockers};
 use crate::workspace::removed::removal_blocker;
-use crate::workspace::unit::Unit;
+use crate::workspace::unit::{Unit, UnitName};
 
 /// Live objects by the number of the account.
 pub(super) type AccountSnapshots<'a> = BTreeMap<usize, &'a Snapshot>;
@@ -41,6 +43,7 @@ pub(super) fn add_blockers(
     let users = add_conflicts(workspace, snapshots, &staying, units);
     if !options.planning.only_looks {
         add_unit_blockers(moves.conflicts(workspace, units), units);
+        block_moves_of_destroyed(workspace, units);
         block_outside_readers(workspace, options, others, units);
         block_many_deletions(workspace, units);
     }
@@ -78,6 +81,16 @@ fn block_removed_units(workspace: &Workspace, units: &mut UnitResults) -> BTreeM
         replace_plan(planned, |plan| with_blockers(plan, [blocker]));
     }
     staying
+}
+
+/// Blocks the units of a destroy between which a move is pending.
+fn block_moves_of_destroyed(workspace: &Workspace, units: &mut UnitResults) {
+    let planned = units.iter().filter_map(|(number, unit)| Some((*number, unit.as_ref().ok()?)));
+    let destroyed = planned.filter(|(_, unit)| unit.plan.base.destroy);
+    let destroyed: Vec<(usize, &UnitName, &[StackMove])> = destroyed
+        .map(|(number, unit)| (number, &workspace.units[number].unit.name, &*unit.options.transfers.moves))
+        .collect();
+    add_unit_blockers(find_moves_of_destroyed(&destroyed), units);
 }
 
 /// Adds the conflicts between the plans of each account as blockers of both units. `staying` has the plans of units that

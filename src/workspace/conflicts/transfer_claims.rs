@@ -16,7 +16,8 @@ use crate::model::schema::Registry;
 use crate::model::source::SourceLocation;
 use crate::plan::model::block::Blocker;
 use crate::plan::model::change::{Action, Plan};
-use crate::workspace::unit::Unit;
+use crate::plan::model::transfers::StackMove;
+use crate::workspace::unit::{Unit, UnitName};
 
 /// The key of an entry in the stack that gets a resource; a file without this text has no such entry.
 const INCOMING_KEY: &str = "from_stack";
@@ -270,6 +271,35 @@ impl<'a> TransferClaims<'a> {
         let back = back.filter(|path| !path.is_empty()).unwrap_or_else(|| Name::new_static("."));
         counterpart_entry(*direction, (from, to), &back)
     }
+}
+
+/// Blocks the units of a destroy between which a move is pending: the unit that gets the object was planned without it, so
+/// it would stay in the ledger of that unit. `destroyed` has the units of the destroy with their moves.
+#[must_use]
+pub fn find_moves_of_destroyed(destroyed: &[(usize, &UnitName, &[StackMove])]) -> UnitBlockers {
+    let mut blockers = UnitBlockers::new();
+    for (number, name, moves) in destroyed {
+        let given = moves.iter().filter(|one| one.direction == TransferDirection::Outgoing);
+        for one in given {
+            let peer = destroyed.iter().find(|(_, peer, _)| *one.peer == *peer.to_string());
+            let (Some((peer_number, peer, _)), Some((address, to))) = (peer, one.moves.first_key_value())
+            else {
+                continue;
+            };
+            let help = format!(
+                "Make the move first, and destroy then: stead apply --all --stacks {name} --stacks {peer}"
+            );
+            let text = format!(
+                "{address} would move to {peer} as {to} and stay there: {peer} is destroyed, too, without it."
+            );
+            add_blocker(*number, address, (text, help.clone(), None), &mut blockers);
+            let text = format!(
+                "{to} would be {address} of {name} after the move, and stay: {name} is destroyed, too, and makes the move."
+            );
+            add_blocker(*peer_number, to, (text, help, None), &mut blockers);
+        }
+    }
+    blockers
 }
 
 /// Returns the `moved` entry that belongs to one with a direction: that of the other stack. `back` is the path from the
