@@ -401,6 +401,7 @@ pub fn inspect_directory(registry: Registry, sources: &Sources, read: FilesRef<'
         confirmed: header::environments_confirmed_by_name(&merged.environments),
         variables: merged.vars.keys().cloned().collect(),
         reads_stacks: !merged.stacks.is_empty(),
+        has_moves: !merged.moved.is_empty(),
         default: chosen.environment.name,
     }))
 }
@@ -420,6 +421,8 @@ pub struct StackHeader {
     pub variables: BTreeSet<Name>,
     /// Whether it reads outputs of other stacks.
     pub reads_stacks: bool,
+    /// Whether it has `moved` entries.
+    pub has_moves: bool,
     /// Name of the environment that is chosen if none is requested: `default` for a stack without environments,
     /// empty if there are several and none is marked.
     pub default: Name,

@@ -29,6 +29,10 @@ impl Repository {
         self.0.fails(code, args)
     }
 
+    fn run(&self, args: &str) -> Run {
+        self.0.run(args)
+    }
+
     fn write(&self, name: &str, text: &str) {
         self.0.write(&format!("{name}/stead.yaml"), format!("stead: 1\nstack: {name}\n{text}"));
     }
@@ -254,4 +258,75 @@ fn a_second_move_waits_until_the_first_one_is_applied() {
     repository.exits(0, "apply --all --stacks b --stacks c --yes").says(&["Moved 1 resource"]);
     repository.exits(0, "plan --all --exit-code");
     assert_eq!(repository.count("vpcs"), 1);
+}
+
+#[test]
+fn a_stack_alone_deletes_nothing_that_another_one_claims() {
+    let repository = Repository::new(&[("a", VOLUME), ("b", "vpc: { nb: { cidr: 10.1.0.0/16 } }\n")]);
+    repository.exits(0, "-C a mv volume.data --to-stack ../b --yes");
+    let claims = read(&repository, "b/stead.yaml");
+    let entry = "{ from: volume.data, to: volume.data, stack: ../b }";
+    // The entry of `a` is gone.
+    repository.write("a", "");
+    let says = |run: &Run, words: &[&str]| {
+        // Lines are wrapped at the width of a terminal.
+        let all = run.all().split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.iter().all(|word| all.contains(word)), "{words:?}: {all}");
+    };
+    let wanted = ["volume.data would be deleted", "an entry of b/default moves it there", entry];
+    repository.sends_nothing(|repository| {
+        for args in
+            ["-C a plan", "-C a apply --yes", "-C a plan --destroy", "-C a destroy --yes --confirm a"]
+        {
+            says(&repository.exits(4, args), &wanted);
+        }
+        let mut inside = repository.0.command("plan");
+        inside.current_dir(repository.0.path("a"));
+        let run = Run::of(&inside.output().unwrap());
+        assert_eq!(run.code, 4, "{}", run.all());
+        says(&run, &wanted);
+        let unknown = ["is not known", "stead -C b validate"];
+        // A file that does not parse hides the files that it includes, and their entries.
+        repository.0.write("moves.stead.yaml", claims.replace("stack: b\n", ""));
+        repository.write("b", "include: [../moves.stead.yaml]\nx: [\n");
+        says(&repository.exits(4, "-C a apply --yes"), &unknown);
+        says(&repository.run("plan --all"), &unknown);
+        repository.write("b", "include: [../moves.stead.yaml]\n");
+        says(&repository.exits(4, "-C a apply --yes"), &wanted);
+    });
+    // The remedy: with the entry, the object moves. Then it is another one's, and the entry of `b` claims nothing.
+    repository.write("a", &format!("moved: [{entry}]\n"));
+    repository.exits(0, "-C b apply --yes");
+    assert_eq!(repository.count("volumes"), 1);
+    repository.write("a", VOLUME);
+    repository.exits(0, "-C a apply --yes");
+    repository.write("a", "");
+    repository.exits(0, "-C a apply --yes");
+    assert_eq!(repository.count("volumes"), 1);
+}
+
+#[test]
+fn a_destroy_of_both_stacks_of_a_pending_move_is_blocked_until_the_move_is_made() {
+    let volumes = format!("{VOLUME}  other: {{ size: 10 }}\n");
+    let repository = Repository::new(&[("a", &volumes), ("b", "vpc: { nb: { cidr: 10.1.0.0/16 } }\n")]);
+    repository.exits(0, "-C a mv volume.data --to-stack ../b --yes");
+    let root = repository.0.path("").file_name().unwrap().to_string_lossy().into_owned();
+    let destroy = format!("destroy --all --yes --confirm {root}");
+    let remedy = "apply --all --stacks a/default --stacks b/default";
+    repository.sends_nothing(|repository| {
+        let plan = repository.exits(4, "plan --all --destroy --output json").json();
+        let blockers = Repository::blockers(&plan, "a");
+        has(
+            &blockers,
+            "unit_conflict",
+            &["volume.data would move to b/default as volume.data and stay there"],
+        );
+        has(&blockers, "unit_conflict", &[remedy]);
+        let blockers = Repository::blockers(&plan, "b");
+        has(&blockers, "unit_conflict", &["volume.data would be volume.data of a/default", remedy]);
+        repository.exits(4, &destroy);
+    });
+    repository.exits(0, &format!("{remedy} --yes"));
+    repository.exits(0, &destroy);
+    assert_eq!((repository.count("volumes"), repository.count("vpcs")), (0, 0));
 }

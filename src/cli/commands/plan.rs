@@ -26,7 +26,8 @@ use crate::cli::process::failure::CliFailure;
 use crate::cli::secrets::kept_secrets;
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::read_pinned_names;
-use crate::cli::workspace::{output_readers, review};
+use crate::cli::workspace::blockers::single_stack::with_other_stacks;
+use crate::cli::workspace::review;
 use crate::cloud::system_clock::SystemClock;
 use crate::config::stack::lock_file;
 use crate::config::stack::model::Stack;
@@ -119,7 +120,8 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let start = clock.elapsed();
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
-    let mut plan = output_readers::with_readers(&session.settings, &session.unit_settings, &project, plan);
+    let sources = (&session.settings, &session.unit_settings);
+    let mut plan = with_other_stacks(sources, (&project, &ledger), plan).await;
     key_rights::add_key_notes(&connection, &mut plan, &ledger, 0).await;
     let terms = (args.scope.locked, !ledger.entries.is_empty());
     check_lock(session, &connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;

@@ -3,11 +3,11 @@
 //! never hides that of another: each has its own result.
 
 pub(super) mod accounts;
-mod blockers;
+pub(super) mod blockers;
 pub(super) mod edges;
 pub(super) mod git;
 pub(super) mod loaded_unit;
-pub(super) mod output_readers;
+mod output_readers;
 pub(super) mod outputs;
 pub(super) mod planned_units;
 pub(super) mod planning;

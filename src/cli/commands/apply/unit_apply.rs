@@ -43,7 +43,7 @@ use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::source_archives::SourceArchives;
-use crate::cli::workspace::output_readers::with_readers;
+use crate::cli::workspace::blockers::single_stack::with_other_stacks;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
@@ -130,8 +130,8 @@ impl<'a> ApplyCommand<'a> {
         Self { unit: Some(unit), ..self }
     }
 
-    /// Reads the live state and makes the plan, while the ledger stays locked. The readers of a unit's outputs were checked
-    /// with the plans of all units.
+    /// Reads the live state and makes the plan, while the ledger stays locked. What the other stacks of the
+    /// repository have to do with a unit was checked with the plans of all units.
     async fn read_and_plan(
         &self,
         ledger: &Ledger,
@@ -139,12 +139,16 @@ impl<'a> ApplyCommand<'a> {
         pinned: Option<&Catalog>,
     ) -> Result<(Plan, RefreshResult), CliFailure> {
         let Self { session, project, connection, .. } = self;
-        let reading = refresh::read_and_plan(connection, project, ledger, options, pinned);
-        let (plan, world) = ledger_io::while_kept(self.journal, reading).await?;
-        if self.unit.is_some() {
-            return Ok((plan, world));
-        }
-        Ok((with_readers(&session.settings, &session.unit_settings, project, plan), world))
+        let reading = async {
+            let (plan, world) =
+                refresh::read_and_plan(connection, project, ledger, options, pinned).await?;
+            if self.unit.is_some() {
+                return Ok((plan, world));
+            }
+            let sources = (&session.settings, &session.unit_settings);
+            Ok((with_other_stacks(sources, (project, ledger), plan).await, world))
+        };
+        ledger_io::while_kept(self.journal, reading).await
     }
 
     /// Plans, shows the plan, asks for approval and runs it, under the open ledger.
