@@ -75,6 +75,11 @@ fn a_pattern_for_a_removed_stack_says_so() {
     let run = case.fails(64, &format!("destroy --all --stacks a --yes --confirm {root}"));
     run.says(&["`a` matches only what was removed", "a/dev, a/prod"]);
     run.says(&["stead apply --all --remove a/dev --remove a/prod"]);
+    // So does a pattern for directories, or for names.
+    for pattern in ["./a", "./a*", "a*"] {
+        let run = case.fails(64, &format!("plan --all --stacks {pattern}"));
+        run.says(&["matches only what was removed", "a/dev, a/prod", "--remove a/dev --remove a/prod"]);
+    }
     case.ok("plan --all --remove a/dev --remove a/prod").says(&["2 with changes"]);
 }
 

@@ -274,13 +274,17 @@ impl LoadedRepository {
         Ok((Self { root, units, headers, changes: None, unreadable }, reads))
     }
 
-    /// Returns whether a removed unit can be selected: nothing limits the selection, or a pattern names a stack and not
-    /// only a unit of the repository.
+    /// Returns whether a removed unit can be selected, or is the reason why a pattern matches nothing: nothing limits the
+    /// selection, a pattern names a stack and not only a unit of the repository, or a pattern matches no unit of it.
     fn may_select_removed(&self, settings: &Settings, request: &SelectionRequest<'_>) -> bool {
         let is_whole = request.patterns.is_empty() && request.changed.is_none() && settings.env.is_none();
         let is_unit = |text: &str| self.units.iter().any(|one| one.unit.name.to_string() == text);
+        let matches_none = |pattern: &UnitPattern| !self.units.iter().any(|one| pattern.matches(&one.unit));
         let mut patterns = request.patterns.iter();
-        is_whole || patterns.any(|pattern| pattern.names_a_stack() && !is_unit(pattern.text()))
+        let may_mean_removed = |pattern: &UnitPattern| {
+            matches_none(pattern) || (pattern.names_a_stack() && !is_unit(pattern.text()))
+        };
+        is_whole || patterns.any(may_mean_removed)
     }
 
     /// Adds the removed units, and selects.
