@@ -6,6 +6,7 @@ pub(super) mod ambiguous_intents;
 pub(super) mod backend_ledgers;
 pub(super) mod high_water_mark;
 pub(super) mod ledger_io;
+pub(super) mod ledger_listing;
 pub(super) mod open;
 pub(super) mod other_ledgers;
 pub(super) mod recovery_file;

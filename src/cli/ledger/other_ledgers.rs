@@ -2,9 +2,9 @@
 //! adopts or deletes them.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use super::high_water_mark::HighWaterMarkStore;
+use super::ledger_listing::{self, ListedLedger};
 use super::open::{CommandStore, seal_key};
 use super::remote_stacks;
 use crate::cli::files::stack_files::{self, SharedRoot};
@@ -20,7 +20,7 @@ use crate::ledger::state::entry::{Entry, LedgerIdentity};
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::stores::any_store;
 use crate::ledger::stores::location::LedgerLocation;
-use crate::model::address::{Address, Name, is_legal_segment};
+use crate::model::address::{Address, Name};
 use crate::model::live::snapshot::ObjectKey;
 
 /// Returns the objects of other ledgers, each with its owner: those of the stack's other environments, of the stacks
@@ -42,8 +42,8 @@ pub(in crate::cli) async fn objects_of_other_ledgers(
     }
     // Other ledgers can have other MAC keys, so they are not authenticated: only their owned objects are read, and
     // nothing is changed because of them.
-    for (place, name, environment) in neighbor_ledgers(project) {
-        let ledger = CommandStore::read(&place, &name, &environment, None).await?;
+    for ListedLedger { place, stack, environment } in neighbor_ledgers(project).await? {
+        let ledger = CommandStore::read(&place, &stack, &environment, None).await?;
         owned.extend(ledger.iter().flat_map(owned_objects));
     }
     if !project.settings.untrusted {
@@ -120,32 +120,28 @@ pub(in crate::cli) fn objects_between_ledgers(ledger: &Ledger) -> Vec<(ObjectKey
     moving.collect()
 }
 
-/// Returns location, stack and environment of the ledgers of other stacks in the same configured directory, or of
-/// the other stacks that use the repository's built-in cloud; empty for a backend that is not a directory.
-fn neighbor_ledgers(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
-    let settings = &project.settings;
+/// Returns the ledgers of other stacks in the same configured directory, or of the other stacks that use the repository's
+/// built-in cloud; empty for a backend that is not a directory.
+///
+/// # Errors
+/// When a directory cannot be listed.
+async fn neighbor_ledgers(project: &LoadedStack) -> Result<Vec<ListedLedger>, CliFailure> {
+    let (settings, stack) = (&project.settings, &project.stack);
     if settings.cloud == CloudEndpoint::Local {
         return neighbours_in_local_cloud(project);
     }
-    let Some(Ok(LedgerLocation::Directory(all))) = settings.backend.as_deref().map(LedgerLocation::parse)
+    let Some(Ok(all @ LedgerLocation::Directory(_))) =
+        settings.backend.as_deref().map(LedgerLocation::parse)
     else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    // A path that is missing or not a directory contains no ledgers.
-    let within = |path: &Path| stack_files::entry_names(path, is_legal_segment).unwrap_or_default();
-    let mut found = Vec::new();
-    for stack in within(&all).into_iter().filter(|name| *name != project.stack.name) {
-        let place = all.join(&stack);
-        let environments = within(&place).into_iter().map(Name::new);
-        found.extend(
-            environments.map(|name| (LedgerLocation::Directory(place.clone()), Name::new(&stack), name)),
-        );
-    }
-    found
+    let mut found = ledger_listing::list_backend(&all, (&stack.name, &stack.environment.name)).await?;
+    found.retain(|one| one.stack != stack.name);
+    Ok(found)
 }
 
 /// Returns the ledgers of the other stacks of the repository whose built-in cloud has the same data.
-fn neighbours_in_local_cloud(project: &LoadedStack) -> Vec<(LedgerLocation, Name, Name)> {
+fn neighbours_in_local_cloud(project: &LoadedStack) -> Result<Vec<ListedLedger>, CliFailure> {
     let cloud = embedded_cloud::data_directory(&project.directory);
     let root = SharedRoot::find_root(&project.directory, false).root;
     let own = stack_files::real_path(&project.directory);
@@ -156,11 +152,7 @@ fn neighbours_in_local_cloud(project: &LoadedStack) -> Vec<(LedgerLocation, Name
             == stack_files::real_path(&cloud);
         let Some(header) = stack.header().filter(|_| is_other && same_cloud) else { continue };
         let place = stack.directory.join(".stead/local");
-        let environments = stack_files::entry_names(&place, is_legal_segment).unwrap_or_default();
-        let environments = environments.into_iter().map(Name::new);
-        found.extend(
-            environments.map(|name| (LedgerLocation::Directory(place.clone()), header.name.clone(), name)),
-        );
+        found.extend(ledger_listing::list_environments(&place, &header.name)?);
     }
-    found
+    Ok(found)
 }

@@ -1,7 +1,7 @@
 //! Location of a stack's ledger: set by flag, variable or the user's settings, never by a stack, which could
 //! otherwise read or write the ledger of another one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::exit_code::Exit;
 use super::failure::CliFailure;
@@ -31,7 +31,7 @@ pub(in crate::cli) fn place_of(
     directory: &Path,
 ) -> Result<LedgerLocation, CliFailure> {
     if settings.cloud == CloudEndpoint::Local {
-        return Ok(LedgerLocation::Directory(directory.join(".stead").join("local")));
+        return Ok(LedgerLocation::Directory(local_directory(settings, directory)));
     }
     match &settings.backend {
         Some(text) => parse_location(text, name),
@@ -39,8 +39,14 @@ pub(in crate::cli) fn place_of(
             Err(CliFailure::new(Exit::Usage, "the stack requires a shared ledger, and none is configured")
                 .help(format!("Set STEAD_BACKEND (or --backend) to {}.", describe_location_choice())))
         }
-        None => Ok(LedgerLocation::Directory(directory.join(".stead").join("ledger"))),
+        None => Ok(LedgerLocation::Directory(local_directory(settings, directory))),
     }
+}
+
+/// Returns the directory of a stack's ledgers where no backend is used. `directory` is that of the stack.
+pub(in crate::cli) fn local_directory(settings: &Settings, directory: &Path) -> PathBuf {
+    let kind = if settings.cloud == CloudEndpoint::Local { "local" } else { "ledger" };
+    directory.join(".stead").join(kind)
 }
 
 /// Returns whether stacks of other directories can use the same backend: one is configured, and the cloud

@@ -3,27 +3,26 @@
 //! Only reads ledgers; one of another repository is never returned.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::loaded_unit::WorkspaceUnit;
 use crate::cli::files::stack_files;
+use crate::cli::ledger::ledger_listing::{self, ListedLedger};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::stack_origin;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::ledger_settings;
+use crate::cli::process::settings::Settings;
 use crate::cli::process::settings::unit_settings::{UnitSettings, unit_directory};
-use crate::cli::process::settings::{CloudEndpoint, Settings};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk;
 use crate::config::load::StackHeader;
 use crate::ledger::journal::error::StoreError;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::AppliedReview;
-use crate::ledger::stores::any_store;
-use crate::ledger::stores::file::store;
 use crate::ledger::stores::location::LedgerLocation;
-use crate::model::address::{Name, is_legal_segment};
+use crate::model::address::Name;
 use crate::model::diagnostic::nearest_name;
 use crate::workspace::removed::{LedgerOwner, find_owner};
 use crate::workspace::selection::UnitPattern;
@@ -73,10 +72,10 @@ pub(super) async fn find_removed_units(
     if command.untrusted {
         return Ok(removed);
     }
-    let mut unclaimed = local_ledgers(command, known);
-    unclaimed.extend(shared_ledgers(known, &mut removed.notes).await);
+    let mut listed = local_ledgers(command, known, &mut removed.notes);
+    listed.extend(shared_ledgers(known, &mut removed.notes).await);
     let claimed: BTreeSet<&UnitName> = known.units.iter().map(|one| &one.unit.name).collect();
-    for found in unclaimed.into_iter().filter(|found| !claimed.contains(&found.name)) {
+    for found in listed.into_iter().filter(|found| !claimed.contains(&found.name)) {
         let UnitName { stack, environment } = &found.name;
         // Ledgers of other repositories can have other MAC keys. A plan authenticates the ledger before it is used.
         let ledger = match CommandStore::read(&found.place, stack, environment, None).await {
@@ -212,59 +211,41 @@ fn removed_unit(
 }
 
 /// Lists the ledgers in the directories of stacks, of stacks that are there and of those that are gone.
-fn local_ledgers(command: &Settings, known: &KnownStacks<'_>) -> Vec<UnclaimedLedger> {
+fn local_ledgers(
+    command: &Settings,
+    known: &KnownStacks<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<UnclaimedLedger> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for one in known.units {
         if ledger_settings::is_shared(&one.settings) || !seen.insert(&one.unit.directory) {
             continue;
         }
-        let base = local_directory(&one.settings, &one.settings.dir);
-        for environment in ledger_names(&base) {
-            found.push(UnclaimedLedger {
-                name: UnitName { stack: one.unit.name.stack.clone(), environment },
-                place: LedgerLocation::Directory(base.clone()),
-                directory: Some(one.unit.directory.clone()),
-            });
-        }
+        let base = ledger_settings::local_directory(&one.settings, &one.settings.dir);
+        let listed = ledger_listing::list_environments(&base, &one.unit.name.stack);
+        found.extend(unclaimed(listed, Some(&one.unit.directory), notes));
     }
     if !ledger_settings::is_shared(command) {
-        found.extend(ledgers_without_stack(command, known));
+        found.extend(ledgers_without_stack(command, known, notes));
     }
     found
 }
 
 /// Lists the ledgers in directories that have no stack files anymore. Only the ledger names its stack.
-fn ledgers_without_stack(command: &Settings, known: &KnownStacks<'_>) -> Vec<UnclaimedLedger> {
+fn ledgers_without_stack(
+    command: &Settings,
+    known: &KnownStacks<'_>,
+    notes: &mut Vec<String>,
+) -> Vec<UnclaimedLedger> {
     let mut found = Vec::new();
     for relative in repository_walk::directories_with_only_ledgers(known.root) {
-        let base = local_directory(command, &known.root.join(&relative));
         let directory = relative.to_string_lossy();
         let directory = Name::new(if directory.is_empty() { "." } else { &*directory });
-        for environment in ledger_names(&base) {
-            let place = LedgerLocation::Directory(base.clone());
-            let Some(name) = store::owner_name(&base, &environment) else {
-                continue;
-            };
-            let Some(name) = UnitName::parse(&name).filter(|name| name.environment == environment) else {
-                continue;
-            };
-            found.push(UnclaimedLedger { name, place, directory: Some(directory.clone()) });
-        }
+        let base = ledger_settings::local_directory(command, &known.root.join(&relative));
+        found.extend(unclaimed(ledger_listing::list_named(&base), Some(&directory), notes));
     }
     found
-}
-
-/// Returns the directory of a stack's ledgers where no backend is configured.
-fn local_directory(settings: &Settings, directory: &Path) -> PathBuf {
-    let kind = if settings.cloud == CloudEndpoint::Local { "local" } else { "ledger" };
-    directory.join(".stead").join(kind)
-}
-
-/// Lists the environments that have a subdirectory; empty if the directory does not exist.
-fn ledger_names(directory: &Path) -> Vec<Name> {
-    let names = stack_files::entry_names(directory, is_legal_segment).unwrap_or_default();
-    names.into_iter().map(Name::new).collect()
 }
 
 /// Lists the ledgers of the backends that units use; adds a note for each that cannot list them.
@@ -277,35 +258,27 @@ async fn shared_ledgers(known: &KnownStacks<'_>, notes: &mut Vec<String>) -> Vec
     for (text, one) in backends {
         // An invalid location is the failure of each of its units.
         let Ok(place) = LedgerLocation::parse(text) else { continue };
-        let mut add = |stack: &str, environment: Name, place: LedgerLocation| {
-            let name = UnitName { stack: stack.into(), environment };
-            found.push(UnclaimedLedger { name, place, directory: None });
-        };
-        match &place {
-            LedgerLocation::Directory(all) => {
-                for stack in ledger_names(all) {
-                    let base = all.join(stack.as_str());
-                    for environment in ledger_names(&base) {
-                        add(&stack, environment, LedgerLocation::Directory(base.clone()));
-                    }
-                }
-            }
-            LedgerLocation::Http(_) => notes.push(format!(
-                "Units that were removed are not known: the state server {place} cannot list its ledgers."
-            )),
-            _ => {
-                let owner = (one.unit.name.stack.as_str(), one.unit.name.environment.as_str());
-                match any_store::list_ledgers(&place, owner).await {
-                    Ok(all) => all
-                        .into_iter()
-                        .for_each(|(stack, environment)| add(&stack, environment.into(), place.clone())),
-                    Err(error) => {
-                        let why = CliFailure::from(error).message;
-                        notes.push(format!("Units that were removed are not known: {why}."));
-                    }
-                }
-            }
-        }
+        let UnitName { stack, environment } = &one.unit.name;
+        let listed = ledger_listing::list_backend(&place, (stack, environment)).await;
+        found.extend(unclaimed(listed, None, notes));
     }
     found
+}
+
+/// Returns ledgers that were listed; adds a note if they could not be. `directory` is that of their stack.
+fn unclaimed(
+    listed: Result<Vec<ListedLedger>, CliFailure>,
+    directory: Option<&Name>,
+    notes: &mut Vec<String>,
+) -> Vec<UnclaimedLedger> {
+    let listed = listed.unwrap_or_else(|failure| {
+        notes.push(format!("Units that were removed are not known: {}.", failure.message));
+        Vec::new()
+    });
+    let unclaimed = |ListedLedger { place, stack, environment }| UnclaimedLedger {
+        name: UnitName { stack, environment },
+        place,
+        directory: directory.cloned(),
+    };
+    listed.into_iter().map(unclaimed).collect()
 }
