@@ -238,3 +238,50 @@ fn a_backend_that_cannot_list_its_ledgers_says_so() {
         .env("STEAD_BACKEND", "http://127.0.0.1:9/{stack}/{env}");
     Run::of(&command.output().unwrap()).says(&["net/dev", "cannot list its ledgers"]);
 }
+
+/// Returns the commands of the remedies in an output, each on one line.
+fn move_commands(document: &Value) -> Vec<String> {
+    let units = document["units"].as_array().unwrap().iter();
+    let blocks = units.flat_map(|unit| unit["plan"]["blocks"].as_array().unwrap());
+    let misplaced = blocks.filter(|block| block["code"] == "ledger_place");
+    let help = misplaced.map(|block| block["help"].as_str().unwrap());
+    help.map(|help| help.strip_prefix("Move the ledger: ").unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_renamed_directory_whose_ledger_stayed_creates_nothing_twice() {
+    let repository = Repository::new(false);
+    repository.apply("");
+    // As git does it, which ignores the ledgers.
+    for (from, to) in [("log", "logs"), ("app", "apps")] {
+        fs::create_dir(repository.case.path(&format!("infra/{to}"))).unwrap();
+        let file = |name: &str| repository.case.path(&format!("infra/{name}/stead.yaml"));
+        fs::rename(file(from), file(to)).unwrap();
+    }
+    let run_moves = |commands: &[String]| {
+        for command in commands {
+            let mut shell = std::process::Command::new("sh");
+            let status = shell.args(["-ec", command]).current_dir(repository.case.path("infra")).status();
+            assert!(status.unwrap().success(), "{command}");
+        }
+    };
+    let last = repository.case.cloud().last();
+    let plan = repository.exits(4, "plan --all --output json").json();
+    let commands = move_commands(&plan);
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    let mv = "mkdir -p logs/.stead/ledger && mv log/.stead/ledger/default logs/.stead/ledger/default";
+    assert!(commands.iter().any(|command| command == mv), "{commands:?}");
+    repository.exits(4, "plan --all --stacks log").says(&["ledger_place", "in `log`"]);
+    for args in ["-C logs plan", "-C logs apply --yes", "-C apps -e dev plan"] {
+        repository.exits(4, args).says(&["ledger_place", "Move the ledger: "]);
+    }
+    repository.exits(4, "apply --all --stacks log --yes");
+    assert_eq!(repository.case.cloud().mutations_since(last), Vec::<String>::new());
+    // The apply has made an empty ledger, which is in the way.
+    let commands = move_commands(&repository.exits(4, "plan --all --output json").json());
+    assert!(commands.iter().any(|command| command.starts_with("rm -r logs/")), "{commands:?}");
+    run_moves(&commands);
+    repository.exits(0, "plan --all --exit-code");
+    repository.exits(0, "-C logs plan --exit-code");
+    assert_eq!((repository.count("vms"), repository.count("volumes")), (2, 1));
+}

@@ -62,7 +62,15 @@ pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<Found
 /// Returns the directories below a repository's root that have a directory `.stead` and no stack files, relative to the root:
 /// a stack may have been in them.
 pub(in crate::cli) fn directories_with_only_ledgers(root: &Path) -> Vec<PathBuf> {
-    RepositoryWalker::walk(root).map(|walk| walk.only_ledgers).unwrap_or_default()
+    let walk = RepositoryWalker::walk(root);
+    let found = walk.into_iter().flat_map(|walk| walk.with_ledgers);
+    found.filter(|(_, has_stack)| !has_stack).map(|(directory, _)| directory).collect()
+}
+
+/// Returns all directories below a repository's root that have a directory `.stead`, relative to the root.
+pub(in crate::cli) fn directories_with_ledgers(root: &Path) -> Vec<PathBuf> {
+    let walk = RepositoryWalker::walk(root);
+    walk.into_iter().flat_map(|walk| walk.with_ledgers).map(|(directory, _)| directory).collect()
 }
 
 struct RepositoryWalker {
@@ -70,8 +78,8 @@ struct RepositoryWalker {
     ignored: IgnoreFiles,
     /// Directories with stack files; and those that cannot be searched, each with the reason.
     found: Vec<(PathBuf, Option<String>)>,
-    /// Directories without stack files, and with a directory of stead.
-    only_ledgers: Vec<PathBuf>,
+    /// Directories with a directory of stead, and whether they have stack files.
+    with_ledgers: Vec<(PathBuf, bool)>,
 }
 
 impl RepositoryWalker {
@@ -79,10 +87,10 @@ impl RepositoryWalker {
     fn walk(root: &Path) -> Option<Self> {
         let folder = DirHandle::open_user_dir(root).ok()?;
         let ignored = IgnoreFiles::open(root).ok()?;
-        let mut walk = Self { folder, ignored, found: Vec::new(), only_ledgers: Vec::new() };
+        let mut walk = Self { folder, ignored, found: Vec::new(), with_ledgers: Vec::new() };
         walk.visit(Path::new(""), 0);
         walk.found.sort();
-        walk.only_ledgers.sort();
+        walk.with_ledgers.sort();
         Some(walk)
     }
 
@@ -124,8 +132,9 @@ impl RepositoryWalker {
             let is_text = at.to_str().is_some();
             let reason = (!is_text).then(|| "its name is not valid UTF-8".to_owned());
             self.found.push((at.to_owned(), reason));
-        } else if has_ledgers {
-            self.only_ledgers.push(at.to_owned());
+        }
+        if has_ledgers {
+            self.with_ledgers.push((at.to_owned(), has_stack));
         }
     }
 }

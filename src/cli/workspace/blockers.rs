@@ -2,6 +2,7 @@
 //! that the command line does not name. In: the plans of the units. Out: plans with more blockers.
 
 pub(super) mod declared_moves;
+pub(super) mod misplaced_ledgers;
 pub(in crate::cli) mod single_stack;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use super::accounts::OpenAccounts;
 use super::blockers;
 use super::blockers::declared_moves::DeclaredMoves;
+use super::blockers::misplaced_ledgers::block_misplaced;
 use super::loaded_unit::WorkspaceUnit;
 use super::outputs::{upstream_outputs, used_objects};
 use super::planned_units::{
@@ -114,6 +115,9 @@ pub(in crate::cli) async fn plan_units(
                 key_rights::add_key_notes(&state.connection, &mut planned.plan, &state.ledger, wait).await;
         }
         units.insert(*number, planned);
+    }
+    if !options.planning.only_looks {
+        block_misplaced(workspace, &mut units).await;
     }
     let snapshots = live.iter().map(|(account, state)| (*account, &state.snapshot)).collect();
     let users = blockers::add_blockers(workspace, options, (&others, &snapshots), &declared, &mut units);

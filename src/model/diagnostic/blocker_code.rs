@@ -72,6 +72,9 @@ codes! {
     LEDGER_LOST = "ledger_lost",
         "The ledger never recorded an object, and live objects have the names of the stack's resources.",
         "If the stack was applied before: stead recover. Else choose other names.";
+    LEDGER_PLACE = "ledger_place",
+        "The ledger of the stack is in another directory of the repository: the directory was renamed, and git does not rename files that it ignores.",
+        "Move the ledger to the directory of the stack: the message has the command.";
     MOVED = "moved",
         "A `moved`, `import` or `removed` entry cannot be followed.",
         "Correct the entry that the message names.";

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::declared_moves::{DeclaredMoves, MoveSources, unread_stacks};
+use super::misplaced_ledgers::{NewUnit, find_misplaced};
 use crate::cli::files::stack_files;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::failure::CliFailure;
@@ -33,6 +34,7 @@ pub(in crate::cli) async fn with_other_stacks(
     plan: Plan,
 ) -> Plan {
     let plan = output_readers::with_readers(settings, sources, project, plan);
+    let plan = with_place_blocker(settings, (project, ledger), plan).await;
     let removed = plan.changes.iter();
     let removed = removed.filter(|change| matches!(change.action, Action::Delete | Action::Forget));
     let removed: Vec<&Address> = removed.map(|change| &change.address).collect();
@@ -59,6 +61,19 @@ pub(in crate::cli) async fn with_other_stacks(
         Some(blockers) => with_blockers(plan, blockers),
         None => plan,
     }
+}
+
+/// Blocks a plan that creates objects while the ledger of the stack is in another directory.
+async fn with_place_blocker(
+    settings: &Settings,
+    (project, ledger): (&LoadedStack, &Ledger),
+    plan: Plan,
+) -> Plan {
+    let stack = &project.stack;
+    let name = UnitName { stack: stack.name.clone(), environment: stack.environment.name.clone() };
+    let Some(new) = NewUnit::new(&name, settings, (&plan, ledger)) else { return plan };
+    let found = find_misplaced(&repository_root(&settings.dir), &BTreeMap::from([(0, new)])).await;
+    if found.is_empty() { plan } else { with_blockers(plan, found.into_values()) }
 }
 
 /// Returns the unit of the stack itself.
