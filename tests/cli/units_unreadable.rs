@@ -67,3 +67,35 @@ fn a_directory_that_cannot_be_searched_is_named() {
     assert_eq!(run.code, 1, "{}", run.all());
     run.says(&["app cannot be searched"]);
 }
+
+#[test]
+fn a_link_to_a_directory_with_a_stack_is_named_and_its_stack_is_not_removed() {
+    let case = repository().emulator();
+    let backend = format!("file:{}", case.path("ledgers").display());
+    let runs = |code: i32, args: &str| {
+        let run = Run::of(&case.command(args).env("STEAD_BACKEND", &backend).output().unwrap());
+        assert_eq!(run.code, code, "stead {args}\n{}", run.all());
+        run
+    };
+    case.write(".git/config", "[remote \"origin\"]\n\turl = git@github.com:acme/infra.git\n");
+    let plan = runs(0, "plan --all --output json").json();
+    assert!(plan["summary"]["links"].is_null(), "{plan}");
+    runs(0, &format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::rename(case.path("app"), elsewhere.path().join("app")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path().join("app"), case.path("app")).unwrap();
+    // A link to a directory without stack files is of no interest.
+    fs::create_dir(elsewhere.path().join("docs")).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path().join("docs"), case.path("docs")).unwrap();
+    for command in ["plan --all", "stacks", "validate --all", "apply --all --yes=update"] {
+        let run = runs(0, command);
+        run.says(&["`app` is a link to a directory with stack files, and is not searched"]);
+        assert!(!run.all().contains("--remove") && !run.all().contains("docs"), "{command}: {}", run.all());
+    }
+    assert_eq!(runs(0, "plan --all --output json").json()["summary"]["links"], 1);
+    // The directory is not here: that says nothing about the stack.
+    fs::remove_dir_all(elsewhere.path().join("app")).unwrap();
+    let run = runs(0, "plan --all");
+    assert!(!run.all().contains("--remove"), "{}", run.all());
+    assert_eq!(case.cloud().list("/api/v1/volumes").len(), 1);
+}

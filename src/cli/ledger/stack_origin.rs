@@ -81,7 +81,10 @@ fn may_stand(settings: &Settings, root: &Path, old: &str, (here, stack): (&Path,
     let directory = root.join(relative);
     // A link at the old path to this directory does not count as another directory.
     let Some(real) = stack_files::real_path(&directory) else {
-        return stack_files::path_exists(&directory);
+        // A link that leads nowhere here may lead to a stack elsewhere.
+        let leads_nowhere =
+            |at: &Path| stack_files::path_exists(at) && stack_files::real_path(at).is_none();
+        return directory.ancestors().take_while(|above| *above != root).any(leads_nowhere);
     };
     if stack_files::real_path(here).is_some_and(|here| here == real) {
         return false;

@@ -42,7 +42,16 @@ impl FoundStack {
 /// Returns the stacks below a repository's root, and the directories that cannot be searched, ordered by directory; empty if
 /// the root cannot be opened.
 pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
-    let Some(walk) = RepositoryWalker::walk(root) else { return Vec::new() };
+    find_stacks_and_links(settings, root).0
+}
+
+/// Does the same, and returns the links to directories with stack files, relative to the root: git has the link, and not what
+/// is in the directory, so that a stack there is none of the repository; one that is in it is found where it is.
+pub(in crate::cli) fn find_stacks_and_links(
+    settings: &Settings,
+    root: &Path,
+) -> (Vec<FoundStack>, Vec<PathBuf>) {
+    let Some(walk) = RepositoryWalker::walk(root) else { return (Vec::new(), Vec::new()) };
     let read = |(relative, reason): (PathBuf, Option<String>)| {
         let directory = root.join(relative);
         let failure = reason.map(|reason| {
@@ -56,7 +65,17 @@ pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<Found
         };
         FoundStack { directory, contents, failure }
     };
-    walk.found.into_iter().map(read).collect()
+    let links = walk.links.into_iter().filter(|link| has_stack_files(&root.join(link))).collect();
+    (walk.found.into_iter().map(read).collect(), links)
+}
+
+/// Returns whether a directory, or one in it, has stack files. What cannot be listed has none.
+fn has_stack_files(directory: &Path) -> bool {
+    let is_any = |_: &str| true;
+    let listed = |at: &Path| stack_files::entry_names(at, is_any).unwrap_or_default();
+    let has = |names: &[String]| names.iter().any(|name| is_stack_file(name));
+    let names = listed(directory);
+    has(&names) || names.iter().any(|name| has(&listed(&directory.join(name))))
 }
 
 /// Returns the directories below a repository's root that have a directory `.stead` and no stack files, relative to the root:
@@ -78,6 +97,8 @@ struct RepositoryWalker {
     ignored: IgnoreFiles,
     /// Directories with stack files; and those that cannot be searched, each with the reason.
     found: Vec<(PathBuf, Option<String>)>,
+    /// Links, to whatever.
+    links: Vec<PathBuf>,
     /// Directories with a directory of stead, and whether they have stack files.
     with_ledgers: Vec<(PathBuf, bool)>,
 }
@@ -87,9 +108,11 @@ impl RepositoryWalker {
     fn walk(root: &Path) -> Option<Self> {
         let folder = DirHandle::open_user_dir(root).ok()?;
         let ignored = IgnoreFiles::open(root).ok()?;
-        let mut walk = Self { folder, ignored, found: Vec::new(), with_ledgers: Vec::new() };
+        let mut walk =
+            Self { folder, ignored, found: Vec::new(), links: Vec::new(), with_ledgers: Vec::new() };
         walk.visit(Path::new(""), 0);
         walk.found.sort();
+        walk.links.sort();
         walk.with_ledgers.sort();
         Some(walk)
     }
@@ -118,7 +141,14 @@ impl RepositoryWalker {
                 continue;
             }
             let path = at.join(&name);
-            let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            let file_type = FileType::from_raw_mode(stat.st_mode);
+            let is_directory = file_type == FileType::Directory;
+            if file_type == FileType::Symlink
+                && !name.to_str().is_some_and(is_stack_file)
+                && !self.ignored.ignores(&path).unwrap_or(false)
+            {
+                self.links.push(path.clone());
+            }
             // A link or a pipe with the name of a stack file is one that cannot be read, not a stack that is gone.
             if name.to_str().is_some_and(is_stack_file) {
                 has_stack |= !self.ignored.ignores(&path).unwrap_or(false);

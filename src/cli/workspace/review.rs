@@ -158,7 +158,9 @@ pub(in crate::cli) fn units_review<'r>(
         }
     };
     let units = outcomes.iter().map(review).collect();
-    UnitsReview::new(units, &planned.fingerprint, destroy).with_title(&workspace.title)
+    let mut review = UnitsReview::new(units, &planned.fingerprint, destroy).with_title(&workspace.title);
+    review.links = workspace.links.len();
+    review
 }
 
 /// Returns a failure as the reports show it.

@@ -58,6 +58,8 @@ pub(in crate::cli) struct Workspace {
     pub(in crate::cli) removals: BTreeSet<UnitName>,
     /// Removed units whose objects are gone, each with the review that its ledger says was applied to its end.
     pub(in crate::cli) emptied: EmptiedUnits,
+    /// Links to directories with stack files, which are not searched, relative to the root.
+    pub(in crate::cli) links: Vec<PathBuf>,
     /// Why removed units may be missing, each as a sentence.
     pub(in crate::cli) notes: Vec<String>,
 }
@@ -200,6 +202,8 @@ struct LoadedRepository {
     headers: BTreeMap<Name, StackHeader>,
     changes: Option<WorkspaceChanges>,
     unreadable: Vec<UnreadableStack>,
+    /// Links to directories with stack files.
+    links: Vec<PathBuf>,
 }
 
 impl LoadedRepository {
@@ -210,13 +214,14 @@ impl LoadedRepository {
         request: &SelectionRequest<'_>,
     ) -> Result<Self, CliFailure> {
         let root = repository_root(&settings.dir);
-        let found = repository_walk::find_stacks(settings, &root);
+        let (found, links) = repository_walk::find_stacks_and_links(settings, &root);
         if found.is_empty() {
-            return Err(CliFailure::new(
+            let failure = CliFailure::new(
                 Exit::Failed,
                 format!("there is no stack below {}", stack_files::display_path(&root)),
-            )
-            .help("Create one with: stead init"));
+            );
+            let notes = links.iter().map(|link| link_note(link));
+            return Err(notes.fold(failure.help("Create one with: stead init"), CliFailure::help));
         }
         let base = match request.changed {
             Some(given) => Some(ChangeBase::open(&root, given.name, sources.variables())?),
@@ -229,6 +234,7 @@ impl LoadedRepository {
             add_problems(&mut loaded.units[number], problems);
         }
         loaded.changes = base.map(|base| workspace_changes(&base, &reads)).transpose()?;
+        loaded.links = links;
         Ok(loaded)
     }
 
@@ -271,7 +277,7 @@ impl LoadedRepository {
                 }
             }
         }
-        Ok((Self { root, units, headers, changes: None, unreadable }, reads))
+        Ok((Self { root, units, headers, changes: None, unreadable, links: Vec::new() }, reads))
     }
 
     /// Returns whether a removed unit can be selected, or is the reason why a pattern matches nothing: nothing limits the
@@ -295,7 +301,8 @@ impl LoadedRepository {
         removed: RemovedUnits,
         removal: RemovalRequest<'_>,
     ) -> Result<Workspace, CliFailure> {
-        let mut notes = removed.notes;
+        let mut notes: Vec<String> = self.links.iter().map(|link| link_note(link)).collect();
+        notes.extend(removed.notes);
         if removal.reads_only {
             notes.extend(removed.units.iter().map(|one| {
                 let name = &one.unit.name;
@@ -335,9 +342,18 @@ impl LoadedRepository {
             unreadable: self.unreadable,
             removals: removal.names.iter().cloned().collect(),
             emptied: removed.emptied,
+            links: self.links,
             notes,
         })
     }
+}
+
+/// Returns a sentence about a link to a directory with stack files.
+fn link_note(link: &Path) -> String {
+    format!(
+        "`{}` is a link to a directory with stack files, and is not searched: git has the link, not what it leads to.",
+        link.display()
+    )
 }
 
 /// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of

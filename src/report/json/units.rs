@@ -38,6 +38,11 @@ pub struct UnitsDocument<'a> {
     not_applied: Option<Vec<NotAppliedEntry<'a>>>,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// What an account has.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -121,6 +126,9 @@ struct UnitsSummary {
     skipped: usize,
     /// Number of units without changes.
     unchanged: usize,
+    /// Number of links to directories with stack files, which are not searched; absent if there is none.
+    #[serde(skip_serializing_if = "is_zero")]
+    links: usize,
     /// Number of new objects.
     create: usize,
     /// Number of objects that change in place.
@@ -210,6 +218,7 @@ pub fn units_document(
             failed: number(&[UnitStatus::Failed, UnitStatus::Partly]),
             skipped: number(&[UnitStatus::Skipped, UnitStatus::Locked, UnitStatus::OutOfDate]),
             unchanged: number(&[UnitStatus::Unchanged]),
+            links: review.links,
             create: review.count(Action::Create),
             update: review.count(Action::Update),
             replace: review.count(Action::Replace),

@@ -136,6 +136,8 @@ pub struct UnitsReview<'a> {
     pub title: Cow<'a, UnitsTitle>,
     /// What a drift check found beside the units' differences; `None` for a plan or an apply.
     pub drift: Option<&'a UnitsDrift>,
+    /// Number of links to directories with stack files, which were not searched.
+    pub links: usize,
 }
 
 impl<'a> UnitsReview<'a> {
@@ -148,7 +150,7 @@ impl<'a> UnitsReview<'a> {
         };
         units.sort_by_key(|unit| (unit.status, Reverse(danger(unit)), unit.name.clone()));
         let title = Cow::Owned(UnitsTitle::new(None, &[]));
-        Self { units, fingerprint, destroy, title, drift: None }
+        Self { units, fingerprint, destroy, title, drift: None, links: 0 }
     }
 
     /// Returns the review of a selection that has a title.
