@@ -148,3 +148,36 @@ fn tests_of_all_stacks_run_and_a_broken_test_file_hides_no_other() {
     case.ok("test --all --stacks net").says(&["1 test: 1 passed"]);
     case.fails(64, "test --all --watch").says(&["--all"]);
 }
+
+#[test]
+fn the_units_of_an_apply_share_the_list_of_what_existed_before() {
+    const UNITS: usize = 10;
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator_with(&[
+        "--seed",
+        "objects=4000",
+        "--no-limiter",
+    ]);
+    for unit in 0..UNITS {
+        let vms = ["one", "two"].map(|vm| {
+            format!("  {vm}: {{ name: u{unit}-{vm}, template: ubuntu-24.04, plan: std-1c-1g }}\n")
+        });
+        let text = format!("stead: 1\nstack: u{unit}\nvm:\n{}", vms.concat());
+        case.write(&format!("u{unit}/stead.yaml"), text);
+    }
+    let count_lists = |args: &str| {
+        let last = case.cloud().last();
+        case.ok(args);
+        let requests = case.cloud().requests().into_iter();
+        requests.filter(|(seq, line, _)| *seq > last && line == "GET /api/v1/vms").count()
+    };
+    let pages = count_lists("plan --all");
+    assert!(pages > 5, "{pages}");
+    let lists = count_lists("apply --all --yes");
+    // One list for the plans, one for the plan of each unit, and one of what existed before the first creation, which is
+    // read again if the run takes more than a minute.
+    assert!(lists <= pages * (1 + UNITS + 3), "{lists} requests for lists of {pages} pages");
+    assert_eq!(
+        case.cloud().requests().iter().filter(|(_, line, _)| line == "POST /api/v1/vms").count(),
+        2 * UNITS
+    );
+}

@@ -180,6 +180,10 @@ fn a_worker_that_differs_claims_nothing() {
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("The run run-1 has ended."), "{text}");
     team.check_complete(3);
+    // Another run of the same plans has nothing left to do.
+    let (code, text) = team.run(&["apply", "--all", "--expect", &fingerprint, "--join", "again"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("Applied already: run run-1, ") && text.contains("Run again: ended"), "{text}");
     let other = "0".repeat(64);
     let (code, text) = team.run(&["apply", "--all", "--expect", &other, "--join", "run-1"]);
     assert_eq!(code, 5, "{text}");
@@ -211,7 +215,7 @@ fn a_worker_that_differs_claims_nothing() {
     let runs = team.json(&["runs", "--output", "json"]);
     let names: Vec<&str> =
         runs["runs"].as_array().unwrap().iter().map(|run| run["run"].as_str().unwrap()).collect();
-    assert_eq!(names, ["run-3", "run-2", "run-1"]);
+    assert_eq!(names, ["run-3", "run-2", "again", "run-1"]);
     let (code, text) = team.run(&["runs", "show", "run-4"]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("there is no run `run-4`") && text.contains("Did you mean `run-"), "{text}");

@@ -101,7 +101,7 @@ pub struct RunView {
     pub commit: Option<String>,
     /// Exit code of its workers; null before it ended.
     pub exit: Option<u8>,
-    /// Why it was refused before anything was applied; empty otherwise.
+    /// Why it ended before anything was applied; empty otherwise.
     pub message: String,
     /// Its units, in the order of the apply.
     pub units: Vec<RunUnit>,
