@@ -7,7 +7,6 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::event::ApplyEvent;
-use super::protocol::preexisting::PreexistingObjects;
 use crate::cloud::client::Client;
 use crate::ledger::journal::handle::Journal;
 use crate::ledger::journal::record::Record;
@@ -22,8 +21,6 @@ pub struct ExecutionContext<'a, C, K, R, S> {
     pub client: &'a Client<C, K, R>,
     /// The ledger, locked for writing.
     pub journal: &'a Journal<S>,
-    /// Objects that creations cannot have made: the same for all stacks that this process applies to the account.
-    pub preexisting: &'a PreexistingObjects,
     /// The actor, as `user@host`.
     pub who: &'a str,
     /// The origin of the plan, recorded in the ledger's history.

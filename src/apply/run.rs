@@ -11,6 +11,7 @@ use super::dependents::Dependents;
 use super::evaluation_scope::{ReadyObjects, looked_into_by};
 use super::event::{Outcome, StepError};
 use super::protocol::journal_writer::JournalWriter;
+use super::protocol::preexisting::PreexistingObjects;
 use super::protocol::write_fence::{WriteFence, run_under_lease};
 use super::step_parts::StepParts;
 use super::{executor, open_intents};
@@ -20,15 +21,17 @@ use crate::model::clock::{Clock, Random};
 use crate::plan::model::change::Plan;
 
 /// Resolves every open intent of the ledger. Call it before anything is planned or sent: a plan would otherwise
-/// create what an earlier request has created already.
+/// create what an earlier request has created already. `preexisting` is the same for all stacks that this process applies to
+/// the account.
 ///
 /// # Errors
 /// When the service cannot be read, the ledger cannot be written, or its lease is lost. An ambiguous intent is
 /// recorded, and is no error.
 pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
     context: &ExecutionContext<'_, C, K, R, S>,
+    preexisting: &PreexistingObjects,
 ) -> Result<(), StepError> {
-    let session = RunState::new(context, None);
+    let session = RunState::new(context, preexisting, None);
     let parts = session.parts();
     // It only reads and records, so it can be dropped at any await point.
     match select(pin!(open_intents::resolve_open_intents(&parts)), pin!(context.journal.keep_lease())).await
@@ -41,12 +44,13 @@ pub async fn resolve_open_intents<C: Transport, K: Clock, R: Random, S: Store>(
 }
 
 /// Runs a plan's steps to the end, or as far as possible. Never fails as a whole: the outcome states
-/// what happened to each resource.
+/// what happened to each resource. `preexisting` is that of `resolve_open_intents`.
 pub async fn run<C: Transport, K: Clock, R: Random, S: Store>(
     context: &ExecutionContext<'_, C, K, R, S>,
+    preexisting: &PreexistingObjects,
     plan: &Plan,
 ) -> Outcome {
-    let session = RunState::new(context, Some(plan));
+    let session = RunState::new(context, preexisting, Some(plan));
     let parts = session.parts();
     let outcome =
         run_under_lease(context.journal, parts.writer, executor::execute_plan(&parts, plan)).await;
@@ -56,6 +60,7 @@ pub async fn run<C: Transport, K: Clock, R: Random, S: Store>(
 /// The state of one apply, or of one resolution of open intents: it owns what the steps share.
 struct RunState<'a, C, K, R, S> {
     context: &'a ExecutionContext<'a, C, K, R, S>,
+    preexisting: &'a PreexistingObjects,
     dependants: Dependents,
     writer: JournalWriter,
     fence: WriteFence,
@@ -64,14 +69,19 @@ struct RunState<'a, C, K, R, S> {
 }
 
 impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
-    fn new(context: &'a ExecutionContext<'a, C, K, R, S>, plan: Option<&Plan>) -> Self {
+    fn new(
+        context: &'a ExecutionContext<'a, C, K, R, S>,
+        preexisting: &'a PreexistingObjects,
+        plan: Option<&Plan>,
+    ) -> Self {
         let dependants = {
             let ledger = context.journal.ledger();
-            context.preexisting.mark_ledger(&ledger);
+            preexisting.mark_ledger(&ledger);
             Dependents::from_ledger(&ledger, context.client.registry())
         };
         Self {
             context,
+            preexisting,
             dependants,
             writer: JournalWriter::default(),
             fence: WriteFence::default(),
@@ -84,7 +94,7 @@ impl<'a, C: Transport, K: Clock, R: Random, S: Store> RunState<'a, C, K, R, S> {
     fn parts(&self) -> StepParts<'_, C, K, R, S> {
         StepParts {
             context: self.context,
-            preexisting: self.context.preexisting,
+            preexisting: self.preexisting,
             dependants: &self.dependants,
             writer: &self.writer,
             fence: &self.fence,

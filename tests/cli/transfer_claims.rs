@@ -298,10 +298,10 @@ fn a_stack_alone_deletes_nothing_that_another_one_claims() {
     repository.write("a", &format!("moved: [{entry}]\n"));
     repository.exits(0, "-C b apply --yes");
     assert_eq!(repository.count("volumes"), 1);
-    repository.write("a", VOLUME);
+    repository.write("a", &VOLUME.replace("size", "name: second, size"));
     repository.exits(0, "-C a apply --yes");
     repository.write("a", "");
-    repository.exits(0, "-C a apply --yes");
+    repository.exits(0, "-C a apply --yes --delete-data volume.data");
     assert_eq!(repository.count("volumes"), 1);
 }
 

@@ -176,10 +176,10 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
     let journal = Journal::open(SimBooks::open(outside, stack).await.unwrap()).await.unwrap();
     let (stop, events) = (Cell::new(false), RefCell::new(Vec::new()));
     let (delivered, results) = (RefCell::new(Vec::new()), RefCell::new(StepResults::default()));
+    let preexisting = PreexistingObjects::default();
     let context = ExecutionContext {
         client: &client,
         journal: &journal,
-        preexisting: &PreexistingObjects::default(),
         who: "sim@sim",
         origin: &RunOrigin::default(),
         strict: aim.strict,
@@ -207,7 +207,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         parallel: aim.parallel,
         bounds: TimingBounds::default(),
     };
-    resolve_open_intents(&context).await.unwrap();
+    resolve_open_intents(&context, &preexisting).await.unwrap();
     let ledger = journal.ledger().clone();
     let (plan, read) = planned(&client, aim, &ledger).await;
     let plan = saved(outside, aim, plan).await;
@@ -215,7 +215,7 @@ async fn program(outside: &Rc<Outside>, aim: &Aim, seed: u64) -> Run {
         meanwhile(outside);
     }
     let begun = client.clock().elapsed();
-    let outcome = run(&context, &plan).await;
+    let outcome = run(&context, &preexisting, &plan).await;
     let took = client.clock().elapsed() - begun;
     let sent = client.request_count().sent - read;
     if outside.shelf.is_some() {

@@ -121,7 +121,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
     let (plan, world) =
         refresh::read_and_plan(&connection, &project, &ledger, &options, pinned.as_ref()).await?;
     let sources = (&session.settings, &session.unit_settings);
-    let mut plan = with_other_stacks(sources, (&project, &ledger), plan).await;
+    let mut plan = Box::pin(with_other_stacks(sources, (&project, &ledger), plan)).await;
     key_rights::add_key_notes(&connection, &mut plan, &ledger, 0).await;
     let terms = (args.scope.locked, !ledger.entries.is_empty());
     check_lock(session, &connection, &project.stack, &world.catalog, pinned.as_ref(), terms)?;

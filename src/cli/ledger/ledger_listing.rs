@@ -44,7 +44,7 @@ pub(in crate::cli) async fn list_backend(
             Err(CliFailure::new(Exit::Failed, format!("the state server {place} cannot list its ledgers")))
         }
         LedgerLocation::Postgres(_) | LedgerLocation::S3 { .. } => {
-            let listed = any_store::list_ledgers(place, owner).await?.into_iter();
+            let listed = Box::pin(any_store::list_ledgers(place, owner)).await?.into_iter();
             let named = |(stack, environment)| ListedLedger {
                 place: place.clone(),
                 stack: Name::new(stack),

@@ -42,7 +42,7 @@ pub(in crate::cli) async fn objects_of_other_ledgers(
     }
     // Other ledgers can have other MAC keys, so they are not authenticated: only their owned objects are read, and
     // nothing is changed because of them.
-    for ListedLedger { place, stack, environment } in neighbor_ledgers(project).await? {
+    for ListedLedger { place, stack, environment } in Box::pin(neighbor_ledgers(project)).await? {
         let ledger = CommandStore::read(&place, &stack, &environment, None).await?;
         owned.extend(ledger.iter().flat_map(owned_objects));
     }

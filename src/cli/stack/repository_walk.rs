@@ -3,7 +3,7 @@
 //! applied. What may be a stack and cannot be read is returned with the reason: a stack that is left out looks like one that
 //! was removed.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::FileType;
 
@@ -16,6 +16,7 @@ use crate::cli::stack::project;
 use crate::config::input::discovery::is_stack_file;
 use crate::config::load::{DirectoryContents, StackHeader};
 use crate::ledger::stores::file::dir_handle::DirHandle;
+use crate::model::address::Name;
 
 /// Maximum depth of directories below the root; deeper ones are not searched, and returned as unreadable.
 const MAX_DIRECTORY_DEPTH: usize = 32;
@@ -90,6 +91,22 @@ pub(in crate::cli) fn directories_with_only_ledgers(root: &Path) -> Vec<PathBuf>
 pub(in crate::cli) fn directories_with_ledgers(root: &Path) -> Vec<PathBuf> {
     let walk = RepositoryWalker::walk(root);
     walk.into_iter().flat_map(|walk| walk.with_ledgers).map(|(directory, _)| directory).collect()
+}
+
+/// Returns a sentence about a link to a directory with stack files.
+pub(in crate::cli) fn link_note(link: &Path) -> String {
+    format!(
+        "`{}` is a link to a directory with stack files, and is not searched: git has the link, not what it leads to.",
+        link.display()
+    )
+}
+
+/// Returns a directory relative to the root, with `/` between its parts; `.` for the root itself.
+pub(in crate::cli) fn relative_name(root: &Path, directory: &Path) -> Name {
+    let relative = directory.strip_prefix(root).unwrap_or(directory);
+    let parts = relative.components().filter(|part| *part != Component::CurDir);
+    let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    if parts.is_empty() { Name::new_static(".") } else { Name::new(parts.join("/")) }
 }
 
 struct RepositoryWalker {

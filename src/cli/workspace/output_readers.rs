@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::edges;
 use super::loaded_unit::WorkspaceUnit;
-use super::units::{load_units, relative_name, repository_root};
+use super::units::{load_units, repository_root};
 use crate::cli::process::settings::Settings;
 use crate::cli::process::settings::unit_settings::UnitSettings;
 use crate::cli::stack::project::LoadedStack;
@@ -39,7 +39,9 @@ fn reading_units(settings: &Settings, sources: &UnitSettings, own: &Name) -> Vec
     let found = repository_walk::find_stacks(settings, &root);
     let headers: BTreeMap<Name, StackHeader> = found
         .iter()
-        .filter_map(|one| Some((relative_name(&root, &one.directory), one.header()?.clone())))
+        .filter_map(|one| {
+            Some((repository_walk::relative_name(&root, &one.directory), one.header()?.clone()))
+        })
         .collect();
     // What a stack reads does not depend on its secrets, or on an environment that the command line names.
     let settings = Settings { needs_secrets: false, env: None, ..settings.clone() };

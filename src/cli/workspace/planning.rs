@@ -117,7 +117,7 @@ pub(in crate::cli) async fn plan_units(
         units.insert(*number, planned);
     }
     if !options.planning.only_looks {
-        block_misplaced(workspace, &mut units).await;
+        Box::pin(block_misplaced(workspace, &mut units)).await;
     }
     let snapshots = live.iter().map(|(account, state)| (*account, &state.snapshot)).collect();
     let users = blockers::add_blockers(workspace, options, (&others, &snapshots), &declared, &mut units);

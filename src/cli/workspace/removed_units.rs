@@ -73,7 +73,7 @@ pub(super) async fn find_removed_units(
         return Ok(removed);
     }
     let mut listed = local_ledgers(command, known, &mut removed.notes);
-    listed.extend(shared_ledgers(known, &mut removed.notes).await);
+    listed.extend(Box::pin(shared_ledgers(known, &mut removed.notes)).await);
     let claimed: BTreeSet<&UnitName> = known.units.iter().map(|one| &one.unit.name).collect();
     for found in listed.into_iter().filter(|found| !claimed.contains(&found.name)) {
         let UnitName { stack, environment } = &found.name;

@@ -220,7 +220,7 @@ impl LoadedRepository {
                 Exit::Failed,
                 format!("there is no stack below {}", stack_files::display_path(&root)),
             );
-            let notes = links.iter().map(|link| link_note(link));
+            let notes = links.iter().map(|link| repository_walk::link_note(link));
             return Err(notes.fold(failure.help("Create one with: stead init"), CliFailure::help));
         }
         let base = match request.changed {
@@ -248,7 +248,7 @@ impl LoadedRepository {
         let (mut units, mut headers) = (Vec::new(), BTreeMap::new());
         let (mut reads, mut unreadable) = (Vec::new(), Vec::new());
         for FoundStack { directory, contents, failure } in found {
-            let relative = relative_name(&root, &directory);
+            let relative = repository_walk::relative_name(&root, &directory);
             match contents {
                 DirectoryContents::NoStack => {}
                 DirectoryContents::Stack(header) => {
@@ -301,7 +301,8 @@ impl LoadedRepository {
         removed: RemovedUnits,
         removal: RemovalRequest<'_>,
     ) -> Result<Workspace, CliFailure> {
-        let mut notes: Vec<String> = self.links.iter().map(|link| link_note(link)).collect();
+        let mut notes: Vec<String> =
+            self.links.iter().map(|link| repository_walk::link_note(link)).collect();
         notes.extend(removed.notes);
         if removal.reads_only {
             notes.extend(removed.units.iter().map(|one| {
@@ -348,14 +349,6 @@ impl LoadedRepository {
     }
 }
 
-/// Returns a sentence about a link to a directory with stack files.
-fn link_note(link: &Path) -> String {
-    format!(
-        "`{}` is a link to a directory with stack files, and is not searched: git has the link, not what it leads to.",
-        link.display()
-    )
-}
-
 /// Returns the root of the repository that contains a directory: relative to the working directory if that is inside of
 /// it, or it inside of the working directory, so that messages name short paths.
 pub(super) fn repository_root(directory: &Path) -> PathBuf {
@@ -371,14 +364,6 @@ pub(super) fn repository_root(directory: &Path) -> PathBuf {
         Ok(way) => way.components().map(|_| Component::ParentDir).collect(),
         Err(_) => full,
     }
-}
-
-/// Returns a directory relative to the root, with `/` between its parts; `.` for the root itself.
-pub(super) fn relative_name(root: &Path, directory: &Path) -> Name {
-    let relative = directory.strip_prefix(root).unwrap_or(directory);
-    let parts = relative.components().filter(|part| *part != Component::CurDir);
-    let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
-    if parts.is_empty() { Name::new_static(".") } else { Name::new(parts.join("/")) }
 }
 
 /// Loads a stack in each of its environments; their dependencies are not known yet.

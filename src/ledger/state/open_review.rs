@@ -34,9 +34,8 @@ pub struct OpenReview {
 pub struct ReviewEnd {
     /// The time at which nothing of it was left to do.
     pub at: Timestamp,
-    /// The id of the run of many stacks that did the last of it; `None` where none was recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub common: Option<Name>,
+    /// The id of the run of many stacks that did the last of it.
+    pub common: Name,
     /// The digest of the configuration that was applied.
     pub config: Name,
 }

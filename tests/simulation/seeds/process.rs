@@ -220,10 +220,10 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
     let wire = Wire(Rc::clone(universe), Rc::clone(process));
     let client = Client::new(wire, watch, random, REGISTRY);
     let stop = Cell::new(false);
+    let preexisting = PreexistingObjects::default();
     let context = ExecutionContext {
         client: &client,
         journal,
-        preexisting: &PreexistingObjects::default(),
         who: "sim@sim",
         origin: &RunOrigin::default(),
         strict: universe.schedule.strict,
@@ -244,7 +244,7 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
         parallel: DEFAULT_CONCURRENCY,
         bounds: TimingBounds::default(),
     };
-    if let Err(error) = resolve_open_intents(&context).await {
+    if let Err(error) = resolve_open_intents(&context, &preexisting).await {
         return End::Failed(format!("recovery: {error}"));
     }
     let plan = match planned(universe, job, journal, &client).await {
@@ -260,7 +260,7 @@ async fn work(universe: &Rc<Universe>, process: &Rc<Process>, job: &Job, journal
     }
     *process.plan.borrow_mut() = Some(plan.clone());
     let began = universe.now();
-    let outcome = run(&context, &plan).await;
+    let outcome = run(&context, &preexisting, &plan).await;
     if universe.listens() {
         universe.overhear(process, &format!("{outcome:?}"));
     }

@@ -4,21 +4,18 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::mem;
 use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
 use super::request::{ApplyRequest, ReviewedUnit};
-use super::unit_outcome::{show_applied_already, show_outcome};
+use super::unit_outcome::{is_applied_already, show_outcome};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
 use crate::cli::args::plan::ExecutionArgs;
 use crate::cli::args::report;
 use crate::cli::artifacts::report_files::ReportContext;
-use crate::cli::artifacts::reviewed_plan::{
-    refuse_blocked, refuse_misfit, refuse_stale, show_review_difference,
-};
+use crate::cli::artifacts::reviewed_plan::{refuse_blocked, refuse_misfit, refuse_stale};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
 use crate::cli::files::git_origin;
@@ -26,18 +23,16 @@ use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::recovery_file::RecoveryFile;
 use crate::cli::ledger::{ambiguous_intents, stack_origin, stack_transfers};
-use crate::cli::planning::approval::{PolicyOverrides, check_fingerprint, plan_again};
-use crate::cli::planning::data_consent;
-use crate::cli::planning::key_rights;
+use crate::cli::planning::approval::{PolicyOverrides, plan_again};
 use crate::cli::planning::progress::{DelayEventQueue, ProgressReporter};
 use crate::cli::planning::refresh::{self, RefreshResult};
+use crate::cli::planning::{data_consent, key_rights};
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::process::signals::{self, SignalOutcome};
-use crate::cli::secrets::deferred_secrets;
 use crate::cli::secrets::kept_secrets::{self, Keyring};
-use crate::cli::secrets::output_secrets;
 use crate::cli::secrets::secret_sinks::{self, SecretSinks};
+use crate::cli::secrets::{deferred_secrets, output_secrets};
 use crate::cli::service::command_client::{CommandClock, CommandRandom, CommandTransport};
 use crate::cli::service::connection::StackConnection;
 use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
@@ -146,7 +141,7 @@ impl<'a> ApplyCommand<'a> {
                 return Ok((plan, world));
             }
             let sources = (&session.settings, &session.unit_settings);
-            Ok((with_other_stacks(sources, (project, ledger), plan).await, world))
+            Ok((Box::pin(with_other_stacks(sources, (project, ledger), plan)).await, world))
         };
         ledger_io::while_kept(self.journal, reading).await
     }
@@ -186,11 +181,9 @@ impl<'a> ApplyCommand<'a> {
         if blocked {
             return Ok(Exit::Blocked);
         }
-        if show_applied_already(session, order.expected.as_ref(), &plan, &ledger) {
+        if is_applied_already(session, order, &plan, &ledger)? {
             return Ok(Exit::Done);
         }
-        check_fingerprint(order.expected.as_ref(), &plan)
-            .inspect_err(|_| show_review_difference(&session.ui, order.against, [&plan]))?;
         key.map_or(Ok(()), |key| key.require(&plan))?;
         if order.expected.is_some() && ledger.identity.key.is_none() {
             session.ui.hint(NO_LEDGER_EXPECT_NOTICE);
@@ -318,7 +311,8 @@ impl<'a> ApplyCommand<'a> {
         }
         let sinks = SecretSinks { project: self.project, journal: self.journal, overwrite: self.overwrite };
         let whole =
-            deferred_secrets::complete_secrets(sinks, plan, mem::take(&mut world.known), random).await?;
+            deferred_secrets::complete_secrets(sinks, plan, std::mem::take(&mut world.known), random)
+                .await?;
         let project = whole.as_ref().unwrap_or(self.project);
         let bound = world.bound_stack(project, &self.journal.ledger(), plan.base.destroy)?;
         let (rescue, approval) = (self.rescue.clone(), self.approval.clone());
@@ -351,7 +345,7 @@ impl<'a> ApplyCommand<'a> {
         let telling = self.session.progress_reporter(self.connection, None).for_unit(self.unit);
         match self
             .run_until_stopped(&telling, &RunOrigin::default(), async |context| {
-                Box::pin(run::resolve_open_intents(context)).await
+                Box::pin(run::resolve_open_intents(context, &self.connection.preexisting)).await
             })
             .await?
         {
@@ -392,7 +386,9 @@ impl<'a> ApplyCommand<'a> {
         origin.overridden = overridden.into_iter().cloned().collect();
         origin.reason = self.overriding.reason().filter(|_| !origin.overridden.is_empty());
         let ended = self
-            .run_until_stopped(&telling, &origin, async |context| Box::pin(run::run(context, plan)).await)
+            .run_until_stopped(&telling, &origin, async |context| {
+                Box::pin(run::run(context, &self.connection.preexisting, plan)).await
+            })
             .await?;
         let now = telling.finish();
         let took = telling.elapsed_time();
@@ -471,7 +467,6 @@ impl<'a> ApplyCommand<'a> {
         let context = ExecutionContext {
             client: &self.connection.client,
             journal: self.journal,
-            preexisting: &self.connection.preexisting,
             who: &self.session.who,
             origin,
             strict: self.journal.is_strict() || self.running.strict || self.session.settings.strict,

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::request::ApplyRequest;
 use crate::apply::event::Outcome;
+use crate::cli::artifacts::reviewed_plan::show_review_difference;
 use crate::cli::command_context::CommandContext;
 use crate::cli::planning::{approval, data_consent};
 use crate::cli::process::exit_code::Exit;
+use crate::cli::process::failure::CliFailure;
 use crate::ledger::state::ledger::Ledger;
-use crate::model::address::Name;
 use crate::plan::model::change::Plan;
 use crate::plan::model::due::DueTotal;
 use crate::report::json::plan::apply_events;
@@ -56,19 +58,24 @@ pub(super) fn show_outcome(
     }
 }
 
-/// Prints that the expected plan was applied already, if the last run of the ledger did that and nothing is left to do.
-/// Returns whether it is so.
-pub(super) fn show_applied_already(
+/// Checks that a plan is the expected one. If the last run of the ledger applied that already and nothing is left to do, it
+/// prints that, and returns true.
+///
+/// # Errors
+/// When it is another plan: the difference to the reviewed one is printed.
+pub(super) fn is_applied_already(
     session: &CommandContext,
-    expected: Option<&Name>,
+    order: &ApplyRequest<'_>,
     plan: &Plan,
     ledger: &Ledger,
-) -> bool {
+) -> Result<bool, CliFailure> {
+    let (ui, expected) = (&session.ui, order.expected.as_ref());
     let Some((run, end)) = approval::find_applied_run(expected, plan, &ledger.history) else {
-        return false;
+        let checked = approval::check_fingerprint(expected, plan);
+        return checked.inspect_err(|_| show_review_difference(ui, order.against, [plan])).map(|()| false);
     };
-    let ui = &session.ui;
-    ui.hint(&format!("Applied already: run {}, {}. Nothing was sent.", run.number, format_time(end.at)));
+    let at = format_time(end.at);
+    ui.hint(&format!("Applied already: run {}, {at}. Nothing was sent.", run.number));
     if ui.ndjson || ui.json {
         let outputs = plan.planned_outputs.iter();
         let outputs = outputs.filter_map(|one| Some((one.name.clone(), one.after.clone()?))).collect();
@@ -76,5 +83,5 @@ pub(super) fn show_applied_already(
         let line = apply_events::outcome_line(end.at, &outcome, &DueTotal::default(), Exit::Done.code());
         ui.write_result(&(line + "\n"));
     }
-    true
+    Ok(true)
 }

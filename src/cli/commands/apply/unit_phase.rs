@@ -65,7 +65,7 @@ pub(super) async fn apply_phase(
         (Some(review), Ok(Exit::Done)) if is_last => {
             let end = ReviewEnd {
                 at: unit.connection.client.clock().now(),
-                common: unit.approval.common.clone(),
+                common: unit.approval.common.clone().unwrap_or_default(),
                 config: Name::new(&reviewed.plan.base.config),
             };
             close_review(&journal, review, end).await.map(|()| Exit::Done)

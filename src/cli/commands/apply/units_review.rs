@@ -147,9 +147,9 @@ pub(super) fn check_expected(
     if kept.is_none()
         && let Some(end) = find_end(workspace, planned, expected)?
     {
-        let run = end.common.map(|run| format!("run {run}, ")).unwrap_or_default();
+        let run = end.common;
         let at = format_time(end.at);
-        return Ok(ExpectedReview::Applied(format!("Applied already: {run}{at}. Nothing was sent.")));
+        return Ok(ExpectedReview::Applied(format!("Applied already: run {run}, {at}. Nothing was sent.")));
     }
     let Some(kept) = kept else {
         let found = &planned.fingerprint;

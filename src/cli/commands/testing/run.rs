@@ -270,7 +270,6 @@ impl TestFixture {
         let context = ExecutionContext {
             client: &self.client,
             journal: &self.journal,
-            preexisting: &PreexistingObjects::default(),
             who: "stead test",
             origin: &RunOrigin::default(),
             strict: false,
@@ -288,6 +287,6 @@ impl TestFixture {
             parallel: DEFAULT_CONCURRENCY,
             bounds: TimingBounds::default(),
         };
-        run::run(&context, &planned.plan).await
+        run::run(&context, &PreexistingObjects::default(), &planned.plan).await
     }
 }

@@ -79,7 +79,7 @@ pub(super) async fn find_misplaced(
             };
             let Some((number, unit)) = units.iter().find(|(_, unit)| is_of(unit)) else { continue };
             // It was not authenticated: a plan does that when it is in the directory of the stack.
-            let read = CommandStore::read(&place, &stack, &environment, None).await;
+            let read = Box::pin(CommandStore::read(&place, &stack, &environment, None)).await;
             let Some(ledger) = read.ok().flatten().filter(|ledger| !ledger.owns_nothing()) else {
                 continue;
             };

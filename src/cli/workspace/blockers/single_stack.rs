@@ -18,7 +18,7 @@ use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::repository_walk::{self, FoundStack};
 use crate::cli::workspace::loaded_unit::WorkspaceUnit;
 use crate::cli::workspace::output_readers;
-use crate::cli::workspace::units::{UnreadableStack, load_units, relative_name, repository_root};
+use crate::cli::workspace::units::{UnreadableStack, load_units, repository_root};
 use crate::config::load::DirectoryContents;
 use crate::ledger::state::ledger::Ledger;
 use crate::model::address::Address;
@@ -34,7 +34,7 @@ pub(in crate::cli) async fn with_other_stacks(
     plan: Plan,
 ) -> Plan {
     let plan = output_readers::with_readers(settings, sources, project, plan);
-    let plan = with_place_blocker(settings, (project, ledger), plan).await;
+    let plan = Box::pin(with_place_blocker(settings, (project, ledger), plan)).await;
     let removed = plan.changes.iter();
     let removed = removed.filter(|change| matches!(change.action, Action::Delete | Action::Forget));
     let removed: Vec<&Address> = removed.map(|change| &change.address).collect();
@@ -51,7 +51,7 @@ pub(in crate::cli) async fn with_other_stacks(
     for number in moves.claiming_units(0, &removed) {
         let Some(one) = number.checked_sub(1).and_then(|index| others.get(index)) else { continue };
         // Without its ledger, a move counts as one that is not done.
-        if let Ok(found) = read_ledger(one).await {
+        if let Ok(found) = Box::pin(read_ledger(one)).await {
             moves.add_addresses(number, found.as_ref());
         }
     }
@@ -83,7 +83,7 @@ fn own_unit(root: &Path, settings: &Settings, project: &LoadedStack) -> Unit {
     let full = |path: &Path| stack_files::real_path(path).unwrap_or_else(|| path.to_owned());
     Unit {
         name: UnitName { stack: stack.name.clone(), environment: stack.environment.name.clone() },
-        directory: relative_name(&full(root), &full(&settings.dir)),
+        directory: repository_walk::relative_name(&full(root), &full(&settings.dir)),
         has_environments: !stack.environments.is_empty(),
         is_removed: false,
         upstream: Vec::new(),
@@ -103,7 +103,7 @@ fn stacks_with_moves(
         if stack_files::real_path(&directory) == own {
             continue;
         }
-        let name = relative_name(root, &directory);
+        let name = repository_walk::relative_name(root, &directory);
         let unread = match contents {
             DirectoryContents::Stack(header) if header.has_moves => {
                 let loaded = load_units(&command, sources, (root, &name, &header), &mut LoadedStack::open);
