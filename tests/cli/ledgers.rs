@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -128,6 +128,93 @@ fn a_run_lists_what_it_did_to_each_resource() {
         list["runs"].as_array().unwrap().iter().map(|run| run["n"].as_u64().unwrap()).collect();
     assert_eq!(numbers, [3, 2, 1]);
     assert!(list["runs"][0].get("resources").is_none());
+}
+
+#[test]
+fn the_history_says_that_files_had_uncommitted_changes() {
+    let case = Case::new().file("stead.yaml", SMALL).file("notes.txt", "one").emulator();
+    let git = |words: &str| {
+        let words = format!("-c user.name=ada -c user.email=ada@example.com {words}");
+        let run = Command::new("git").current_dir(case.path(".")).args(words.split_whitespace()).output();
+        assert!(run.unwrap().status.success(), "git {words}");
+    };
+    git("init -q");
+    case.write(".gitignore", ".stead/\ncloud/\nstead.lock\n");
+    git("add -A");
+    git("commit -q -m first");
+    case.write("notes.txt", "two");
+    case.ok("apply --yes");
+    let (clean, list) = (case.ok("history show 1"), case.ok("history"));
+    clean.says(&["commit"]);
+    assert!(!(clean.all() + &list.all()).contains("uncommitted"), "{}", clean.all());
+    case.edit("stead.yaml", "10.1.", "10.2.");
+    case.ok("apply --yes --allow-deletes");
+    case.ok("history show 2").says(&["commit", " (with uncommitted changes)", "plan"]);
+    case.ok("history").says(&["OUTCOME", "(with uncommitted changes)", "\n"]);
+    let runs = case.ok("history --output json").json();
+    let dirty: Vec<&Value> = runs["runs"].as_array().unwrap().iter().map(|run| &run["dirty"]).collect();
+    assert_eq!(dirty, [&Value::Bool(true), &Value::Bool(false)]);
+}
+
+#[test]
+fn a_run_lists_the_outputs_that_it_changed() {
+    let rest = "vars: { token: { type: secret } }\noutputs: { cidr: $vpc.main.cidr, token: $vars.token }\n";
+    let case = Case::new().file("stead.yaml", format!("{SMALL}{rest}")).emulator();
+    let run = |args: &str, token: &str| {
+        let mut command = case.command(args);
+        command.env("STEAD_VAR_token", token);
+        let run = Run::of(&command.output().unwrap());
+        assert_eq!(run.code, 0, "{}", run.all());
+        run
+    };
+    run("apply --yes", "s3cret-one");
+    let first = run("history show 1", "s3cret-one");
+    first.says(&["OUTPUTS", "+ cidr  10.1.0.0/16", "+ token  (secret "]);
+    case.edit("stead.yaml", "cidr: $vpc.main.cidr, ", "");
+    run("apply --yes", "s3cret-two");
+    let second = case.ok("history show");
+    second.says(&["number", "2", "OUTPUTS", "- cidr  10.1.0.0/16", "~ token  (secret ", "→ (secret "]);
+    let document = case.ok("history show --output json");
+    let changed = document.json()["runs"][0]["outputs"].clone();
+    assert_eq!(
+        (&changed[0]["name"], &changed[0]["action"], &changed[0]["before"], &changed[0]["after"]),
+        (&"cidr".into(), &"delete".into(), &"10.1.0.0/16".into(), &Value::Null)
+    );
+    let (before, after) = (&changed[1]["before"], &changed[1]["after"]);
+    assert!(
+        before["fingerprint"].is_string() && before["fingerprint"] != after["fingerprint"],
+        "{changed}"
+    );
+    for run in [first, second, document] {
+        assert!(!run.all().contains("s3cret"), "{}", run.all());
+    }
+    // The list has no outputs.
+    assert!(case.ok("history --output json").json()["runs"][0].get("outputs").is_none());
+}
+
+#[test]
+fn a_run_that_was_killed_lists_the_requests_that_it_began() {
+    let case = Case::new().file("stead.yaml", STACK).emulator_with(&["--speed", "1"]);
+    let mut killed = applying(&case);
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    case.ok("history show 1").says(&[
+        "outcome",
+        "no end recorded",
+        "No end of this run is recorded. These are the requests that it began:",
+        "RESOURCE",
+        "vpc.main  create",
+    ]);
+    let run = case.ok("history show 1 --output json").json()["runs"][0].clone();
+    assert_eq!(
+        (&run["begun"][0]["address"], &run["begun"][0]["action"], &run["begun"][0]["call"]),
+        (&"vpc.main".into(), &"create".into(), &Value::Null)
+    );
+    assert!(["open", "done"].contains(&run["begun"][0]["outcome"].as_str().unwrap()), "{run}");
+    // The next run determines what became of them.
+    case.cloud().control("POST", "/_emulator/clock", &json!({ "speed": 1000 }));
+    case.ok("apply --yes --effect-bound 0s --listing-bound 0s");
+    case.ok("history show 1").says(&["no end recorded", "vpc.main  create", "done"]);
 }
 
 #[test]

@@ -151,7 +151,11 @@ fn the_journal_of_a_golden_ledger_replays_to_its_checkpoint() {
     numbered.last_run = 1;
     let from_checkpoint = read_directory(&["ledger-63.json", "journal-63.log"]);
     assert_eq!(from_checkpoint, numbered);
-    assert_eq!(read_directory(&["journal-0.log"]), numbered);
+    // It was also written before runs kept the outputs that they changed, which the journal has.
+    let mut replayed = read_directory(&["journal-0.log"]);
+    assert!(!replayed.history[0].outputs.is_empty());
+    replayed.history[0].outputs.clear();
+    assert_eq!(replayed, numbered);
     files::round_trip::<Checkpoint>("ledger-directory/ledger-63.json");
 }
 

@@ -9,12 +9,15 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
-use crate::ledger::state::run_details::{RequestRun, ResourceResult, ResourceRun};
+use crate::ledger::state::run_details::{
+    self, BegunRequest, OutputRun, RequestRun, ResourceResult, ResourceRun, RunValue,
+};
 use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, ResourceCounts, Run};
 use crate::model::address::Name;
 use crate::report::json;
 use crate::report::views::history::{
-    self, ApplyStatus, IncidentRecord, RequestRecord, ResourceRecord, RunRecord,
+    self, ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, RequestOutcome,
+    RequestRecord, ResourceRecord, RunRecord,
 };
 
 /// Command-line arguments of `stead history`.
@@ -101,6 +104,7 @@ fn run_record(run: &Run) -> RunRecord {
         ended: run.end.as_ref().map(|end| end.at),
         who: run.who.clone(),
         commit: text(&run.origin.commit),
+        dirty: run.origin.dirty,
         plan: text(&run.origin.fingerprint),
         config: text(&run.origin.config),
         overridden: (!run.origin.overridden.is_empty()).then(|| {
@@ -116,6 +120,39 @@ fn run_record(run: &Run) -> RunRecord {
         approval: text(&run.origin.approval),
         common: text(&run.origin.common),
         resources: run.resources.iter().map(resource_record).collect(),
+        outputs: run.outputs.iter().map(output_record).collect(),
+        begun: run.begun.iter().map(begun_record).collect(),
+    }
+}
+
+/// Returns an output that a run changed for display.
+fn output_record(output: &OutputRun) -> OutputRecord {
+    let value = |value: &RunValue| match value {
+        RunValue::Absent => OutputValue::Absent,
+        RunValue::Kept(value) => OutputValue::Kept(value.clone()),
+        RunValue::TooLong => OutputValue::TooLong,
+    };
+    OutputRecord {
+        name: output.name.to_string(),
+        before: value(&output.before),
+        after: value(&output.after),
+    }
+}
+
+/// Returns a request of a run without an end for display.
+fn begun_record(request: &BegunRequest) -> BegunRecord {
+    BegunRecord {
+        address: request.address.to_string(),
+        action: request.action.to_string(),
+        call: request.call.as_ref().map(ToString::to_string),
+        outcome: match request.outcome {
+            run_details::RequestOutcome::Open => RequestOutcome::Open,
+            run_details::RequestOutcome::Done => RequestOutcome::Done,
+            run_details::RequestOutcome::Refused => RequestOutcome::Refused,
+            run_details::RequestOutcome::NotSent => RequestOutcome::NotSent,
+            run_details::RequestOutcome::NoEffect => RequestOutcome::NoEffect,
+            run_details::RequestOutcome::Ambiguous => RequestOutcome::Ambiguous,
+        },
     }
 }
 

@@ -351,6 +351,7 @@ impl ImportCommand<'_> {
             outside: begun.outside,
             settings: begun.settings.clone(),
             anew: None,
+            reads: None,
         };
         let pinned = read_pinned_names(&self.connection.lock_file)?;
         pin_catalog_names(&project.stack, &self.connection.lock_file, &world.catalog, pinned.as_ref())?;

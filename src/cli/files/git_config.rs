@@ -1,6 +1,14 @@
 //! The settings in a Git configuration file. In: its text; out: section, key and value of each setting. A setting is
 //! only read: none is followed, and none makes this program run another one.
 
+/// Returns the last value of a repository extension, such as the format of its objects.
+pub(in crate::cli) fn extension_of(config: &str, name: &str) -> Option<String> {
+    let found = settings_of(config).filter(|(section, key, _)| {
+        section.eq_ignore_ascii_case("extensions") && key.eq_ignore_ascii_case(name)
+    });
+    found.last().map(|(_, _, value)| value)
+}
+
 /// Parses a Git configuration into section, key and value; resolves comments and quotes. Includes are not followed.
 pub(in crate::cli) fn settings_of(config: &str) -> impl Iterator<Item = (&str, &str, String)> {
     let mut section = "";

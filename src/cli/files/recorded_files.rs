@@ -12,6 +12,8 @@ use std::sync::Arc;
 use gix_hash::{Hasher, Kind, ObjectId};
 use gix_object::encode::loose_header;
 
+use super::git_config::extension_of;
+use super::git_dir::{common_directory, git_directory, read_git_file};
 use super::stack_files::{ConfinedFiles, full_path, read_below, real_path};
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files, UsedEntries};
@@ -41,6 +43,15 @@ impl ReadRecorder {
     /// Returns a recorder for a load in the repository at `root`, whose links are resolved.
     pub(in crate::cli) fn new(root: &Path, hash: Kind) -> Rc<Self> {
         Rc::new(Self { root: root.to_owned(), hash, reads: RefCell::default() })
+    }
+
+    /// Returns a recorder for a load in the working tree of a directory; `None` outside of a repository, or if the
+    /// repository has a format that is not read.
+    pub(in crate::cli) fn for_working_tree(directory: &Path) -> Option<Rc<Self>> {
+        let full = full_path(directory);
+        let (root, git) = full.ancestors().find_map(|root| Some((root, git_directory(root)?)))?;
+        let config = read_git_file(&common_directory(&git).join("config")).unwrap_or_default();
+        Some(Self::new(root, object_hash(&config).ok()?))
     }
 
     /// Returns what was recorded since the last call.
@@ -244,6 +255,18 @@ impl Read for RecordedFile {
 impl Drop for RecordedFile {
     fn drop(&mut self) {
         self.finish(self.left == 0);
+    }
+}
+
+/// Returns the hash of a repository's objects, from its configuration; the name of one that is not known otherwise.
+pub(in crate::cli) fn object_hash(config: &str) -> Result<Kind, String> {
+    match extension_of(config, "objectformat") {
+        None => Ok(Kind::Sha1),
+        Some(format) => match &*format {
+            "sha1" => Ok(Kind::Sha1),
+            "sha256" => Ok(Kind::Sha256),
+            _ => Err(format),
+        },
     }
 }
 

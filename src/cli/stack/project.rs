@@ -21,6 +21,7 @@ use crate::kinds::REGISTRY;
 use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, Sources};
+use crate::workspace::changes::recorded_reads::RecordedReads;
 
 /// Environment that a command for all environments starts with.
 pub(in crate::cli) struct InitialEnvironment {
@@ -47,6 +48,9 @@ pub(in crate::cli) struct LoadedStack {
     /// Inputs of the resolution if the stack has deferred secrets: it is resolved again with their values.
     /// `None` without such secrets.
     pub(in crate::cli) anew: Option<Box<(Sources, LoadRequest)>>,
+    /// What the load read, to be compared with the commit that is checked out; `None` outside of a repository, and for
+    /// a stack that was not read from its files alone.
+    pub(in crate::cli) reads: Option<RecordedReads>,
 }
 
 /// A stack that may be new, with the inputs that resolved it.
@@ -70,7 +74,12 @@ impl LoadedStack {
     /// # Errors
     /// When there is none, or it has errors: all of them together.
     pub(in crate::cli) fn open(settings: &Settings) -> Result<Self, CliFailure> {
-        Self::resolve(settings, stack_files::read_stack(&settings.dir)?, &evaluation_request(settings)?)
+        let Some(recorder) = ReadRecorder::for_working_tree(&settings.dir) else {
+            let files = stack_files::read_stack(&settings.dir)?;
+            return Self::resolve(settings, files, &evaluation_request(settings)?);
+        };
+        let loaded = Self::open_recorded(settings, &recorder)?;
+        Ok(Self { reads: Some(recorder.take()), ..loaded })
     }
 
     /// Reads and resolves the stack of `-C`, and records what is read.
@@ -199,7 +208,7 @@ impl LoadedStack {
         }
         let anew = (!stack.deferred_secrets.is_empty()).then(|| Box::new((sources, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());
-        Ok(Self { directory, stack, warnings, outside, settings, anew })
+        Ok(Self { directory, stack, warnings, outside, settings, anew, reads: None })
     }
 
     /// Resolves the stack again, with the secrets that are available now.
@@ -261,7 +270,7 @@ impl LoadedStack {
         let (stack, warnings) = load::load(REGISTRY, read, &request, &below)?;
         let anew = (!stack.deferred_secrets.is_empty()).then(|| Box::new((begun, request.clone())));
         let (outside, settings) = (settings.allow_outside, settings.clone());
-        let project = Self { directory, stack, warnings, outside, settings, anew };
+        let project = Self { directory, stack, warnings, outside, settings, anew, reads: None };
         Ok(StackSources { project, files: sources, request })
     }
 
@@ -282,7 +291,13 @@ impl LoadedStack {
         let below = confined_files(&settings.dir, stack_trust(settings), settings.allow_outside);
         let (stack, warnings) = load::load(REGISTRY, sources, &request, &below)?;
         let (directory, outside) = (settings.dir.clone(), settings.allow_outside);
-        Ok(Self { directory, stack, warnings, outside, settings: settings.clone(), anew: None })
+        // That the directory has no stack is what was read.
+        let reads = ReadRecorder::for_working_tree(&directory).map(|recorder| {
+            recorder.record_stack(&directory, Vec::new());
+            recorder.take()
+        });
+        let settings = settings.clone();
+        Ok(Self { directory, stack, warnings, outside, settings, anew: None, reads })
     }
 
     /// Returns the access to files below the stack's directory, for a trusted stack.

@@ -2,7 +2,7 @@
 
 pub mod transfers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
@@ -18,9 +18,10 @@ use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::{AppliedReview, OpenReview, ReviewedPlan};
-use crate::ledger::state::run_details::ResourceRun;
+use crate::ledger::state::run_details::{OutputRun, RequestOutcome, ResourceRun, changed_outputs};
 use crate::ledger::state::run_history::{
-    Incident, IncidentKind, MAX_RUNS, Run, RunEnd, drop_old_details, number_runs,
+    Incident, IncidentKind, MAX_RUNS, Run, RunEnd, add_request, drop_old_details, number_runs,
+    set_request_outcome,
 };
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
@@ -125,8 +126,31 @@ pub fn apply_record(ledger: &mut Ledger, record: &Record) -> Result<(), IllegalR
     ledger.serial = serial;
     // Before the record is applied, because it may remove the last entry.
     ledger.had_entries |= !ledger.entries.is_empty();
+    follow_request(&mut ledger.history, record);
     apply_legal(ledger, record);
     Ok(())
+}
+
+/// Adds a request that is about to be sent to its run, or what a record states of the outcome of one.
+fn follow_request(history: &mut VecDeque<Run>, record: &Record) {
+    let (op, outcome) = match record {
+        Record::Intent(intent) => return add_request(history, intent),
+        Record::Bound { op, .. } | Record::Gone { op: Some(op), .. } => (*op, RequestOutcome::Done),
+        Record::Closed { op, outcome } => match outcome {
+            ClosedOutcome::Done => (*op, RequestOutcome::Done),
+            ClosedOutcome::Refused => (*op, RequestOutcome::Refused),
+            ClosedOutcome::NotSent => (*op, RequestOutcome::NotSent),
+            ClosedOutcome::PresumedAbsent => (*op, RequestOutcome::NoEffect),
+        },
+        Record::Asked(question) => (question.intent.op, RequestOutcome::Ambiguous),
+        Record::Answered { op, answer } => match answer {
+            IntentResolution::Made { .. } | IntentResolution::Surplus { .. } => (*op, RequestOutcome::Done),
+            IntentResolution::Nothing => (*op, RequestOutcome::NoEffect),
+            IntentResolution::Dropped => return,
+        },
+        _ => return,
+    };
+    set_request_outcome(history, op, outcome);
 }
 
 /// Applies a legal record.
@@ -185,9 +209,11 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
         Record::Ended { run, plan, complete, at, tally, outputs, resources } => {
+            let changed = outputs.as_ref().map(|after| changed_outputs(ledger.outputs.as_ref(), after));
             ledger.replace_outputs(outputs.as_ref());
             ledger.applied_plans.insert(*plan);
-            end_run(ledger, *run, RunEnd { at: *at, complete: *complete, tally: *tally }, resources);
+            let end = RunEnd { at: *at, complete: *complete, tally: *tally };
+            end_run(ledger, *run, end, (resources, changed.unwrap_or_default()));
         }
     }
 }
@@ -201,13 +227,21 @@ fn replace_values(ledger: &mut Ledger, address: &Address, entry: &Entry) {
 }
 
 /// Records the end of a run in the history.
-fn end_run(ledger: &mut Ledger, run: Uuid, end: RunEnd, resources: &[ResourceRun]) {
+fn end_run(
+    ledger: &mut Ledger,
+    run: Uuid,
+    end: RunEnd,
+    (resources, outputs): (&[ResourceRun], Vec<OutputRun>),
+) {
     if end.complete {
         ledger.last_applied = Some(end.at);
     }
     if let Some(known) = ledger.history.iter_mut().rev().find(|known| known.run == run) {
         known.end = Some(end);
         known.resources = resources.to_vec();
+        known.outputs = outputs;
+        // They are part of what it did to each resource.
+        known.begun = Vec::new();
     }
     drop_old_details(&mut ledger.history);
 }
@@ -308,6 +342,8 @@ fn begin_run(ledger: &mut Ledger, run: Run) {
     }
     ledger.last_run = number_runs(&mut ledger.history, ledger.last_run) + 1;
     ledger.history.push_back(Run { number: ledger.last_run, ..run });
+    // Runs that are killed record no end, which would drop the details of older ones.
+    drop_old_details(&mut ledger.history);
 }
 
 fn add_incident(ledger: &mut Ledger, incident: Incident) {

@@ -7,14 +7,17 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::run_details::{MAX_FULL_RUNS, MAX_KEPT_RESOURCES, ResourceRun};
+use super::entry::Intent;
+use super::run_details::{
+    BegunRequest, MAX_FULL_RUNS, MAX_KEPT_RESOURCES, OutputRun, RequestOutcome, ResourceRun,
+};
 use crate::model::address::Name;
 
 /// Maximum number of runs that a ledger remembers.
 pub const MAX_RUNS: usize = 200;
 
 /// One apply in the history.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Run {
     /// Its number in the ledger: 1, 2, and so on, never used again. 0 in a ledger of an earlier version, until it is read.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -36,6 +39,13 @@ pub struct Run {
     /// What it did to each resource; empty for a run that did not end, and for an older one, of which only the summary is kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ResourceRun>,
+    /// The outputs that it changed; empty for a run that did not end, and for one of which only the summary is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<OutputRun>,
+    /// The requests that it began, in order, until its end is recorded; the first ones, if there were very many. Earlier
+    /// versions did not record them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub begun: Vec<BegunRequest>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
@@ -49,6 +59,9 @@ pub struct RunOrigin {
     /// The commit of the configuration, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<Name>,
+    /// Whether a file that the stack reads differed from the commit; `None` where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dirty: Option<bool>,
     /// The plan's fingerprint; earlier versions recorded only its first eight digits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<Name>,
@@ -198,10 +211,34 @@ impl Incident {
 pub(in crate::ledger) fn drop_old_details(history: &mut VecDeque<Run>) {
     let mut kept = 0;
     for (age, run) in history.iter_mut().rev().enumerate() {
-        kept += run.resources.len();
+        kept += run.resources.len() + run.outputs.len() + run.begun.len();
         if age >= MAX_FULL_RUNS || (age > 0 && kept > MAX_KEPT_RESOURCES) {
             run.resources = Vec::new();
+            run.outputs = Vec::new();
+            run.begun = Vec::new();
         }
+    }
+}
+
+/// Adds a request to the run that is in progress.
+pub(in crate::ledger) fn add_request(history: &mut VecDeque<Run>, intent: &Intent) {
+    let Some(run) = history.back_mut().filter(|run| run.end.is_none()) else { return };
+    if run.begun.len() < MAX_KEPT_RESOURCES {
+        run.begun.push(BegunRequest::new(intent));
+    }
+}
+
+/// Records the outcome of a request of a run whose end is not recorded. It can become known in a later run, so earlier
+/// runs are searched, too.
+pub(in crate::ledger) fn set_request_outcome(
+    history: &mut VecDeque<Run>,
+    op: Uuid,
+    outcome: RequestOutcome,
+) {
+    // Newest first: nearly always one of the last requests of the last run.
+    let mut begun = history.iter_mut().rev().flat_map(|run| run.begun.iter_mut().rev());
+    if let Some(request) = begun.find(|request| request.op == op) {
+        request.outcome = outcome;
     }
 }
 

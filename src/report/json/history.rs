@@ -3,9 +3,11 @@
 use serde::Serialize;
 
 use crate::model::address::Name;
+use crate::report::json_value::JsonValue;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::views::history::{
-    ApplyStatus, IncidentRecord, LockHolder, LockStatus, RequestRecord, ResourceRecord, RunRecord,
+    ApplyStatus, BegunRecord, IncidentRecord, LockHolder, LockStatus, OutputRecord, OutputValue,
+    RequestOutcome, RequestRecord, ResourceRecord, RunRecord,
 };
 
 /// The document of `stead history --output json`. With `show N`, `runs` contains that run only.
@@ -39,6 +41,8 @@ struct RunEntry<'a> {
     who: &'a str,
     /// Commit of the configuration, if known.
     commit: Option<&'a str>,
+    /// Whether files that the stack reads differed from the commit; null if that is not known.
+    dirty: Option<bool>,
     /// Fingerprint of the plan, 64 hexadecimal digits; earlier versions recorded eight of them.
     plan: Option<&'a str>,
     /// Digest of the resolved configuration.
@@ -66,6 +70,43 @@ struct RunEntry<'a> {
     /// Each resource that changed. Only with `show N`, and not if only the summary of the run is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     resources: Option<Vec<ResourceRunEntry<'a>>>,
+    /// Each output that it added, changed or removed. Only with `show N`, and not if it changed none, or only the summary
+    /// of the run is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outputs: Option<Vec<OutputRunEntry<'a>>>,
+    /// The requests that it began. Only with `show N`, for a run without a recorded end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    begun: Option<Vec<BegunRequestEntry<'a>>>,
+}
+
+/// An output that a run changed.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct OutputRunEntry<'a> {
+    /// Name of the output.
+    name: &'a str,
+    /// What happened to it: `create`, `update` or `delete`.
+    action: &'static str,
+    /// The value before the run, a secret as its fingerprint; null if there was none, or it is not kept.
+    before: Option<JsonValue<'a>>,
+    /// The value after the run, a secret as its fingerprint; null if there is none, or it is not kept.
+    after: Option<JsonValue<'a>>,
+    /// Whether a value is too long for the history, and null for this reason.
+    too_long: bool,
+}
+
+/// A request of a run without a recorded end.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct BegunRequestEntry<'a> {
+    /// Address of the resource.
+    address: &'a str,
+    /// What the request does: `create`, `update` or `delete`.
+    action: &'a str,
+    /// Name of an update's call; null for others.
+    call: Option<&'a str>,
+    /// What the ledger records of its outcome.
+    outcome: RequestOutcome,
 }
 
 /// What a run did to one resource.
@@ -133,7 +174,9 @@ pub fn history_document(
 
 impl<'a> RunEntry<'a> {
     fn from_run(past: &'a RunRecord, is_full: bool) -> Self {
-        let is_full = is_full && !past.resources.is_empty();
+        let has_resources = is_full && !past.resources.is_empty();
+        let has_outputs = is_full && !past.outputs.is_empty();
+        let is_open = is_full && past.outcome == ApplyStatus::Unfinished;
         let [done, failed, skipped, questions] = past.tally;
         Self {
             n: past.number,
@@ -142,6 +185,7 @@ impl<'a> RunEntry<'a> {
             ended: past.ended.map(|at| at.to_string()),
             who: &past.who,
             commit: past.commit.as_deref(),
+            dirty: past.dirty,
             plan: past.plan.as_deref(),
             config: past.config.as_deref(),
             overridden: past.overridden.as_ref().map(|(policies, _)| policies.as_str()),
@@ -153,7 +197,9 @@ impl<'a> RunEntry<'a> {
             questions,
             approval: past.approval.as_deref(),
             common_run: past.common.as_deref(),
-            resources: is_full.then(|| past.resources.iter().map(ResourceRunEntry::new).collect()),
+            resources: has_resources.then(|| past.resources.iter().map(ResourceRunEntry::new).collect()),
+            outputs: has_outputs.then(|| past.outputs.iter().map(OutputRunEntry::new).collect()),
+            begun: is_open.then(|| past.begun.iter().map(BegunRequestEntry::new).collect()),
         }
     }
 }
@@ -173,6 +219,38 @@ impl<'a> ResourceRunEntry<'a> {
             took_ms: u64::try_from(resource.took.as_millis()).unwrap_or(u64::MAX),
             error: resource.error.as_deref(),
             requests: resource.requests.iter().map(request).collect(),
+        }
+    }
+}
+
+impl<'a> OutputRunEntry<'a> {
+    fn new(output: &'a OutputRecord) -> Self {
+        let value = |value: &'a OutputValue| match value {
+            OutputValue::Kept(value) => Some(JsonValue(value)),
+            OutputValue::Absent | OutputValue::TooLong => None,
+        };
+        let (before, after) = (&output.before, &output.after);
+        Self {
+            name: &output.name,
+            action: match (before, after) {
+                (OutputValue::Absent, _) => "create",
+                (_, OutputValue::Absent) => "delete",
+                _ => "update",
+            },
+            before: value(before),
+            after: value(after),
+            too_long: [before, after].contains(&&OutputValue::TooLong),
+        }
+    }
+}
+
+impl<'a> BegunRequestEntry<'a> {
+    fn new(request: &'a BegunRecord) -> Self {
+        Self {
+            address: &request.address,
+            action: &request.action,
+            call: request.call.as_deref(),
+            outcome: request.outcome,
         }
     }
 }

@@ -22,7 +22,8 @@ use crate::report::run_report::{RunReport, StepResults};
 use crate::report::text::escape;
 use crate::report::views::drift::{DriftReport, OtherProjectCounts};
 use crate::report::views::history::{
-    ApplyStatus, IncidentRecord, LockHolder, LockStatus, RequestRecord, ResourceRecord, RunRecord,
+    ApplyStatus, BegunRecord, IncidentRecord, LockHolder, LockStatus, OutputRecord, OutputValue,
+    RequestOutcome, RequestRecord, ResourceRecord, RunRecord,
 };
 use crate::report::views::list::{self, ObjectSummary};
 
@@ -327,8 +328,22 @@ fn documents_about_a_ledger_match_their_schemas() {
         }],
         ..ResourceRecord::default()
     };
-    let full = RunRecord { resources: vec![resource], ..ended.clone() };
-    for (runs, is_full) in [(vec![past, ended], false), (vec![full], true)] {
+    let output = |before, after| OutputRecord { name: "address".into(), before, after };
+    let kept = || OutputValue::Kept(Value::text("10.0.0.4"));
+    let outputs = vec![
+        output(OutputValue::Absent, kept()),
+        output(kept(), OutputValue::TooLong),
+        output(OutputValue::TooLong, OutputValue::Absent),
+    ];
+    let full = RunRecord { resources: vec![resource], outputs, dirty: Some(true), ..ended.clone() };
+    let request = BegunRecord {
+        address: "vm.web".into(),
+        action: "update".into(),
+        call: Some("resize".into()),
+        outcome: RequestOutcome::Ambiguous,
+    };
+    let killed = RunRecord { begun: vec![request], ..past.clone() };
+    for (runs, is_full) in [(vec![past, ended], false), (vec![full, killed], true)] {
         let broken = std::slice::from_ref(&broken);
         check(HISTORY, &json::history_document(&"shop".into(), &"prod".into(), (&runs, is_full), broken));
     }

@@ -80,17 +80,46 @@ pub fn compare_reads<B: BaseTree>(reads: &RecordedReads, base: &B) -> Result<Sta
     if reads.is_incomplete() {
         return Ok(StackChange::FailsToLoad);
     }
+    let changed = compare_all(reads, base)?;
+    if changed.is_empty() {
+        return Ok(StackChange::Unchanged);
+    }
+    let more = changed.len().saturating_sub(MAX_NAMED_PATHS);
+    let changed = changed.into_iter().take(MAX_NAMED_PATHS);
+    let paths = changed.map(|(path, reason)| ChangedPath { path, reason }).collect();
+    Ok(StackChange::Changed { paths, more })
+}
+
+/// Returns whether what a load read differs from a commit: whether its working tree has uncommitted changes. What Git does
+/// not keep, such as an ignored file, is no change. `None` if a read cannot be compared and no other one differs.
+///
+/// # Errors
+/// When an object of the commit cannot be read.
+pub fn has_uncommitted_changes<B: BaseTree>(
+    reads: &RecordedReads,
+    commit: &B,
+) -> Result<Option<bool>, B::Error> {
+    let changed = compare_all(reads, commit)?;
+    let is_change = |reason: &ChangeReason| {
+        matches!(reason, ChangeReason::Added | ChangeReason::Deleted | ChangeReason::Modified)
+    };
+    if changed.values().any(is_change) {
+        return Ok(Some(true));
+    }
+    let is_known = changed.values().all(|reason| *reason == ChangeReason::NotInGit);
+    Ok((is_known && !reads.is_incomplete()).then_some(false))
+}
+
+/// Returns every read that differs from a commit, by path.
+fn compare_all<B: BaseTree>(
+    reads: &RecordedReads,
+    base: &B,
+) -> Result<BTreeMap<PathBuf, ChangeReason>, B::Error> {
     let mut comparison = Comparison { base, changed: BTreeMap::new() };
     for (path, seen) in reads.iter() {
         comparison.compare_read(path, seen)?;
     }
-    if comparison.changed.is_empty() {
-        return Ok(StackChange::Unchanged);
-    }
-    let more = comparison.changed.len().saturating_sub(MAX_NAMED_PATHS);
-    let changed = comparison.changed.into_iter().take(MAX_NAMED_PATHS);
-    let paths = changed.map(|(path, reason)| ChangedPath { path, reason }).collect();
-    Ok(StackChange::Changed { paths, more })
+    Ok(comparison.changed)
 }
 
 struct Comparison<'b, B: BaseTree> {

@@ -10,7 +10,7 @@ use gix_hash::ObjectId;
 use crate::config::input::files::UsedEntries;
 
 /// The reads of a stack's load.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct RecordedReads {
     reads: BTreeMap<PathBuf, Vec<Observation>>,
     /// Whether the load failed: what it would have read is not known.
@@ -18,7 +18,7 @@ pub struct RecordedReads {
 }
 
 /// What one read saw.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Observation {
     /// A regular file with this content, by the id of Git's object for it.
     Content(ObjectId),
@@ -31,6 +31,7 @@ pub enum Observation {
 }
 
 /// The entries of a directory that a reader used, and which others it would have used.
+#[derive(Clone)]
 pub struct Listing {
     entries: BTreeMap<OsString, Option<ListedKind>>,
     uses: UsedEntries,

@@ -18,7 +18,6 @@ use crate::cli::artifacts::report_files::ReportContext;
 use crate::cli::artifacts::reviewed_plan::{refuse_blocked, refuse_misfit, refuse_stale};
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::plan as planning;
-use crate::cli::files::git_origin;
 use crate::cli::ledger::ledger_io::{self, CommandJournal};
 use crate::cli::ledger::open::CommandStore;
 use crate::cli::ledger::recovery_file::RecoveryFile;
@@ -39,6 +38,7 @@ use crate::cli::stack::lock_file::{pin_catalog_names, read_pinned_names};
 use crate::cli::stack::project::LoadedStack;
 use crate::cli::stack::source_archives::SourceArchives;
 use crate::cli::workspace::blockers::single_stack::with_other_stacks;
+use crate::cli::workspace::git::working_tree;
 use crate::config::stack::model::Stack;
 use crate::kinds::REGISTRY;
 use crate::ledger::journal::record::Record;
@@ -375,8 +375,7 @@ impl<'a> ApplyCommand<'a> {
     /// Runs a plan and reports the outcome; returns its exit code.
     async fn run(&self, plan: &Plan) -> Result<Exit, CliFailure> {
         let telling = self.session.progress_reporter(self.connection, Some(plan)).for_unit(self.unit);
-        let mut origin =
-            git_origin::plan_origin(plan, &self.project.directory, self.session.commit.as_ref());
+        let mut origin = working_tree::run_origin(plan, self.project, self.session.commit.as_ref());
         origin.approval.clone_from(&self.approval.approval);
         origin.common.clone_from(&self.approval.common);
         // An override that no denial needed is not recorded; one of a policy that a step decides may be needed.

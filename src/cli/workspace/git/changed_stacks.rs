@@ -68,10 +68,11 @@ impl ChangeBase {
         settings: &Settings,
     ) -> (Result<LoadedStack, CliFailure>, RecordedReads) {
         let recorder = ReadRecorder::new(&self.root, self.repository.hash());
-        let loaded = LoadedStack::open_recorded(settings, &recorder);
+        let mut loaded = LoadedStack::open_recorded(settings, &recorder);
         let mut reads = recorder.take();
-        if loaded.is_err() {
-            reads.mark_incomplete();
+        match &mut loaded {
+            Ok(project) => project.reads = Some(reads.clone()),
+            Err(_) => reads.mark_incomplete(),
         }
         (loaded, reads)
     }

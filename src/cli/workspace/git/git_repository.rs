@@ -12,9 +12,10 @@ use gix_object::tree::EntryMode;
 use gix_object::{Find, Kind, TreeRefIter};
 
 use super::git_error::GitError;
-use crate::cli::files::git_config::settings_of;
+use crate::cli::files::git_config::extension_of;
 use crate::cli::files::git_dir::read_git_file;
 use crate::cli::files::git_refs::GitRefs;
+use crate::cli::files::recorded_files::object_hash;
 use crate::cli::files::stack_files::display_path;
 use crate::workspace::changes::merge_base::{CommitGraph, CommitNode};
 
@@ -56,18 +57,8 @@ impl GitRepository {
         let none = || GitError::NoRepository(display_path(root));
         let refs = GitRefs::open(root).ok_or_else(none)?;
         let config = read_git_file(&refs.common().join("config")).unwrap_or_default();
-        let extension = |name: &str| {
-            let found = settings_of(&config).filter(|(section, key, _)| {
-                section.eq_ignore_ascii_case("extensions") && key.eq_ignore_ascii_case(name)
-            });
-            found.last().map(|(_, _, value)| value)
-        };
-        let hash = match extension("objectformat").as_deref() {
-            None | Some("sha1") => Hash::Sha1,
-            Some("sha256") => Hash::Sha256,
-            Some(other) => return Err(GitError::HashFormat(other.to_owned())),
-        };
-        match extension("refstorage") {
+        let hash = object_hash(&config).map_err(GitError::HashFormat)?;
+        match extension_of(&config, "refstorage") {
             Some(format) if format != "files" => return Err(GitError::RefFormat(format)),
             _ => {}
         }

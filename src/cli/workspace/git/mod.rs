@@ -8,6 +8,7 @@ pub(super) mod git_base;
 pub(super) mod git_error;
 pub(super) mod git_repository;
 pub(super) mod git_revision;
+pub(in crate::cli) mod working_tree;
 
 #[cfg(test)]
 mod tests;

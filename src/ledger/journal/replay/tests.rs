@@ -11,9 +11,12 @@ use crate::ledger::journal::replay::apply_record;
 use crate::ledger::state::entry::{AmbiguousIntent, Entry};
 use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::MAX_FORGOTTEN_OBJECTS;
-use crate::ledger::state::run_details::{MAX_KEPT_RESOURCES, RequestRun, ResourceResult};
+use crate::ledger::state::run_details::{
+    MAX_FULL_RUNS, MAX_KEPT_RESOURCES, MAX_OUTPUT_BYTES, RequestRun, ResourceResult, RunValue,
+};
 use crate::ledger::state::run_history::{ResourceCounts, RunOrigin};
 use crate::model::address::Name;
+use crate::model::values::secret::Secret;
 
 /// Replays records; the first illegal one ends it with its reason.
 fn replay(records: &[Record]) -> Result<Ledger, &'static str> {
@@ -441,6 +444,84 @@ fn the_history_of_very_large_runs_is_bounded() {
     let one = serde_json::to_string(&replay(&[begin(1), ended(1, 1)]).unwrap()).unwrap().len();
     let two = serde_json::to_string(&replay(&[begin(1), ended(1, 2)]).unwrap()).unwrap().len();
     assert!(two - one < 150, "{} bytes a resource", two - one);
+}
+
+fn ended_with(n: u8, outputs: &[(&str, Value)]) -> Record {
+    let Record::Ended { run, plan, complete, at, tally, resources, .. } = ended(n, 1) else {
+        unreachable!()
+    };
+    let outputs = outputs.iter().map(|(name, value)| (Name::new(name), value.clone())).collect();
+    Record::Ended { run, plan, complete, at, tally, outputs: Some(outputs), resources }
+}
+
+#[test]
+fn a_run_keeps_the_outputs_that_it_changed() {
+    let secret = |digest: &str| Value::Secret(Secret::Fingerprint(Some(digest.into())));
+    let long = Value::text("x".repeat(MAX_OUTPUT_BYTES));
+    let first = [("address", Value::text("a")), ("same", Value::Integer(1)), ("token", secret("aa"))];
+    let second = [("long", long), ("same", Value::Integer(1)), ("token", secret("bb"))];
+    let runs = [begin(1), ended_with(1, &first), begin(2), ended_with(2, &second), begin(3), ended(3, 1)];
+    let ledger = replay(&runs).unwrap();
+    let output = |name: &str, before, after| OutputRun { name: name.into(), before, after };
+    let (none, kept) = (|| RunValue::Absent, |value: &Value| RunValue::Kept(value.clone()));
+    let added = first.iter().map(|(name, value)| output(name, none(), kept(value)));
+    assert_eq!(ledger.history[0].outputs, added.collect::<Vec<_>>());
+    let changed = [
+        output("address", kept(&first[0].1), none()),
+        output("long", none(), RunValue::TooLong),
+        output("token", kept(&secret("aa")), kept(&secret("bb"))),
+    ];
+    assert_eq!(ledger.history[1].outputs, changed);
+    assert!(ledger.history[2].outputs.is_empty(), "it recorded no outputs");
+}
+
+#[test]
+fn a_run_without_an_end_keeps_the_requests_that_it_began() {
+    let records = [begin(1), create(1, 1, false), bound(1, "x"), update(2, 1, "x"), create(3, 2, false)];
+    let requests = |records: &[Record]| -> Vec<(Uuid, Name, RequestOutcome)> {
+        let ledger = replay(records).unwrap();
+        let begun = ledger.history.iter().flat_map(|run| &run.begun);
+        begun.map(|request| (request.op, request.action.clone(), request.outcome)).collect()
+    };
+    let of = |n, action: &str, outcome| (op(n), action.into(), outcome);
+    let killed = [
+        of(1, "create", RequestOutcome::Done),
+        of(2, "update", RequestOutcome::Open),
+        of(3, "create", RequestOutcome::Open),
+    ];
+    assert_eq!(requests(&records), killed);
+    // The next run finds out what became of them; its own requests are others.
+    let closed = [
+        closed(2, ClosedOutcome::Done),
+        closed(3, ClosedOutcome::PresumedAbsent),
+        begin(2),
+        delete(4, 1, "x"),
+        gone(Some(4), 1, "x"),
+    ];
+    let after = [
+        of(1, "create", RequestOutcome::Done),
+        of(2, "update", RequestOutcome::Done),
+        of(3, "create", RequestOutcome::NoEffect),
+        of(4, "delete", RequestOutcome::Done),
+    ];
+    let all = [&records[..], &closed].concat();
+    assert_eq!(requests(&all), after);
+    assert_eq!(replay(&all).unwrap().history[0].begun.len(), 3);
+    assert_eq!(
+        requests(&[&all[..], &[ended(2, 1)]].concat()),
+        after[..3],
+        "a recorded end has the resources"
+    );
+    let asked = [&records[..], &[asked(&create(3, 2, false))]].concat();
+    assert_eq!(requests(&asked)[2].2, RequestOutcome::Ambiguous);
+}
+
+#[test]
+fn runs_that_are_killed_again_and_again_are_bounded() {
+    let killed =
+        (0..=u8::MAX).flat_map(|n| [begin(n), create(1, 1, false), closed(1, ClosedOutcome::NotSent)]);
+    let ledger = replay(&killed.collect::<Vec<_>>()).unwrap();
+    assert_eq!(ledger.history.iter().filter(|run| !run.begun.is_empty()).count(), MAX_FULL_RUNS);
 }
 
 /// Any record over a few addresses, operations and ids: most are illegal where they stand.

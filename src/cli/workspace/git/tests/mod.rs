@@ -8,3 +8,4 @@ mod generated;
 mod hostile;
 mod layouts;
 mod speed;
+mod working_tree;

@@ -1,149 +1,17 @@
-//! The pages and table rows of `history` and `lock`.
+//! The pages and table rows of `history`.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-use serde::Serialize;
-
+use super::record::{
+    ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, ResourceRecord, RunRecord,
+    format_time,
+};
 use crate::model::values::value::Value;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::style::{TextRole, TextStyle};
+use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::text::table::{ReportTable, TableCell, TableColumn};
 
-/// One past apply, as the history shows it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RunRecord {
-    /// Number of the run in its ledger.
-    pub number: u64,
-    /// Id of the run.
-    pub run: String,
-    /// When the apply started.
-    pub at: Timestamp,
-    /// When the apply ended; `None` if no end is recorded.
-    pub ended: Option<Timestamp>,
-    /// The actor, as a name.
-    pub who: String,
-    /// Commit of the configuration; `None` if not known.
-    pub commit: Option<String>,
-    /// Fingerprint of the plan, if one was recorded.
-    pub plan: Option<String>,
-    /// Digest of the configuration, if one was recorded.
-    pub config: Option<String>,
-    /// Denials by policies that were overridden, and the reason given.
-    pub overridden: Option<(String, String)>,
-    /// How the apply ended.
-    pub outcome: ApplyStatus,
-    /// Counts of resources that were done, failed and skipped, and of ambiguous intents.
-    pub tally: [usize; 4],
-    /// How the plan was approved, if that was recorded.
-    pub approval: Option<String>,
-    /// Id of the run of many stacks to which it belongs.
-    pub common: Option<String>,
-    /// What it did to each resource; empty where only the summary is kept.
-    pub resources: Vec<ResourceRecord>,
-}
-
-/// What a run did to one resource.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ResourceRecord {
-    /// Address of the resource.
-    pub address: String,
-    /// The planned action.
-    pub action: String,
-    /// How it ended: `done`, `failed` or `skipped`.
-    pub result: &'static str,
-    /// How long its steps took.
-    pub took: Duration,
-    /// Why it failed.
-    pub error: Option<String>,
-    /// The requests that changed its objects.
-    pub requests: Vec<RequestRecord>,
-}
-
-/// A request of a run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct RequestRecord {
-    /// The HTTP method.
-    pub method: String,
-    /// The path.
-    pub path: String,
-    /// The status of the response; `None` without one.
-    pub status: Option<u16>,
-    /// The service's id of the request, if it sends one.
-    pub request_id: Option<String>,
-}
-
-/// How a past apply ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub enum ApplyStatus {
-    /// All steps of the apply succeeded.
-    #[serde(rename = "done")]
-    Done,
-    /// Some steps did not succeed.
-    #[serde(rename = "partly")]
-    Partial,
-    /// No end is recorded: the process was killed, or it is still running.
-    #[default]
-    #[serde(rename = "no end recorded")]
-    Unfinished,
-}
-
-impl ApplyStatus {
-    /// Returns the text for this ending.
-    #[must_use]
-    pub const fn as_text(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Partial => "partly",
-            Self::Unfinished => "no end recorded",
-        }
-    }
-}
-
-/// An operation on the ledger itself, as the history shows it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IncidentRecord {
-    /// When the operation took place.
-    pub at: Timestamp,
-    /// The actor, as a name.
-    pub who: String,
-    /// The operation in a few words.
-    pub what: String,
-    /// The reason that the actor gave, if any.
-    pub reason: Option<String>,
-}
-
-/// Whether a lock blocks other processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LockStatus {
-    /// Its holder has it: other processes wait.
-    Held,
-    /// The process of its holder has ended: the next apply takes the lock over.
-    Dead,
-    /// It expired: the next apply takes the lock over.
-    RunOut,
-}
-
-/// The holder of a lock, as `lock` shows it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LockHolder {
-    /// The actor, as a name.
-    pub who: String,
-    /// When the lock was taken, by the holder's clock.
-    pub since: Timestamp,
-    /// Process id of the holder; `None` if not known.
-    pub process: Option<u32>,
-    /// Status of the lock.
-    pub standing: LockStatus,
-    /// Seconds since the last renewal; `None` for a lock that needs no renewal.
-    pub renewed: Option<u64>,
-    /// Maximum number of seconds until the lock expires; `None` if it does not expire.
-    pub left: Option<u64>,
-}
+/// Length limit in characters of the value of an output.
+const MAX_VALUE_CHARS: usize = 200;
 
 /// Returns the table of past applies, one per row.
 #[must_use]
@@ -169,7 +37,7 @@ pub fn runs_table(runs: &[RunRecord]) -> ReportTable {
             failed,
             skipped,
             TableCell::text(past.plan.as_deref().map(phrases::short_fingerprint)),
-            TableCell::text(past.commit.as_deref().map(short_commit)),
+            TableCell::text(commit_text(past, short_commit)),
             TableCell::Text(past.who.clone()),
         ]
     };
@@ -211,7 +79,7 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
         ("ended", past.ended.map(format_time)),
         ("took", took.map(phrases::format_duration)),
         ("who", Some(past.who.clone())),
-        ("commit", past.commit.clone()),
+        ("commit", commit_text(past, str::to_owned)),
         ("plan", past.plan.clone()),
         ("configuration", past.config.clone()),
         ("approved by", past.approval.clone()),
@@ -223,15 +91,19 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
         let Some(text) = text else { continue };
         page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, name).to_column(15).push_text(text));
     }
+    if past.outcome == ApplyStatus::Unfinished {
+        return page.finish() + &begun_page(&past.begun, style);
+    }
+    let outputs = outputs_page(&past.outputs, style);
     if past.resources.is_empty() {
         if past.ended.is_some() && past.tally.iter().take(3).any(|count| *count > 0) {
             let text = "Only the summary of this run is kept.";
             page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, text));
         }
-        return page.finish();
+        return page.finish() + &outputs;
     }
     let table = resources_table(&past.resources).to_text("", style);
-    let mut text = page.finish() + "\n" + &table;
+    let mut text = page.finish() + "\n" + &table + &outputs;
     let mut requests = TextPage::new(style);
     for resource in &past.resources {
         add_requests(&mut requests, resource);
@@ -265,6 +137,78 @@ fn resources_table(resources: &[ResourceRecord]) -> ReportTable {
     ReportTable { rows: resources.iter().map(row).collect(), columns }
 }
 
+/// Returns the outputs that a run changed, with an empty line before them; nothing if it changed none.
+fn outputs_page(outputs: &[OutputRecord], style: TextStyle) -> String {
+    if outputs.is_empty() {
+        return String::new();
+    }
+    let mut page = TextPage::new(style);
+    page.add_line(TextLine::indent(0));
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, "OUTPUTS"));
+    for output in outputs {
+        let (sign, role) = match (&output.before, &output.after) {
+            (OutputValue::Absent, _) => ("+", TextRole::Success),
+            (_, OutputValue::Absent) => ("-", TextRole::Danger),
+            _ => ("~", TextRole::Change),
+        };
+        let line = TextLine::indent(2)
+            .push_styled(role, sign)
+            .push_text(" ")
+            .push_styled(TextRole::Strong, &output.name)
+            .push_text("  ")
+            .push_text(output_values(output, style));
+        page.add_line(line.continue_at(4));
+    }
+    page.finish()
+}
+
+/// Returns the values of an output before and after a run, or the one that it has or had.
+fn output_values(output: &OutputRecord, style: TextStyle) -> String {
+    let short = |text: String| phrases::shorten_text(text, MAX_VALUE_CHARS, style);
+    let shown = |value: &OutputValue| match value {
+        OutputValue::Absent => None,
+        OutputValue::Kept(value) => Some(short(phrases::format_value(value))),
+        OutputValue::TooLong => Some("(too long for the history)".to_owned()),
+    };
+    let (before, after) = match (&output.before, &output.after) {
+        (OutputValue::Kept(before), OutputValue::Kept(after)) => {
+            let (before, after) = phrases::distinguish_values(before, after);
+            (Some(short(before)), Some(short(after)))
+        }
+        (before, after) => (shown(before), shown(after)),
+    };
+    match (before, after) {
+        (Some(before), Some(after)) => format!("{before} {} {after}", style.sign(Symbol::Arrow)),
+        (before, after) => before.or(after).unwrap_or_default(),
+    }
+}
+
+/// Returns what the ledger records of a run without an end: the requests that it began.
+fn begun_page(begun: &[BegunRecord], style: TextStyle) -> String {
+    let mut page = TextPage::new(style);
+    page.add_line(TextLine::indent(0));
+    let text = if begun.is_empty() {
+        "No end of this run is recorded, and no request that it began."
+    } else {
+        "No end of this run is recorded. These are the requests that it began:"
+    };
+    page.add_line(TextLine::indent(0).push_text(text).continue_at(0));
+    if begun.is_empty() {
+        return page.finish();
+    }
+    let columns = ["resource", "action", "call", "outcome"].map(TableColumn::text).to_vec();
+    let row = |request: &BegunRecord| {
+        vec![
+            TableCell::Text(request.address.clone()),
+            TableCell::Text(request.action.clone()),
+            TableCell::text(request.call.as_ref()),
+            TableCell::Text(request.outcome.as_text().to_owned()),
+        ]
+    };
+    let table = ReportTable { rows: begun.iter().map(row).collect(), columns };
+    page.finish() + "\n" + &table.to_text("", style)
+}
+
 /// Adds the requests of a resource, and its error; nothing if it has neither.
 fn add_requests(page: &mut TextPage, resource: &ResourceRecord) {
     if resource.requests.is_empty() && resource.error.is_none() {
@@ -286,41 +230,10 @@ fn add_requests(page: &mut TextPage, resource: &ResourceRecord) {
     }
 }
 
-/// Returns the page on a ledger's lock: its holder, since when, and when it expires; `None` means
-/// that the lock is free.
-#[must_use]
-pub fn lock_page(holder: Option<&LockHolder>, place: &str, style: TextStyle) -> String {
-    let mut page = TextPage::new(style);
-    let Some(holder) = holder else {
-        page.add_line(TextLine::indent(0).push_text(format!("The lock of {place} is free.")));
-        return page.finish();
-    };
-    page.add_line(TextLine::indent(0).push_text(format!("{} has the lock of {place}.", holder.who)));
-    let since = format!("since {} by its own clock", format_time(holder.since));
-    page.add_line(TextLine::indent(2).push_text(match holder.process {
-        Some(process) => format!("{since}, process {process}"),
-        None => since,
-    }));
-    page.add_line(
-        TextLine::indent(2).push_text(match (holder.standing, holder.left) {
-            (LockStatus::Dead, _) => "its process is gone: the next apply takes the lock over".to_owned(),
-            (LockStatus::RunOut, _) => {
-                "it ran out: the next apply takes the lock over, and checks the outcome of its requests"
-                    .to_owned()
-            }
-            (LockStatus::Held, Some(left)) => {
-                format!("without a renewal it runs out in {left} s at the latest")
-            }
-            (LockStatus::Held, None) => "it lasts as long as its process".to_owned(),
-        }),
-    );
-    page.finish()
-}
-
-/// Returns a time in a readable form, in UTC.
-#[must_use]
-pub fn format_time(at: Timestamp) -> String {
-    at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+/// Returns the commit of a run, and that it does not tell all, if files had uncommitted changes.
+fn commit_text(past: &RunRecord, form: impl FnOnce(&str) -> String) -> Option<String> {
+    let commit = form(past.commit.as_deref()?);
+    Some(if past.dirty == Some(true) { format!("{commit} (with uncommitted changes)") } else { commit })
 }
 
 /// Returns the short form of a commit id.
@@ -334,7 +247,77 @@ fn count_cell(count: usize) -> TableCell {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use super::super::record::{RequestOutcome, RequestRecord};
     use super::*;
+
+    #[test]
+    fn uncommitted_changes_stand_behind_the_commit() {
+        let text = |dirty| {
+            let run = RunRecord { dirty, ..past() };
+            let page = run_page(&run, TextStyle::plain(120));
+            let line = page.lines().find(|line| line.starts_with("commit")).unwrap().to_owned();
+            (line, runs_table(&[run]).to_text("", TextStyle::plain(200)))
+        };
+        let (page, table) = text(Some(true));
+        assert!(page.ends_with("89abcdef01234567 (with uncommitted changes)"), "{page}");
+        assert!(table.contains("0123456789ab (with uncommitted changes)"), "{table}");
+        for known in [None, Some(false)] {
+            let (page, table) = text(known);
+            assert!(page.ends_with("89abcdef01234567") && !table.contains("uncommitted"), "{page}{table}");
+        }
+        let none = RunRecord { commit: None, dirty: Some(true), ..past() };
+        assert!(!run_page(&none, TextStyle::plain(120)).contains("uncommitted"));
+    }
+
+    #[test]
+    fn a_run_lists_the_outputs_that_it_changed() {
+        let kept = |text: &str| OutputValue::Kept(Value::text(text));
+        let output = |name: &str, before, after| OutputRecord { name: name.into(), before, after };
+        let outputs = vec![
+            output("address\u{1b}[2J", OutputValue::Absent, kept("10.0.0.4")),
+            output("count", OutputValue::Kept(Value::Integer(1)), kept("1")),
+            output("hosts", kept("a"), OutputValue::TooLong),
+            output("old", kept("x"), OutputValue::Absent),
+        ];
+        let page = run_page(&RunRecord { outputs, ..past() }, TextStyle::plain(80));
+        insta::assert_snapshot!(&page[page.find("OUTPUTS").unwrap()..], @r#"
+        OUTPUTS
+          + address\u{1b}[2J  10.0.0.4
+          ~ count  1 → "1"
+          ~ hosts  a → (too long for the history)
+          - old  x
+        "#);
+    }
+
+    #[test]
+    fn a_run_without_an_end_lists_the_requests_that_it_began() {
+        let request = |address: &str, action: &str, call: Option<&str>, outcome| BegunRecord {
+            address: address.into(),
+            action: action.into(),
+            call: call.map(Into::into),
+            outcome,
+        };
+        let begun = vec![
+            request("vpc.main", "create", None, RequestOutcome::Done),
+            request("vm.web", "update", Some("resize"), RequestOutcome::Open),
+        ];
+        let open = RunRecord { number: 2, begun, ..RunRecord::default() };
+        let page = run_page(&open, TextStyle::plain(80));
+        insta::assert_snapshot!(&page[page.find("No end").unwrap()..], @"
+        No end of this run is recorded. These are the requests that it began:
+
+        RESOURCE  ACTION  CALL    OUTCOME
+        vpc.main  create          done
+        vm.web    update  resize  not known
+        ");
+        let none = run_page(&RunRecord { begun: Vec::new(), ..open }, TextStyle::plain(80));
+        assert!(
+            none.ends_with("No end of this run is recorded, and no request that it began.\n"),
+            "{none}"
+        );
+    }
 
     fn past() -> RunRecord {
         RunRecord {
@@ -351,7 +334,7 @@ mod tests {
             tally: [4, 1, 2, 0],
             approval: Some("--yes".into()),
             common: None,
-            resources: Vec::new(),
+            ..RunRecord::default()
         }
     }
 
@@ -405,31 +388,5 @@ mod tests {
           POST /api/v1/vms 402 request req-7
           402 no money\u{1b}[2J
         ");
-    }
-
-    #[test]
-    fn a_lock_shows_its_holder_and_its_duration() {
-        let holder = LockHolder {
-            who: "ada@build-7".into(),
-            since: past().at,
-            process: Some(7),
-            standing: LockStatus::Held,
-            renewed: Some(10),
-            left: Some(230),
-        };
-        let text = |holder: &LockHolder| lock_page(Some(holder), "s3://b/p", TextStyle::plain(100));
-        assert_eq!(
-            text(&holder),
-            "ada@build-7 has the lock of s3://b/p.\n  since 2026-11-21 12:00:00 UTC by its own clock, process 7\n  \
-             without a renewal it runs out in 230 s at the latest\n"
-        );
-        assert!(
-            text(&LockHolder { standing: LockStatus::Dead, ..holder.clone() }).contains("process is gone")
-        );
-        assert!(
-            text(&LockHolder { standing: LockStatus::RunOut, ..holder.clone() }).contains("it ran out")
-        );
-        assert!(text(&LockHolder { left: None, ..holder }).contains("as long as its process"));
-        assert_eq!(lock_page(None, "file:x", TextStyle::plain(80)), "The lock of file:x is free.\n");
     }
 }

@@ -1,0 +1,39 @@
+//! The origin of a run, with whether the working tree differs from the commit that it names. In: the plan, the stack, and
+//! what its load read. Only these files count: another change in the repository concerns another stack.
+
+use std::path::Path;
+use std::rc::Rc;
+
+use super::git_base::GitBase;
+use super::git_repository::GitRepository;
+use crate::cli::files::git_dir::git_directory;
+use crate::cli::files::git_origin;
+use crate::cli::files::stack_files::full_path;
+use crate::cli::stack::project::LoadedStack;
+use crate::ledger::state::run_history::RunOrigin;
+use crate::model::address::Name;
+use crate::plan::model::change::Plan;
+use crate::workspace::changes::compare;
+use crate::workspace::changes::recorded_reads::RecordedReads;
+
+/// Returns the origin of a run of a plan; `said` is the commit that the CI job states.
+pub(in crate::cli) fn run_origin(plan: &Plan, project: &LoadedStack, said: Option<&Name>) -> RunOrigin {
+    let origin = git_origin::plan_origin(plan, &project.directory, said);
+    let read = origin.commit.as_ref().zip(project.reads.as_ref());
+    let dirty = read.and_then(|(commit, reads)| has_uncommitted_changes(&project.directory, commit, reads));
+    RunOrigin { dirty, ..origin }
+}
+
+/// Returns whether a file that the stack reads differs from a commit of its repository. `None` if that is not known: outside
+/// of a repository, if the clone does not have the commit's trees, or if a file cannot be compared.
+pub(super) fn has_uncommitted_changes(
+    directory: &Path,
+    commit: &str,
+    reads: &RecordedReads,
+) -> Option<bool> {
+    let full = full_path(directory);
+    let root = full.ancestors().find(|root| git_directory(root).is_some())?;
+    let repository = GitRepository::open(root).ok()?;
+    let commit = repository.parse_id(commit)?;
+    compare::has_uncommitted_changes(reads, &GitBase::new(root, Rc::new(repository), commit)).ok()?
+}
