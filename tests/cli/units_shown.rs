@@ -17,11 +17,16 @@ fn repository() -> Case {
         .file("app/stead.yaml", APP)
 }
 
+/// Applies all units as they are planned.
+fn apply_all(case: &Case) {
+    let plan = case.ok("plan --all --output json").json();
+    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+}
+
 /// Applies all units, then changes the network of production, and blocks that of development.
 fn changed() -> Case {
     let case = repository().emulator();
-    let plan = case.ok("plan --all --output json").json();
-    case.ok(&format!("apply --all --expect {}", plan["fingerprint"].as_str().unwrap()));
+    apply_all(&case);
     case.edit("net/stead.yaml", "prod: {}", "prod: { vars: { cidr: 10.50.0.0/16 } }");
     case.write(
         "twin/stead.yaml",
@@ -201,4 +206,51 @@ fn the_page_of_many_units_is_read_by_keyboard_and_axe_finds_nothing() {
         .filter(|url| !url.starts_with("file://") && !url.starts_with("about:"))
         .collect();
     assert!(loaded.is_empty(), "{loaded:?}");
+}
+
+#[test]
+fn a_plan_of_outputs_alone_is_counted_everywhere() {
+    let case = repository().emulator();
+    apply_all(&case);
+    case.edit("net/stead.yaml", "cidr: $vpc.main.cidr }", "cidr: $vpc.main.cidr, more: 1, other: 2 }");
+    let shown = case.ok("plan --all --report md=all.md --report html=all.html");
+    shown.says(&["PLAN   0 create · 0 update · 0 replace · 0 delete · 4 outputs", "next: "]);
+    let markdown = read(&case, "all.md");
+    assert!(markdown.contains("0 create · 4 outputs · $0.00/mo"), "{markdown}");
+    assert!(markdown.contains("| replace | delete | outputs | $/mo | |"), "{markdown}");
+    assert!(markdown.contains("| `net/prod` | 0 | 0 | 0 | 0 | 2 | $0.00 | with changes  |"), "{markdown}");
+    let page = read(&case, "all.html");
+    for part in [
+        "<li>4 outputs</li>",
+        "<th class=\"number\" scope=\"col\">outputs</th>",
+        "<td class=\"number\">2</td>",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let document = case.ok("plan --all --output json").json();
+    assert_eq!(document["summary"]["outputs"], 4, "{}", document["summary"]);
+}
+
+/// What is printed for a blocked set is true: an apply of it leaves out the blocked unit.
+#[test]
+fn a_saved_set_with_a_blocked_unit_has_no_next_command() {
+    let data = "stead: 1\nstack: data\nvolume: { v: { size: 10 } }\n";
+    let case = repository().file("data/stead.yaml", data).emulator();
+    apply_all(&case);
+    case.write("data/stead.yaml", "stead: 1\nstack: data\nvpc: { b: { cidr: 10.90.0.0/16 } }\n");
+    case.edit("net/stead.yaml", "cidr: $vpc.main.cidr }", "cidr: $vpc.main.cidr, more: 1 }");
+    let blocked = case.fails(4, "plan --all -o set");
+    blocked.says(&[
+        "An apply of set leaves out data/default (blocked: holds_data). Correct that, and plan again.",
+    ]);
+    assert!(!blocked.all().contains("next:"), "{}", blocked.all());
+    let applied = case.fails(6, "apply set");
+    applied.says(&["data/default  blocked", "UNITS  1 blocked", "2 applied"]);
+    assert!(
+        case.cloud().list("/api/v1/volumes").len() == 1
+            && case.ok("output -C net -e prod more").stdout == "1\n"
+    );
+    case.write("data/stead.yaml", data);
+    case.edit("net/stead.yaml", "more: 1 }", "more: 2 }");
+    case.ok("plan --all -o other").says(&["next: ", "apply other"]);
 }

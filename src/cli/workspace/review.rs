@@ -1,5 +1,6 @@
 //! Shows the plans of many units: on the terminal, as JSON, and as the next command.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write, stdout};
 
 use super::planned_units::{PlannedUnit, UnitsOptions, WorkspacePlan};
@@ -15,12 +16,16 @@ use crate::kinds::REGISTRY;
 use crate::model::clock::Clock;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::plan::inputs::PlanningOptions;
+use crate::plan::model::change::Plan;
 use crate::report::json::plan::unit_events::{UnitEvent, unit_event_line};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
-use crate::report::text::phrases::count_noun;
+use crate::report::text::phrases::{count_noun, join_words};
 use crate::report::units::review::{UnitFailure, UnitReview, UnitStatus, UnitsReview};
 use crate::workspace::unit::UnitName;
+
+/// How many units a hint names before the rest is counted.
+const MAX_NAMED_UNITS: usize = 5;
 
 /// Status and exit code of a unit in a review.
 pub(in crate::cli) struct UnitOutcome {
@@ -260,6 +265,28 @@ pub(in crate::cli) fn print_left_out_readers(ui: Ui, planned: &WorkspacePlan) {
         let reads = if planned.left_out == 1 { "it reads" } else { "they read" };
         ui.hint(&format!("{counted} left out: what {reads} does not change"));
     }
+}
+
+/// Says which units an apply of the plans that were saved in a directory leaves out, and why.
+pub(in crate::cli) fn print_not_applicable(ui: Ui, directory: &str, review: &UnitsReview<'_>) {
+    let blocks = |plan: &Plan| plan.blocks.iter().any(|block| !block.only_freezes());
+    let is_left_out = |unit: &&UnitReview<'_>| unit.plan.is_none_or(blocks);
+    let left_out: Vec<String> = review.units().iter().filter(is_left_out).map(describe_obstacle).collect();
+    if !left_out.is_empty() {
+        let named = join_words(left_out.iter(), MAX_NAMED_UNITS);
+        ui.hint(&format!("An apply of {directory} leaves out {named}. Correct that, and plan again."));
+    }
+}
+
+/// Returns a unit with the codes of its blockers, or that it has no plan.
+fn describe_obstacle(unit: &UnitReview<'_>) -> String {
+    let codes: BTreeSet<&str> =
+        unit.plan.into_iter().flat_map(|plan| &plan.blocks).map(|block| block.code.as_str()).collect();
+    let name = unit.name;
+    if unit.plan.is_none() {
+        return format!("{name} (it has no plan)");
+    }
+    format!("{name} (blocked: {})", codes.into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// Returns whether a unit of a review has something to do.

@@ -226,7 +226,7 @@ pub fn units_document(
             adopt: review.count(Action::Adopt),
             r#move: review.count(Action::Move),
             forget: review.count(Action::Forget),
-            outputs: review.plans().map(|plan| plan.output_changes().count()).sum(),
+            outputs: review.output_count(),
         },
         cost: UnitsCostEntry {
             monthly_before: JsonDecimal(cost.before),

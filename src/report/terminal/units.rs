@@ -114,9 +114,11 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
     let always = [Action::Create, Action::Update, Action::Replace, Action::Delete];
     let rare = [Action::Adopt, Action::Move, Action::Forget];
     let shown = always.into_iter().chain(rare.into_iter().filter(|action| review.count(*action) > 0));
-    let said: Vec<String> = shown
+    let mut said: Vec<String> = shown
         .map(|action| format!("{} {}", review.count(action), phrases::action_keyword(action)))
         .collect();
+    let outputs = review.output_count();
+    said.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     page.add_line(label_line("PLAN").push_text(said.join(&dot)).at_end(
         TextRole::Strong,
         format!("fingerprint {}", phrases::short_fingerprint(review.fingerprint)),

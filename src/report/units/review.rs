@@ -110,6 +110,14 @@ pub struct UnitReview<'a> {
     pub upstream: &'a [UnitName],
 }
 
+impl UnitReview<'_> {
+    /// Returns how many outputs its plan changes.
+    #[must_use]
+    pub fn output_count(&self) -> usize {
+        self.plan.map_or(0, |plan| plan.output_changes().count())
+    }
+}
+
 /// Monthly cost of many units.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct UnitsCost {
@@ -215,6 +223,12 @@ impl<'a> UnitsReview<'a> {
     #[must_use]
     pub fn count(&self, action: Action) -> usize {
         self.plans().map(|plan| ActionCounts::from_plan(plan).get(action)).sum()
+    }
+
+    /// Returns how many outputs the units change together.
+    #[must_use]
+    pub fn output_count(&self) -> usize {
+        self.units.iter().map(UnitReview::output_count).sum()
     }
 
     /// Returns the cost of all units together.

@@ -90,7 +90,12 @@ pub(super) async fn plan_all(
     let exit = Exit::first_of(PLAN_EXITS, &exits);
     let is_open = !matches!(exit, Exit::Failed | Exit::Refused | Exit::Blocked);
     if let Some(directory) = request.file {
-        session.next(&format!("apply {}", stack_files::display_path(directory)), "");
+        let directory = stack_files::display_path(directory);
+        if is_open {
+            session.next(&format!("apply {directory}"), "");
+        } else {
+            review::print_not_applicable(session.ui, &directory, &shown);
+        }
     } else if is_open && review::has_changes(&shown) {
         let command = if request.destroy { UnitsCommand::Destroy } else { UnitsCommand::Apply };
         // Without a terminal, a destroy cannot ask.

@@ -180,6 +180,8 @@ fn head(of: &UnitsReport<'_>) -> String {
     facts.extend(
         actions.map(|action| format!("{} {}", review.count(action), phrases::action_keyword(action))),
     );
+    let outputs = review.output_count();
+    facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     let cost = review.cost();
     facts.push(format!("{}/mo", phrases::money_change(cost.after - cost.before)));
     if let Some((amount, unknown)) = phrases::due_total(&cost.due) {
@@ -213,7 +215,7 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
     if shown.is_empty() {
         return;
     }
-    text.push_str("| | unit | create | update | replace | delete | $/mo | |\n|---|---|---:|---:|---:|---:|---:|---|\n");
+    text.push_str("| | unit | create | update | replace | delete | outputs | $/mo | |\n|---|---|---:|---:|---:|---:|---:|---:|---|\n");
     for unit in shown.iter().take(MAX_UNIT_ROWS) {
         let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
         let price =
@@ -221,19 +223,20 @@ fn add_unit_table(text: &mut String, of: &UnitsReport<'_>) {
         let why = unit.failure.map(|why| markdown::escape_text(why.message)).unwrap_or_default();
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {} | {} {why} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} {why} |",
             sign(unit.status),
             markdown::code(&unit.name.to_string()),
             counts.get(Action::Create),
             counts.get(Action::Update),
             counts.get(Action::Replace),
             counts.get(Action::Delete),
+            unit.output_count(),
             price.unwrap_or_default(),
             unit.status.as_text(),
         );
     }
     if shown.len() > MAX_UNIT_ROWS {
-        let _ = writeln!(text, "| … | **{} more** | | | | | | |", shown.len() - MAX_UNIT_ROWS);
+        let _ = writeln!(text, "| … | **{} more** | | | | | | | |", shown.len() - MAX_UNIT_ROWS);
     }
     text.push('\n');
 }

@@ -168,6 +168,8 @@ fn headline_facts(of: &UnitsReport<'_>) -> Vec<String> {
             .filter(|(_, count)| *count > 0)
             .map(|(action, count)| format!("{count} {}", phrases::action_keyword(action))),
     );
+    let outputs = review.output_count();
+    facts.extend((outputs > 0).then(|| phrases::count_noun(outputs, "output")));
     let cost = review.cost();
     if cost.after != cost.before {
         facts.push(format!("{}/mo", phrases::money_change(cost.after - cost.before)));
@@ -219,7 +221,9 @@ fn counts_text(unit: &UnitReview<'_>) -> String {
     let counts = unit.plan.map(ActionCounts::from_plan).unwrap_or_default();
     let said = COUNTED.into_iter().filter(|action| counts.get(*action) > 0);
     let said = said.map(|action| format!("{}{}", action_sign(action), counts.get(action)));
-    said.collect::<Vec<_>>().join(" ")
+    let outputs = unit.output_count();
+    let outputs = (outputs > 0).then(|| phrases::count_noun(outputs, "output"));
+    said.chain(outputs).collect::<Vec<_>>().join(" ")
 }
 
 /// Draws the units and which of them read outputs of which. `positions` has those with a section on the page.
@@ -312,6 +316,7 @@ fn table_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
                 }
                 td { (unit.status.as_text()) }
                 @for action in COUNTED { td.number { (counts.get(action)) } }
+                td.number { (unit.output_count()) }
                 td.number { @if let Some(price) = price { (phrases::money_change(price)) } }
                 td.quiet { (upstream.join(", ")) }
             }
@@ -324,7 +329,7 @@ fn table_markup(of: &UnitsReport<'_>, positions: &BTreeMap<UnitName, usize>) -> 
                 thead { tr {
                     th scope="col" { "unit" } th scope="col" { "status" }
                     @for action in COUNTED { th.number scope="col" { (phrases::action_keyword(action)) } }
-                    th.number scope="col" { "$/mo" } th scope="col" { "upstream" }
+                    th.number scope="col" { "outputs" } th.number scope="col" { "$/mo" } th scope="col" { "upstream" }
                 } }
                 tbody { @for unit in units.iter().take(MAX_ROWS) { (row(unit)) } }
             } }
