@@ -8,6 +8,7 @@ use rust_decimal::Decimal;
 use serde::Serialize;
 
 use super::change_digests::decisions_by_address;
+use super::difference_part::{AttributePart, DifferencePart};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 use crate::plan::model::block::Blocker;
@@ -78,8 +79,8 @@ pub struct ResourceDifference {
 /// A part that differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PartDifference {
-    /// The part: `action`, `price`, `requests`, or `size (planned)` and `size (live)` for an attribute.
-    pub part: String,
+    /// The part.
+    pub part: DifferencePart,
     /// Its value in the earlier plan; `Null` if it had none. Secrets as fingerprints.
     pub old: Value,
     /// Its value in the later plan.
@@ -132,7 +133,7 @@ pub fn compare_plans(old: PlanSide<'_>, new: PlanSide<'_>) -> Result<PlanDiffere
         let (one, other) = (old_verdicts.get(address), new_verdicts.get(address));
         parts.extend(sides.set_parts(one, other));
         if parts.is_empty() && before.get(address) != after.get(address) {
-            parts.push(sides.part("requests and ledger entry", Value::Null, Value::Null));
+            parts.push(sides.part(DifferencePart::Requests, Value::Null, Value::Null));
         }
         if !parts.is_empty() {
             resources.push(ResourceDifference { address: address.clone(), parts });
@@ -146,7 +147,23 @@ fn changes_by_address(plan: &Plan) -> BTreeMap<&Address, &Change> {
 }
 
 /// Blockers and denials, each as its kind and its name.
-type Verdicts<'p> = BTreeSet<(&'static str, &'p str)>;
+type Verdicts<'p> = BTreeSet<(VerdictKind, &'p str)>;
+
+/// What forbids a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum VerdictKind {
+    Blocker,
+    Policy,
+}
+
+impl VerdictKind {
+    const fn part(self) -> DifferencePart {
+        match self {
+            Self::Blocker => DifferencePart::Blocker,
+            Self::Policy => DifferencePart::Policy,
+        }
+    }
+}
 
 fn verdicts_by_address(plan: &Plan) -> BTreeMap<&Address, Verdicts<'_>> {
     let mut found: BTreeMap<&Address, Verdicts<'_>> = BTreeMap::new();
@@ -158,11 +175,12 @@ fn verdicts_by_address(plan: &Plan) -> BTreeMap<&Address, Verdicts<'_>> {
     found
 }
 
-fn verdicts(plan: &Plan) -> impl Iterator<Item = (Option<&Address>, (&'static str, &str))> {
+fn verdicts(plan: &Plan) -> impl Iterator<Item = (Option<&Address>, (VerdictKind, &str))> {
     let blocks = plan.blocks.iter().filter(|block| !Blocker::is_ruling(block));
-    let blocks = blocks.map(|block| (block.address.as_ref(), ("blocker", block.code.as_str())));
+    let blocks = blocks.map(|block| (block.address.as_ref(), (VerdictKind::Blocker, block.code.as_str())));
     let denied = plan.policy.iter().filter(|result| result.is_decided_denial());
-    blocks.chain(denied.map(|result| (result.address.as_ref(), ("policy", result.name.as_str()))))
+    blocks
+        .chain(denied.map(|result| (result.address.as_ref(), (VerdictKind::Policy, result.name.as_str()))))
 }
 
 /// Both plans.
@@ -213,20 +231,20 @@ impl Sides<'_> {
         moved
     }
 
-    fn part(self, part: &str, old: Value, new: Value) -> PartDifference {
-        PartDifference { part: part.to_owned(), old, new, moved: self.moved_inputs() }
+    fn part(self, part: DifferencePart, old: Value, new: Value) -> PartDifference {
+        PartDifference { part, old, new, moved: self.moved_inputs() }
     }
 
     /// An apply ends a change, too: it moves the ledger.
     fn lost_change(self, change: &Change) -> PartDifference {
         let moved = self.or_ledger(self.moved_by(change));
-        PartDifference { moved, ..self.part("action", action_value(change), Value::Null) }
+        PartDifference { moved, ..self.part(DifferencePart::Action, action_value(change), Value::Null) }
     }
 
     fn new_change(self, change: &Change) -> PartDifference {
         PartDifference {
             moved: self.moved_by(change),
-            ..self.part("action", Value::Null, action_value(change))
+            ..self.part(DifferencePart::Action, Value::Null, action_value(change))
         }
     }
 
@@ -238,29 +256,34 @@ impl Sides<'_> {
         let id_side = vec![if self.has_other_ledger() { MovedSide::Ledger } else { MovedSide::LiveObject }];
         let mut parts: Vec<PartDifference> = self.attribute_parts(old, new)?;
         let mut add =
-            |part: &str, one: Value, other: Value, moved: &[MovedSide]| -> Result<(), serde_json::Error> {
+            |part, one: Value, other: Value, moved: &[MovedSide]| -> Result<(), serde_json::Error> {
                 if !is_same(&one, &other)? {
                     let moved = moved.to_vec();
-                    parts.push(PartDifference { part: part.to_owned(), old: one, new: other, moved });
+                    parts.push(PartDifference { part, old: one, new: other, moved });
                 }
                 Ok(())
             };
         let decided = self.moved_by(new);
-        add("action", action_value(old), action_value(new), &decided)?;
-        add("cause", json_value(&old.cause)?, json_value(&new.cause)?, &decided)?;
-        add("kind", text(Some(&old.kind)), text(Some(&new.kind)), &decided)?;
-        add("object", text(old.id.as_deref()), text(new.id.as_deref()), &id_side)?;
-        add("previous address", was(old), was(new), &decided)?;
-        add("reason", text(old.reason.as_deref()), text(new.reason.as_deref()), &decided)?;
-        add("order", json_value(&old.create_first)?, json_value(&new.create_first)?, &decided)?;
-        add("effects", effects_value(old), effects_value(new), &decided)?;
-        add("affects", hits_value(old), hits_value(new), &decided)?;
+        add(DifferencePart::Action, action_value(old), action_value(new), &decided)?;
+        add(DifferencePart::Cause, json_value(&old.cause)?, json_value(&new.cause)?, &decided)?;
+        add(DifferencePart::Kind, text(Some(&old.kind)), text(Some(&new.kind)), &decided)?;
+        add(DifferencePart::Object, text(old.id.as_deref()), text(new.id.as_deref()), &id_side)?;
+        add(DifferencePart::PreviousAddress, was(old), was(new), &decided)?;
+        add(DifferencePart::Reason, text(old.reason.as_deref()), text(new.reason.as_deref()), &decided)?;
+        add(
+            DifferencePart::Order,
+            json_value(&old.create_first)?,
+            json_value(&new.create_first)?,
+            &decided,
+        )?;
+        add(DifferencePart::Effects, effects_value(old), effects_value(new), &decided)?;
+        add(DifferencePart::Affects, hits_value(old), hits_value(new), &decided)?;
         // Otherwise the price follows from what else differs.
         let price_side = if parts.is_empty() { vec![MovedSide::CatalogPrice] } else { decided };
         let (one, other) = (price_value(old), price_value(new));
         if !is_same(&one, &other)? {
             parts.push(PartDifference {
-                part: "price".to_owned(),
+                part: DifferencePart::Price,
                 old: one,
                 new: other,
                 moved: price_side,
@@ -293,26 +316,26 @@ impl Sides<'_> {
                 side.map(|side| (side.removed, side.forces_replacement, side.cause))
             };
             if !is_live_same && one.is_some() && other.is_some() {
-                let part = format!("{path} (live)");
                 parts.push(PartDifference {
-                    part,
+                    part: DifferencePart::Attribute(path.clone(), AttributePart::Live),
                     old: old_live,
                     new: new_live,
                     moved: vec![MovedSide::LiveObject],
                 });
             }
             if !is_planned_same || one.is_some() != other.is_some() {
-                let moved = match (one, other) {
-                    (Some(_), Some(_)) => self.moved_inputs(),
-                    (Some(side), None) | (None, Some(side)) => {
-                        moved_by_cause(side.cause, || self.moved_inputs())
-                    }
+                let by_cause = |side: &AttributeChange| moved_by_cause(side.cause, || self.moved_inputs());
+                let (part, moved) = match (one, other) {
+                    (Some(_), Some(_)) => (AttributePart::Planned, self.moved_inputs()),
+                    (Some(side), None) => (AttributePart::NoLongerPlanned, by_cause(side)),
+                    (None, Some(side)) => (AttributePart::NewlyPlanned, by_cause(side)),
                     (None, None) => continue,
                 };
-                let part = format!("{path} (planned)");
+                let part = DifferencePart::Attribute(path.clone(), part);
                 parts.push(PartDifference { part, old: old_planned, new: new_planned, moved });
             } else if is_live_same && flags(one) != flags(other) {
-                parts.push(self.part(&format!("{path} (why)"), Value::Null, Value::Null));
+                let part = DifferencePart::Attribute(path.clone(), AttributePart::Why);
+                parts.push(self.part(part, Value::Null, Value::Null));
             }
         }
         Ok(parts)
@@ -322,8 +345,10 @@ impl Sides<'_> {
     fn set_parts(self, old: Option<&Verdicts<'_>>, new: Option<&Verdicts<'_>>) -> Vec<PartDifference> {
         let none = Verdicts::new();
         let (old, new) = (old.unwrap_or(&none), new.unwrap_or(&none));
-        let lost = old.difference(new).map(|(kind, name)| self.part(kind, Value::text(name), Value::Null));
-        let added = new.difference(old).map(|(kind, name)| self.part(kind, Value::Null, Value::text(name)));
+        let lost =
+            old.difference(new).map(|(kind, name)| self.part(kind.part(), Value::text(name), Value::Null));
+        let added =
+            new.difference(old).map(|(kind, name)| self.part(kind.part(), Value::Null, Value::text(name)));
         lost.chain(added).collect()
     }
 
@@ -347,7 +372,7 @@ impl Sides<'_> {
             let (one, other) = (before.get(name), after.get(name));
             if !is_same(&one, &other)? || !is_same(&old.outputs.get(name), &new.outputs.get(name))? {
                 let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
-                parts.push(self.part(&format!("output {name}"), value(one), value(other)));
+                parts.push(self.part(DifferencePart::Output(name.clone()), value(one), value(other)));
             }
         }
         let others = |plan: &'_ Plan| -> Result<Vec<String>, serde_json::Error> {
@@ -360,20 +385,20 @@ impl Sides<'_> {
             plan.bookkeeping.iter().filter(is_whole).map(serde_json::to_string).collect()
         };
         if others(old)? != others(new)? {
-            parts.push(self.part("moves and recipients in the ledger", Value::Null, Value::Null));
+            parts.push(self.part(DifferencePart::LedgerUpdates, Value::Null, Value::Null));
         }
         let (one, other) = (&old.base, &new.base);
         for (part, old, new) in [
-            ("stack", one.stack.as_str(), other.stack.as_str()),
-            ("environment", &one.environment, &other.environment),
-            ("account", &one.account, &other.account),
+            (DifferencePart::Stack, one.stack.as_str(), other.stack.as_str()),
+            (DifferencePart::Environment, &one.environment, &other.environment),
+            (DifferencePart::Account, &one.account, &other.account),
         ] {
             if old != new {
                 parts.push(self.part(part, Value::text(old), Value::text(new)));
             }
         }
         if one.destroy != other.destroy || one.delete_data != other.delete_data {
-            parts.push(self.part("options of the command line", Value::Null, Value::Null));
+            parts.push(self.part(DifferencePart::Options, Value::Null, Value::Null));
         }
         Ok(parts)
     }
@@ -388,7 +413,7 @@ fn moved_by_cause(cause: Cause, inputs: impl FnOnce() -> Vec<MovedSide>) -> Vec<
     }
 }
 
-fn verdicts_of_plan(plan: &Plan) -> BTreeSet<(&'static str, String)> {
+fn verdicts_of_plan(plan: &Plan) -> BTreeSet<(VerdictKind, String)> {
     let whole = verdicts(plan).filter(|(address, _)| address.is_none());
     whole.map(|(_, (kind, name))| (kind, name.to_owned())).collect()
 }

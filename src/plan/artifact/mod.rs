@@ -5,6 +5,7 @@ pub mod binding;
 pub mod change_digests;
 pub(super) mod consistency;
 pub mod difference;
+pub mod difference_part;
 pub mod drift_history;
 pub mod fingerprint;
 pub mod recheck;

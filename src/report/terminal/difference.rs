@@ -4,12 +4,10 @@
 use crate::plan::artifact::change_digests::DigestDifference;
 use crate::plan::artifact::difference::{PartDifference, PlanDifference};
 use crate::report::groups::group_differences;
+use crate::report::text::difference_line::DifferenceLine;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
-
-/// Length limit in characters of a value.
-const MAX_VALUE_CHARS: usize = 80;
 
 /// Returns the difference as text. `title` names the plans, such as `shop/prod`.
 #[must_use]
@@ -68,16 +66,15 @@ fn title_line(title: &str) -> TextLine {
 }
 
 fn part_line(part: &PartDifference, style: TextStyle) -> TextLine {
-    let (old, new) = phrases::distinguish_values(&part.old, &part.new);
-    let short = |text| phrases::shorten_text(text, MAX_VALUE_CHARS, style);
-    let line = TextLine::indent(6).push_text(&part.part).push_text("  ").continue_at(8);
-    let line = if old == new {
-        line
-    } else {
-        line.push_text(short(old))
+    let DifferenceLine { label, values } = DifferenceLine::new(part, style);
+    let line = TextLine::indent(6).push_text(label).push_text("  ").continue_at(8);
+    let line = match values {
+        None => line,
+        Some((old, new)) => line
+            .push_text(old)
             .push_styled(TextRole::Faint, format!(" {} ", style.sign(Symbol::Arrow)))
-            .push_styled(TextRole::Change, short(new))
-            .push_text("  ")
+            .push_styled(TextRole::Change, new)
+            .push_text("  "),
     };
     line.push_styled(TextRole::Warning, part.describe_moved())
 }

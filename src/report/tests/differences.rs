@@ -303,14 +303,14 @@ fn a_difference_is_rendered_with_the_side_that_moved() {
     insta::assert_snapshot!(page, @"
     shop/prod  7 resources decided differently
       database.main
-          replica_count (planned)  2 → 3  the configuration changed
+          replica_count, planned value  2 → 3  the configuration changed
       vm.legacy
-          price  [12, 10] → [12, 12]  the catalog price changed
+          monthly price  $10.00 instead of $12.00 → $12.00  the catalog price changed
       vm.web.a
-          template (live)  ubuntu-22.04 → debian-12  the live object changed
+          template, live value  ubuntu-22.04 → debian-12  the live object changed
       vm.web.b
-          action  create → (not set)  the configuration or the ledger changed
+          action  create → no change  the configuration or the ledger changed
       vpc.net (3 instances): vpc.net.a, vpc.net.b, vpc.net.c
-          name (planned)  old-{key} → new-{key}  the configuration changed
+          name, planned value  old-{key} → new-{key}  the configuration changed
     ");
 }

@@ -2,6 +2,7 @@
 //! passes in a `TextStyle`.
 
 pub mod counts;
+pub mod difference_line;
 pub mod escape;
 pub mod junit_xml;
 pub mod line_diff;

@@ -1,5 +1,7 @@
 //! The JSON document of the difference between a reviewed plan and a later one.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::model::address::Address;
@@ -38,7 +40,7 @@ struct ResourceEntry<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 struct PartEntry<'a> {
     /// The part, such as `action`, `price` or `size (planned)`.
-    part: &'a str,
+    part: Cow<'static, str>,
     /// Its value in the reviewed plan.
     old: JsonValue<'a>,
     /// Its value in the later plan.
@@ -49,7 +51,12 @@ struct PartEntry<'a> {
 
 impl<'a> PartEntry<'a> {
     fn from_part(part: &'a PartDifference) -> Self {
-        Self { part: &part.part, old: JsonValue(&part.old), new: JsonValue(&part.new), moved: &part.moved }
+        Self {
+            part: part.part.key(),
+            old: JsonValue(&part.old),
+            new: JsonValue(&part.new),
+            moved: &part.moved,
+        }
     }
 }
 

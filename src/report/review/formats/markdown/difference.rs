@@ -6,14 +6,12 @@ use std::fmt::Write as _;
 use super::escaping::{escape_prose, inline_code};
 use crate::plan::artifact::difference::PlanDifference;
 use crate::report::groups::group_differences;
+use crate::report::text::difference_line::DifferenceLine;
 use crate::report::text::phrases;
 use crate::report::text::style::TextStyle;
 
 /// Size limit in bytes, as of a comment.
 const MAX_BYTES: usize = 64_000;
-
-/// Length limit in characters of a value.
-const MAX_VALUE_CHARS: usize = 80;
 
 /// Returns the difference as Markdown. `title` names the plans, such as `shop/prod`.
 #[must_use]
@@ -31,18 +29,14 @@ pub fn difference_markdown(title: &str, difference: &PlanDifference) -> String {
         groups.iter().flat_map(|group| group.parts.iter().map(|part| (group.title.as_str(), part)));
     let of_plan = difference.whole.iter().map(|part| ("", part));
     let parts: Vec<_> = of_resources.chain(of_plan).collect();
-    let value = |value| {
-        let text =
-            phrases::shorten_text(phrases::format_value(value), MAX_VALUE_CHARS, TextStyle::plain(80));
-        inline_code(&text)
-    };
     for (number, (address, part)) in parts.iter().enumerate() {
         let subject = if address.is_empty() { "the plan".to_owned() } else { inline_code(address) };
+        let DifferenceLine { label, values } = DifferenceLine::new(part, TextStyle::plain(80));
+        let [old, new] =
+            values.map_or_else(Default::default, |(old, new)| [old, new].map(|text| inline_code(&text)));
         let row = format!(
-            "| {subject} | {} | {} | {} | {} |\n",
-            escape_prose(&part.part),
-            value(&part.old),
-            value(&part.new),
+            "| {subject} | {} | {old} | {new} | {} |\n",
+            escape_prose(&label),
             part.describe_moved()
         );
         if text.len() + row.len() > MAX_BYTES {

@@ -1,0 +1,105 @@
+//! `DifferencePart`: the part of a plan in which it differs from the reviewed one. Documents name it by its key; pages have a
+//! phrase for each.
+
+use std::borrow::Cow;
+
+use crate::model::address::Name;
+
+/// A part in which two plans differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DifferencePart {
+    /// An attribute, by its path.
+    Attribute(Name, AttributePart),
+    /// The action for the resource.
+    Action,
+    /// Why it changes.
+    Cause,
+    /// Its kind.
+    Kind,
+    /// Id of its live object.
+    Object,
+    /// The address from which it moves.
+    PreviousAddress,
+    /// The reason of the action, as a clause.
+    Reason,
+    /// Whether a replacement creates the new object first.
+    Order,
+    /// What the change does to others, and to data.
+    Effects,
+    /// The resources that it affects.
+    Affects,
+    /// Its monthly price before and after.
+    Price,
+    /// The requests, or what the ledger records; the plans show no more.
+    Requests,
+    /// A blocker, by its code.
+    Blocker,
+    /// A denial by a policy, by its name.
+    Policy,
+    /// An output, by its name.
+    Output(Name),
+    /// Moves, transfers and recipients of secrets in the ledger.
+    LedgerUpdates,
+    /// The stack.
+    Stack,
+    /// The environment.
+    Environment,
+    /// The account.
+    Account,
+    /// Options of the command line.
+    Options,
+}
+
+/// In what an attribute differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttributePart {
+    /// In the live value.
+    Live,
+    /// In the value that both plans set.
+    Planned,
+    /// Only the later plan sets it.
+    NewlyPlanned,
+    /// Only the earlier plan sets it.
+    NoLongerPlanned,
+    /// In why it changes, or in whether that replaces the object.
+    Why,
+}
+
+impl DifferencePart {
+    /// Returns the key of the part, for documents.
+    #[must_use]
+    pub fn key(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::Attribute(path, part) => return Cow::Owned(format!("{path} ({})", part.key())),
+            Self::Output(name) => return Cow::Owned(format!("output {name}")),
+            Self::Action => "action",
+            Self::Cause => "cause",
+            Self::Kind => "kind",
+            Self::Object => "object",
+            Self::PreviousAddress => "previous address",
+            Self::Reason => "reason",
+            Self::Order => "order",
+            Self::Effects => "effects",
+            Self::Affects => "affects",
+            Self::Price => "price",
+            Self::Requests => "requests and ledger entry",
+            Self::Blocker => "blocker",
+            Self::Policy => "policy",
+            Self::LedgerUpdates => "moves and recipients in the ledger",
+            Self::Stack => "stack",
+            Self::Environment => "environment",
+            Self::Account => "account",
+            Self::Options => "options of the command line",
+        })
+    }
+}
+
+impl AttributePart {
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Planned | Self::NewlyPlanned | Self::NoLongerPlanned => "planned",
+            Self::Why => "why",
+        }
+    }
+}
