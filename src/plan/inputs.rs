@@ -92,9 +92,10 @@ pub struct PlanningOptions {
     pub targets: BTreeSet<Address>,
     /// Leaves out these addresses and their dependents; empty: none.
     pub excluded: BTreeSet<Address>,
-    /// Objects that contain data and may be replaced nevertheless.
+    /// Objects that contain data and may be replaced nevertheless. A block stands for all of its instances.
     pub replace: BTreeSet<Address>,
-    /// Resources without a block that may be deleted with the data that they contain.
+    /// Resources without a block that may be deleted with the data that they contain. The address of a former block stands for
+    /// all of its instances.
     pub delete_data: BTreeSet<Address>,
     /// A destroy also deletes the byproducts of the stack's objects.
     pub with_leftovers: bool,
@@ -145,4 +146,16 @@ pub struct PlanningOptions {
     pub wants_values: bool,
     /// Moves between this stack and others. The plan's ledger is the one before them.
     pub transfers: StackTransfers,
+}
+
+impl PlanningOptions {
+    /// Returns whether the loss of an object's data by its deletion is approved on the command line.
+    pub(in crate::plan) fn may_delete_data(&self, address: &Address) -> bool {
+        self.delete_data.iter().any(|approved| address.is_within(approved))
+    }
+
+    /// Returns whether the replacement of an object that contains data is approved.
+    pub(in crate::plan) fn may_replace(&self, address: &Address) -> bool {
+        self.replace.iter().any(|approved| address.is_within(approved))
+    }
 }

@@ -117,6 +117,38 @@ fn the_printed_removed_entry_approves_a_deletion_with_a_for_each_key() {
     assert_eq!(volumes(), 0);
 }
 
+/// An approval of a whole block covers its instances, as `--target` does; one of nothing is an error.
+#[test]
+fn an_approval_of_a_block_covers_its_instances() {
+    let volumes =
+        "stead: 1\nstack: one\nvolume:\n  data: { for_each: [a, b], size: 10 }\n  other: { size: 10 }\n";
+    let case = Case::new().file("stead.yaml", volumes).emulator();
+    case.ok("apply --yes");
+    case.write("stead.yaml", "stead: 1\nstack: one\nvolume: { other: { size: 10 } }\n");
+    let blocked = case.fails(4, "plan --allow-deletes");
+    blocked.says(&["2 problems"]);
+    case.fails(64, "apply --yes --allow-deletes --delete-data volume.dat")
+        .says(&["no resource volume.dat in this stack; did you mean volume.data"]);
+    case.fails(64, "apply --yes --allow-deletes --delete-data volume.data.c")
+        .says(&["no resource volume.data.c"]);
+    // Another block's approval covers nothing of this one, although its name begins with the same letters.
+    case.fails(4, "apply --yes --allow-deletes --delete-data volume.other").says(&["volume.data.a"]);
+    case.ok("apply --yes --allow-deletes --delete-data volume.data")
+        .says(&["Applied: 2 done", "Deleted objects with their data: volume.data.a, volume.data.b"]);
+    assert_eq!(names(&case, "/api/v1/volumes").len(), 1);
+
+    let databases = DATABASE.replace("{ plan", "{ for_each: [a, b], plan");
+    let case = Case::new().file("stead.yaml", &databases).emulator();
+    case.ok("apply --yes");
+    case.edit("stead.yaml", "pg-1c-2g", "pg-1c-2g, extensions: [pgcrypto]");
+    case.fails(4, "plan").says(&["would be replaced"]);
+    case.fails(64, "plan --replace database.mian").says(&["did you mean database.main"]);
+    let replaced = case.ok("plan --replace database.main");
+    assert!(!replaced.all().contains("is not replaced"), "{}", replaced.all());
+    case.ok("plan --replace database.main.a --replace database.main.b");
+    case.fails(4, "plan --replace database.main.a").says(&["database.main.b"]);
+}
+
 #[test]
 fn a_resource_excluded_by_when_is_offered_a_remedy_that_works() {
     let stack = "stead: 1\nstack: one\nvars: { on: { type: bool, default: true } }\nvolume:\n  data: { when: $vars.on, size: 10 }\n";

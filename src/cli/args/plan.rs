@@ -25,10 +25,10 @@ pub struct PlanScopeArgs {
     /// Adopt a live object by id; without an id, an object that an earlier apply forgot; repeatable
     #[arg(long, value_name = "ADDRESS[=ID]", value_parser = parse_adoption)]
     pub adopt: Vec<(Address, Option<Name>)>,
-    /// Allow replacing this object that holds data by an empty one; repeatable
+    /// Allow replacing this object that holds data by an empty one, or all instances of this block; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub replace: Vec<Address>,
-    /// Allow deleting this object with its data, when no block declares it anymore; repeatable
+    /// Allow deleting this object, or all instances of this block, with its data, when no block declares it anymore; repeatable
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     pub delete_data: Vec<Address>,
     /// Allow this secret to overwrite the content of its sink, `vars.NAME` or a resource; repeatable

@@ -162,6 +162,7 @@ pub(in crate::cli) fn check_named(
     };
     let help = match nearest_name(name, known()) {
         Some(near) => format!("Did you mean {near}?"),
+        None if known().next().is_none() => "It delivers no secret at all.".to_owned(),
         None => format!("It delivers the secrets of: {}.", known().collect::<Vec<_>>().join(", ")),
     };
     Err(CliFailure::new(Exit::Usage, format!("--overwrite-secret: the stack delivers no secret of {name}"))

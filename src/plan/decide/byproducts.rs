@@ -181,7 +181,7 @@ fn is_added_before(subject: &ResourceState<'_>) -> bool {
 pub(in crate::plan) fn stays_as_leftover(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bool {
     let options = joined.inputs.options;
     let is_asked_for = options.with_leftovers
-        || options.delete_data.contains(subject.address)
+        || options.may_delete_data(subject.address)
         || joined.declared.removal_action(subject.address).is_some();
     !is_asked_for && is_added_before(subject)
 }

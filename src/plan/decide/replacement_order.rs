@@ -46,10 +46,14 @@ pub(in crate::plan) fn consent_notes(
     joined: &JoinedState<'_>,
     decisions: &[Decision<'_>],
 ) -> Vec<PlanNote> {
-    let is_replaced = |address: &Address| {
-        let n = joined.index.get(address);
-        n.is_some_and(|n| matches!(decisions[*n].act, DecisionKind::Replace { .. }))
-    };
+    let replaced: Vec<&Address> = joined
+        .subjects
+        .iter()
+        .zip(decisions)
+        .filter(|(_, decision)| matches!(decision.act, DecisionKind::Replace { .. }))
+        .map(|(subject, _)| subject.address)
+        .collect();
+    let is_replaced = |address: &Address| replaced.iter().any(|one| one.is_within(address));
     let idle = joined.inputs.options.replace.iter().filter(|address| !is_replaced(address));
     idle.map(|address| PlanNote {
         code: NoteCode::NotReplaced,

@@ -112,7 +112,7 @@ fn holds_data(
     let replaced = matches!(decision.act, DecisionKind::Replace { .. }) && !refused;
     let holds_data = subject.kind.data_bearing || data::goes_unedited(joined, subject, decision);
     let unfinished = subject.entry.is_some_and(|entry| entry.unfinished);
-    let agreed = joined.inputs.options.replace.contains(subject.address);
+    let agreed = joined.inputs.options.may_replace(subject.address);
     if !replaced || !holds_data || unfinished || decision.broken || agreed {
         return;
     }

@@ -41,7 +41,7 @@ fn consents_to_loss(joined: &JoinedState<'_>, subject: &ResourceState<'_>) -> bo
     let options = joined.inputs.options;
     let declared = joined.declared.removal_action(subject.address) == Some(RemovedAction::Delete);
     let remembered = subject.entry.is_some_and(|entry| entry.delete_on_remove);
-    options.destroy || options.delete_data.contains(subject.address) || declared || remembered
+    options.destroy || options.may_delete_data(subject.address) || declared || remembered
 }
 
 /// Blocks a deletion that loses data without approval.
