@@ -3,12 +3,15 @@
 //! where its first change does, so the dangerous ones stay first; dangerous changes share an entry only with their like.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::iter::Copied;
+use std::slice::Iter;
 
 use rust_decimal::Decimal;
 
 use super::change_items::{ShapeNumbers, change_item, has_texts};
 use super::key_groups::{
-    GroupItem, KEY, KeyGroup, KeyPosition, group_address, group_items, replace_key, split_at,
+    GroupItem, KEY, KeyGroup, KeyMask, KeyPosition, group_address, group_items, replace_key, replace_some,
+    split_at,
 };
 use super::key_values::{replace_in_value, unchecked_address};
 use super::module_moves::{self, ChangeLine};
@@ -18,6 +21,8 @@ use crate::model::values::value::Value;
 use crate::plan::model::change::{Action, Change, ChangeCost, ModuleMove, Plan, PolicyStatus};
 use crate::report::text::named_ids::value_with_addresses;
 use crate::report::text::phrases;
+
+static EMPTY_MASK: KeyMask = KeyMask::new();
 
 /// An entry of a plan.
 #[derive(Debug)]
@@ -212,7 +217,7 @@ fn change_group<'p>(group: &KeyGroup, members: Vec<&'p Change>) -> ChangeGroup<'
     let first = members[0];
     let address = first.address.as_str();
     let (_, key, _) = split_at(address, group.position);
-    let mut shown = replace_in_change(first, key, &group.is_replaced);
+    let mut shown = replace_in_change(first, key, &group.replaced);
     shown.cost = sum_costs(members.iter().map(|change| &change.cost));
     shown.seconds = members.iter().map(|change| change.seconds).max().unwrap_or(0);
     let affected: BTreeSet<&Address> = members.iter().flat_map(|change| &change.hits).collect();
@@ -243,18 +248,18 @@ fn sum_costs<'c>(costs: impl Iterator<Item = &'c ChangeCost>) -> ChangeCost {
 }
 
 /// Returns a change with `{key}` in the texts in which the members of its group differ, by the order of `change_item`.
-fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change {
-    let mut flags = is_replaced.iter().copied();
-    let mut next = || flags.next().unwrap_or(false);
+fn replace_in_change(change: &Change, key: &str, replaced: &[KeyMask]) -> Change {
+    let mut masks = replaced.iter();
+    let mut next = || masks.next().map(Vec::as_slice).unwrap_or_default().iter().copied();
     let mut shown = change.clone();
-    let text = |text: &str, replaced: bool| {
-        if replaced { replace_key(text, key).into_owned() } else { text.to_owned() }
-    };
+    let text =
+        |text: &str, mut mask: Copied<Iter<'_, bool>>| replace_some(text, key, &mut mask).into_owned();
     if let Some(reason) = &mut shown.reason {
         *reason = text(reason, next());
     }
+    // Its text has more words than the address.
     if let Some(was) = &mut shown.was
-        && next()
+        && next().any(|is_replaced| is_replaced)
     {
         was.address = unchecked_address(&replace_key(was.address.as_str(), key));
     }
@@ -262,11 +267,12 @@ fn replace_in_change(change: &Change, key: &str, is_replaced: &[bool]) -> Change
         effect.text = text(&effect.text, next());
     }
     for one in &mut shown.attributes {
-        let [before, after, last_applied, set_by] = has_texts(one).map(|is_text| is_text && next());
+        let [before, after, last_applied, set_by] =
+            has_texts(one).map(|is_text| if is_text { next() } else { [].iter().copied() });
         let names = &one.names;
-        let value = |value: &Value, replaced: bool| {
-            if replaced {
-                replace_in_value(&value_with_addresses(value, names), key)
+        let value = |value: &Value, mut mask: Copied<Iter<'_, bool>>| {
+            if mask.clone().any(|is_replaced| is_replaced) {
+                replace_in_value(&value_with_addresses(value, names), key, &mut mask)
             } else {
                 value.clone()
             }
@@ -331,16 +337,22 @@ fn module_groups<'p>(
     found
 }
 
-/// Returns what must be equal in two instances of a module: their changes, by the addresses within the instance.
+/// Returns what must be equal in two instances of a module: their changes, and the addresses within the instance, in which the
+/// key can be, too. The addresses are the first text.
 fn instance_item(instance: &str, members: &[usize], items: &[GroupItem]) -> GroupItem {
     let members = || members.iter().map(|number| &items[*number]);
-    let exact: String =
-        members().flat_map(|item| [&item.address[instance.len()..], "\n", &item.exact, "\n"]).collect();
+    let exact: String = members().flat_map(|item| [&item.exact, "\n"]).collect();
+    let own = members().flat_map(|item| item.texts.iter().cloned());
     GroupItem {
         address: instance.into(),
         exact: exact.into(),
-        texts: members().flat_map(|item| item.texts.iter().cloned()).collect(),
+        texts: std::iter::once(addresses_within(instance, members()).into()).chain(own).collect(),
     }
+}
+
+/// Returns the addresses within an instance, one a line.
+fn addresses_within<'i>(instance: &str, items: impl Iterator<Item = &'i GroupItem>) -> String {
+    items.map(|item| &item.address[instance.len() + 1..]).collect::<Vec<_>>().join("\n")
 }
 
 fn module_group<'p>(
@@ -353,11 +365,13 @@ fn module_group<'p>(
     let members: Vec<&'p Change> =
         instances.iter().flat_map(|(_, members)| members).map(|number| changes[*number].1).collect();
     // First the key of the module, then that of each resource within it.
-    let mut flags = group.is_replaced.as_slice();
+    let (in_addresses, mut masks) = group.replaced.split_first().unwrap_or((&EMPTY_MASK, &[]));
+    let addresses = addresses_within(instance, own.iter().map(|number| &items[*number]));
+    let addresses = replace_some(&addresses, key, &mut in_addresses.iter().copied());
     let mut shown: Vec<Change> = Vec::with_capacity(own.len());
     for (place, number) in own.iter().enumerate() {
-        let (these, rest) = flags.split_at(items[*number].texts.len().min(flags.len()));
-        flags = rest;
+        let (these, rest) = masks.split_at(items[*number].texts.len().min(masks.len()));
+        masks = rest;
         let mut change = replace_in_change(changes[*number].1, key, these);
         // The change of each instance affects resources of its own.
         let same = instances.iter().filter_map(|(_, members)| members.get(place));
@@ -368,9 +382,10 @@ fn module_group<'p>(
     let mut numbers = ShapeNumbers::new();
     let within: Vec<GroupItem> = shown
         .iter()
-        .map(|change| {
+        .zip(addresses.lines())
+        .map(|(change, address)| {
             let item = change_item(change, Default::default(), &mut numbers);
-            GroupItem { address: item.address[instance.len() + 1..].into(), ..item }
+            GroupItem { address: address.into(), ..item }
         })
         .collect();
     let entries = group_items(&within, KeyPosition::Any).into_iter().map(|inner| {
@@ -381,11 +396,8 @@ fn module_group<'p>(
         }
         // The position counts from the instance.
         let offset = instance.matches('.').count() + 1;
-        let moved = KeyGroup {
-            position: inner.position + offset,
-            is_replaced: inner.is_replaced,
-            members: Vec::new(),
-        };
+        let moved =
+            KeyGroup { position: inner.position + offset, replaced: inner.replaced, members: Vec::new() };
         let count = phrases::count_noun(of_group.len(), "instance");
         let name = group_address(address, inner.position);
         (format!("{name} ({count})"), change_group(&moved, of_group).shown)

@@ -3,6 +3,7 @@
 //! order of their first members; each item is in exactly one. Time and memory are linear in the items.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
@@ -10,6 +11,9 @@ use crate::model::address::Name;
 
 /// Stands for the key of each member in the texts of a group.
 pub(super) const KEY: &str = "{key}";
+
+/// How many forms of a text are compared with all texts.
+const MAX_FORMS: usize = 8;
 
 /// An item to group.
 #[derive(Debug, Default)]
@@ -38,9 +42,13 @@ pub(super) struct KeyGroup {
     pub(super) members: Vec<usize>,
     /// The number of the segment that is the key.
     pub(super) position: usize,
-    /// For each text: whether the members have it in common only once the key is replaced.
-    pub(super) is_replaced: Vec<bool>,
+    /// For each text of the first member: which occurrences of its key are `{key}` in the common text; empty if the members
+    /// have the text in common as it is.
+    pub(super) replaced: Vec<KeyMask>,
 }
+
+/// Which occurrences of a key in a text are replaced, in their order.
+pub(super) type KeyMask = Vec<bool>;
 
 /// Returns the groups of some items.
 pub(super) fn group_items(items: &[GroupItem], allowed: KeyPosition) -> Vec<KeyGroup> {
@@ -101,25 +109,12 @@ pub(super) fn split_at(address: &str, position: usize) -> (&str, &str, &str) {
 /// Divides items that are equal but for their texts into groups whose texts are equal, too.
 fn split_bucket(items: &[GroupItem], positions: &[usize], bucket: &[usize]) -> Vec<KeyGroup> {
     let text_count = bucket.first().map_or(0, |first| items[*first].texts.len());
+    let key_of = |number: usize| split_at(&items[number].address, positions[number]).1;
     let mut chosen: Vec<Vec<Cow<'_, str>>> = vec![Vec::with_capacity(text_count); bucket.len()];
     for text in 0..text_count {
-        let plain: Vec<Cow<'_, str>> =
-            bucket.iter().map(|number| Cow::Borrowed(items[*number].texts[text].as_str())).collect();
-        let distinct = count_distinct(&plain);
-        let forms = if distinct == 1 {
-            plain
-        } else {
-            let replaced: Vec<Cow<'_, str>> = bucket
-                .iter()
-                .map(|number| {
-                    let (_, key, _) = split_at(&items[*number].address, positions[*number]);
-                    replace_key(&items[*number].texts[text], key)
-                })
-                .collect();
-            // A number that happens to be a key is no name made from it: the form with fewer values is the right one.
-            if count_distinct(&replaced) < distinct { replaced } else { plain }
-        };
-        for (texts, form) in chosen.iter_mut().zip(forms) {
+        let own: Vec<(&str, &str)> =
+            bucket.iter().map(|number| (key_of(*number), items[*number].texts[text].as_str())).collect();
+        for (texts, form) in chosen.iter_mut().zip(common_forms(&own)) {
             texts.push(form);
         }
     }
@@ -129,17 +124,89 @@ fn split_bucket(items: &[GroupItem], positions: &[usize], bucket: &[usize]) -> V
         let next = groups.len();
         let group = *numbers.entry(texts).or_insert(next);
         if group == next {
-            let is_replaced = vec![false; text_count];
-            groups.push(KeyGroup { members: Vec::new(), position: positions[*number], is_replaced });
+            let replaced = vec![KeyMask::new(); text_count];
+            groups.push(KeyGroup { members: Vec::new(), position: positions[*number], replaced });
         }
         let group = &mut groups[group];
         let first = group.members.first().map_or(*number, |first| *first);
-        for (text, replaced) in group.is_replaced.iter_mut().enumerate() {
-            *replaced |= items[first].texts[text] != items[*number].texts[text];
+        for (text, mask) in group.replaced.iter_mut().enumerate() {
+            let own = &items[first].texts[text];
+            if mask.is_empty() && *own != items[*number].texts[text] {
+                *mask = key_mask(own, key_of(first), &texts[text]);
+            }
         }
         group.members.push(*number);
     }
     groups
+}
+
+/// Returns the form of each text, with `{key}` for the key with which it stands: the texts of a group have one form. A key can
+/// also be a word of the text that every member has, as `w` in `w-w-1`. So where the texts with every key replaced differ, the
+/// form that fits most of them is the right one. It is that of at least one text.
+fn common_forms<'t>(texts: &[(&str, &'t str)]) -> Vec<Cow<'t, str>> {
+    let plain = || texts.iter().map(|(_, text)| Cow::Borrowed(*text)).collect::<Vec<_>>();
+    let distinct = count_distinct(&plain());
+    if distinct == 1 {
+        return plain();
+    }
+    let mut forms: Vec<Cow<'t, str>> = texts.iter().map(|(key, text)| replace_key(text, key)).collect();
+    for form in fitting_forms(texts, &forms) {
+        let fits = texts.iter().map(|(key, text)| is_form_of(&form, key, text)).collect::<Vec<_>>();
+        for (own, _) in forms.iter_mut().zip(fits).filter(|(own, fits)| *fits && **own != *form) {
+            *own = Cow::Owned(form.clone());
+        }
+    }
+    // A number that happens to be a key is no name made from it: the form with fewer values is the right one.
+    if count_distinct(&forms) < distinct { forms } else { plain() }
+}
+
+/// Returns the most frequent forms, the one that fits most texts last; none if all texts have one form.
+fn fitting_forms(texts: &[(&str, &str)], forms: &[Cow<'_, str>]) -> Vec<String> {
+    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    for (number, form) in forms.iter().enumerate() {
+        counts.entry(form).or_insert((0, number)).0 += 1;
+    }
+    if counts.len() == 1 {
+        return Vec::new();
+    }
+    let mut frequent: Vec<(&str, (usize, usize))> = counts.into_iter().collect();
+    frequent.sort_by_key(|(_, (count, first))| (Reverse(*count), *first));
+    frequent.truncate(MAX_FORMS);
+    let fit = |form: &str| texts.iter().filter(|(key, text)| is_form_of(form, key, text)).count();
+    let mut rated: Vec<(usize, Reverse<usize>, &str)> =
+        frequent.into_iter().map(|(form, (_, first))| (fit(form), Reverse(first), form)).collect();
+    rated.sort_unstable();
+    rated.into_iter().map(|(_, _, form)| form.to_owned()).collect()
+}
+
+/// Returns whether a text is a form with the key in place of each `{key}`, except for those that the text has itself: in a
+/// module, the key of the instance is replaced before.
+fn is_form_of(form: &str, key: &str, text: &str) -> bool {
+    let mut rest = Some(text);
+    for (number, part) in form.split(KEY).enumerate() {
+        if number > 0 {
+            rest = rest.and_then(|rest| rest.strip_prefix(KEY).or_else(|| rest.strip_prefix(key)));
+        }
+        rest = rest.and_then(|rest| rest.strip_prefix(part));
+    }
+    rest == Some("")
+}
+
+/// Returns which occurrences of a key in a text are `{key}` in its form.
+fn key_mask(text: &str, key: &str, form: &str) -> KeyMask {
+    let mut mask = KeyMask::new();
+    // The same place in both: where the key begins, or after it.
+    let (mut in_text, mut in_form) = (0, 0);
+    for start in key_words(text, key) {
+        in_form += start - in_text;
+        in_text = start;
+        let is_replaced = form.get(in_form..).is_some_and(|rest| rest.starts_with(KEY));
+        if is_replaced {
+            (in_text, in_form) = (in_text + key.len(), in_form + KEY.len());
+        }
+        mask.push(is_replaced);
+    }
+    mask
 }
 
 fn count_distinct(texts: &[Cow<'_, str>]) -> usize {
@@ -148,27 +215,41 @@ fn count_distinct(texts: &[Cow<'_, str>]) -> usize {
 
 /// Replaces a key in a text by `{key}` wherever it is a word of its own: `web-a` for the key `a`, but not `data`.
 pub(super) fn replace_key<'t>(text: &'t str, key: &str) -> Cow<'t, str> {
+    replace_some(text, key, &mut std::iter::repeat(true))
+}
+
+/// Replaces the occurrences of a key in a text that the mask takes; an occurrence beyond its end stays. Takes as much of the
+/// mask as the text has occurrences.
+pub(super) fn replace_some<'t>(
+    text: &'t str,
+    key: &str,
+    mask: &mut dyn Iterator<Item = bool>,
+) -> Cow<'t, str> {
     let mut out = String::new();
     let mut copied = 0;
-    for (start, found) in text.match_indices(key) {
-        let end = start + found.len();
-        let before = text[..start].chars().next_back();
-        let after = text[end..].chars().next();
-        if key.is_empty()
-            || before.is_some_and(char::is_alphanumeric)
-            || after.is_some_and(char::is_alphanumeric)
-        {
-            continue;
+    for start in key_words(text, key) {
+        if mask.next() == Some(true) {
+            out.push_str(&text[copied..start]);
+            out.push_str(KEY);
+            copied = start + key.len();
         }
-        out.push_str(&text[copied..start]);
-        out.push_str(KEY);
-        copied = end;
     }
     if copied == 0 && out.is_empty() {
         return Cow::Borrowed(text);
     }
     out.push_str(&text[copied..]);
     Cow::Owned(out)
+}
+
+/// Returns where a key is a word of its own in a text.
+fn key_words<'t>(text: &'t str, key: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_word = move |start: &usize| {
+        let before = text[..*start].chars().next_back();
+        let after = text[*start + key.len()..].chars().next();
+        let is_inside = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        !key.is_empty() && !is_inside(before) && !is_inside(after)
+    };
+    text.match_indices(key).map(|(start, _)| start).filter(is_word)
 }
 
 /// Returns the address of a group: `vm.web` where the key is an instance's, else with `{key}` in its place.
@@ -205,7 +286,7 @@ mod tests {
         ];
         assert_eq!(groups(&items), [vec![0, 1], vec![2], vec![3], vec![4], vec![5]]);
         let group = &group_items(&items, KeyPosition::Any)[0];
-        assert_eq!((group.position, group.is_replaced.as_slice()), (2, [true, false].as_slice()));
+        assert_eq!((group.position, group.replaced.as_slice()), (2, [vec![true], vec![]].as_slice()));
     }
 
     #[test]
@@ -228,6 +309,72 @@ mod tests {
         assert_eq!(replace_key("data", "a"), "data");
         assert_eq!(replace_key("x", ""), "x");
         assert_eq!(replace_key("éa", "a"), "éa");
+    }
+
+    /// Names made from keys: the names by key, and the common form if they are one group.
+    #[test]
+    fn names_made_from_a_key_are_one_group_whatever_the_key_is() {
+        let made = |form: &str, keys: &[&str]| -> Vec<GroupItem> {
+            let one = |key: &&str| item(&format!("vm.web.{key}"), "x", &[&form.replace(KEY, key), "same"]);
+            keys.iter().map(one).collect()
+        };
+        let forms = ["w", "w-{key}", "{key}", "w-{key}-{key}", "{key}-w-{key}", "w-{key}-x", "1-{key}-10"];
+        let keys: [&[&str]; 7] = [
+            &["a", "b", "c"],
+            // A key that is a fixed part of a name, first, in the middle and last.
+            &["w", "x", "y"],
+            &["a", "w", "x"],
+            &["a", "b", "w"],
+            &["1", "10", "2"],
+            &["w", "10"],
+            &["production-eu-1", "production-eu-2"],
+        ];
+        for form in forms {
+            for keys in keys {
+                let items = made(form, keys);
+                let all = group_items(&items, KeyPosition::Any);
+                assert_eq!(all.len(), 1, "{form} {keys:?} {all:?}");
+                let mut mask = all[0].replaced[0].iter().copied();
+                let shown = replace_some(&items[0].texts[0], keys[0], &mut mask);
+                assert_eq!(shown, form, "{keys:?} {all:?}");
+                assert_eq!(all[0].replaced[1], KeyMask::new());
+            }
+        }
+        // Another name is another group, although its parts are keys.
+        let mut items = made("w-{key}-x", &["a", "b", "w", "x"]);
+        items[1] = item("vm.web.b", "x", &["w-a-x", "same"]);
+        assert_eq!(groups(&items), [vec![0, 2, 3], vec![1]]);
+    }
+
+    #[test]
+    fn a_group_has_one_text_for_all_of_its_members() {
+        let words = ["a", "b", "1", "10", "w", "w-a", "é"];
+        for seed in 0_usize..3_000 {
+            let pick =
+                |place: usize| words[(seed / words.len().pow(u32::try_from(place).unwrap())) % words.len()];
+            let items: Vec<GroupItem> = words
+                .iter()
+                .enumerate()
+                .map(|(number, key)| {
+                    let fixed = if number % 3 == seed % 3 { pick(0) } else { key };
+                    item(
+                        &format!("m.{key}.vm.w"),
+                        "x",
+                        &[&format!("{}-{fixed}-{key}-{}", pick(1), pick(2))],
+                    )
+                })
+                .collect();
+            for group in group_items(&items, KeyPosition::Any) {
+                let key = |member: usize| split_at(&items[member].address, group.position).1;
+                let first = group.members[0];
+                let mut mask = group.replaced[0].iter().copied();
+                let form = replace_some(&items[first].texts[0], key(first), &mut mask).into_owned();
+                for member in &group.members {
+                    let text = &items[*member].texts[0];
+                    assert!(is_form_of(&form, key(*member), text), "{form} {text} {group:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use smol_str::SmolStrBuilder;
 
-use super::key_groups::replace_key;
+use super::key_groups::replace_some;
 use crate::model::address::{Address, Name};
 use crate::model::values::value::Value;
 
@@ -65,20 +65,24 @@ fn push_string(text: &str, into: &mut SmolStrBuilder) {
     into.push(BOUNDS[1]);
 }
 
-/// Returns a value with `{key}` for a key in it.
-pub(super) fn replace_in_value(value: &Value, key: &str) -> Value {
+/// Returns a value with `{key}` for the occurrences of a key in it that the mask takes, in the order of `value_text`.
+pub(super) fn replace_in_value(value: &Value, key: &str, mask: &mut dyn Iterator<Item = bool>) -> Value {
     match value {
-        Value::Text(text) => Value::text(replace_key(text, key)),
-        Value::List(items) => Value::List(items.iter().map(|item| replace_in_value(item, key)).collect()),
+        Value::Text(text) => Value::text(replace_some(text, key, mask)),
+        Value::List(items) => {
+            Value::List(items.iter().map(|item| replace_in_value(item, key, mask)).collect())
+        }
         Value::Map(map) => Value::Map(
             map.iter()
-                .map(|(name, item)| (replace_key(name, key).as_ref().into(), replace_in_value(item, key)))
+                .map(|(name, item)| {
+                    (replace_some(name, key, mask).as_ref().into(), replace_in_value(item, key, mask))
+                })
                 .collect(),
         ),
         Value::Unknown(addresses) => Value::Unknown(
             addresses
                 .iter()
-                .map(|address| unchecked_address(&replace_key(address.as_str(), key)))
+                .map(|address| unchecked_address(&replace_some(address.as_str(), key, mask)))
                 .collect(),
         ),
         other => other.clone(),
@@ -93,6 +97,7 @@ pub(super) fn unchecked_address(text: &str) -> Address {
 
 #[cfg(test)]
 mod tests {
+    use super::super::key_groups::replace_key;
     use super::*;
 
     #[test]
@@ -104,7 +109,7 @@ mod tests {
             (Value::Decimal("0.9000".parse().unwrap()), Value::Decimal("0.3000".parse().unwrap())),
         ] {
             assert_ne!(text(&one, "9000"), text(&other, "3000"));
-            assert_eq!(replace_in_value(&one, "9000"), one);
+            assert_eq!(replace_in_value(&one, "9000", &mut std::iter::repeat(true)), one);
         }
         assert_eq!(text(&Value::text("w-9000"), "9000"), text(&Value::text("w-3000"), "3000"));
         assert_ne!(text(&Value::Bool(true), "true"), text(&Value::Bool(false), "false"));

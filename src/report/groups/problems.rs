@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use smol_str::format_smolstr;
 
 use super::key_groups::{
-    GroupItem, KEY, KeyGroup, KeyPosition, group_address, group_items, replace_key, split_at,
+    GroupItem, KEY, KeyGroup, KeyMask, KeyPosition, group_address, group_items, replace_some, split_at,
 };
 use super::key_values::{replace_in_value, value_text};
 use crate::model::address::{Address, Name};
@@ -143,7 +143,7 @@ fn group_parts<'p, T: Clone>(
 pub(super) struct GroupParts {
     key: String,
     first: Name,
-    is_replaced: Vec<bool>,
+    replaced: Vec<KeyMask>,
     /// Address, number and first members: `vm.web (40 instances): vm.web.a, vm.web.b, vm.web.c and 37 more`.
     pub(super) members: String,
 }
@@ -158,22 +158,22 @@ impl GroupParts {
         Self {
             key: split_at(first, group.position).1.to_owned(),
             first: first.clone(),
-            is_replaced: group.is_replaced.clone(),
+            replaced: group.replaced.clone(),
             members: format!("{address} ({count}): {}", phrases::join_words(names.iter(), MAX_NAMED)),
         }
     }
 
-    fn is_replaced(&self, text: usize) -> bool {
-        self.is_replaced.get(text).copied().unwrap_or(false)
+    fn mask(&self, text: usize) -> impl Iterator<Item = bool> {
+        self.replaced.get(text).into_iter().flatten().copied()
     }
 
     fn replace(&self, own: &str, text: usize) -> String {
-        if self.is_replaced(text) { replace_key(own, &self.key).into_owned() } else { own.to_owned() }
+        replace_some(own, &self.key, &mut self.mask(text)).into_owned()
     }
 
     /// Returns the value that is the text of this number, with `{key}` where the members differ in it.
     pub(super) fn replace_value(&self, own: &Value, text: usize) -> Value {
-        if self.is_replaced(text) { replace_in_value(own, &self.key) } else { own.clone() }
+        replace_in_value(own, &self.key, &mut self.mask(text))
     }
 
     /// Returns the text of the group, with its members before it.
@@ -183,7 +183,8 @@ impl GroupParts {
 
     /// Returns the remedy. One that names the resource stays a command that works: that of the first member.
     fn help(&self, own: &str, text: usize) -> String {
-        if self.is_replaced(text) { format!("For {}: {own}", self.first) } else { own.to_owned() }
+        let is_replaced = self.mask(text).any(|is_replaced| is_replaced);
+        if is_replaced { format!("For {}: {own}", self.first) } else { own.to_owned() }
     }
 }
 

@@ -96,6 +96,61 @@ fn a_module_whose_instances_are_equal_is_one_entry() {
     assert_eq!(titles(&plan), ["shop (3 instances)", "shop.xx.database.main"]);
 }
 
+/// The key of a module and that of a resource in it can be equal, and both can be words of the names.
+#[test]
+fn instances_of_a_module_are_one_entry_whatever_their_keys_are() {
+    let plan = |keys: &[&str], numbers: &[&str], name: &dyn Fn(&str, &str) -> String| {
+        let one = |key: &str, number: &str| {
+            in_module(&format!("shop.{key}.vm.web.{number}"), "vm", &name(key, number))
+        };
+        let changes = keys.iter().flat_map(|key| numbers.iter().map(|number| one(key, number)));
+        Plan { changes: changes.collect(), ..plans::empty() }
+    };
+    type MakeName = fn(&str, &str) -> String;
+    let names: [(MakeName, &str); 5] = [
+        (|_, number| format!("x-{number}"), "x-{key}"),
+        (|key, _| format!("w-{key}-{key}"), "w-{key}-{key}"),
+        (|key, number| format!("w-{key}-{number}-{key}"), "w-{key}-{key}-{key}"),
+        (|key, number| format!("{number}-w-10-{key}"), "{key}-w-10-{key}"),
+        (|_, _| "w-1-10".to_owned(), "w-1-10"),
+    ];
+    let keys: [&[&str]; 4] = [&["1", "2"], &["1", "10", "w", "7"], &["a", "w", "b"], &["eu", "us", "ap"]];
+    for (name, form) in names {
+        for modules in keys {
+            for numbers in keys {
+                let plan = plan(modules, numbers, &name);
+                let about = format!("{form} {modules:?} {numbers:?}");
+                assert_eq!(titles(&plan), [format!("shop ({} instances)", modules.len())], "{about}");
+                let text = shown(&plan, false);
+                assert!(text.contains(&format!("name {form} ·")), "{about}\n{text}");
+            }
+        }
+    }
+}
+
+/// Resources in a module whose own keys are made from the module's key.
+#[test]
+fn addresses_with_the_key_of_their_module_are_one_entry() {
+    let plan = |keys: &[&str]| {
+        let one = |key: &str, block: &str| {
+            let address = format!("shop.{key}.vm.{block}.n-{key}");
+            let mut change = in_module(&address, "vm", &format!("{block}-{key}-{key}"));
+            change.attributes[1].after = Value::Integer(block.len().try_into().unwrap());
+            change
+        };
+        let changes = keys.iter().flat_map(|key| [one(key, "db"), one(key, "web")]);
+        Plan { changes: changes.collect(), ..plans::empty() }
+    };
+    for keys in [["eu", "us", "ap"], ["eu", "web", "ap"], ["db", "web", "ap"]] {
+        assert_eq!(titles(&plan(&keys)), ["shop (3 instances)"], "{keys:?}");
+        let text = shown(&plan(&keys), false);
+        for block in ["db", "web"] {
+            assert!(text.contains(&format!("+ vm.{block}.n-{{key}}")), "{text}");
+            assert!(text.contains(&format!("name {block}-{{key}}-{{key}} ·")), "{text}");
+        }
+    }
+}
+
 #[test]
 fn dangerous_changes_share_an_entry_only_with_their_like() {
     let effect = |code, text: &str| ChangeEffect { code, text: text.into() };
