@@ -253,7 +253,7 @@ impl TerraformReport<'_> {
                 entry["for_each_expression"] = json!({});
             }
             let needed = values.depends_on.iter().map(|one| self.address(one).block_address());
-            let needed: BTreeSet<String> = needed.chain(self.implied_dependencies(values)).collect();
+            let needed: BTreeSet<String> = needed.collect();
             if !needed.is_empty() {
                 entry["depends_on"] = json!(needed);
             }
@@ -273,35 +273,12 @@ impl TerraformReport<'_> {
         })
     }
 
-    /// Returns the blocks that attributes refer to whose names are those of their kinds, as `vpc` of a `vm`. Terraform has no
-    /// such attributes, and tools that put a referred resource under the name of its type would overwrite them.
-    fn implied_dependencies(&self, values: &ResourceValues) -> BTreeSet<String> {
-        let written = values.written.values();
-        let references = written.flat_map(|value| match value {
-            WrittenValue::References(names) => names.as_slice(),
-            WrittenValue::Constant(_) => &[],
-        });
-        let found = references.map(|name| self.reference(name));
-        let found = found.filter(|reference| is_named_like_attribute(values, reference));
-        found.filter(|reference| reference.matches('.').count() == 1).collect()
-    }
-
     fn expressions(&self, values: &ResourceValues) -> Json {
-        let expression = |(name, value): (&Name, &WrittenValue)| {
-            let mut expression = self.expression(value);
-            if let Some(Json::Array(references)) = expression.get_mut("references") {
-                let is_kept = |one: &Json| {
-                    one.as_str().is_some_and(|reference| !is_named_like_attribute(values, reference))
-                };
-                references.retain(is_kept);
-            }
-            (name.to_string(), expression)
-        };
+        let expression = |(name, value): (&Name, &WrittenValue)| (name.to_string(), self.expression(value));
         let mut all: Map<String, Json> = values.written.iter().map(expression).collect();
         // A child belongs to its parent without an attribute that says so.
         if let Some(parent) = &values.parent {
-            let parent = self.address(parent);
-            let references = json!([format!("{}.id", parent.block_address()), parent.block_address()]);
+            let references = instance_references(&self.address(parent), ["id"]);
             all.insert("parent".to_owned(), json!({"references": references}));
         }
         Json::Object(all)
@@ -310,28 +287,44 @@ impl TerraformReport<'_> {
     fn expression(&self, value: &WrittenValue) -> Json {
         match value {
             WrittenValue::Constant(value) => json!({"constant_value": TerraformValue::new(value).value}),
-            WrittenValue::References(names) => {
-                // Instances of one block are one reference.
-                let references: BTreeSet<String> = names.iter().map(|name| self.reference(name)).collect();
-                json!({"references": references})
-            }
+            WrittenValue::References(names) => json!({"references": self.references(names)}),
         }
     }
 
-    /// Returns what an expression refers to as Terraform names it: a block with or without an attribute, or a variable.
-    fn reference(&self, name: &Name) -> String {
-        if let Some(variable) = name.strip_prefix("vars.") {
-            return format!("var.{variable}");
+    /// Returns what an expression refers to, as Terraform lists it: each attribute before the instance that has it, and that
+    /// before its block. Of several instances of one block there is only the block, as for an expression over all of them.
+    fn references(&self, names: &[Name]) -> Vec<String> {
+        let mut blocks: BTreeMap<String, BTreeMap<TerraformAddress, BTreeSet<&str>>> = BTreeMap::new();
+        let mut others = BTreeSet::new();
+        for name in names {
+            if let Some((address, attribute)) = self.referred_resource(name) {
+                let parts = self.address(&address);
+                let instances = blocks.entry(parts.block_address()).or_default();
+                instances.entry(parts).or_default().extend(attribute);
+            } else {
+                let variable = name.strip_prefix("vars.").map(|variable| format!("var.{variable}"));
+                others.insert(variable.unwrap_or_else(|| name.to_string()));
+            }
         }
+        let of_block = |(block, instances): (String, BTreeMap<TerraformAddress, BTreeSet<&str>>)| {
+            let mut instances = instances.into_iter();
+            match (instances.next(), instances.next()) {
+                (Some((only, attributes)), None) => instance_references(&only, attributes),
+                _ => vec![block],
+            }
+        };
+        blocks.into_iter().flat_map(of_block).chain(others).collect()
+    }
+
+    /// Splits what an expression refers to into a resource and its attribute; `None` if it is none of the plan's resources.
+    fn referred_resource<'n>(&self, name: &'n Name) -> Option<(Address, Option<&'n str>)> {
         let known =
             |text: &str| Address::parse(text).ok().filter(|one| self.values.resources.contains_key(one));
         if let Some(address) = known(name) {
-            return self.address(&address).block_address();
+            return Some((address, None));
         }
-        match name.rsplit_once('.').and_then(|(address, attribute)| Some((known(address)?, attribute))) {
-            Some((address, attribute)) => format!("{}.{attribute}", self.address(&address).block_address()),
-            None => name.to_string(),
-        }
+        let (address, attribute) = name.rsplit_once('.')?;
+        Some((known(address)?, Some(attribute)))
     }
 
     /// Returns the differences of live objects from what was last applied, one entry for each object.
@@ -370,11 +363,16 @@ impl TerraformReport<'_> {
     }
 }
 
-/// Returns whether the type of a referred block is also the name of an attribute of a resource.
-fn is_named_like_attribute(values: &ResourceValues, reference: &str) -> bool {
-    let kind = reference.split('.').next().unwrap_or_default();
-    let mut objects = values.before.iter().chain(&values.after);
-    objects.any(|attributes| attributes.contains_key(kind)) || values.written.contains_key(kind)
+/// Returns the references to attributes of an instance: each attribute, the instance, and its block.
+fn instance_references<'a>(
+    instance: &TerraformAddress,
+    attributes: impl IntoIterator<Item = &'a str>,
+) -> Vec<String> {
+    let (own, block) = (instance.instance_address(), instance.block_address());
+    let mut all: Vec<String> = attributes.into_iter().map(|name| format!("{own}.{name}")).collect();
+    all.extend((own != block).then_some(own));
+    all.push(block);
+    all
 }
 
 /// Returns a whole object, or that there is none.

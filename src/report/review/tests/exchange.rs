@@ -30,6 +30,10 @@ fn resource(kind: &str, before: Option<Attributes>, after: Option<Attributes>) -
     }
 }
 
+fn references(names: &[&str]) -> WrittenValue {
+    WrittenValue::References(names.iter().map(Name::new).collect())
+}
+
 /// A machine that is replaced, one that stays, a child, and a module.
 fn values() -> PlanValues {
     let unknown = |text: &str| Value::Unknown(vec![address(text)]);
@@ -38,10 +42,7 @@ fn values() -> PlanValues {
         resource("vm", Some(machine(Value::text("10.0.0.1"))), Some(machine(unknown("vm.web.a"))));
     replaced.written = BTreeMap::from([
         ("plan".into(), WrittenValue::Constant(Value::text("std-1c-1g"))),
-        (
-            "vpc".into(),
-            WrittenValue::References(vec!["vpc.main".into(), "vpc.main.id".into(), "vars.key".into()]),
-        ),
+        ("vpc".into(), references(&["vars.key", "vpc.main", "vpc.main.id"])),
     ]);
     let same = attributes(&[
         ("id", Value::text("n")),
@@ -56,7 +57,8 @@ fn values() -> PlanValues {
     let resources = [
         ("vm.web.a", replaced.clone()),
         ("vpc.main", network.clone()),
-        ("cluster.jobs.node_pools.batch", pool),
+        ("cluster.jobs.node_pools.batch", pool.clone()),
+        ("cluster.jobs.node_pools.web", pool),
         ("sites.eu.vpc.main", network.clone()),
         ("sites.us.vpc.main", network.clone()),
         ("shop.inner.vpc.vpc", network),
@@ -64,7 +66,13 @@ fn values() -> PlanValues {
     PlanValues {
         resources: resources.into_iter().map(|(text, values)| (address(text), values)).collect(),
         modules: ["sites.eu", "sites.us", "shop", "shop.inner"].map(Name::new).to_vec(),
-        outputs: BTreeMap::from([("ip".into(), WrittenValue::References(vec!["vm.web.a".into()]))]),
+        outputs: BTreeMap::from([
+            ("ip".into(), references(&["vm.web.a", "vm.web.a.ip"])),
+            (
+                "pools".into(),
+                references(&["cluster.jobs.node_pools.batch.id", "cluster.jobs.node_pools.web"]),
+            ),
+        ]),
     }
 }
 
@@ -164,10 +172,10 @@ fn tfjson_has_the_states_and_the_configuration() {
     };
     assert_eq!(
         addresses(&planned["root_module"]),
-        ["node_pool.jobs[\"batch\"]", "vm.web[\"a\"]", "vpc.main"]
+        ["node_pool.jobs[\"batch\"]", "node_pool.jobs[\"web\"]", "vm.web[\"a\"]", "vpc.main"]
     );
     assert_eq!(addresses(&prior["root_module"]), ["vm.web[\"a\"]", "vpc.main"]);
-    let machine = &planned["root_module"]["resources"][1];
+    let machine = &planned["root_module"]["resources"][2];
     assert_eq!(
         (&machine["values"], &machine["schema_version"]),
         (&json!({"id": "v", "note": null}), &json!(0))
@@ -195,11 +203,17 @@ fn tfjson_has_the_states_and_the_configuration() {
         root["resources"].as_array().unwrap().iter().find(|one| one["address"] == "vm.web").unwrap();
     assert_eq!(
         machine["expressions"],
-        json!({"plan": {"constant_value": "std-1c-1g"}, "vpc": {"references": ["var.key"]}})
+        json!({
+            "plan": {"constant_value": "std-1c-1g"},
+            "vpc": {"references": ["vpc.main.id", "vpc.main", "var.key"]},
+        })
     );
-    // A tool that puts the network under the name of its type would overwrite the attribute `vpc`.
-    assert_eq!(machine["depends_on"], json!(["vpc.main"]));
-    assert_eq!(root["outputs"]["ip"]["expression"], json!({"references": ["vm.web"]}));
+    assert!(machine.get("depends_on").is_none(), "only what the block names is there: {machine}");
+    let references = |name: &str| root["outputs"][name]["expression"]["references"].clone();
+    assert_eq!(references("ip"), json!(["vm.web[\"a\"].ip", "vm.web[\"a\"]", "vm.web"]));
+    assert_eq!(references("pools"), json!(["node_pool.jobs"]), "an expression over all instances");
+    let pool = root["resources"].as_array().unwrap().iter().find(|one| one["type"] == "node_pool").unwrap();
+    assert_eq!(pool["expressions"]["parent"]["references"], json!(["cluster.jobs.id", "cluster.jobs"]));
     let sites = &root["module_calls"]["sites"]["module"];
     assert_eq!(addresses(sites), ["vpc.main"]);
 }

@@ -66,12 +66,17 @@ impl TerraformAddress {
         format!("{}.{}", self.kind, self.name)
     }
 
+    /// Returns the address within the module of the resource, with the key of the instance.
+    pub(super) fn instance_address(&self) -> String {
+        let index = self.index.as_ref().map(|index| bracketed(index)).unwrap_or_default();
+        format!("{}{index}", self.block_address())
+    }
+
     /// Returns the whole address.
     pub(super) fn full_address(&self) -> String {
-        let index = self.index.as_ref().map(|index| bracketed(index)).unwrap_or_default();
         let module = self.module_address();
         let dot = if module.is_empty() { "" } else { "." };
-        format!("{module}{dot}{}{index}", self.block_address())
+        format!("{module}{dot}{}", self.instance_address())
     }
 }
 
