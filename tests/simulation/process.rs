@@ -29,7 +29,7 @@ use stead::model::schema::{KindScope, Method};
 use stead::model::values::secret::FingerprintKey;
 use stead::plan::artifact::binding::PlanBinding;
 use stead::plan::artifact::saved_plan::SavedPlan;
-use stead::plan::inputs::{PlanInputs, PlanningOptions};
+use stead::plan::inputs::{PlanInputs, PlanningOptions, PolicyContext};
 use stead::plan::model::change::Plan;
 use stead::plan::pipeline::{make_plan, refresh_request};
 use stead::report::run_report::StepResults;
@@ -68,6 +68,9 @@ pub struct Aim {
     pub consents: bool,
     /// Where the stack is planned from, over a ledger on a shared backend.
     pub directory: Option<CurrentOrigin>,
+    /// Who plans, and on which branch: facts that policies may read.
+    pub actor: Name,
+    pub branch: Name,
     catalog: Rc<OnceCell<Catalog>>,
 }
 
@@ -87,6 +90,8 @@ impl Aim {
             sources_move: false,
             consents: true,
             directory: None,
+            actor: Name::default(),
+            branch: Name::default(),
             catalog: Rc::default(),
         }
     }
@@ -249,6 +254,12 @@ async fn planned(
         // What most stories are about is not whether data may go.
         delete_data: ledger.entries.keys().filter(|_| aim.consents).cloned().collect(),
         directory: aim.directory.clone(),
+        policy: PolicyContext {
+            actor: aim.actor.clone(),
+            branch: aim.branch.clone(),
+            time: Some(client.clock().now()),
+            ..PolicyContext::default()
+        },
         ..PlanningOptions::default()
     };
     let (wanted, tables) = refresh_request(REGISTRY, &aim.stack, ledger, &options);
