@@ -8,6 +8,7 @@ pub use crate::cloud::error::ApiError;
 use crate::model::address::{Address, Name};
 use crate::model::schema::{Kind, RuleCheck};
 use crate::model::values::value::{Attributes, Value};
+use crate::plan::model::policy_outcome::PolicyOutcome;
 
 /// A transition of an apply, for the progress display.
 #[derive(Debug, Clone, PartialEq)]
@@ -190,6 +191,9 @@ impl Outcome {
         self.failed = self.failed.into_iter().map(|(at, error)| (at, error.redact_error(redact))).collect();
         self.questions = self.questions.into_iter().map(redact).collect();
         self.notes = self.notes.into_iter().map(redact).collect();
+        for policy in &mut self.policies {
+            policy.result.message = redact(std::mem::take(&mut policy.result.message));
+        }
         self
     }
 }
@@ -214,4 +218,6 @@ pub struct Outcome {
     pub interrupted: bool,
     /// The stack's outputs whose values are known; an output that depends on a failed step is missing.
     pub outputs: BTreeMap<Name, Value>,
+    /// The results of the policies that the plan could not decide, in the plan's order.
+    pub policies: Vec<PolicyOutcome>,
 }

@@ -13,7 +13,7 @@ use futures_util::stream::FuturesUnordered;
 
 use super::event::{ApplyEvent, Outcome, StepError};
 use super::finalize::{
-    add_not_kept, describe_ambiguous_intents, is_sent_again, known_outputs, recorded_outputs,
+    add_not_kept, describe_ambiguous_intents, is_sent_again, known_outputs, policy_runs, recorded_outputs,
     resource_runs, sweep_watched_creations,
 };
 use super::schedule::{Schedule, StepProgress};
@@ -120,6 +120,7 @@ pub(super) async fn execute_plan<C: Transport, K: Clock, R: Random, S: Store>(
         }
     }
     let mut outcome = summarize_outcome(plan, &schedule, errors);
+    outcome.policies = policies.outcomes(plan);
     outcome.interrupted = parts.context.stop.get() && schedule.progress().contains(&StepProgress::Waiting);
     record_run_end(parts, run, (plan, &durations), &mut outcome).await;
     outcome
@@ -404,7 +405,9 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     };
     let outputs = Some(recorded_outputs(parts, plan, &outcome.outputs, complete));
     let resources = resource_runs(parts, plan, durations, outcome);
-    let ended = Record::Ended { run, plan: plan.base.nonce, complete, at, tally, outputs, resources };
+    let policies = policy_runs(&outcome.policies);
+    let plan = plan.base.nonce;
+    let ended = Record::Ended { run, plan, complete, at, tally, outputs, resources, policies };
     if let Err(error) = parts.commit([ended]).await {
         // All changes are recorded: only the record of the run's end is missing.
         outcome.notes.push(error.to_string());
@@ -421,7 +424,8 @@ fn nothing_done(plan: &Plan, error: &StepError) -> Outcome {
     skipped.dedup();
     skipped.retain(|address| Some(address) != first);
     let failed = first.map(|address| (address.clone(), error.clone())).into_iter().collect();
-    Outcome { failed, skipped, ..Outcome::default() }
+    let policies = StepPolicies::new(&plan.undecided).outcomes(plan);
+    Outcome { failed, skipped, policies, ..Outcome::default() }
 }
 
 fn corrected_address(bookkeeping: &LedgerUpdate) -> Option<&Address> {

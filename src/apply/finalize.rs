@@ -16,12 +16,15 @@ use crate::ledger::journal::store::Store;
 use crate::ledger::state::ambiguous_intent;
 use crate::ledger::state::entry::Intent;
 use crate::ledger::state::kept_secrets::OUTPUT_PREFIX;
-use crate::ledger::state::run_details::{MAX_ERROR_CHARS, ResourceResult, ResourceRun};
+use crate::ledger::state::run_details::{
+    MAX_ERROR_CHARS, MAX_POLICY_ADDRESSES, PolicyRun, ResourceResult, ResourceRun,
+};
 use crate::model::address::{Address, Name};
 use crate::model::clock::{Clock, Random};
 use crate::model::expression::Expression;
 use crate::model::values::value::{Attributes, Value};
-use crate::plan::model::change::{Cause, Change, NoteCode, Plan};
+use crate::plan::model::change::{Cause, Change, NoteCode, Plan, PolicyStatus};
+use crate::plan::model::policy_outcome::PolicyOutcome;
 
 /// Checks every watched creation for a late effect: records an ambiguous intent where an object has appeared,
 /// and closes those that were watched long enough. Returns a message for each one that could not be checked;
@@ -156,6 +159,45 @@ pub(super) fn resource_runs<C: Transport, K: Clock, R: Random, S: Store>(
         }
     };
     plan.changes.iter().map(one).collect()
+}
+
+/// Returns the results of policies for the ledger's history, equal ones of several resources as one.
+pub(super) fn policy_runs(outcomes: &[PolicyOutcome]) -> Vec<PolicyRun> {
+    let mut runs: Vec<PolicyRun> = Vec::new();
+    let mut numbers: HashMap<(&Name, PolicyStatus), usize> = HashMap::new();
+    for PolicyOutcome { result, before } in outcomes {
+        let number = *numbers.entry((&result.name, result.verdict)).or_insert_with(|| {
+            runs.push(PolicyRun {
+                policy: result.name.clone(),
+                verdict: Name::new_static(verdict_keyword(result.verdict)),
+                addresses: Vec::new(),
+                more: 0,
+                before: before.as_ref().map(ToString::to_string),
+            });
+            runs.len() - 1
+        });
+        let run = &mut runs[number];
+        match &result.address {
+            Some(address) if run.addresses.len() < MAX_POLICY_ADDRESSES => {
+                run.addresses.push(address.clone());
+            }
+            Some(_) => run.more += 1,
+            None => {}
+        }
+    }
+    runs
+}
+
+/// Returns the word of the history for the result of a policy: that of the documents.
+const fn verdict_keyword(verdict: PolicyStatus) -> &'static str {
+    match verdict {
+        PolicyStatus::Pass => "pass",
+        PolicyStatus::Allowed => "allowed",
+        PolicyStatus::Unknown => "unknown",
+        PolicyStatus::Warn => "warn",
+        PolicyStatus::Overridden => "overridden",
+        PolicyStatus::Deny => "deny",
+    }
 }
 
 /// Returns the value of an output that a plan without steps knows; `None` for a secret, of which it has no text.

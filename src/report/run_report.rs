@@ -10,8 +10,9 @@ use super::text::phrases;
 use super::views::apply_outcome::{self, FailureContext, FailureText};
 use crate::apply::event::{ApplyEvent, Outcome, StepError};
 use crate::model::address::Address;
-use crate::plan::model::change::{Change, Plan};
+use crate::plan::model::change::{Change, Plan, PolicyStatus};
 use crate::plan::model::due::DueTotal;
+use crate::plan::model::policy_outcome::PolicyOutcome;
 
 /// The states of a plan's steps by step number, collected from events; steps without an event are absent.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -87,7 +88,9 @@ impl StepResults {
     /// received so far. A resource with a step that did not end counts as skipped.
     #[must_use]
     pub fn interrupted_outcome(&self, plan: &Plan) -> Outcome {
-        let mut outcome = Outcome { interrupted: true, ..Outcome::default() };
+        let policies = plan.policy.iter().filter(|result| result.verdict == PolicyStatus::Unknown);
+        let policies = policies.map(PolicyOutcome::of_stopped_run).collect();
+        let mut outcome = Outcome { interrupted: true, policies, ..Outcome::default() };
         for change in &plan.changes {
             let is_done = |step: &usize| matches!(self.all.get(step), Some(StepResult::Done(_)));
             let failed = change.steps.iter().find_map(|step| match self.all.get(step) {

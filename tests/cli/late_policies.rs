@@ -127,3 +127,118 @@ fn a_replacement_whose_deletion_fails_is_partly_applied_and_its_old_object_stays
     case.write("stead.yaml", stack.replace("24.04", "22.04"));
     case.ok("apply --yes").says(&["Deleted objects with their data: vm.web"]);
 }
+
+/// Policies that are decided before the step of the volume, and two that never are.
+const DECIDED: &str = r#"vm: { web: { template: ubuntu-24.04, plan: std-1c-1g } }
+volume: { data: { size: 10, vm: $vm.web } }
+policy:
+  passes: { on: volume, level: mandatory, deny: "${self.vm == ''}", message: Attach it. }
+  warns: { on: volume, level: advisory, deny: "${self.vm != ''}", message: Attached. }
+  over: { on: volume, deny: "${self.vm != ''}", message: Bound. }
+  never: { on: vm, level: advisory, deny: "${self.public_ipv4_address != 'x'}", message: Odd address. }
+  of_plan: { deny: "${plan.changes.exists(c, c.kind == 'vm' && c.after.public_ipv4_address != 'x')}", message: Odd. }
+"#;
+
+/// Returns the name, the verdict and the deciding step of each result.
+fn results(policies: &serde_json::Value) -> Vec<(String, String, String)> {
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let policies = policies.as_array().unwrap().iter();
+    policies
+        .map(|one| (text(&one["name"]), text(&one["verdict"]), text(&one["before"]["address"])))
+        .collect()
+}
+
+fn expected(rows: &[[&str; 3]]) -> Vec<(String, String, String)> {
+    rows.iter().map(|[a, b, c]| ((*a).to_owned(), (*b).to_owned(), (*c).to_owned())).collect()
+}
+
+const DECISIONS: [[&str; 3]; 5] = [
+    ["never", "unknown", ""],
+    ["over", "overridden", "volume.data"],
+    ["passes", "pass", "volume.data"],
+    ["warns", "warn", "volume.data"],
+    ["of_plan", "unknown", ""],
+];
+
+#[test]
+fn the_end_of_an_apply_and_its_reports_say_how_each_policy_was_decided() {
+    let case = stack(DECIDED);
+    let reports = "--report md=a.md --report json=a.json --report junit=a.xml --report sarif=a.sarif --report html=a.html";
+    let run = case.ok(&format!("apply --yes --override over --reason agreed {reports}"));
+    run.says(&[
+        "POLICY never not decided  vm.web  No step waits for a value that it needs: Odd address.",
+        "POLICY over overridden  volume.data  Bound. (before create volume.data)",
+        "POLICY passes passed  volume.data (before create volume.data)",
+        "POLICY warns warns  volume.data  Attached. (before create volume.data)",
+        "POLICY of_plan not decided  No step waits for a value that it needs: Odd.",
+    ]);
+    let text = |file: &str| std::fs::read_to_string(case.path(file)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text("a.json")).unwrap();
+    assert_eq!(results(&json["outcome"]["policies"]), expected(&DECISIONS), "{json}");
+    let parts: [(&str, &[&str]); 4] = [
+        (
+            "a.md",
+            &[
+                "**policy over** (overridable) denied the step, and was overridden `volume.data`: Bound. (before create volume.data)",
+                "**policy passes** (mandatory) passed `volume.data` (before create volume.data)",
+                "**policy never** (advisory) was not decided `vm.web`: No step waits",
+            ],
+        ),
+        (
+            "a.html",
+            &["(overridable) denied the step, and was overridden", "(mandatory) passed", "was not decided"],
+        ),
+        (
+            "a.xml",
+            &[
+                "<testcase name=\"policy/passes volume.data\"",
+                "<skipped message=\"No step waits for a value that it needs: Odd address.\"/>",
+            ],
+        ),
+        (
+            "a.sarif",
+            &[
+                "volume.data: Bound. (before create volume.data) (overridable: it denied the step, and was overridden)",
+                "\"ruleId\": \"policy/warns\"",
+                "(advisory: it was not decided)",
+            ],
+        ),
+    ];
+    for (file, words) in parts {
+        let text = text(file);
+        assert!(!text.contains("not evaluated yet"), "{file}: {text}");
+        for word in words {
+            assert!(text.contains(word), "{file}: {word}\n{text}");
+        }
+    }
+    case.ok("history show").says(&["POLICY", "overridden", "create volume.data", "of_plan", "unknown"]);
+    let history = case.ok("history show --output json").json();
+    assert_eq!(history["runs"][0]["policies"][1]["before"], "create volume.data", "{history}");
+}
+
+#[test]
+fn an_apply_that_a_policy_stops_says_which_were_not_decided() {
+    let blocks =
+        DECIDED.replace("level: advisory, deny: \"${self.vm", "level: mandatory, deny: \"${self.vm");
+    let late = "snapshot: { copy: { volume: $volume.data } }\n\
+        policy: { later: { on: snapshot, level: mandatory, deny: \"${self.volume == ''}\", message: Later. } }\n";
+    let case = stack(&blocks).file("late.stead.yaml", late);
+    let lines = case.fails(6, "apply --yes --override over --reason agreed --output ndjson").stdout;
+    let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    let found = results(&last["policies"]);
+    for row in expected(&[["warns", "deny", "volume.data"], ["later", "unknown", ""]]) {
+        assert!(found.contains(&row), "{row:?} in {last}");
+    }
+    assert!(last.to_string().contains("A step that it waits for was not run: Later."), "{last}");
+}
+
+#[test]
+fn an_apply_of_many_units_says_how_each_policy_was_decided() {
+    let case = stack(DECIDED).file(".git/HEAD", "ref: refs/heads/main\n");
+    let result = case.ok("apply --all --yes --override over --reason agreed --output json").json();
+    assert_eq!(results(&result["units"][0]["policies"]), expected(&DECISIONS), "{result}");
+    case.ok("history show").says(&["overridden", "create volume.data"]);
+    let case = stack(DECIDED).file(".git/HEAD", "ref: refs/heads/main\n");
+    let run = case.ok("apply --all --yes --override over --reason agreed");
+    run.says(&["late/default\nPOLICY never not decided  vm.web", "POLICY over overridden  volume.data"]);
+}

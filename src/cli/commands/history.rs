@@ -10,13 +10,13 @@ use crate::cli::ledger::ledger_io;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::ledger::state::run_details::{
-    self, BegunRequest, OutputRun, RequestRun, ResourceResult, ResourceRun, RunValue,
+    self, BegunRequest, OutputRun, PolicyRun, RequestRun, ResourceResult, ResourceRun, RunValue,
 };
 use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, ResourceCounts, Run};
 use crate::model::address::Name;
 use crate::report::json;
 use crate::report::views::history::{
-    self, ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, RequestOutcome,
+    self, ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, PolicyRecord, RequestOutcome,
     RequestRecord, ResourceRecord, RunRecord,
 };
 
@@ -122,6 +122,7 @@ fn run_record(run: &Run) -> RunRecord {
         resources: run.resources.iter().map(resource_record).collect(),
         outputs: run.outputs.iter().map(output_record).collect(),
         begun: run.begun.iter().map(begun_record).collect(),
+        policies: run.policies.iter().map(policy_record).collect(),
     }
 }
 
@@ -175,6 +176,17 @@ fn resource_record(resource: &ResourceRun) -> ResourceRecord {
         took: Duration::from_millis(resource.ms),
         error: resource.error.clone(),
         requests: resource.requests.iter().map(request).collect(),
+    }
+}
+
+/// Returns the result of a policy for display.
+fn policy_record(policy: &PolicyRun) -> PolicyRecord {
+    PolicyRecord {
+        policy: policy.policy.to_string(),
+        verdict: policy.verdict.to_string(),
+        addresses: policy.addresses.iter().map(ToString::to_string).collect(),
+        more: policy.more,
+        before: policy.before.clone(),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::model::clock::Clock;
 use crate::model::diagnostic::{Diagnostic, Severity};
 use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
+use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::json::plan::unit_events::{UnitEvent, unit_event_line};
 use crate::report::json::{self, PlanDocumentOptions};
 use crate::report::terminal::{self, PlanContext};
@@ -37,6 +38,8 @@ pub(in crate::cli) struct UnitOutcome {
     pub(in crate::cli) upstream: Vec<UnitName>,
     /// Why it has no result, or did not begin; `None` if its plan is its result.
     pub(in crate::cli) failure: Option<CliFailure>,
+    /// Results of the policies that its plan could not decide, after an apply.
+    pub(in crate::cli) policies: Vec<PolicyOutcome>,
 }
 
 /// A command over many units.
@@ -125,7 +128,8 @@ pub(in crate::cli) fn unit_reviews(
             }
             Err(failure) => (UnitStatus::Failed, failure.exit, Some(failure.clone())),
         };
-        UnitOutcome { number: *number, status, exit, upstream: upstream_names(workspace, *number), failure }
+        let upstream = upstream_names(workspace, *number);
+        UnitOutcome { number: *number, status, exit, upstream, failure, policies: Vec::new() }
     };
     planned.units.iter().map(outcome).collect()
 }
@@ -160,6 +164,7 @@ pub(in crate::cli) fn units_review<'r>(
                 .and_then(|result| Some(&result.as_ref().ok()?.values)),
             failure: outcome.failure.as_ref().map(unit_failure),
             upstream: &outcome.upstream,
+            policies: &outcome.policies,
         }
     };
     let units = outcomes.iter().map(review).collect();

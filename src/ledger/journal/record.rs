@@ -15,7 +15,7 @@ use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::{ReviewEnd, ReviewedPlan};
 use crate::ledger::state::origins::StackOrigin;
-use crate::ledger::state::run_details::ResourceRun;
+use crate::ledger::state::run_details::{PolicyRun, ResourceRun};
 use crate::ledger::state::run_history::{Incident, ResourceCounts, RunOrigin};
 use crate::ledger::state::transfer::{IncomingTransfer, Transfer};
 use crate::model::address::{Address, Name};
@@ -257,6 +257,9 @@ pub enum Record {
         /// What the run did to each resource. Earlier versions did not record it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         resources: Vec<ResourceRun>,
+        /// The results of the policies that the plan could not decide. Earlier versions did not record them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        policies: Vec<PolicyRun>,
     },
 }
 

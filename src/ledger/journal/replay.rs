@@ -18,7 +18,9 @@ use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::{AppliedReview, OpenReview, ReviewedPlan};
-use crate::ledger::state::run_details::{OutputRun, RequestOutcome, ResourceRun, changed_outputs};
+use crate::ledger::state::run_details::{
+    OutputRun, PolicyRun, RequestOutcome, ResourceRun, changed_outputs,
+};
 use crate::ledger::state::run_history::{
     Incident, IncidentKind, MAX_RUNS, Run, RunEnd, add_request, drop_old_details, number_runs,
     set_request_outcome,
@@ -208,12 +210,12 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::Reviewed(_)
         | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
-        Record::Ended { run, plan, complete, at, tally, outputs, resources } => {
+        Record::Ended { run, plan, complete, at, tally, outputs, resources, policies } => {
             let changed = outputs.as_ref().map(|after| changed_outputs(ledger.outputs.as_ref(), after));
             ledger.replace_outputs(outputs.as_ref());
             ledger.applied_plans.insert(*plan);
             let end = RunEnd { at: *at, complete: *complete, tally: *tally };
-            end_run(ledger, *run, end, (resources, changed.unwrap_or_default()));
+            end_run(ledger, *run, end, (resources, policies, changed.unwrap_or_default()));
         }
     }
 }
@@ -231,7 +233,7 @@ fn end_run(
     ledger: &mut Ledger,
     run: Uuid,
     end: RunEnd,
-    (resources, outputs): (&[ResourceRun], Vec<OutputRun>),
+    (resources, policies, outputs): (&[ResourceRun], &[PolicyRun], Vec<OutputRun>),
 ) {
     if end.complete {
         ledger.last_applied = Some(end.at);
@@ -242,6 +244,7 @@ fn end_run(
         known.outputs = outputs;
         // They are part of what it did to each resource.
         known.begun = Vec::new();
+        known.policies = policies.to_vec();
     }
     drop_old_details(&mut ledger.history);
 }

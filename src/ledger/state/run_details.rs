@@ -23,6 +23,9 @@ pub const MAX_ERROR_CHARS: usize = 300;
 /// Maximum number of bytes of an output's value that is kept, in its JSON form.
 pub const MAX_OUTPUT_BYTES: usize = 1_000;
 
+/// Maximum number of resources that are kept for a result of a policy.
+pub const MAX_POLICY_ADDRESSES: usize = 20;
+
 /// Maximum number of requests that are kept for a resource.
 pub const MAX_KEPT_REQUESTS: usize = 20;
 
@@ -44,6 +47,29 @@ pub struct ResourceRun {
     /// The requests that changed its objects, in order; the first ones, if there were very many.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests: Vec<RequestRun>,
+}
+
+/// The result of a policy that the plan could not decide, for the resources with the same result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyRun {
+    /// The name of the policy.
+    pub policy: Name,
+    /// The result: `pass`, `warn`, `overridden`, `deny`, or `unknown` if it was never decided.
+    pub verdict: Name,
+    /// The first resources that it is about; empty for a policy over the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<Address>,
+    /// How many further resources it is about.
+    #[serde(default, skip_serializing_if = "is_none_left")]
+    pub more: usize,
+    /// The step before which it was decided, such as `create vm.web`; of several, the first. `None` if it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
+const fn is_none_left(number: &usize) -> bool {
+    *number == 0
 }
 
 /// How the change of a resource ended.

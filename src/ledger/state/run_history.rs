@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::entry::Intent;
 use super::run_details::{
-    BegunRequest, MAX_FULL_RUNS, MAX_KEPT_RESOURCES, OutputRun, RequestOutcome, ResourceRun,
+    BegunRequest, MAX_FULL_RUNS, MAX_KEPT_RESOURCES, OutputRun, PolicyRun, RequestOutcome, ResourceRun,
 };
 use crate::model::address::Name;
 
@@ -46,6 +46,9 @@ pub struct Run {
     /// versions did not record them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub begun: Vec<BegunRequest>,
+    /// The results of the policies that its plan could not decide; empty if there were none, and for a run that did not end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub policies: Vec<PolicyRun>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
@@ -216,6 +219,7 @@ pub(in crate::ledger) fn drop_old_details(history: &mut VecDeque<Run>) {
             run.resources = Vec::new();
             run.outputs = Vec::new();
             run.begun = Vec::new();
+            run.policies = Vec::new();
         }
     }
 }

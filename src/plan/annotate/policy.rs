@@ -140,7 +140,8 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
             if let Some(change) = change.filter(|_| matches!(said, PolicyEvaluation::Unknown(_))) {
                 let again = condition_of_resource(&one.program, &self.context, seen, subject);
                 let has_steps = !change.steps.is_empty();
-                match undecided_policy(self.joined, one.program.policy, again, has_steps) {
+                let about = Some(subject.address);
+                match undecided_policy(self.joined, (one.program.policy, about), again, has_steps) {
                     Ok(undecided) => self.undecided.push(undecided),
                     Err(never) => said = never,
                 }
@@ -183,7 +184,7 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
                     condition_of_plan(self.joined, program, &self.context, (seen, &self.changes));
                 again.addresses.retain(|address| sending.contains(address));
                 let has_steps = !again.addresses.is_empty();
-                match undecided_policy(self.joined, program.policy, again, has_steps) {
+                match undecided_policy(self.joined, (program.policy, None), again, has_steps) {
                     Ok(undecided) => self.undecided.push(undecided),
                     Err(never) => said = never,
                 }
@@ -313,7 +314,7 @@ fn passing_result(
 /// known before a step is denied in the plan already: what the apply would have to refuse is refused before it begins.
 fn undecided_policy(
     joined: &JoinedState<'_>,
-    policy: &Policy,
+    (policy, about): (&Policy, Option<&Address>),
     again: StepCondition,
     has_steps: bool,
 ) -> Result<UndecidedPolicy, PolicyEvaluation> {
@@ -325,6 +326,7 @@ fn undecided_policy(
         name: policy.name.clone(),
         level: policy.level,
         message: policy.message.clone(),
+        address: about.cloned(),
         is_overridden: is_overridden(joined, policy),
         addresses: again.addresses,
         condition: again.condition,

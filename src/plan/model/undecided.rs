@@ -14,6 +14,8 @@ pub struct UndecidedPolicy {
     pub level: PolicyLevel,
     /// The message of the denial.
     pub message: String,
+    /// The resource that it is about; `None` for a policy over the plan.
+    pub address: Option<Address>,
     /// Whether the user overrides it.
     pub is_overridden: bool,
     /// The resources before whose steps it is evaluated.

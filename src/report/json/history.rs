@@ -7,7 +7,7 @@ use crate::report::json_value::JsonValue;
 use crate::report::json_writer::{SCHEMA_VERSION, SchemaVersion, to_pretty};
 use crate::report::views::history::{
     ApplyStatus, BegunRecord, IncidentRecord, LockHolder, LockStatus, OutputRecord, OutputValue,
-    RequestOutcome, RequestRecord, ResourceRecord, RunRecord,
+    PolicyRecord, RequestOutcome, RequestRecord, ResourceRecord, RunRecord,
 };
 
 /// The document of `stead history --output json`. With `show N`, `runs` contains that run only.
@@ -77,6 +77,9 @@ struct RunEntry<'a> {
     /// The requests that it began. Only with `show N`, for a run without a recorded end.
     #[serde(skip_serializing_if = "Option::is_none")]
     begun: Option<Vec<BegunRequestEntry<'a>>>,
+    /// Results of the policies that the plan could not decide. Only with `show N`, and if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<PolicyRunEntry<'a>>,
 }
 
 /// An output that a run changed.
@@ -107,6 +110,22 @@ struct BegunRequestEntry<'a> {
     call: Option<&'a str>,
     /// What the ledger records of its outcome.
     outcome: RequestOutcome,
+}
+
+/// The result of a policy that the plan could not decide, for the resources with the same result.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct PolicyRunEntry<'a> {
+    /// Name of the policy.
+    name: &'a str,
+    /// The result: `pass`, `warn`, `overridden`, `deny`, or `unknown` if it was never decided.
+    verdict: &'a str,
+    /// The first resources that it is about; empty for a policy over the plan.
+    addresses: &'a [String],
+    /// Number of further resources that it is about.
+    more: usize,
+    /// The step before which it was decided, such as `create vm.web`; of several, the first. Null if it was not.
+    before: Option<&'a str>,
 }
 
 /// What a run did to one resource.
@@ -200,6 +219,19 @@ impl<'a> RunEntry<'a> {
             resources: has_resources.then(|| past.resources.iter().map(ResourceRunEntry::new).collect()),
             outputs: has_outputs.then(|| past.outputs.iter().map(OutputRunEntry::new).collect()),
             begun: is_open.then(|| past.begun.iter().map(BegunRequestEntry::new).collect()),
+            policies: past.policies.iter().filter(|_| is_full).map(PolicyRunEntry::new).collect(),
+        }
+    }
+}
+
+impl<'a> PolicyRunEntry<'a> {
+    fn new(policy: &'a PolicyRecord) -> Self {
+        Self {
+            name: &policy.policy,
+            verdict: &policy.verdict,
+            addresses: &policy.addresses,
+            more: policy.more,
+            before: policy.before.as_deref(),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::list::UnmanagedRow;
 use super::plan::change_entry::PlanDocumentOptions;
 use super::plan::cost_entry::DueEntry;
 use super::plan::document::PlanDocument;
+use super::plan::policy_outcome::PolicyOutcomeEntry;
 use crate::model::address::Name;
 use crate::model::schema::Registry;
 use crate::plan::model::change::Action;
@@ -181,6 +182,9 @@ struct UnitEntry<'a> {
     plan: Option<PlanDocument<'a>>,
     /// Why the unit has no result; null if it has one.
     error: Option<UnitErrorEntry<'a>>,
+    /// Results of the policies that its plan could not decide, after an apply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<PolicyOutcomeEntry<'a>>,
 }
 
 /// Why a unit has no result.
@@ -257,6 +261,7 @@ fn unit_entry<'a>(
         exit: unit.exit,
         plan: unit.plan.map(|plan| PlanDocument::new(plan, registry, options)),
         error: unit.failure.map(UnitErrorEntry::new),
+        policies: unit.policies.iter().map(PolicyOutcomeEntry::from_outcome).collect(),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::plan::model::change::{Action, Change, Drift, PolicyResult, PolicyStat
 use crate::report::diagnostics::sort_by_location;
 use crate::report::run_report::{ResourceOutcome, RunReport};
 use crate::report::text::phrases;
+use crate::report::text::policy_results::ShownResult;
 use crate::report::views::drift;
 use crate::report::views::list::ObjectSummary;
 
@@ -88,7 +89,8 @@ pub(super) fn plan_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
     found
 }
 
-/// Returns the failed resources of an apply, its ambiguous intents, and the resources that it skipped or left open.
+/// Returns the failed resources of an apply, its ambiguous intents, the resources that it skipped or left open, and what the
+/// policies that were left to it said, unless they passed.
 fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFinding> {
     let of = |address: &Address| {
         let change = review.plan.changes.iter().find(|change| change.address == *address);
@@ -123,7 +125,9 @@ fn left_undone(review: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<ReviewFindin
         let place = FindingLocation::from_location(view::decided_at(change), review);
         finding("skipped", FindingLevel::Warning, change.address.as_str(), text, place)
     });
-    failed.chain(asked).chain(undone).collect()
+    let is_final = |shown: &ShownResult<'_>| shown.is_final;
+    let policies = review.denials().filter(is_final).map(|shown| policy_finding(review, &shown, None));
+    failed.chain(asked).chain(undone).chain(policies).collect()
 }
 
 fn unmanaged_finding(review: &PlanReview<'_>, object: &ObjectSummary) -> ReviewFinding {
@@ -144,7 +148,8 @@ fn unmanaged_finding(review: &PlanReview<'_>, object: &ObjectSummary) -> ReviewF
 /// Returns blockers, the policy results that are not a plain pass, and the drift that needs a decision.
 pub(super) fn problem_findings(review: &PlanReview<'_>) -> Vec<ReviewFinding> {
     let blocks = review.plan_blockers().map(|block| blocker_finding(review, block));
-    let denials = review.denials().map(|ruling| policy_finding(review, ruling));
+    let remedies = review.denial_remedies();
+    let denials = review.denials().map(|shown| policy_finding(review, &shown, remedies.find(shown.result)));
     let drift = review
         .plan
         .drift
@@ -166,16 +171,19 @@ fn blocker_finding(review: &PlanReview<'_>, block: &Blocker) -> ReviewFinding {
     }
 }
 
-fn policy_finding(review: &PlanReview<'_>, ruling: &PolicyResult) -> ReviewFinding {
+fn policy_finding(review: &PlanReview<'_>, shown: &ShownResult<'_>, remedy: Option<&str>) -> ReviewFinding {
+    let ruling = shown.result;
     let subject = ruling.address.as_ref().map(ToString::to_string).unwrap_or_default();
-    let denies = ruling.verdict == PolicyStatus::Deny;
+    let level = ruling.level.keyword();
+    let says = format!("{} ({level}: it {})", shown.describe_message(), shown.verdict_phrase());
     ReviewFinding {
         rule: policy_rule(review, ruling),
-        level: if denies { FindingLevel::Error } else { FindingLevel::Warning },
-        text: match prefix_subject(&subject, &view::result_message(ruling)) {
-            text if denies => text,
-            text => format!("{text} (it {})", view::verdict_word(ruling.verdict)),
+        level: if ruling.verdict == PolicyStatus::Deny {
+            FindingLevel::Error
+        } else {
+            FindingLevel::Warning
         },
+        text: join_sentences(&[&prefix_subject(&subject, &says), remedy.unwrap_or_default()]),
         subject,
         unit: Some(review.title()),
         place: FindingLocation::from_location(ruling.source.as_ref(), review),

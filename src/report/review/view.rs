@@ -1,6 +1,8 @@
 //! Shared parts of all plan reports: the review and its subject, headline, dangerous changes, and the text of
 //! differences. Nothing here is escaped; each format does that for itself.
 
+use std::collections::HashMap;
+
 use crate::model::address::Address;
 use crate::model::schema::{Effect, Registry};
 use crate::model::source::SourceLocation;
@@ -16,8 +18,8 @@ pub(super) use crate::report::groups::{affects_users, is_dangerous};
 use crate::report::run_report::RunReport;
 use crate::report::text::counts::ActionCounts;
 use crate::report::text::named_ids::named_values;
-use crate::report::text::notes::{PolicyGroup, describe_claims};
 use crate::report::text::phrases;
+use crate::report::text::policy_results::{PolicyGroup, ShownResult};
 use crate::report::views::drift::{self, DriftReport, is_settled};
 
 /// How many resources to name whose difference is charged at once.
@@ -116,6 +118,20 @@ impl ReviewStatus {
             Self::Changes => "🔷",
             Self::NoChanges | Self::Applied => "✅",
         }
+    }
+}
+
+/// The remedies of the denials in a plan, by the resource and the text of their blockers.
+pub(super) struct DenialRemedies<'a>(HashMap<(Option<&'a Address>, &'a str), &'a str>);
+
+impl<'a> DenialRemedies<'a> {
+    /// Returns the remedy of a denial; `None` for another result, and for a denial before a step.
+    pub(super) fn find(&self, result: &PolicyResult) -> Option<&'a str> {
+        if result.verdict != PolicyStatus::Deny {
+            return None;
+        }
+        let text = format!("{}: {}", result.name, result.message);
+        self.0.get(&(result.address.as_ref(), &*text)).copied()
     }
 }
 
@@ -237,14 +253,33 @@ impl<'a> PlanReview<'a> {
         }
     }
 
+    /// Returns the policy results: those of the plan, and of an apply the final ones of the policies that were left to it.
+    pub(super) fn policy_results(&self) -> impl Iterator<Item = ShownResult<'a>> {
+        let outcomes = self.run_report().map(|ran| ran.outcome.policies.as_slice()).unwrap_or_default();
+        // They are in the plan's order.
+        let mut outcomes = outcomes.iter().peekable();
+        self.plan.policy.iter().map(move |result| {
+            let outcome = outcomes.next_if(|outcome| outcome.is_outcome_of(result));
+            outcome.map_or(ShownResult::of_plan(result), ShownResult::of_apply)
+        })
+    }
+
     /// Returns these results, those that say the same of several resources together.
-    pub(super) fn policy_groups(&self) -> Vec<PolicyGroup<'_>> {
-        PolicyGroup::group_results(&self.plan.policy)
+    pub(super) fn policy_groups(&self) -> Vec<PolicyGroup<'a>> {
+        PolicyGroup::group_results(self.policy_results())
     }
 
     /// Returns the policy results that are not a plain pass: unknown, warning, overridden and denying ones.
-    pub(super) fn denials(&self) -> impl Iterator<Item = &PolicyResult> {
-        self.plan.policy.iter().filter(|ruling| ruling.verdict >= PolicyStatus::Unknown)
+    pub(super) fn denials(&self) -> impl Iterator<Item = ShownResult<'a>> {
+        self.policy_results().filter(|shown| shown.result.verdict >= PolicyStatus::Unknown)
+    }
+
+    /// Returns the remedies of the denials in the plan, by what is denied and the text of the blocker.
+    pub(super) fn denial_remedies(&self) -> DenialRemedies<'a> {
+        let denials = self.plan.blocks.iter().filter(|block| block.is_ruling());
+        DenialRemedies(
+            denials.map(|block| ((block.address.as_ref(), &*block.text), &*block.help)).collect(),
+        )
     }
 }
 
@@ -258,25 +293,6 @@ fn drift_headline(found: &DriftReport<'_>) -> Vec<String> {
         facts.push(format!("new {new}, known {known}, resolved {resolved}"));
     }
     facts
-}
-
-/// Returns the message of a policy result, with what the environment claims where it depends on that.
-pub(super) fn result_message(result: &PolicyResult) -> String {
-    match describe_claims(result) {
-        Some(claims) => format!("{} ({claims})", result.message),
-        None => result.message.clone(),
-    }
-}
-
-/// Returns what a policy does, as a verb phrase for a sentence about it.
-pub(super) const fn verdict_word(verdict: PolicyStatus) -> &'static str {
-    match verdict {
-        PolicyStatus::Deny => "says no",
-        PolicyStatus::Overridden => "denies the plan, and is overridden",
-        PolicyStatus::Unknown => "is not evaluated yet",
-        PolicyStatus::Warn => "warns",
-        PolicyStatus::Allowed | PolicyStatus::Pass => "allows the plan",
-    }
 }
 
 /// Returns whether a difference needs a decision.

@@ -10,6 +10,7 @@ use crate::report::groups;
 use crate::report::text::notes;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
+use crate::report::text::policy_results;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::views::drift;
 
@@ -43,7 +44,7 @@ pub fn plan_page(plan: &Plan, facts: &PlanContext, verbose: bool, style: TextSty
         // A declaration that has already taken effect changes nothing: only the verbose output mentions it.
         let shown = |note: &&PlanNote| verbose || note.code != NoteCode::Done;
         add_grouped_notes(&mut page, plan.notes.iter().filter(shown), complete);
-        notes::add_policy_results(&mut page, &plan.policy, verbose);
+        policy_results::add_policy_results(&mut page, &plan.policy, verbose);
         let mut first = no_changes(plan, verbose, style).to_unwrapped(style) + "\n";
         if verbose {
             first = plan_headline(plan, facts, style).to_unwrapped(style) + "\n" + &first;

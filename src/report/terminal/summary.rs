@@ -5,9 +5,9 @@ use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::step::Step;
 use crate::report::groups;
 use crate::report::text::counts::ActionCounts;
-use crate::report::text::notes;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
+use crate::report::text::policy_results;
 use crate::report::text::style::{Symbol, TextRole};
 
 /// How many links of the critical path to show; in a longer path one entry counts those in the middle.
@@ -25,7 +25,7 @@ pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, complete: bool, verbo
         let blocks = groups::group_blockers(plan.blocks.iter());
         add_blockers(page, &blocks.iter().map(AsRef::as_ref).collect::<Vec<_>>());
     }
-    notes::add_policy_results(page, &plan.policy, verbose);
+    policy_results::add_policy_results(page, &plan.policy, verbose);
     add_cost(page, plan);
     add_duration(page, plan);
     add_totals(page, plan);

@@ -3,12 +3,15 @@
 
 use super::plan::{PlanContext, plan_page};
 use super::summary::add_due;
-use crate::plan::model::change::Action;
+use crate::plan::model::change::{Action, PolicyStatus};
+use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::text::escape::escape_line;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
+use crate::report::text::policy_results::add_policy_outcomes;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
+use crate::workspace::unit::UnitName;
 
 /// How many units without changes are named; more are only counted.
 const MAX_NAMED_UNITS: usize = 12;
@@ -68,6 +71,18 @@ pub fn units_run_page(review: &UnitsReview<'_>, style: TextStyle) -> String {
     let said: Vec<String> =
         counts.iter().map(|(status, count)| format!("{count} {}", status.as_text())).collect();
     page.add_line(label_line("UNITS").push_text(said.join(&dot)));
+    page.finish()
+}
+
+/// Returns what the policies of one of many units said that were left to its apply; empty if all of them passed.
+#[must_use]
+pub fn unit_policies_page(unit: &UnitName, policies: &[PolicyOutcome], style: TextStyle) -> String {
+    if policies.iter().all(|policy| policy.result.verdict == PolicyStatus::Pass) {
+        return String::new();
+    }
+    let mut page = TextPage::new(style);
+    page.add_line(TextLine::indent(0).push_styled(TextRole::Strong, unit.to_string()));
+    add_policy_outcomes(&mut page, policies);
     page.finish()
 }
 

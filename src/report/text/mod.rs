@@ -11,5 +11,6 @@ pub(super) mod notes;
 pub mod output_line;
 pub mod page;
 pub mod phrases;
+pub(super) mod policy_results;
 pub mod style;
 pub mod table;

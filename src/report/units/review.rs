@@ -13,6 +13,7 @@ use crate::model::diagnostic::Diagnostic;
 use crate::model::source::Sources;
 use crate::plan::model::change::{Action, Plan};
 use crate::plan::model::due::DueTotal;
+use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::plan::model::resource_values::PlanValues;
 use crate::report::text::counts::ActionCounts;
 use crate::report::units::accounts::UnitsDrift;
@@ -108,6 +109,8 @@ pub struct UnitReview<'a> {
     pub failure: Option<UnitFailure<'a>>,
     /// Units whose outputs it reads.
     pub upstream: &'a [UnitName],
+    /// Results of the policies that its plan could not decide, after an apply.
+    pub policies: &'a [PolicyOutcome],
 }
 
 impl UnitReview<'_> {

@@ -5,6 +5,7 @@ use crate::model::address::Address;
 use crate::plan::model::due::DueTotal;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
+use crate::report::text::policy_results::add_policy_outcomes;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
 /// How many addresses a list names before it counts the rest.
@@ -242,6 +243,7 @@ pub fn outcome_page(outcome: &Outcome, ending: OutcomeFooter<'_>, style: TextSty
         add_addresses(&mut page, if ending.destroys { "gone" } else { "done" }, &outcome.done);
         add_addresses(&mut page, if ending.destroys { "stays" } else { "skipped" }, &stays);
     }
+    add_policy_outcomes(&mut page, &outcome.policies);
     add_outputs(&mut page, outcome);
     let mut text = page.finish();
     if let (Some(next), false) = (next_step(outcome, ending), ending.quiet) {

@@ -10,6 +10,7 @@ use crate::report::groups;
 use crate::report::text::notes;
 use crate::report::text::page::{self, TextLine, TextPage};
 use crate::report::text::phrases;
+use crate::report::text::policy_results;
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 
 /// Limit on the width of the attribute column.
@@ -167,7 +168,7 @@ pub fn drift_page(found: &DriftReport<'_>, style: TextStyle) -> String {
             )
     }));
     notes::add_notes(&mut page, found.notes.iter());
-    notes::add_policy_results(&mut page, found.exposures, found.verbose);
+    policy_results::add_policy_results(&mut page, found.exposures, found.verbose);
     if let Some(told) = found.elsewhere.describe_unread() {
         let text = format!("{told}: stead ls --unmanaged --all-projects");
         page.add_line(

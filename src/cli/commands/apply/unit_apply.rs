@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
 use super::request::{ApplyRequest, ReviewedUnit};
-use super::unit_outcome::{is_applied_already, show_outcome};
+use super::unit_outcome::{AppliedUnit, is_applied_already, show_outcome};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
 use crate::apply::run;
@@ -58,7 +58,6 @@ use crate::plan::model::step::LedgerUpdate;
 use crate::report::review::ReviewSubject;
 use crate::report::run_report::RunReport;
 use crate::workspace::fit::{UnitPhase, check_fit};
-use crate::workspace::unit::UnitName;
 
 /// Inputs of one apply: the stack, the connection, the open ledger, the command's options, and the recovery file.
 pub(super) struct ApplyCommand<'a> {
@@ -72,8 +71,8 @@ pub(super) struct ApplyCommand<'a> {
     /// Stack from which the secrets of a step are read: with what the plan read of lookups and other stacks.
     bound: &'a Stack,
     rescue: RecoveryFile,
-    /// Name of the unit, for an apply of many units; `None` for an apply of one stack.
-    unit: Option<&'a UnitName>,
+    /// The unit, for an apply of many units; `None` for an apply of one stack.
+    unit: Option<AppliedUnit<'a>>,
     /// How the plan was approved, for the history.
     approval: RunApproval,
 }
@@ -121,7 +120,7 @@ impl<'a> ApplyCommand<'a> {
     }
 
     /// Returns the apply as that of one of many units.
-    pub(super) fn of_unit(self, unit: &'a UnitName) -> Self {
+    pub(super) fn of_unit(self, unit: AppliedUnit<'a>) -> Self {
         Self { unit: Some(unit), ..self }
     }
 
@@ -242,8 +241,7 @@ impl<'a> ApplyCommand<'a> {
     /// what runs; the file is only compared with it, so a forged file can prevent an apply but not change it.
     pub(super) async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
-        let stack = &project.stack;
-        let ledger = journal.ledger().clone().for_plans();
+        let (stack, ledger) = (&project.stack, journal.ledger().clone().for_plans());
         let recipients = planning::secret_recipients(stack);
         let origin = PlanOrigin {
             stack: &stack.name,
@@ -342,7 +340,8 @@ impl<'a> ApplyCommand<'a> {
         if journal.ledger().intents.is_empty() {
             return Ok(());
         }
-        let telling = self.session.progress_reporter(self.connection, None).for_unit(self.unit);
+        let telling =
+            self.session.progress_reporter(self.connection, None).for_unit(self.unit.map(|unit| unit.name));
         match self
             .run_until_stopped(&telling, &RunOrigin::default(), async |context| {
                 Box::pin(run::resolve_open_intents(context, &self.connection.preexisting)).await
@@ -374,14 +373,16 @@ impl<'a> ApplyCommand<'a> {
 
     /// Runs a plan and reports the outcome; returns its exit code.
     async fn run(&self, plan: &Plan) -> Result<Exit, CliFailure> {
-        let telling = self.session.progress_reporter(self.connection, Some(plan)).for_unit(self.unit);
+        let telling = self
+            .session
+            .progress_reporter(self.connection, Some(plan))
+            .for_unit(self.unit.map(|unit| unit.name));
         let mut origin = working_tree::run_origin(plan, self.project, self.session.commit.as_ref());
         origin.approval.clone_from(&self.approval.approval);
         origin.common.clone_from(&self.approval.common);
         // An override that no denial needed is not recorded; one of a policy that a step decides may be needed.
         let mut overridden = plan.denying_policies();
-        let undecided = plan.undecided.iter().filter(|policy| policy.is_overridden);
-        overridden.extend(undecided.map(|policy| &policy.name));
+        overridden.extend(plan.undecided.iter().filter(|one| one.is_overridden).map(|one| &one.name));
         origin.overridden = overridden.into_iter().cloned().collect();
         origin.reason = self.overriding.reason().filter(|_| !origin.overridden.is_empty());
         let ended = self

@@ -1,6 +1,8 @@
 //! What an apply of one stack, or of one of many units, prints at its end. In: the outcome, and the states of the steps.
 //! Out: the page or the last line of the event stream; nothing for a unit whose result the command prints itself.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,25 +17,47 @@ use crate::cli::process::failure::CliFailure;
 use crate::ledger::state::ledger::Ledger;
 use crate::plan::model::change::Plan;
 use crate::plan::model::due::DueTotal;
+use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::json::plan::apply_events;
 use crate::report::run_report::StepResults;
+use crate::report::terminal;
 use crate::report::text::phrases;
 use crate::report::views::apply_outcome::{self, OutcomeFooter};
 use crate::report::views::history::format_time;
 use crate::workspace::unit::UnitName;
 
-/// Prints the outcome of an apply that ended `now`, after `took`. `unit` is the name of one of many units.
+/// Results of the policies that the plans of many units could not decide, by unit.
+pub(super) type UnitPolicies = RefCell<BTreeMap<UnitName, Vec<PolicyOutcome>>>;
+
+/// The unit of an apply of many.
+#[derive(Clone, Copy)]
+pub(super) struct AppliedUnit<'a> {
+    pub(super) name: &'a UnitName,
+    /// Takes the results of its policies, for the result of the command.
+    pub(super) policies: &'a UnitPolicies,
+}
+
+/// Prints the outcome of an apply that ended `now`, after `took`.
 pub(super) fn show_outcome(
     session: &CommandContext,
-    unit: Option<&UnitName>,
+    unit: Option<AppliedUnit<'_>>,
     plan: &Plan,
     outcome: &mut Outcome,
     (steps, now, took, exit): (&StepResults, Timestamp, Duration, Exit),
 ) {
     let ui = &session.ui;
+    if let Some(AppliedUnit { name, policies }) = unit.filter(|_| !outcome.policies.is_empty()) {
+        policies.borrow_mut().entry(name.clone()).or_default().extend(outcome.policies.iter().cloned());
+    }
     let is_silent = unit.is_some() && (exit == Exit::Done || ui.ndjson || ui.json);
     if is_silent {
         // The command reports the unit, and its document has the result.
+        if let Some(unit) = unit.filter(|_| !(ui.ndjson || ui.json)) {
+            let page = terminal::unit_policies_page(unit.name, &outcome.policies, ui.style);
+            if !page.is_empty() {
+                ui.write_message(page.trim_end());
+            }
+        }
         data_consent::report_data_loss(ui, plan, outcome);
     } else if ui.ndjson || ui.json {
         let line = apply_events::outcome_line(now, outcome, &steps.due(plan), exit.code());

@@ -8,9 +8,11 @@ use crate::cli::process::failure::{CliFailure, exit_of_result};
 use crate::cli::workspace::planned_units::WorkspacePlan;
 use crate::cli::workspace::review::{self, UnitOutcome};
 use crate::cli::workspace::units::Workspace;
+use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::units::review::UnitStatus;
 use crate::workspace::combined::has_work;
 use crate::workspace::fit::UnitPhase;
+use crate::workspace::unit::UnitName;
 
 /// How the units of a run ended.
 #[derive(Default)]
@@ -19,6 +21,8 @@ pub(super) struct RunResults {
     pub(super) ended: BTreeMap<usize, Result<Exit, CliFailure>>,
     /// Units that were not started because of another unit, with the exit code of that unit.
     pub(super) skipped: BTreeMap<usize, CliFailure>,
+    /// Results of the policies that the plans could not decide.
+    pub(super) policies: BTreeMap<UnitName, Vec<PolicyOutcome>>,
 }
 
 impl RunResults {
@@ -54,6 +58,8 @@ pub(super) fn finish(
 ) -> Exit {
     let mut has_applied = false;
     for outcome in &mut outcomes {
+        let name = &workspace.units[outcome.number].unit.name;
+        outcome.policies = results.policies.get(name).cloned().unwrap_or_default();
         if let Some(failure) = results.skipped.get(&outcome.number) {
             outcome.exit = failure.exit;
             outcome.status = UnitStatus::Skipped;

@@ -208,6 +208,7 @@ fn illegal_transitions_are_errors() {
                 tally: ResourceCounts::default(),
                 outputs: None,
                 resources: Vec::new(),
+                policies: Vec::new(),
             }],
             Record::Begin {
                 run: op(3),
@@ -393,6 +394,7 @@ fn ended(n: u8, resources: usize) -> Record {
         tally: ResourceCounts::default(),
         outputs: None,
         resources: vec![resource; resources],
+        policies: Vec::new(),
     }
 }
 

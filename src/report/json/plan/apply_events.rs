@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::cost_entry::DueEntry;
+use super::policy_outcome::PolicyOutcomeEntry;
 use super::step_error::{FailedResourceEntry, StepErrorEntry};
 use super::unit_events::EventUnit;
 #[cfg(test)]
@@ -153,6 +154,9 @@ struct OutcomeEntry<'a> {
     notes: &'a [String],
     /// Whether a signal interrupted the apply.
     interrupted: bool,
+    /// Results of the policies that the plan could not decide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<PolicyOutcomeEntry<'a>>,
     /// Outputs of the stack, as far as they are known.
     outputs: BTreeMap<&'a Name, JsonValue<'a>>,
     /// What was charged or refunded for the steps that were made, by the rules of the plan.
@@ -172,6 +176,7 @@ pub fn outcome_line(time: Timestamp, outcome: &Outcome, due: &DueTotal, exit: u8
         questions: &outcome.questions,
         notes: &outcome.notes,
         interrupted: outcome.interrupted,
+        policies: outcome.policies.iter().map(PolicyOutcomeEntry::from_outcome).collect(),
         outputs: outcome
             .outputs
             .iter()
@@ -266,6 +271,7 @@ mod tests {
             notes: Vec::new(),
             interrupted: false,
             outputs: [("password".into(), Value::Secret(Secret::new("canary")))].into(),
+            policies: Vec::new(),
         };
         let line = outcome_line(now(), &ended, &DueTotal::default(), 6);
         insta::assert_snapshot!(line, @r#"{"time":"2026-10-14T17:46:40Z","event":"outcome","done":["vm.web"],"failed":[{"address":"vm.api","error":{"kind":"refused","message":"402 payment_required: no\u001b[2J\n::error::money","status":402,"reason":"banned"}}],"skipped":["volume.media"],"questions":["Which one?"],"interrupted":false,"outputs":{"password":{"secret":true}},"due_now":0.0,"due_unknown":0,"due_at":null,"exit":6}"#);

@@ -7,6 +7,7 @@ pub(super) mod difference;
 pub(super) mod document;
 pub(super) mod events;
 pub(super) mod output_entry;
+pub(super) mod policy_outcome;
 pub(super) mod run;
 pub(super) mod step_entry;
 pub(super) mod step_error;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::cost_entry::DueEntry;
 use crate::model::address::Address;
 use crate::plan::model::change::Plan;
+use crate::report::json::plan::policy_outcome::PolicyOutcomeEntry;
 use crate::report::json::plan::step_error::{FailedResourceEntry, StepErrorEntry};
 use crate::report::run_report::{RunReport, StepResult};
 
@@ -36,6 +37,9 @@ pub(in crate::report::json) struct RunOutcomeEntry<'a> {
     notes: &'a [String],
     /// The steps that were started or skipped.
     steps: Vec<StepResultEntry<'a>>,
+    /// Results of the policies that the plan could not decide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<PolicyOutcomeEntry<'a>>,
 }
 
 /// The result of a step.
@@ -86,6 +90,7 @@ impl<'a> RunOutcomeEntry<'a> {
             questions: &outcome.questions,
             notes: &outcome.notes,
             steps: ran.steps.iter().map(|(step, came)| StepResultEntry::from_step(step, came)).collect(),
+            policies: outcome.policies.iter().map(PolicyOutcomeEntry::from_outcome).collect(),
         }
     }
 }

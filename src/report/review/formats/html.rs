@@ -186,11 +186,15 @@ fn alerts_markup(of: &PlanReview<'_>) -> Markup {
                 @if !block.help.is_empty() { p { (escape_text(&block.help)) } }
             }
         }
+        @let remedies = of.denial_remedies();
         @for group in of.policy_groups() {
-            div.alert.bad[group.result.verdict == PolicyStatus::Deny] {
-                strong { "policy " (escape_text(&group.result.name)) } " " (view::verdict_word(group.result.verdict)) " "
+            @let result = group.first.result;
+            div.alert.bad[result.verdict == PolicyStatus::Deny] {
+                strong { "policy " (escape_text(&result.name)) } " (" (result.level.keyword()) ") "
+                (group.first.verdict_phrase()) " "
                 @for address in &group.addresses { code { (address) } " " }
-                (escape_text(&view::result_message(group.result))) " " (location_markup(of, group.result.source.as_ref()))
+                (escape_text(&group.first.describe_message())) " " (location_markup(of, result.source.as_ref()))
+                @if let Some(help) = remedies.find(result) { p { (escape_text(help)) } }
             }
         }
         @for note in groups::group_notes(view::review_notes(of.plan)) {

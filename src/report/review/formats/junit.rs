@@ -1,7 +1,7 @@
 //! JUnit XML report: findings as failed tests. The XML itself is written in `text::junit_xml`.
 
 use crate::model::address::Address;
-use crate::plan::model::change::{PolicyResult, PolicyStatus};
+use crate::plan::model::change::PolicyStatus;
 use crate::report::review::finding::{
     FindingLevel, ReviewDiagnostics, ReviewFinding, policy_rule, problem_findings,
 };
@@ -9,6 +9,7 @@ use crate::report::review::view::PlanReview;
 use crate::report::run_report::{ResourceOutcome, RunReport};
 use crate::report::text::junit_xml::{self, JunitCase, JunitSuite};
 use crate::report::text::phrases;
+use crate::report::text::policy_results::ShownResult;
 use crate::report::views::drift;
 
 /// Returns the report of a plan: blockers, drift and policies are the tests. A policy fails if it denies the plan and
@@ -34,9 +35,7 @@ pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
         finding.level == FindingLevel::Error || !is_of_policy
     };
     let mut cases: Vec<JunitCase> = problem_findings(of).iter().filter(fails).map(finding_case).collect();
-    for ruling in of.plan.policy.iter().filter(|ruling| ruling.verdict != PolicyStatus::Deny) {
-        cases.push(policy_case(of, ruling));
-    }
+    cases.extend(policy_cases(of, |shown| shown.result.verdict != PolicyStatus::Deny));
     if let Some(found) = of.drift_result() {
         let unmanaged = found.unmanaged.iter().map(|one| format!("unmanaged {}", drift::object_name(one)));
         let resolved = found.memory.resolved.iter().map(|gone| format!("resolved {}", gone.name));
@@ -45,16 +44,30 @@ pub(super) fn plan_suite(of: &PlanReview<'_>) -> JunitSuite {
     suite_of((&format!("stead {}", of.title()), Some(of.title())), cases, "nothing to decide")
 }
 
-/// Returns the test of a policy that does not deny: one that is not decided yet is no success.
-fn policy_case(of: &PlanReview<'_>, ruling: &PolicyResult) -> JunitCase {
+/// Returns the tests of these policies.
+fn policy_cases<'a>(
+    of: &PlanReview<'a>,
+    is_case: impl Fn(&ShownResult<'a>) -> bool,
+) -> impl Iterator<Item = JunitCase> {
+    of.policy_results().filter(is_case).map(|shown| policy_case(of, &shown))
+}
+
+/// Returns the test of a policy: it fails if the policy denies. One that is not decided is no success.
+fn policy_case(of: &PlanReview<'_>, shown: &ShownResult<'_>) -> JunitCase {
+    let ruling = shown.result;
     let subject = ruling.address.as_ref().map(|address| format!(" {address}")).unwrap_or_default();
     let place = ruling.source.as_ref().map(|place| (of.root.repository_path(&place.file), place.line));
     let skipped = (ruling.verdict == PolicyStatus::Unknown).then(|| ruling.message.clone());
-    JunitCase { place, skipped, ..JunitCase::new_passed(&format!("{}{subject}", policy_rule(of, ruling))) }
+    let denies = ruling.verdict == PolicyStatus::Deny;
+    let failures = denies.then(|| (shown.describe_message(), String::new())).into_iter().collect();
+    let name = format!("{}{subject}", policy_rule(of, ruling));
+    // An evaluation takes no time that is measured; without a figure the suite of an apply would have none.
+    let seconds = shown.is_final.then_some(0.0);
+    JunitCase { place, seconds, failures, skipped, ..JunitCase::new_passed(&name) }
 }
 
-/// Returns the report of an apply: each resource and each ambiguous intent is a test. Failures outside the plan's
-/// changes are tests, too.
+/// Returns the report of an apply: each resource, each ambiguous intent and each policy that was left to the apply is a test.
+/// Failures outside the plan's changes are tests, too.
 fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
     let mut cases: Vec<JunitCase> = Vec::new();
     for change in &of.plan.changes {
@@ -86,6 +99,7 @@ fn apply_junit(of: &PlanReview<'_>, ran: &RunReport<'_>) -> String {
             ..JunitCase::new_passed("question")
         });
     }
+    cases.extend(policy_cases(of, |shown| shown.is_final));
     build_suite((&format!("stead apply {}", of.title()), Some(of.title())), cases, "nothing to do")
 }
 

@@ -135,21 +135,31 @@ fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
 fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
     // A denial concerns the whole plan, so it is before the blockers of single resources.
-    for group in of.policy_groups().into_iter().filter(|group| !group.result.is_default) {
-        let ruling = group.result;
-        let sign = if ruling.verdict == PolicyStatus::Deny { "⛔" } else { "❗" };
+    let remedies = of.denial_remedies();
+    for group in of.policy_groups().into_iter().filter(|group| !group.first.result.is_default) {
+        let ruling = group.first.result;
+        let sign = match ruling.verdict {
+            PolicyStatus::Deny => "⛔",
+            PolicyStatus::Pass => "✅",
+            _ => "❗",
+        };
         let (names, more) = group.names();
         let subject: Vec<String> =
             names.into_iter().map(|name| format!(" {}", inline_code(name))).collect();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let place = location_suffix(of, ruling.source.as_ref().filter(|_| group.addresses.len() < 2));
+        let message = group.first.describe_message();
+        let colon = if group.first.message().is_empty() { "" } else { ":" };
+        let message =
+            if message.is_empty() { message } else { format!("{colon} {}", escape_prose(&message)) };
+        let remedy = remedies.find(ruling).map(|help| format!(" {}", escape_prose(help)));
         alerts.push(format!(
-            "> {sign} **policy {}** {}{}{more}: {}{}\n",
+            "> {sign} **policy {}** ({}) {}{}{more}{message}{place}{}\n",
             escape_prose(&ruling.name),
-            view::verdict_word(ruling.verdict),
+            ruling.level.keyword(),
+            group.first.verdict_phrase(),
             subject.join(","),
-            escape_prose(&view::result_message(ruling)),
-            place
+            remedy.unwrap_or_default()
         ));
     }
     let blocks = of.plan_blockers().filter(|_| of.run_report().is_none());

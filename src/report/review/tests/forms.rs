@@ -56,7 +56,7 @@ fn markdown_lists_the_most_severe_changes_first() {
     <!-- stead:shop/prod -->
     ### ⛔ stead · shop/prod · 1 replace, 1 delete, 2 update, 1 create, 1 adopt, 1 move, 1 forget · +$73.00/mo · ~4 min
 
-    > ⛔ **policy budget** says no: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70`
+    > ⛔ **policy budget** (overridable) denies the plan: Over the 400 USD budget: 412.40 &#62; 400. `infra/shop.stead.yaml:70` Lower the cost.
     >
     > ⛔ **protected** `volume.old`: It is protected and would be deleted. `infra/shop.stead.yaml:60` Write &#96;protect: false&#96;, apply, then remove the block.
     >
@@ -236,7 +236,7 @@ fn sarif_has_rules_locations_and_stable_fingerprints() {
         }
       ],
       "message": {
-        "text": "Over the 400 USD budget: 412.40 > 400."
+        "text": "Over the 400 USD budget: 412.40 > 400. (overridable: it denies the plan). Lower the cost."
       },
       "partialFingerprints": {
         "primaryLocationLineHash": "0f56103ee3f939d903a4a2b43c0cd734",
@@ -308,7 +308,7 @@ fn junit_contains_policies_and_drift_as_tests() {
           <failure message="14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.">infra/shop.stead.yaml:1 14 of 41 objects would go, more than 30 %. Look again, then pass --allow-deletes.</failure>
         </testcase>
         <testcase name="policy/budget" classname="stead shop/prod" file="infra/shop.stead.yaml" line="70">
-          <failure message="Over the 400 USD budget: 412.40 &gt; 400.">infra/shop.stead.yaml:70 Over the 400 USD budget: 412.40 &gt; 400.</failure>
+          <failure message="Over the 400 USD budget: 412.40 &gt; 400. (overridable: it denies the plan). Lower the cost.">infra/shop.stead.yaml:70 Over the 400 USD budget: 412.40 &gt; 400. (overridable: it denies the plan). Lower the cost.</failure>
         </testcase>
         <testcase name="drift database.main.storage_gb" classname="stead shop/prod" file="infra/shop.stead.yaml" line="25">
           <failure message="database.main.storage_gb was changed outside stead: 40 → 60">infra/shop.stead.yaml:25 database.main.storage_gb was changed outside stead: 40 → 60</failure>
@@ -417,7 +417,8 @@ fn a_denying_policy_is_listed_once_and_an_overridden_one_is_no_failure() {
     let of = reviewed(&plan);
     let page = format("md").render_plan(&of);
     assert_eq!(page.matches("Over the 400 USD budget").count(), 1, "{page}");
-    assert!(page.contains("**policy closed_db** denies the plan, and is overridden"), "{page}");
+    let lifted = "**policy closed_db** (overridable) denies the plan, and is overridden";
+    assert!(page.contains(lifted), "{page}");
     let log = parsed(&format("sarif").render_plan(&of));
     let results = log["runs"][0]["results"].as_array().unwrap();
     let is_budget = |result: &&Json| result["message"]["text"].to_string().contains("budget:");

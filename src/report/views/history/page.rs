@@ -95,15 +95,21 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
         return page.finish() + &begun_page(&past.begun, style);
     }
     let outputs = outputs_page(&past.outputs, style);
+    let policies = if past.policies.is_empty() {
+        String::new()
+    } else {
+        policies_table(&past.policies).to_text("", style)
+    };
+    let policies = if policies.is_empty() { policies } else { format!("\n{policies}") };
     if past.resources.is_empty() {
         if past.ended.is_some() && past.tally.iter().take(3).any(|count| *count > 0) {
             let text = "Only the summary of this run is kept.";
             page.add_line(TextLine::indent(0).push_styled(TextRole::Faint, text));
         }
-        return page.finish() + &outputs;
+        return page.finish() + &policies + &outputs;
     }
     let table = resources_table(&past.resources).to_text("", style);
-    let mut text = page.finish() + "\n" + &table + &outputs;
+    let mut text = page.finish() + &policies + "\n" + &table + &outputs;
     let mut requests = TextPage::new(style);
     for resource in &past.resources {
         add_requests(&mut requests, resource);
@@ -114,6 +120,22 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
         text.push_str(&requests);
     }
     text
+}
+
+/// Returns the table of the policies that were left to a run.
+fn policies_table(policies: &[PolicyRecord]) -> ReportTable {
+    let columns = ["policy", "result", "before", "resources"].map(TableColumn::text).into();
+    let row = |one: &PolicyRecord| {
+        let more = if one.more > 0 { format!(" and {} more", one.more) } else { String::new() };
+        let addresses = (!one.addresses.is_empty()).then(|| one.addresses.join(", ") + &more);
+        vec![
+            TableCell::Text(one.policy.clone()),
+            TableCell::Text(one.verdict.clone()),
+            TableCell::text(one.before.as_ref()),
+            TableCell::text(addresses),
+        ]
+    };
+    ReportTable { rows: policies.iter().map(row).collect(), columns }
 }
 
 /// Returns the table of the resources of a run.

@@ -44,6 +44,8 @@ pub struct RunRecord {
     pub outputs: Vec<OutputRecord>,
     /// The requests that it began, if no end is recorded.
     pub begun: Vec<BegunRecord>,
+    /// The results of the policies that its plan could not decide.
+    pub policies: Vec<PolicyRecord>,
 }
 
 /// An output that a run changed. Secrets are fingerprints.
@@ -113,6 +115,21 @@ impl RequestOutcome {
             Self::Ambiguous => "ambiguous",
         }
     }
+}
+
+/// The result of a policy that a plan could not decide.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PolicyRecord {
+    /// Name of the policy.
+    pub policy: String,
+    /// The result, such as `deny`; `unknown` if it was never decided.
+    pub verdict: String,
+    /// The first resources that it is about; empty for a policy over the plan.
+    pub addresses: Vec<String>,
+    /// How many further resources it is about.
+    pub more: usize,
+    /// The step before which it was decided, such as `create vm.web`.
+    pub before: Option<String>,
 }
 
 /// What a run did to one resource.
