@@ -152,6 +152,7 @@ fn add_group(page: &mut TextPage, group: &PolicyGroup<'_>) {
         (PolicyStatus::Pass | PolicyStatus::Allowed, true) => (TextRole::Success, "passed"),
         (PolicyStatus::Unknown, false) => (TextRole::Faint, "not evaluated yet"),
         (PolicyStatus::Unknown, true) => (TextRole::Warning, "not decided"),
+        (PolicyStatus::Warn, _) if result.is_default => (TextRole::Faint, "warns"),
         (PolicyStatus::Warn, _) => (TextRole::Warning, "warns"),
         (PolicyStatus::Overridden, _) => (TextRole::Warning, "overridden"),
     };

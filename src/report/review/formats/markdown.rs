@@ -136,11 +136,12 @@ fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
     // A denial concerns the whole plan, so it is before the blockers of single resources.
     let remedies = of.denial_remedies();
-    for group in of.policy_groups().into_iter().filter(|group| !group.first.result.is_default) {
+    for group in of.policy_groups() {
         let ruling = group.first.result;
         let sign = match ruling.verdict {
             PolicyStatus::Deny => "⛔",
             PolicyStatus::Pass => "✅",
+            _ if ruling.is_default => "🔷",
             _ => "❗",
         };
         let (names, more) = group.names();
