@@ -116,6 +116,8 @@ pub struct PlanningOptions {
     pub holds_deletions: bool,
     /// Policies whose denial is overridden.
     pub overrides: BTreeSet<Name>,
+    /// The command that applies the plan, with the flags of this command line, for remedies; empty for one without flags.
+    pub apply_command: String,
     /// What policies may read besides the stack and the plan.
     pub policy: PolicyContext,
     /// Resources whose secrets did not reach their sinks but are kept: nothing has to be replaced.

@@ -48,6 +48,7 @@ mod origins;
 mod outcome;
 mod outputs;
 mod policies;
+mod policy_remedies;
 mod questions;
 mod recovery;
 mod refactor;

@@ -101,7 +101,7 @@ fn a_saved_plan_is_judged_again_by_the_branch_at_apply() {
     case.fails(4, "apply both.plan --override from_main --reason agreed").says(&[
         "blocked by 1 problem",
         "never: Change nothing.",
-        "stead apply --override from_main --override never --reason",
+        "stead apply both.plan --override from_main --override never --reason",
     ]);
     case.ok("apply both.plan --override from_main --override never --reason agreed");
 }

@@ -61,6 +61,17 @@ impl PlanScopeArgs {
         flags
     }
 
+    /// Returns the command that applies a plan with this scope, without global flags: without its flags it would be another
+    /// plan. `destroy` asks for the approvals that an apply takes as flags.
+    pub(in crate::cli) fn format_command(&self, destroy: bool, with_leftovers: bool) -> String {
+        let is_taken =
+            |flag: &String| !destroy || flag.starts_with("--target") || flag.starts_with("--exclude");
+        let leftovers = with_leftovers.then(|| "--with-leftovers".to_owned());
+        let flags = self.format_flags().into_iter().filter(is_taken).chain(leftovers);
+        let command = if destroy { "destroy" } else { "apply" };
+        std::iter::once(command.to_owned()).chain(flags).collect::<Vec<_>>().join(" ")
+    }
+
     /// Returns whether all deletions are approved, whatever their number.
     pub(in crate::cli) fn allows_all_deletions(&self) -> bool {
         self.allow_deletes.contains(&DeletionApproval::All)

@@ -112,6 +112,6 @@ async fn saved_plan(session: &CommandContext, file: &Path, args: &ApplyArgs) -> 
     let overwrite = args.scope.overwrite_secrets.iter().cloned().collect();
     let apply = ApplyCommand::new(session, &project, &connection, &journal, &args.running, &overwrite);
     let approved = apply.approved(RunApproval::of_saved_plan()).overriding(overriding);
-    let done = approved.run_saved_plan(saved).await;
+    let done = approved.run_saved_plan((saved, file)).await;
     ledger_io::close_after(journal, done).await
 }

@@ -56,7 +56,8 @@ pub(in crate::cli) fn run(session: &CommandContext) -> Result<Exit, CliFailure> 
         outside: settings.allow_outside,
         catalog: catalog_cache::tables_path(settings),
     };
-    let mut server = LanguageServer::new(REGISTRY, request).judged_by(offline_policy::offline_denials);
+    let mut server = LanguageServer::new(REGISTRY, request)
+        .judged_by(|stack| offline_policy::offline_denials(stack, "stead apply"));
     let mut input = BufReader::new(io::stdin());
     let broken =
         |error: io::Error| CliFailure::new(Exit::Failed, format!("the editor's stream broke: {error}"));

@@ -105,6 +105,7 @@ pub(in crate::cli) async fn run(session: &CommandContext, args: &PlanArgs) -> Re
         None => None,
     };
     let mut options = session.options(&args.scope, args.destroy);
+    options.apply_command = session.command_line(&next_command(args));
     options.with_leftovers = with_leftovers(args)?;
     options.wants_values = report::shows_whole(&args.reports.wanted);
     let connection = session.connect(&project)?;
@@ -177,15 +178,9 @@ fn warn_of_ledger(session: &CommandContext, objection: Option<RollbackDetected>,
     kept_secrets::warn_unauthenticated(&session.settings, ledger);
 }
 
-/// Returns the command that applies what a plan shows: with the plan's own flags, without which it would be another plan.
+/// Returns the command that applies what a plan shows.
 fn next_command(args: &PlanArgs) -> String {
-    let command = if args.destroy { "destroy" } else { "apply" };
-    let leftovers = args.leftovers.with_leftovers.then(|| "--with-leftovers".to_owned());
-    // `destroy` asks for the approvals that an apply takes as flags.
-    let is_taken =
-        |flag: &String| !args.destroy || flag.starts_with("--target") || flag.starts_with("--exclude");
-    let flags = args.scope.format_flags().into_iter().filter(is_taken).chain(leftovers);
-    std::iter::once(command.to_owned()).chain(flags).collect::<Vec<_>>().join(" ")
+    args.scope.format_command(args.destroy, args.leftovers.with_leftovers)
 }
 
 /// Checks that the catalog names that a plan uses are pinned. `terms` are whether this is required (`--locked`), and

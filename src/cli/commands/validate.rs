@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::report::ProblemReportArgs;
 use crate::cli::args::workspace::UnitArgs;
 use crate::cli::command_context::CommandContext;
@@ -136,7 +137,13 @@ fn add_other_environments(
     begun: &InitialEnvironment,
 ) -> Result<LoadedStack, CliFailure> {
     let (own, denials) = match &opened {
-        Ok(project) => (project.warnings.clone(), offline_policy::offline_denials(&project.stack)),
+        Ok(project) => {
+            // Denials are those of one environment, which the command must name if this one did not.
+            let environment = begun.picked.as_ref().map(|name| format!("-e {} ", quote_shell_word(name)));
+            let apply = format!("{}apply", environment.unwrap_or_default());
+            let denials = offline_policy::offline_denials(&project.stack, &session.command_line(&apply));
+            (project.warnings.clone(), denials)
+        }
         Err(CliFailure { rejected: Some(rejected), .. }) => (rejected.diagnostics.clone(), Vec::new()),
         Err(_) => return opened,
     };

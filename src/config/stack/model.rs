@@ -368,9 +368,10 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Returns the diagnostic of a policy that denies a resource, or the plan as a whole: a warning if it is advisory.
+    /// Returns the diagnostic of a policy that denies a resource, or the plan as a whole: a warning if it is advisory. `apply`
+    /// is the command that applies the stack.
     #[must_use]
-    pub fn denial_problem(&self, resource: Option<&Resource>) -> Diagnostic {
+    pub fn denial_problem(&self, resource: Option<&Resource>, apply: &str) -> Diagnostic {
         let problem = match self.level {
             PolicyLevel::Advisory => Diagnostic::warning(codes::DENIED, "a policy warns of this"),
             PolicyLevel::Overridable | PolicyLevel::Mandatory => {
@@ -387,7 +388,7 @@ impl Policy {
             .help(match self.level {
                 PolicyLevel::Advisory => "change what it warns of; nothing is blocked by it".to_owned(),
                 PolicyLevel::Overridable => format!(
-                    "change what it denies, or: stead apply --override {} --reason \"...\" (recorded)",
+                    "change what it denies, or: {apply} --override {} --reason \"...\" (recorded)",
                     self.name
                 ),
                 PolicyLevel::Mandatory => {

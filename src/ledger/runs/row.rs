@@ -1,5 +1,6 @@
 //! The rows of a run: its identity, its tasks, its workers, and what happened.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -44,6 +45,9 @@ pub struct RunIdentity {
     pub fingerprint: String,
     /// Whether the units are destroyed.
     pub destroy: bool,
+    /// Policies that are overridden: each worker plans its units again, and would be refused without them.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub overrides: BTreeSet<Name>,
     /// Random key of the digest of the secrets.
     #[serde(with = "key_as_hex")]
     pub salt: FingerprintKey,
@@ -59,6 +63,7 @@ impl RunIdentity {
             (is_other_commit, "commit"),
             (self.destroy != other.destroy, "command"),
             (self.fingerprint != other.fingerprint, "fingerprint"),
+            (self.overrides != other.overrides, "set of overridden policies"),
             (self.configuration != other.configuration, "configuration"),
             (self.secrets != other.secrets, "value of a secret"),
         ];
@@ -300,6 +305,7 @@ mod tests {
             secrets: "s".into(),
             fingerprint: "f".into(),
             destroy: false,
+            overrides: BTreeSet::new(),
             salt: FingerprintKey::NONE,
         };
         assert_eq!(one.first_difference(&one.clone()), None);
@@ -310,6 +316,10 @@ mod tests {
             (RunIdentity { configuration: "d".into(), ..one.clone() }, "configuration"),
             (RunIdentity { secrets: "t".into(), ..one.clone() }, "value of a secret"),
             (RunIdentity { fingerprint: "t".into(), ..one.clone() }, "fingerprint"),
+            (
+                RunIdentity { overrides: ["budget".into()].into(), ..one.clone() },
+                "set of overridden policies",
+            ),
             (RunIdentity { destroy: true, ..one.clone() }, "command"),
         ] {
             assert_eq!(one.first_difference(&other), Some(what));

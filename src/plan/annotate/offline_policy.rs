@@ -13,9 +13,9 @@ use crate::model::schema::{Attribute, Type};
 use crate::model::values::value::{Attributes, Value};
 
 /// Returns a diagnostic for each policy that denies the configuration already, once for each resource that it
-/// denies. A policy whose expression does not parse is skipped: loading the configuration reported it.
+/// denies. `apply` is the command that applies the stack, for the remedies. A policy whose expression does not parse is skipped: loading the configuration reported it.
 #[must_use]
-pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
+pub fn offline_denials(stack: &Stack, apply: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     // The same files give the same diagnostics at every time, and for everyone.
     let context = ContextValues::unknown();
@@ -24,14 +24,14 @@ pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
         if policy.on.is_empty() {
             let plan = Value::Map(of_plan(stack).into());
             let said = program.evaluate(context.roots().chain([("plan", &plan)]));
-            found.extend(policy_denial(policy, None, &said));
+            found.extend(policy_denial(policy, None, (&said, apply)));
             continue;
         }
         let concerns = |resource: &&Resource| policy.on.iter().any(|kind| kind.name == resource.kind.name);
         for resource in stack.resources.values().filter(concerns) {
             let seen = Value::Map(of_resource(resource).into());
             let said = program.evaluate(context.roots().chain([("self", &seen)]));
-            found.extend(policy_denial(policy, Some(resource), &said));
+            found.extend(policy_denial(policy, Some(resource), (&said, apply)));
         }
     }
     found
@@ -42,9 +42,9 @@ pub fn offline_denials(stack: &Stack) -> Vec<Diagnostic> {
 fn policy_denial(
     policy: &Policy,
     resource: Option<&Resource>,
-    said: &PolicyEvaluation,
+    (said, apply): (&PolicyEvaluation, &str),
 ) -> Option<Diagnostic> {
-    matches!(said, PolicyEvaluation::Deny).then(|| policy.denial_problem(resource))
+    matches!(said, PolicyEvaluation::Deny).then(|| policy.denial_problem(resource, apply))
 }
 
 /// Returns the attributes of `plan` that are known before a plan is made.

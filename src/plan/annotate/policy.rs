@@ -199,7 +199,7 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         results.extend(self.built_in);
         plan.policy = results;
         plan.undecided = self.undecided;
-        let remedy = override_command(&plan);
+        let remedy = override_command(&plan, &self.joined.inputs.options.apply_command);
         let denied = plan.policy.iter().filter(|result| result.verdict == PolicyStatus::Deny);
         plan.blocks.extend(denied.map(|result| denial_blocker(result, &remedy)));
         with_fingerprint(plan)
@@ -228,8 +228,9 @@ fn attributes_of_any_kind(joined: &JoinedState<'_>, named: &NamedFacts) -> Vec<&
     names
 }
 
-/// Returns the command that overrides all denials of a plan which can be overridden: one alone is not enough.
-fn override_command(plan: &Plan) -> String {
+/// Returns the command that overrides all denials of a plan which can be overridden: one alone is not enough. `command` is
+/// the one that applies the plan; empty for one without flags.
+fn override_command(plan: &Plan, command: &str) -> String {
     let is_overridable = |result: &&PolicyResult| {
         result.level == PolicyLevel::Overridable
             && matches!(result.verdict, PolicyStatus::Deny | PolicyStatus::Overridden)
@@ -237,7 +238,12 @@ fn override_command(plan: &Plan) -> String {
     let names: BTreeSet<&Name> =
         plan.policy.iter().filter(is_overridable).map(|result| &result.name).collect();
     let options: String = names.iter().flat_map(|name| [" --override ", name.as_str()]).collect();
-    format!("stead {}{options} --reason \"...\"", if plan.base.destroy { "destroy" } else { "apply" })
+    let command = match command {
+        "" if plan.base.destroy => "stead destroy",
+        "" => "stead apply",
+        command => command,
+    };
+    format!("{command}{options} --reason \"...\"")
 }
 
 /// Returns the blocker of a denial. `remedy` is the command that overrides all of them.

@@ -15,6 +15,12 @@ impl Blocker {
     pub fn is_ruling(&self) -> bool {
         self.code == POLICY.code
     }
+
+    /// Returns whether both say the same of the same resource. Remedies name the command line, and files the directory.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.code, &self.address, &self.text) == (&other.code, &other.address, &other.text)
+    }
 }
 
 /// A blocker: why a plan cannot be applied.

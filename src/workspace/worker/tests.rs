@@ -146,6 +146,7 @@ impl World {
             secrets: String::new(),
             fingerprint: String::new(),
             destroy: false,
+            overrides: BTreeSet::new(),
             salt: FingerprintKey::NONE,
         };
         now(self.board.begin(&name, &identity));

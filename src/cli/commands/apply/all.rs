@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::join::join_run;
-use super::request::{ApplyArgs, UnitsApplyRequest};
+use super::request::{ApplyArgs, UnitsApplyRequest, apply_file_command};
 use super::units_approval::{ask_approval, check_approval_flags};
 use super::units_outcome::{RunResults, finish};
 use super::units_planning::plan_for_apply;
@@ -48,9 +48,7 @@ pub(in crate::cli) async fn apply_all(
     let opened =
         Workspace::open_with_removed(&session.settings, &session.unit_settings, &selection, removal);
     let workspace = Box::pin(opened).await?;
-    let mut options = review::units_options(&workspace, request.scope, request.readers, request.destroy)?;
-    options.planning.wants_values = report::shows_whole(&request.running.reports.wanted);
-    options.planning.overrides = check_overrides(&workspace, request.overriding)?;
+    let options = planning_options(session, &workspace, &request)?;
     if let Some(run) = request.join {
         return Box::pin(join_run(session, &request, &workspace, &options, (run, None))).await;
     }
@@ -111,6 +109,19 @@ pub(in crate::cli) async fn apply_all(
         session.next(&again, "continues with what is not done");
     }
     Ok(exit)
+}
+
+/// Returns the options of the plans.
+fn planning_options(
+    session: &CommandContext,
+    workspace: &Workspace,
+    request: &UnitsApplyRequest<'_>,
+) -> Result<UnitsOptions, CliFailure> {
+    let mut options = review::units_options(workspace, request.scope, request.readers, request.destroy)?;
+    options.planning.wants_values = report::shows_whole(&request.running.reports.wanted);
+    options.planning.overrides = check_overrides(workspace, request.overriding)?;
+    options.planning.apply_command = session.command_line(&request.format_command());
+    Ok(options)
 }
 
 /// Returns the overridden policies, each of which one of the selected units must have.
@@ -177,6 +188,7 @@ pub(super) async fn apply_set(
         destroy: set.destroy,
         allow_deletes: true,
         overrides: check_overrides(&workspace, &args.overriding)?,
+        apply_command: session.command_line(&apply_file_command(directory)),
         ..PlanningOptions::default()
     };
     let options = UnitsOptions { planning, forces_all_readers: true, ..UnitsOptions::default() };

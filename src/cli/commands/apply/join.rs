@@ -66,15 +66,15 @@ pub(super) async fn join_run(
     reject_own_ledgers(workspace)?;
     let board = open_board(&session.settings, name)?;
     let salt = LedgerIdentity::new_random("run", name, &SystemRandom).key;
-    let own = worker_identity(workspace, session.commit.as_ref(), (fingerprint, request.destroy), salt)?;
+    let approved = (fingerprint, request.destroy, &options.planning.overrides);
+    let own = worker_identity(workspace, session.commit.as_ref(), approved, salt)?;
     let worker = SystemRandom.uuid().simple().to_string()[..8].to_owned();
     // From the first row that others see, a signal ends this worker by leaving the run.
     let stop = signals::wait_for_stop().map_err(anyhow::Error::from)?;
     let run = board.begin(&worker, &own).await?;
     if run.planner != worker {
         let same_key = run.identity.salt.clone();
-        let own =
-            worker_identity(workspace, session.commit.as_ref(), (fingerprint, request.destroy), same_key)?;
+        let own = worker_identity(workspace, session.commit.as_ref(), approved, same_key)?;
         if let Err(failure) = check_same(&run, &own) {
             // A secret that this worker lacks, or another problem of its checkout, is the reason.
             problems::report_problems(session.ui, workspace);

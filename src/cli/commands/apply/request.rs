@@ -6,14 +6,19 @@ use std::sync::Arc;
 
 use clap::Args;
 
+use crate::cli::args::global_flags::quote_shell_word;
 use crate::cli::args::plan::{ExecutionArgs, OverrideArgs, PlanScopeArgs};
+use crate::cli::args::report;
 use crate::cli::args::values::{AutoApproval, parse_approval};
 use crate::cli::args::workspace::{ReaderArgs, RemovalArgs, UnitArgs, format_unit_flags};
 use crate::cli::artifacts::reviewed_plan::ReviewedPlans;
+use crate::cli::command_context::CommandContext;
+use crate::cli::files::stack_files::display_path;
 use crate::cli::planning::approval::PolicyOverrides;
 use crate::ledger::runs::row::parse_run_name;
 use crate::model::address::Name;
 use crate::model::live::snapshot::ObjectKey;
+use crate::plan::inputs::PlanningOptions;
 use crate::plan::model::change::Plan;
 use crate::workspace::fit::UnitPhase;
 use crate::workspace::unit::UnitName;
@@ -93,6 +98,15 @@ pub(in crate::cli) struct UnitsApplyRequest<'a> {
 }
 
 impl UnitsApplyRequest<'_> {
+    /// Returns the command with the flags that select units, without global flags.
+    pub(in crate::cli) fn format_command(&self) -> String {
+        if self.destroy {
+            // A destroy takes no approval of deletions, and leaves removed units.
+            return format!("destroy{}", format_unit_flags(self.units, &[], &[], self.readers));
+        }
+        format!("apply{}", self.format_flags())
+    }
+
     /// Returns the flags that select units and approve what else blocks them, as the user would type them.
     pub(in crate::cli) fn format_flags(&self) -> String {
         format_unit_flags(self.units, self.removals, &self.scope.allow_deletes, self.readers)
@@ -139,6 +153,25 @@ pub(in crate::cli) struct ApplyRequest<'a> {
     pub(in crate::cli) stack: Option<&'a Name>,
     /// Whether to also delete objects derived from the stack's objects: backups, and volumes of claims.
     pub(in crate::cli) with_leftovers: bool,
+}
+
+impl ApplyRequest<'_> {
+    /// Returns the options of the plan.
+    pub(super) fn planning_options(&self, session: &CommandContext) -> PlanningOptions {
+        let command = self.scope.format_command(self.destroy, self.with_leftovers);
+        PlanningOptions {
+            overrides: self.overriding.policy_names(),
+            with_leftovers: self.with_leftovers,
+            wants_values: report::shows_whole(&self.running.reports.wanted),
+            apply_command: session.command_line(&command),
+            ..session.options(self.scope, self.destroy)
+        }
+    }
+}
+
+/// Returns the command that applies a saved plan, or a directory of them.
+pub(super) fn apply_file_command(path: &Path) -> String {
+    format!("apply {}", quote_shell_word(&display_path(path)))
 }
 
 /// A unit of an apply of many units, with the plan that was reviewed.

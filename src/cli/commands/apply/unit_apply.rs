@@ -4,10 +4,12 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::mem;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::approval::{NO_LEDGER_EXPECT_NOTICE, RunApproval, ask_approval};
-use super::request::{ApplyRequest, ReviewedUnit};
+use super::request::{ApplyRequest, ReviewedUnit, apply_file_command};
 use super::unit_outcome::{AppliedUnit, is_applied_already, show_outcome};
 use crate::apply::context::{ExecutionContext, TimingBounds};
 use crate::apply::event::ApplyEvent;
@@ -149,10 +151,7 @@ impl<'a> ApplyCommand<'a> {
     pub(super) async fn run_new_plan(&self, order: &ApplyRequest<'_>) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         self.resolve_open_intents().await?;
-        let mut options = session.options(order.scope, order.destroy);
-        options.overrides = order.overriding.policy_names();
-        options.with_leftovers = order.with_leftovers;
-        options.wants_values = report::shows_whole(&self.running.reports.wanted);
+        let mut options = order.planning_options(session);
         let pinned = read_pinned_names(&connection.lock_file)?;
         let clock = connection.client.clock();
         let start = clock.elapsed();
@@ -217,6 +216,7 @@ impl<'a> ApplyCommand<'a> {
             holds_deletions: reviewed.holds_deletions && reviewed.phase == UnitPhase::Changes,
             planned_elsewhere: Arc::clone(&reviewed.planned_elsewhere),
             overrides: self.overriding.policy_names(),
+            apply_command: session.command_line("apply"),
             project: session.settings.project.clone(),
             ..PlanningOptions::default()
         };
@@ -239,7 +239,10 @@ impl<'a> ApplyCommand<'a> {
 
     /// Computes the plan again and runs it if it equals the saved plan, under the open ledger. The computed plan is
     /// what runs; the file is only compared with it, so a forged file can prevent an apply but not change it.
-    pub(super) async fn run_saved_plan(&self, saved: &SavedPlan) -> Result<Exit, CliFailure> {
+    pub(super) async fn run_saved_plan(
+        &self,
+        (saved, path): (&SavedPlan, &Path),
+    ) -> Result<Exit, CliFailure> {
         let Self { session, project, connection, journal, .. } = self;
         let (stack, ledger) = (&project.stack, journal.ledger().clone().for_plans());
         let recipients = planning::secret_recipients(stack);
@@ -259,6 +262,7 @@ impl<'a> ApplyCommand<'a> {
         options.overwrite_secrets.clone_from(self.overwrite);
         options.wants_values = report::shows_whole(&self.running.reports.wanted);
         options.overrides = self.overriding.policy_names();
+        options.apply_command = session.command_line(&apply_file_command(path));
         let pinned = read_pinned_names(&connection.lock_file)?;
         let (mut plan, mut world) = self.read_and_plan(&ledger, &options, pinned.as_ref()).await?;
         let arrived = world.transfers.expected_ledger(&ledger);
@@ -268,7 +272,7 @@ impl<'a> ApplyCommand<'a> {
             ledger: &arrived,
             snapshot: &world.snapshot,
         };
-        let is_new = |block: &&Blocker| !saved.plan.blocks.contains(block);
+        let is_new = |block: &&Blocker| !saved.plan.blocks.iter().any(|known| known.is_same(block));
         if let Some(block) = plan.blocks.iter().find(is_new) {
             return Err(CliFailure::new(Exit::Blocked, format!("{} Nothing was applied.", block.text))
                 .help(block.help.clone()));

@@ -67,11 +67,13 @@ pub(super) async fn plan_all(
     let mut options =
         review::units_options(&workspace, request.scope, &request.readers.force_readers, request.destroy)?;
     options.planning.wants_values = report::shows_whole(request.reports);
+    let flags = command_flags(&request);
+    let verb = if request.destroy { "destroy" } else { "apply" };
+    options.planning.apply_command = session.command_line(&format!("{verb}{flags}"));
     let purpose = if request.file.is_some() { PlanPurpose::Save } else { PlanPurpose::Show };
     let planned = Box::pin(planning::plan_units(&workspace, &options, purpose)).await?;
     let reviews = review::unit_reviews(&workspace, &planned, request.exit_code);
     let shown = review::units_review(&workspace, &planned, &reviews, request.destroy);
-    let flags = command_flags(&request);
     let command = review::apply_command(&flags, &planned);
     let command = (!request.destroy).then_some(command.as_str());
     session.report_files(request.reports).write_units(

@@ -81,8 +81,9 @@ fn check_unit(one: &mut WorkspaceUnit, locked: bool) {
             .help("Pin the names with `stead catalog update`, and commit the file."));
         return;
     }
+    let apply = project.settings.command_line("apply");
     let mut found = stack_transfers::declaration_problems(project);
-    found.extend(offline_policy::offline_denials(&project.stack));
+    found.extend(offline_policy::offline_denials(&project.stack, &apply));
     add_problems(one, found);
 }
 

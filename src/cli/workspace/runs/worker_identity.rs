@@ -1,6 +1,6 @@
 //! What a worker has in common with the others of its run: the program, the commit, the configuration and the secrets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
 use crate::cli::files::git_origin;
@@ -13,15 +13,15 @@ use crate::model::crypto::digest::json_digest;
 use crate::model::values::secret::FingerprintKey;
 use crate::plan::artifact::binding;
 
-/// Returns what a worker has in common with the others. `said` is the commit that the CI job states, `fingerprint` that of the approved plans, and `salt` the key of the
-/// secrets' digest: the run's, or a new one.
+/// Returns what a worker has in common with the others. `said` is the commit that the CI job states, `fingerprint` that of the
+/// approved plans, `overrides` the overridden policies, and `salt` the key of the secrets' digest: the run's, or a new one.
 ///
 /// # Errors
 /// When a digest cannot be computed.
 pub(in crate::cli) fn worker_identity(
     workspace: &Workspace,
     said: Option<&Name>,
-    (fingerprint, destroy): (&str, bool),
+    (fingerprint, destroy, overrides): (&str, bool, &BTreeSet<Name>),
     salt: FingerprintKey,
 ) -> Result<RunIdentity, CliFailure> {
     let mut configurations: BTreeMap<String, &str> = BTreeMap::new();
@@ -43,6 +43,7 @@ pub(in crate::cli) fn worker_identity(
         secrets: json_digest("stead run secrets 1", &secrets).map_err(anyhow::Error::from)?,
         fingerprint: fingerprint.to_owned(),
         destroy,
+        overrides: overrides.clone(),
         salt,
     })
 }
@@ -57,6 +58,11 @@ pub(in crate::cli) fn check_same(run: &RunRow, own: &RunIdentity) -> Result<(), 
         "version of stead" => format!(" ({})", identity.version),
         "commit" => identity.commit.as_ref().map(|commit| format!(" ({commit})")).unwrap_or_default(),
         "fingerprint" => format!(" ({})", identity.fingerprint),
+        "set of overridden policies" if identity.overrides.is_empty() => " (none)".to_owned(),
+        "set of overridden policies" => {
+            let names: Vec<&str> = identity.overrides.iter().map(Name::as_str).collect();
+            format!(" ({})", names.join(", "))
+        }
         _ => String::new(),
     };
     let message = format!(
@@ -66,5 +72,5 @@ pub(in crate::cli) fn check_same(run: &RunRow, own: &RunIdentity) -> Result<(), 
         shown(&run.identity)
     );
     Err(CliFailure::new(Exit::OutOfDate, message)
-        .help("All workers of a run need the same commit, configuration, secrets and version of stead. For another apply, name another run."))
+        .help("All workers of a run need the same commit, configuration, secrets, --override and version of stead. For another apply, name another run."))
 }
