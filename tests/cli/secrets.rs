@@ -156,6 +156,27 @@ fn a_configured_source_program_prints_a_secret() {
 }
 
 #[test]
+fn a_fingerprint_covers_the_program_of_a_secret_while_it_cannot_cover_the_value() {
+    let case = generating("{ type: secret, source: vault }");
+    let program = "['/bin/sh', '-c', 'echo canary-source-8', 'tool']";
+    let sources = format!("[profiles.default.sources]\nvault = {program}\nstore = {program}\n");
+    case.write(".config/stead/settings.toml", sources);
+    let fingerprint = || case.ok("plan --output json").json()["fingerprint"].clone();
+    case.ok("plan").says(&["vars.session is given by the program vault"]);
+    let reviewed = fingerprint();
+    case.edit("stead.yaml", "source: vault", "source: store");
+    assert_ne!(fingerprint(), reviewed, "nothing else in this plan tells what will be written");
+    case.fails(5, &format!("apply --expect {}", reviewed.as_str().unwrap()));
+    case.edit("stead.yaml", "source: store", "source: vault");
+    case.ok(&format!("apply --expect {}", reviewed.as_str().unwrap()));
+    // The ledger has a key: the plan covers the value, whichever program gives it.
+    case.edit("stead.yaml", "source: vault", "source: store");
+    let same = case.ok("plan");
+    same.says(&["No changes"]);
+    assert!(!same.all().contains("is given by the program"), "{}", same.all());
+}
+
+#[test]
 fn a_configured_sink_program_reads_a_secret_from_standard_input() {
     let key = "api_key: { ci: { deliver_secret: { sink: vault } } }\n";
     let case = Case::new().file("stead.yaml", format!("{APP}{key}")).emulator();

@@ -148,8 +148,9 @@ fn as_secret(live: &Value) -> Option<Secret> {
     }
 }
 
-/// Returns a note for each secret that an apply would generate; none when the plan creates or updates nothing,
-/// because an apply without such a step generates no secret.
+/// Returns a note for each secret that an apply would generate, and for each that a program gives while the ledger has no
+/// key: its value has no fingerprint then, so that its program is all that a review can compare. None when the plan creates
+/// or updates nothing, because an apply without such a step needs no secret.
 pub(in crate::plan) fn generation_notes(
     joined: &JoinedState<'_>,
     decisions: &[Decision<'_>],
@@ -161,8 +162,22 @@ pub(in crate::plan) fn generation_notes(
         return Vec::new();
     }
     let stack = joined.inputs.stack;
+    let is_unknown =
+        |deferred: &DeferredSecret| deferred.value.is_deferred() && !deferred.value.is_withheld();
     let note = |(name, deferred): (&Name, &DeferredSecret)| {
-        let SecretOrigin::Generated { length, deliver } = &deferred.origin else { return None };
+        let (length, deliver) = match &deferred.origin {
+            SecretOrigin::Generated { length, deliver } if is_unknown(deferred) => (length, deliver),
+            SecretOrigin::Source(program) if joined.inputs.ledger.identity.key.is_none() => {
+                return Some(PlanNote {
+                    code: NoteCode::SecretSource,
+                    text: format!("vars.{name} is given by the program {program}"),
+                    help: "its value is not compared before the first apply".to_owned(),
+                    source: stack.sources.location_of(deferred.span),
+                    address: None,
+                });
+            }
+            SecretOrigin::Generated { .. } | SecretOrigin::Source(_) => return None,
+        };
         let to = match deliver {
             None => String::new(),
             Some(SecretSink::File(path)) => format!(", and kept in {path}"),
@@ -178,10 +193,5 @@ pub(in crate::plan) fn generation_notes(
             address: None,
         })
     };
-    stack
-        .deferred_secrets
-        .iter()
-        .filter(|(_, deferred)| deferred.value.is_deferred() && !deferred.value.is_withheld())
-        .filter_map(note)
-        .collect()
+    stack.deferred_secrets.iter().filter_map(note).collect()
 }

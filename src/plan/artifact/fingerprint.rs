@@ -35,7 +35,9 @@ struct FingerprintInput<'p> {
     output_changes: Vec<(&'p Name, Option<&'p Value>, Option<&'p Value>)>,
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     delete_data: &'p BTreeSet<Address>,
-    /// Which secrets are generated, and where secrets are delivered: no step has that.
+    /// Which secrets are generated, where secrets are delivered, and, before the ledger has a key for fingerprints of
+    /// values, which programs give them: no step has that. With a key, the value that a program gave decides, and the steps
+    /// have its fingerprint; a program under another name that gives the same value changes nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     secrets: Vec<&'p str>,
 }
@@ -151,7 +153,7 @@ pub(in crate::plan) fn plan_fingerprint(plan: &Plan) -> Result<String, serde_jso
 }
 
 fn is_about_secret(note: &PlanNote) -> bool {
-    matches!(note.code, NoteCode::Generated | NoteCode::Delivered)
+    matches!(note.code, NoteCode::Generated | NoteCode::SecretSource | NoteCode::Delivered)
 }
 
 pub(super) fn hashed_change<'p>(change: &'p Change, steps: &'p [Step]) -> FingerprintChange<'p> {

@@ -375,6 +375,8 @@ pub enum NoteCode {
     Generated,
     /// A shown-once secret is delivered to its sink.
     Delivered,
+    /// A program gives a secret whose value the plan cannot compare yet.
+    SecretSource,
     /// An object stays live after a destroy.
     Left,
     /// An object is deleted with its data, with approval.

@@ -9,7 +9,7 @@ pub(in crate::report) fn add_notes<'n>(page: &mut TextPage, notes: impl Iterator
     for note in notes {
         let (role, sign) = match note.code {
             NoteCode::Done => (TextRole::Success, page.sign(Symbol::Tick)),
-            NoteCode::Generated | NoteCode::Delivered | NoteCode::Recipients => {
+            NoteCode::Generated | NoteCode::SecretSource | NoteCode::Delivered | NoteCode::Recipients => {
                 (TextRole::Success, page.sign(Symbol::Dot))
             }
             NoteCode::Unverified | NoteCode::OneByOne | NoteCode::UnknownRight => {
