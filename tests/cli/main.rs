@@ -29,6 +29,7 @@ mod documentation;
 #[allow(dead_code, reason = "the tests of attacks use the rest of it")]
 mod editor;
 mod examples;
+mod exposures;
 mod files;
 mod final_snapshot;
 mod first_steps;
