@@ -2,14 +2,13 @@
 //! computed from the JSON of types, so a renamed field gives another digest, and a plan that compares it with a
 //! recorded one would show a change without a cause.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde_json::Value as Json;
 use stead::ledger::state::ledger::Ledger;
 use stead::model::cel::{CelProgram, CelValue, ExpressionScope, evaluate_program};
 use stead::model::values::secret::{FingerprintKey, Secret};
-use stead::model::values::value::Value;
+use stead::model::values::value::{Value, ValueMap};
 use stead::plan::artifact::binding::ledger_digest;
 
 use crate::case::Case;
@@ -32,7 +31,7 @@ const EXPRESSIONS: [&str; 10] = [
 #[test]
 fn ids_of_expressions_over_secrets_stay_the_same() {
     let secret = Value::Secret(Secret::new("abc").named_after("vars.s"));
-    let vars: BTreeMap<_, _> = [("s".into(), secret)].into();
+    let vars: ValueMap = [("s".into(), secret)].into();
     let mut text = String::new();
     for source in EXPRESSIONS {
         let mut scope = ExpressionScope::default();

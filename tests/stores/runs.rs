@@ -40,6 +40,7 @@ fn identity() -> RunIdentity {
         configuration: "c".to_owned(),
         secrets: "s".to_owned(),
         fingerprint: "f".to_owned(),
+        overrides: BTreeSet::new(),
         destroy: false,
         salt: LedgerIdentity::new_random("run", "r", &SystemRandom).key,
     }

@@ -16,8 +16,8 @@ use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Resour
 use crate::model::address::Name;
 use crate::report::json;
 use crate::report::views::history::{
-    self, ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, PolicyRecord, RequestOutcome,
-    RequestRecord, ResourceRecord, RunRecord,
+    self, ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, PolicyRecord,
+    RequestOutcome, RequestRecord, ResourceRecord, RunRecord,
 };
 
 /// Command-line arguments of `stead history`.

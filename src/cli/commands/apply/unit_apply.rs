@@ -4,7 +4,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
-use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 

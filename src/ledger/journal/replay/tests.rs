@@ -449,11 +449,11 @@ fn the_history_of_very_large_runs_is_bounded() {
 }
 
 fn ended_with(n: u8, outputs: &[(&str, Value)]) -> Record {
-    let Record::Ended { run, plan, complete, at, tally, resources, .. } = ended(n, 1) else {
+    let Record::Ended { run, plan, complete, at, tally, resources, policies, .. } = ended(n, 1) else {
         unreachable!()
     };
     let outputs = outputs.iter().map(|(name, value)| (Name::new(name), value.clone())).collect();
-    Record::Ended { run, plan, complete, at, tally, outputs: Some(outputs), resources }
+    Record::Ended { run, plan, complete, at, tally, outputs: Some(outputs), resources, policies }
 }
 
 #[test]

@@ -8,6 +8,6 @@ mod record;
 pub use lock::{LockHolder, LockStatus, lock_page};
 pub use page::{incidents_table, run_page, runs_table};
 pub use record::{
-    ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, PolicyRecord, RequestOutcome, RequestRecord,
-    ResourceRecord, RunRecord, format_time,
+    ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, PolicyRecord, RequestOutcome,
+    RequestRecord, ResourceRecord, RunRecord, format_time,
 };

@@ -1,8 +1,8 @@
 //! The pages and table rows of `history`.
 
 use super::record::{
-    ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, ResourceRecord, RunRecord,
-    format_time,
+    ApplyStatus, BegunRecord, IncidentRecord, OutputRecord, OutputValue, PolicyRecord, ResourceRecord,
+    RunRecord, format_time,
 };
 use crate::model::values::value::Value;
 use crate::report::text::page::{TextLine, TextPage};
