@@ -168,6 +168,7 @@ const ORDER: &[(&str, &[&str])] = &[
             "document",
             "markdown",
             "explained",
+            "embedded",
             "written",
             "library",
             "reference",

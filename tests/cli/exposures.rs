@@ -39,7 +39,7 @@ database main plan=pg-1c-2g public_access=#true {
     case.ok("apply --yes");
     assert!(!case.ok("drift").all().contains("X01"));
     case.edit("stead.kdl", "2999-01-31", "2020-01-31");
-    let ended = "POLICY X01 warns  database.main  it is public, and any address may connect; its allow_exposure ended on";
+    let ended = "POLICY X01 warns  database.main  it is public, and any address may connect; its allow_exposure ended";
     case.ok("plan").says(&["No changes", ended]);
     case.ok("drift").says(&[ended]);
     let drift = case.ok("drift --output json").json();

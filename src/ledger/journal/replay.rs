@@ -1,12 +1,14 @@
 //! Replay: the effect of each record on a ledger. Pure.
 
+mod runs;
 pub mod transfers;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use uuid::Uuid;
 
+use self::runs::{begin_run, end_run, follow_request};
 use super::error::{IllegalRecord, StoreError};
 use super::legal::check_record;
 use super::mac::{MacKey, check_writable};
@@ -18,18 +20,10 @@ use crate::ledger::state::kept_secrets::{RotationStep, VARIABLE_PREFIX};
 use crate::ledger::state::key_as_hex;
 use crate::ledger::state::ledger::Ledger;
 use crate::ledger::state::open_review::{AppliedReview, OpenReview, ReviewedPlan};
-use crate::ledger::state::run_details::{
-    OutputRun, PolicyRun, RequestOutcome, ResourceRun, changed_outputs,
-};
-use crate::ledger::state::run_history::{
-    Incident, IncidentKind, MAX_RUNS, Run, RunEnd, add_request, drop_old_details, number_runs,
-    set_request_outcome,
-};
+use crate::ledger::state::run_details::changed_outputs;
+use crate::ledger::state::run_history::{Incident, IncidentKind, MAX_RUNS, Run, RunEnd, number_runs};
 use crate::model::address::{Address, Name};
 use crate::model::values::value::{Attributes, Value};
-
-/// The time for which a deleted object is remembered: longer than any list may still show it.
-const TOMBSTONE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Replays records into a ledger. The first record identifies the stack and environment.
 ///
@@ -133,28 +127,6 @@ pub fn apply_record(ledger: &mut Ledger, record: &Record) -> Result<(), IllegalR
     Ok(())
 }
 
-/// Adds a request that is about to be sent to its run, or what a record states of the outcome of one.
-fn follow_request(history: &mut VecDeque<Run>, record: &Record) {
-    let (op, outcome) = match record {
-        Record::Intent(intent) => return add_request(history, intent),
-        Record::Bound { op, .. } | Record::Gone { op: Some(op), .. } => (*op, RequestOutcome::Done),
-        Record::Closed { op, outcome } => match outcome {
-            ClosedOutcome::Done => (*op, RequestOutcome::Done),
-            ClosedOutcome::Refused => (*op, RequestOutcome::Refused),
-            ClosedOutcome::NotSent => (*op, RequestOutcome::NotSent),
-            ClosedOutcome::PresumedAbsent => (*op, RequestOutcome::NoEffect),
-        },
-        Record::Asked(question) => (question.intent.op, RequestOutcome::Ambiguous),
-        Record::Answered { op, answer } => match answer {
-            IntentResolution::Made { .. } | IntentResolution::Surplus { .. } => (*op, RequestOutcome::Done),
-            IntentResolution::Nothing => (*op, RequestOutcome::NoEffect),
-            IntentResolution::Dropped => return,
-        },
-        _ => return,
-    };
-    set_request_outcome(history, op, outcome);
-}
-
 /// Applies a legal record.
 fn apply_legal(ledger: &mut Ledger, record: &Record) {
     match record {
@@ -226,27 +198,6 @@ fn replace_values(ledger: &mut Ledger, address: &Address, entry: &Entry) {
         let (current, deposed) = (known.current.take(), std::mem::take(&mut known.deposed));
         *known = Entry { current, deposed, ..entry.clone() };
     }
-}
-
-/// Records the end of a run in the history.
-fn end_run(
-    ledger: &mut Ledger,
-    run: Uuid,
-    end: RunEnd,
-    (resources, policies, outputs): (&[ResourceRun], &[PolicyRun], Vec<OutputRun>),
-) {
-    if end.complete {
-        ledger.last_applied = Some(end.at);
-    }
-    if let Some(known) = ledger.history.iter_mut().rev().find(|known| known.run == run) {
-        known.end = Some(end);
-        known.resources = resources.to_vec();
-        known.outputs = outputs;
-        // They are part of what it did to each resource.
-        known.begun = Vec::new();
-        known.policies = policies.to_vec();
-    }
-    drop_old_details(&mut ledger.history);
 }
 
 /// Applies a legal record about the ledger itself.
@@ -330,23 +281,6 @@ fn let_go(ledger: &mut Ledger, address: &Address) {
             baseline.push(object.id.clone());
         }
     }
-}
-
-/// Records the start of a run: from now on, some changes of a review may be made, and what an earlier review left can be
-/// changed.
-fn begin_run(ledger: &mut Ledger, run: Run) {
-    ledger.applied_review = None;
-    if let Some(review) = &mut ledger.review {
-        review.begun = true;
-    }
-    ledger.tombstones.retain(|_, stone| run.at.duration_since(stone.at) < TOMBSTONE_RETENTION);
-    if ledger.history.len() >= MAX_RUNS {
-        ledger.history.pop_front();
-    }
-    ledger.last_run = number_runs(&mut ledger.history, ledger.last_run) + 1;
-    ledger.history.push_back(Run { number: ledger.last_run, ..run });
-    // Runs that are killed record no end, which would drop the details of older ones.
-    drop_old_details(&mut ledger.history);
 }
 
 fn add_incident(ledger: &mut Ledger, incident: Incident) {

@@ -343,8 +343,8 @@ impl<'a> ApplyCommand<'a> {
         if journal.ledger().intents.is_empty() {
             return Ok(());
         }
-        let telling =
-            self.session.progress_reporter(self.connection, None).for_unit(self.unit.map(|unit| unit.name));
+        let unit = self.unit.map(|unit| unit.name);
+        let telling = self.session.progress_reporter(self.connection, None).for_unit(unit);
         match self
             .run_until_stopped(&telling, &RunOrigin::default(), async |context| {
                 Box::pin(run::resolve_open_intents(context, &self.connection.preexisting)).await
@@ -376,10 +376,8 @@ impl<'a> ApplyCommand<'a> {
 
     /// Runs a plan and reports the outcome; returns its exit code.
     async fn run(&self, plan: &Plan) -> Result<Exit, CliFailure> {
-        let telling = self
-            .session
-            .progress_reporter(self.connection, Some(plan))
-            .for_unit(self.unit.map(|unit| unit.name));
+        let unit = self.unit.map(|unit| unit.name);
+        let telling = self.session.progress_reporter(self.connection, Some(plan)).for_unit(unit);
         let mut origin = working_tree::run_origin(plan, self.project, self.session.commit.as_ref());
         origin.approval.clone_from(&self.approval.approval);
         origin.common.clone_from(&self.approval.common);
@@ -393,8 +391,7 @@ impl<'a> ApplyCommand<'a> {
                 Box::pin(run::run(context, &self.connection.preexisting, plan)).await
             })
             .await?;
-        let now = telling.finish();
-        let took = telling.elapsed_time();
+        let (now, took) = (telling.finish(), telling.elapsed_time());
         let SignalOutcome::Finished(mut outcome) = ended else {
             let failure = self.release_ledger().await;
             let heard = telling.steps_so_far();
