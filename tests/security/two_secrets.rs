@@ -107,7 +107,6 @@ fn story(number: u64, secrets: [&str; 2]) -> Vec<(String, String)> {
     run("show second.plan --against first.plan --report md=difference.md --report json=difference.json");
     run("show second.plan --against first.plan --output json");
     run("show second.plan --against second.md");
-    run("show second.plan --against first.md");
     run(&format!("apply --yes{}", reports("applied")));
     run("output");
     run("output --output json");
