@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
@@ -12,7 +12,8 @@ use crate::ledger::state::entry::{AmbiguousIntent, Entry};
 use crate::ledger::state::holder::LeaseHolder;
 use crate::ledger::state::ledger::MAX_FORGOTTEN_OBJECTS;
 use crate::ledger::state::run_details::{
-    MAX_FULL_RUNS, MAX_KEPT_RESOURCES, MAX_OUTPUT_BYTES, RequestRun, ResourceResult, RunValue,
+    MAX_FULL_RUNS, MAX_KEPT_RESOURCES, MAX_OUTPUT_BYTES, OutputRun, RequestOutcome, RequestRun,
+    ResourceResult, ResourceRun, RunValue,
 };
 use crate::ledger::state::run_history::{ResourceCounts, RunOrigin};
 use crate::model::address::Name;
