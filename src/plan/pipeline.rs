@@ -245,8 +245,8 @@ fn assemble_plan(
     let (mut bill, due) = (CostAccumulator::new(joined), DueRules::new(joined, &decisions));
     byproducts::outliving_objects(joined).for_each(|object| bill.add_outliving(object));
     // A change is large: it is not to be copied while the list grows, nor to have a second place while it is sorted.
-    let mut changes = Vec::with_capacity(decisions.len());
-    let (mut drifts, mut corrections) = (Vec::new(), Vec::new());
+    let (mut changes, mut drifts, mut corrections) =
+        (Vec::with_capacity(decisions.len()), Vec::new(), Vec::new());
     for one in &joined.declared.between_stacks {
         corrections.push(LedgerUpdate::Transfer(one.peer.clone(), one.moves.clone()));
         let source = joined.inputs.stack.sources.location_of(one.span);
@@ -256,9 +256,8 @@ fn assemble_plan(
     let (mut unchanged, mut left_out) = (0, 0);
     for (n, (decision, steps)) in decisions.into_iter().zip(ordered.of).enumerate() {
         let subject = &joined.subjects[n];
-        drifts.extend(
-            subject_drift(joined, subject, &decision).into_iter().map(|drift| kept_back(drift, &said)),
-        );
+        let drift = subject_drift(joined, subject, &decision);
+        drifts.extend(drift.into_iter().map(|drift| kept_back(drift, &said)));
         corrections.extend(ledger_updates(joined, subject, &decision));
         let cost = bill.add(subject, &decision, due.of_steps(subject, &decision, &steps, &ordered.steps));
         if joined.inputs.options.destroy && decision.removes() {
@@ -282,10 +281,7 @@ fn assemble_plan(
             None => left_out += usize::from(subject.resource.is_some()),
         }
     }
-    if !changes.is_sorted_by_key(danger_rank) {
-        // The sort is stable: changes of one rank stay in address order.
-        changes.sort_by_key(danger_rank);
-    }
+    sort_by_danger(&mut changes);
     Plan {
         base,
         changes,
@@ -335,6 +331,13 @@ fn kept_back(drift: Drift, said: &PlanFindings) -> Drift {
 pub(super) fn danger_rank(change: &Change) -> (bool, DecidedRank) {
     let opens = change.effects.iter().any(|effect| effect.code == Effect::Exposure);
     (!opens, decided_rank(change))
+}
+
+/// Sorts changes, most dangerous first. Changes of one rank stay in address order.
+fn sort_by_danger(changes: &mut [Change]) {
+    if !changes.is_sorted_by_key(danger_rank) {
+        changes.sort_by_key(danger_rank);
+    }
 }
 
 /// Returns the outputs, with fingerprints in place of secrets; empty for a destroy.

@@ -22,14 +22,14 @@ pub fn offline_denials(stack: &Stack, apply: &str) -> Vec<Diagnostic> {
     for policy in &stack.policies {
         let Some(program) = PolicyProgram::new(policy) else { continue };
         if policy.on.is_empty() {
-            let plan = Value::Map(of_plan(stack).into());
+            let plan = Value::Map(of_plan(stack));
             let said = program.evaluate(context.roots().chain([("plan", &plan)]));
             found.extend(policy_denial(policy, None, (&said, apply)));
             continue;
         }
         let concerns = |resource: &&Resource| policy.on.iter().any(|kind| kind.name == resource.kind.name);
         for resource in stack.resources.values().filter(concerns) {
-            let seen = Value::Map(of_resource(resource).into());
+            let seen = Value::Map(of_resource(resource));
             let said = program.evaluate(context.roots().chain([("self", &seen)]));
             found.extend(policy_denial(policy, Some(resource), (&said, apply)));
         }

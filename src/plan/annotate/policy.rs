@@ -130,7 +130,7 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
         for (number, mut seen) in facts.of_policies {
             let one = &mut self.of_kinds[number];
             add_change_facts(&mut seen, &one.program.named, change, cost);
-            let mut seen = Value::Map(seen.into());
+            let mut seen = Value::Map(seen);
             let mut said = one.program.evaluate(self.context.roots().chain([("self", &seen)]));
             if facts.left_over && matches!(said, PolicyEvaluation::Pass) {
                 set_action_delete(&mut seen);
@@ -177,7 +177,7 @@ impl<'s, 'a> PlanPolicies<'s, 'a> {
             plan.steps.iter().filter(sends).map(|step| &step.address).collect();
         let of_change = self.changes.iter().map(|(address, values)| (address.as_str(), values)).collect();
         for program in &self.of_plan {
-            let seen = Value::Map(plan_facts(&plan, &kinds, &program.named, &of_change).into());
+            let seen = Value::Map(plan_facts(&plan, &kinds, &program.named, &of_change));
             let mut said = program.evaluate(self.context.roots().chain([("plan", &seen)]));
             if matches!(said, PolicyEvaluation::Unknown(_)) {
                 let mut again =

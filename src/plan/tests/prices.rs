@@ -11,7 +11,7 @@ use crate::model::values::value::Value;
 pub fn catalog() -> Catalog {
     let record = |id: Json, slug: &str, fields: Json| {
         let Value::Map(fields) = Value::from_json(&fields) else { panic!("no map") };
-        CatalogRecord { id: Value::from_json(&id), slug: slug.into(), fields: fields.into() }
+        CatalogRecord { id: Value::from_json(&id), slug: slug.into(), fields }
     };
     let vm = |id: u32, slug: &str, storage: u32, price: &str| {
         record(json!(id), slug, json!({"storage": storage, "monthly_price": price}))

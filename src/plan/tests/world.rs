@@ -220,7 +220,7 @@ impl World {
             parent: None,
             project: (kind.scope == KindScope::Project).then(|| "default".into()),
             created_at: Some("2026-01-01T00:00:00Z".into()),
-            attributes: attributes.into(),
+            attributes,
             detailed: true,
         };
         self.live.insert(object.key(), object);

@@ -96,6 +96,9 @@ fn a_module_whose_instances_are_equal_is_one_entry() {
     assert_eq!(titles(&plan), ["shop (3 instances)", "shop.xx.database.main"]);
 }
 
+/// Makes the name of a resource from the key of its module and its own.
+type MakeName = fn(&str, &str) -> String;
+
 /// The key of a module and that of a resource in it can be equal, and both can be words of the names.
 #[test]
 fn instances_of_a_module_are_one_entry_whatever_their_keys_are() {
@@ -106,7 +109,6 @@ fn instances_of_a_module_are_one_entry_whatever_their_keys_are() {
         let changes = keys.iter().flat_map(|key| numbers.iter().map(|number| one(key, number)));
         Plan { changes: changes.collect(), ..plans::empty() }
     };
-    type MakeName = fn(&str, &str) -> String;
     let names: [(MakeName, &str); 5] = [
         (|_, number| format!("x-{number}"), "x-{key}"),
         (|key, _| format!("w-{key}-{key}"), "w-{key}-{key}"),

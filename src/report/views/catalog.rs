@@ -245,7 +245,7 @@ mod tests {
 
     fn record(id: i64, slug: &str, fields: &serde_json::Value) -> CatalogRecord {
         let Value::Map(fields) = Value::from_json(fields) else { panic!("a map") };
-        CatalogRecord { id: Value::Integer(id), slug: slug.into(), fields: fields.into() }
+        CatalogRecord { id: Value::Integer(id), slug: slug.into(), fields }
     }
 
     fn plans() -> Vec<CatalogRecord> {

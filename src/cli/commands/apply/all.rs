@@ -81,24 +81,15 @@ pub(in crate::cli) async fn apply_all(
     let approved = kept.as_ref().map_or_else(planned_now, KeptReview::approved_plans);
     let run = UnitsRun::new(&workspace, &planned, approved, request.destroy);
     if run.units.is_empty() {
-        return Ok(finish(
-            session,
-            &workspace,
-            &planned,
-            outcomes,
-            &RunResults::default(),
-            request.destroy,
-        ));
+        let results = RunResults::default();
+        return Ok(finish(session, &workspace, &planned, outcomes, &results, request.destroy));
     }
     if request.destroy {
         session.ui.hint("Readers in other repositories are not known.");
     }
     if !ask_approval(session, &request, &workspace, (&run.units, run.count_deletions())).await? {
-        session.ui.write_message(if request.destroy {
-            "Nothing was deleted."
-        } else {
-            "Nothing was applied."
-        });
+        let action = if request.destroy { "deleted" } else { "applied" };
+        session.ui.write_message(&format!("Nothing was {action}."));
         return Ok(Exit::Failed);
     }
     let results = run.execute(session, &request).await?;

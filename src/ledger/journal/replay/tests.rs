@@ -451,7 +451,7 @@ fn the_history_of_very_large_runs_is_bounded() {
 
 fn ended_with(n: u8, outputs: &[(&str, Value)]) -> Record {
     let Record::Ended { run, plan, complete, at, tally, resources, policies, .. } = ended(n, 1) else {
-        unreachable!()
+        panic!("it is the record of an end")
     };
     let outputs = outputs.iter().map(|(name, value)| (Name::new(name), value.clone())).collect();
     Record::Ended { run, plan, complete, at, tally, outputs: Some(outputs), resources, policies }
