@@ -2,6 +2,7 @@
 //! two megabytes that few runs read. In: a packed set, as `.cargo/build.rs` writes it. Out: each text
 //! by the path of its file. A set is unpacked when its first text is asked for, and stays in memory.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::sync::OnceLock;
 
@@ -21,7 +22,7 @@ pub static SCHEMAS: EmbeddedTexts =
 pub struct EmbeddedTexts {
     /// Names and texts in turn, each ended by a zero byte, in the format of zlib.
     packed: &'static [u8],
-    unpacked: OnceLock<String>,
+    unpacked: OnceLock<BTreeMap<String, String>>,
 }
 
 impl EmbeddedTexts {
@@ -32,24 +33,16 @@ impl EmbeddedTexts {
     /// Returns the text of a name; empty if there is none.
     #[must_use]
     pub fn text(&self, name: &str) -> &str {
-        self.entries().find(|(found, _)| *found == name).map_or("", |(_, text)| text)
-    }
-
-    /// Returns each name with its text.
-    pub fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
-        let mut rest = self.unpacked.get_or_init(|| self.unpack()).as_str();
-        std::iter::from_fn(move || {
-            let (name, after) = rest.split_once('\0')?;
-            let (text, after) = after.split_once('\0')?;
-            rest = after;
-            Some((name, text))
-        })
+        self.unpacked.get_or_init(|| self.unpack()).get(name).map_or("", String::as_str)
     }
 
     /// Unpacks the set. What the build script wrote is whole, which tests of its readers prove.
-    fn unpack(&self) -> String {
-        let mut text = String::new();
-        let read = ZlibDecoder::new(self.packed).read_to_string(&mut text);
-        if read.is_ok() { text } else { String::new() }
+    fn unpack(&self) -> BTreeMap<String, String> {
+        let mut all = String::new();
+        if ZlibDecoder::new(self.packed).read_to_string(&mut all).is_err() {
+            return BTreeMap::new();
+        }
+        let mut fields = all.split_terminator('\0').map(str::to_owned);
+        std::iter::from_fn(|| fields.next().zip(fields.next())).collect()
     }
 }

@@ -61,14 +61,16 @@ impl<'p> StepPolicies<'p> {
     /// Returns the results of all policies that the plan could not decide, in its order.
     pub(in crate::apply) fn outcomes(&self, plan: &Plan) -> Vec<PolicyOutcome> {
         let undecided = plan.policy.iter().filter(|result| result.verdict == PolicyStatus::Unknown);
-        undecided.map(|result| self.outcome(result)).collect()
+        let named = |one: &'_ OpenPolicy<'p>| (&one.policy.name, one.policy.address.as_ref());
+        let open: HashMap<_, _> = self.policies.iter().map(|one| (named(one), one)).collect();
+        let own = |result: &PolicyResult| open.get(&(&result.name, result.address.as_ref())).copied();
+        undecided.map(|result| OpenPolicy::outcome(own(result), result)).collect()
     }
+}
 
-    fn outcome(&self, planned: &PolicyResult) -> PolicyOutcome {
-        let is_own = |one: &&OpenPolicy<'_>| {
-            one.policy.name == planned.name && one.policy.address == planned.address
-        };
-        let own = self.policies.iter().find(is_own);
+impl OpenPolicy<'_> {
+    /// Returns the outcome of a result of the plan; `own` is the policy with its resource, if it waits for a step.
+    fn outcome(own: Option<&Self>, planned: &PolicyResult) -> PolicyOutcome {
         let result = |verdict, message: String| PolicyResult { verdict, message, ..planned.clone() };
         if let Some(decided) = own.and_then(|one| one.decision.borrow_mut().take()) {
             let result = result(decided.verdict, decided.message);

@@ -20,6 +20,12 @@ pub(in crate::cli) fn git_directory(directory: &Path) -> Option<PathBuf> {
     Some(directory.join(pointer.strip_prefix("gitdir:")?.trim()))
 }
 
+/// Returns the working tree that a directory is in: its root, and its Git directory. `None` outside of one.
+pub(in crate::cli) fn find_working_tree(directory: &Path) -> Option<(PathBuf, PathBuf)> {
+    let full = stack_files::full_path(directory);
+    full.ancestors().find_map(|root| Some((root.to_owned(), git_directory(root)?)))
+}
+
 /// Returns the content of a file in the Git directory; `None` if it is missing, is not text or cannot be read.
 pub(in crate::cli) fn read_git_file(path: &Path) -> Option<String> {
     stack_files::read_optional(path).ok()?

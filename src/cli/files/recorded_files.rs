@@ -13,7 +13,7 @@ use gix_hash::{Hasher, Kind, ObjectId};
 use gix_object::encode::loose_header;
 
 use super::git_config::extension_of;
-use super::git_dir::{common_directory, git_directory, read_git_file};
+use super::git_dir::{common_directory, find_working_tree, read_git_file};
 use super::stack_files::{ConfinedFiles, full_path, read_below, real_path};
 use crate::config::input::discovery::is_stack_file;
 use crate::config::input::files::{DirectoryEntry, DirectoryEntryKind, Files, UsedEntries};
@@ -48,10 +48,9 @@ impl ReadRecorder {
     /// Returns a recorder for a load in the working tree of a directory; `None` outside of a repository, or if the
     /// repository has a format that is not read.
     pub(in crate::cli) fn for_working_tree(directory: &Path) -> Option<Rc<Self>> {
-        let full = full_path(directory);
-        let (root, git) = full.ancestors().find_map(|root| Some((root, git_directory(root)?)))?;
+        let (root, git) = find_working_tree(directory)?;
         let config = read_git_file(&common_directory(&git).join("config")).unwrap_or_default();
-        Some(Self::new(root, object_hash(&config).ok()?))
+        Some(Self::new(&root, object_hash(&config).ok()?))
     }
 
     /// Returns what was recorded since the last call.

@@ -9,6 +9,7 @@ use super::open::{CommandStore, seal_key};
 use super::remote_stacks;
 use crate::cli::files::stack_files::{self, SharedRoot};
 use crate::cli::process::failure::CliFailure;
+use crate::cli::process::ledger_settings;
 use crate::cli::process::output::Ui;
 use crate::cli::process::settings::CloudEndpoint;
 use crate::cli::service::embedded_cloud;
@@ -151,7 +152,7 @@ fn neighbours_in_local_cloud(project: &LoadedStack) -> Result<Vec<ListedLedger>,
         let same_cloud = stack_files::real_path(&embedded_cloud::data_directory(&stack.directory))
             == stack_files::real_path(&cloud);
         let Some(header) = stack.header().filter(|_| is_other && same_cloud) else { continue };
-        let place = stack.directory.join(".stead/local");
+        let place = ledger_settings::local_directory(&project.settings, &stack.directory);
         found.extend(ledger_listing::list_environments(&place, &header.name)?);
     }
     Ok(found)

@@ -1,6 +1,9 @@
 //! Decides which changes of a plan `--yes` approves, and whether it is the plan that the user expects. Pure.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+
+use jiff::Timestamp;
 
 use crate::cli::args::plan::OverrideArgs;
 use crate::cli::args::values::AutoApproval;
@@ -14,6 +17,7 @@ use crate::model::cel::policy::PolicyLevel;
 use crate::model::diagnostic::nearest_name;
 use crate::plan::artifact::saved_plan::StalePlan;
 use crate::plan::model::change::{Action, Change, Plan};
+use crate::report::views::history::format_time;
 use crate::workspace::combined::has_work;
 
 /// Returns the changes of a plan that an approval does not cover, in the plan's order; empty if it covers all.
@@ -113,6 +117,11 @@ pub(in crate::cli) fn find_applied_run<'l>(
     let is_expected = fingerprint.as_ref() == Some(expected)
         && config.as_ref().is_some_and(|config| **config == *plan.base.config);
     run.end.as_ref().filter(|end| is_expected && end.complete).map(|end| (run, end))
+}
+
+/// Returns the sentence for a review that was applied to its end.
+pub(in crate::cli) fn applied_already(run: &dyn fmt::Display, at: Timestamp) -> String {
+    format!("Applied already: run {run}, {}. Nothing was sent.", format_time(at))
 }
 
 /// Checks that the plan has the expected fingerprint; `None` expects none.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::in_process_cloud::{self, InProcessTransport};
+use super::in_process_cloud::{InProcessTransport, KEY};
 #[cfg(test)]
-use super::test_transport::{self, TestCloud};
+use super::test_transport::TestCloud;
 use super::virtual_time::VirtualTime;
 use crate::cloud::client::Client;
 use crate::cloud::http::https_transport::HttpsTransport;
@@ -37,9 +37,9 @@ impl CommandTransport {
     pub(in crate::cli) fn opens_with(&self, beginning: &str) -> bool {
         match self {
             Self::Https(https) => https.opens_with(beginning),
-            Self::Emulated(_) => in_process_cloud::KEY.starts_with(beginning),
+            Self::Emulated(_) => KEY.starts_with(beginning),
             #[cfg(test)]
-            Self::Test(_) => test_transport::KEY.starts_with(beginning),
+            Self::Test(_) => KEY.starts_with(beginning),
         }
     }
 }

@@ -77,15 +77,7 @@ impl InProcessTransport {
 
     /// Returns the cloud's response.
     pub(super) fn exchange(&self, request: &HttpRequest) -> HttpResponse {
-        let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        self.handle_request(&world::ApiRequest {
-            method: request.method,
-            path: request.path.clone(),
-            query: query.collect(),
-            api_key: Some(KEY.to_owned()),
-            project: request.project.as_ref().map(ToString::to_string),
-            body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
-        })
+        self.handle_request(&api_request(request))
     }
 
     /// Uploads bytes to an address that the cloud signed.
@@ -106,5 +98,18 @@ impl InProcessTransport {
             project: None,
             body: upload.into_chunks().collect::<Vec<_>>().concat(),
         }))
+    }
+}
+
+/// Returns the request as the emulated world receives it, with the key of the account.
+pub(super) fn api_request(request: &HttpRequest) -> world::ApiRequest {
+    let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+    world::ApiRequest {
+        method: request.method,
+        path: request.path.clone(),
+        query: query.collect(),
+        api_key: Some(KEY.to_owned()),
+        project: request.project.as_ref().map(ToString::to_string),
+        body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
     }
 }

@@ -8,14 +8,12 @@ use jiff::Timestamp;
 use serde_json::{Map, Value as Json, json};
 use tokio::sync::Notify;
 
+use super::in_process_cloud::{KEY, api_request};
 use crate::cloud::http::message::{HttpRequest, HttpResponse, TransportError};
 use crate::cloud::system_clock::SystemClock;
 use crate::emulator::world::{self, ApiRequest, RateTier, World, WorldSetup};
 use crate::model::clock::Clock;
 use crate::model::schema::Method;
-
-/// API key of the account.
-pub(super) const KEY: &str = "sk_test";
 
 thread_local! {
     static CLOUD: RefCell<Option<TestCloud>> = const { RefCell::new(None) };
@@ -64,16 +62,7 @@ impl TestCloud {
 
     /// Returns the cloud's response, unless the request meets a fault.
     pub(in crate::cli) async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
-        let query = request.query.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let request = ApiRequest {
-            method: request.method,
-            path: request.path.clone(),
-            query: query.collect(),
-            api_key: Some(KEY.to_owned()),
-            project: request.project.as_ref().map(ToString::to_string),
-            body: request.body.as_ref().map(|body| body.to_string().into_bytes()).unwrap_or_default(),
-        };
-        Ok(self.exchange(request).await)
+        Ok(self.exchange(api_request(request)).await)
     }
 
     /// Makes an empty account the cloud of this thread.

@@ -22,6 +22,7 @@ use crate::model::address::Name;
 use crate::model::diagnostic::Diagnostic;
 use crate::model::source::{Source, Sources};
 use crate::workspace::changes::recorded_reads::RecordedReads;
+use crate::workspace::unit::UnitName;
 
 /// Environment that a command for all environments starts with.
 pub(in crate::cli) struct InitialEnvironment {
@@ -64,6 +65,11 @@ pub(in crate::cli) struct StackSources {
 }
 
 impl LoadedStack {
+    /// Returns the name of the stack in its environment.
+    pub(in crate::cli) fn unit_name(&self) -> UnitName {
+        UnitName { stack: self.stack.name.clone(), environment: self.stack.environment.name.clone() }
+    }
+
     /// Returns the directory of another stack that a path of this one's declarations names.
     pub(in crate::cli) fn other_directory(&self, declared: &str) -> PathBuf {
         SharedRoot::find_root(&self.directory, self.outside).root.join(declared)

@@ -43,7 +43,7 @@ impl FoundStack {
 /// Returns the stacks below a repository's root, and the directories that cannot be searched, ordered by directory; empty if
 /// the root cannot be opened.
 pub(in crate::cli) fn find_stacks(settings: &Settings, root: &Path) -> Vec<FoundStack> {
-    find_stacks_and_links(settings, root).0
+    RepositoryWalker::walk(root).map_or_else(Vec::new, |walk| read_stacks(settings, root, walk.found))
 }
 
 /// Does the same, and returns the links to directories with stack files, relative to the root: git has the link, and not what
@@ -53,6 +53,12 @@ pub(in crate::cli) fn find_stacks_and_links(
     root: &Path,
 ) -> (Vec<FoundStack>, Vec<PathBuf>) {
     let Some(walk) = RepositoryWalker::walk(root) else { return (Vec::new(), Vec::new()) };
+    let links = walk.links.into_iter().filter(|link| has_stack_files(&root.join(link))).collect();
+    (read_stacks(settings, root, walk.found), links)
+}
+
+/// Reads what the directories of a walk are; one that cannot be searched has the reason.
+fn read_stacks(settings: &Settings, root: &Path, found: Vec<(PathBuf, Option<String>)>) -> Vec<FoundStack> {
     let read = |(relative, reason): (PathBuf, Option<String>)| {
         let directory = root.join(relative);
         let failure = reason.map(|reason| {
@@ -66,8 +72,7 @@ pub(in crate::cli) fn find_stacks_and_links(
         };
         FoundStack { directory, contents, failure }
     };
-    let links = walk.links.into_iter().filter(|link| has_stack_files(&root.join(link))).collect();
-    (walk.found.into_iter().map(read).collect(), links)
+    found.into_iter().map(read).collect()
 }
 
 /// Returns whether a directory, or one in it, has stack files. What cannot be listed has none.

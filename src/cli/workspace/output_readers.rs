@@ -15,7 +15,7 @@ use crate::config::load::StackHeader;
 use crate::model::address::Name;
 use crate::plan::model::change::Plan;
 use crate::workspace::output_changes;
-use crate::workspace::unit::{Unit, UnitName};
+use crate::workspace::unit::Unit;
 
 /// Adds the readers to the plan of a stack that was planned alone.
 pub(in crate::cli) fn with_readers(
@@ -27,10 +27,8 @@ pub(in crate::cli) fn with_readers(
     if settings.untrusted || plan.output_changes().next().is_none() {
         return plan;
     }
-    let stack = &project.stack;
-    let name = UnitName { stack: stack.name.clone(), environment: stack.environment.name.clone() };
-    let readers = reading_units(settings, sources, &stack.name);
-    output_changes::with_readers(plan, &name, &readers.iter().collect::<Vec<_>>())
+    let readers = reading_units(settings, sources, &project.stack.name);
+    output_changes::with_readers(plan, &project.unit_name(), &readers.iter().collect::<Vec<_>>())
 }
 
 /// Returns the units that read outputs of other stacks, each with what it reads; but not those of the stack itself.

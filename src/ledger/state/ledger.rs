@@ -14,6 +14,7 @@ use super::entry::{
 use super::kept_secrets::{KeptSecrets, KeptVersion, OUTPUT_PREFIX, VARIABLE_PREFIX};
 use super::open_review::{AppliedReview, OpenReview};
 use super::origins::StackOrigin;
+use super::run_details::is_zero;
 use super::run_history::{Incident, Run};
 use super::transfer::Transfers;
 use crate::ledger::age_file::{self, AgeFileError, SecretLocation, decrypt_value, encrypt_value};
@@ -106,11 +107,6 @@ pub struct Ledger {
     /// The review that the last run of the stack applied to its end; `None` without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied_review: Option<Box<AppliedReview>>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 impl Ledger {

@@ -60,16 +60,11 @@ pub struct PolicyRun {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<Address>,
     /// How many further resources it is about.
-    #[serde(default, skip_serializing_if = "is_none_left")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub more: usize,
     /// The step before which it was decided, such as `create vm.web`; of several, the first. `None` if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
-const fn is_none_left(number: &usize) -> bool {
-    *number == 0
 }
 
 /// How the change of a resource ended.
@@ -200,7 +195,7 @@ impl BegunRequest {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// Returns whether a number is zero, so that a record leaves it out.
+pub(super) fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }

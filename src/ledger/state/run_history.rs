@@ -10,6 +10,7 @@ use uuid::Uuid;
 use super::entry::Intent;
 use super::run_details::{
     BegunRequest, MAX_FULL_RUNS, MAX_KEPT_RESOURCES, OutputRun, PolicyRun, RequestOutcome, ResourceRun,
+    is_zero,
 };
 use crate::model::address::Name;
 
@@ -49,11 +50,6 @@ pub struct Run {
     /// The results of the policies that its plan could not decide; empty if there were none, and for a run that did not end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policies: Vec<PolicyRun>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands on a reference")]
-const fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The source of a run's plan.

@@ -56,8 +56,8 @@ enum AnyAccess {
     Http(StateServerSettings),
 }
 
-/// Evaluates one expression for the store of each variant that both types have, and of the named one: the variants differ in type, and an `async` method of a
-/// trait has no trait object.
+/// Evaluates one expression for the store of each variant that both types have, and of the named one: the variants
+/// differ in type, and an `async` method of a trait has no trait object.
 macro_rules! with_store {
     ($value:expr, $variants:ident $(:: $other:ident)?, $store:ident => $result:expr) => {
         match $value {

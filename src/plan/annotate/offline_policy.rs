@@ -13,7 +13,8 @@ use crate::model::schema::{Attribute, Type};
 use crate::model::values::value::{Attributes, Value};
 
 /// Returns a diagnostic for each policy that denies the configuration already, once for each resource that it
-/// denies. `apply` is the command that applies the stack, for the remedies. A policy whose expression does not parse is skipped: loading the configuration reported it.
+/// denies. `apply` is the command that applies the stack, for the remedies. A policy whose expression does not parse is
+/// skipped: loading the configuration reported it.
 #[must_use]
 pub fn offline_denials(stack: &Stack, apply: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();

@@ -23,7 +23,6 @@ use crate::report::run_report::StepResults;
 use crate::report::terminal;
 use crate::report::text::phrases;
 use crate::report::views::apply_outcome::{self, OutcomeFooter};
-use crate::report::views::history::format_time;
 use crate::workspace::unit::UnitName;
 
 /// Results of the policies that the plans of many units could not decide, by unit.
@@ -98,8 +97,7 @@ pub(super) fn is_applied_already(
         let checked = approval::check_fingerprint(expected, plan);
         return checked.inspect_err(|_| show_review_difference(ui, order.against, [plan])).map(|()| false);
     };
-    let at = format_time(end.at);
-    ui.hint(&format!("Applied already: run {}, {at}. Nothing was sent.", run.number));
+    ui.hint(&approval::applied_already(&run.number, end.at));
     if ui.ndjson || ui.json {
         let outputs = plan.planned_outputs.iter();
         let outputs = outputs.filter_map(|one| Some((one.name.clone(), one.after.clone()?))).collect();

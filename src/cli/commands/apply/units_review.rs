@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cli::artifacts::plan_file::STEAD_VERSION;
 use crate::cli::ledger::ledger_io::CommandJournal;
+use crate::cli::planning::approval::applied_already;
 use crate::cli::process::exit_code::Exit;
 use crate::cli::process::failure::CliFailure;
 use crate::cli::workspace::planned_units::{PlannedUnit, WorkspacePlan};
@@ -20,7 +21,6 @@ use crate::plan::artifact::binding::PlanBinding;
 use crate::plan::artifact::saved_plan::SavedPlan;
 use crate::plan::model::change::Plan;
 use crate::report::text::phrases;
-use crate::report::views::history::format_time;
 use crate::workspace::combined::{digest_of, has_work};
 use crate::workspace::fit::check_inputs;
 
@@ -147,9 +147,7 @@ pub(super) fn check_expected(
     if kept.is_none()
         && let Some(end) = find_end(workspace, planned, expected)?
     {
-        let run = end.common;
-        let at = format_time(end.at);
-        return Ok(ExpectedReview::Applied(format!("Applied already: run {run}, {at}. Nothing was sent.")));
+        return Ok(ExpectedReview::Applied(applied_already(&end.common, end.at)));
     }
     let Some(kept) = kept else {
         let found = &planned.fingerprint;

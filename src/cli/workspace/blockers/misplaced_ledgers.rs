@@ -15,7 +15,6 @@ use crate::cli::stack::repository_walk;
 use crate::cli::workspace::planned_units::UnitResults;
 use crate::cli::workspace::units::Workspace;
 use crate::ledger::state::ledger::Ledger;
-use crate::ledger::stores::location::LedgerLocation;
 use crate::model::diagnostic::blocker_code::LEDGER_PLACE;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::block::Blocker;
@@ -83,24 +82,21 @@ pub(super) async fn find_misplaced(
             let Some(ledger) = read.ok().flatten().filter(|ledger| !ledger.owns_nothing()) else {
                 continue;
             };
-            blockers.entry(*number).or_insert_with(|| misplaced(unit, &relative, (&place, &ledger)));
+            blockers.entry(*number).or_insert_with(|| misplaced(unit, &relative, (&base, &ledger)));
         }
     }
     blockers
 }
 
-fn misplaced(unit: &NewUnit<'_>, found_in: &Path, (place, ledger): (&LedgerLocation, &Ledger)) -> Blocker {
+fn misplaced(unit: &NewUnit<'_>, found_in: &Path, (base, ledger): (&Path, &Ledger)) -> Blocker {
     let NewUnit { name, settings } = unit;
     let objects = count_noun(ledger.entries.len(), "object");
     let text = format!(
         "The ledger of {name} with {objects} is in `{}`, and the stack is in another directory: each object would be created a second time.",
         found_in.display()
     );
-    let own = ledger_settings::local_directory(settings, &settings.dir);
-    let (from, to) = match place {
-        LedgerLocation::Directory(base) => (base.join(name.environment.as_str()), own),
-        _ => (found_in.to_owned(), own),
-    };
+    let to = ledger_settings::local_directory(settings, &settings.dir);
+    let from = base.join(name.environment.as_str());
     let quoted = |path: &Path| quote_shell_word(&stack_files::display_path(path));
     let there = to.join(name.environment.as_str());
     // An empty ledger of an attempt is in the way.

@@ -25,7 +25,7 @@ use crate::model::address::Address;
 use crate::plan::artifact::fingerprint::with_blockers;
 use crate::plan::model::change::{Action, Plan};
 use crate::workspace::conflicts::transfer_claims::UnreadStack;
-use crate::workspace::unit::{Unit, UnitName};
+use crate::workspace::unit::Unit;
 
 /// Adds to the plan of a stack that was planned alone the readers of its outputs, and the blockers by other stacks.
 pub(in crate::cli) async fn with_other_stacks(
@@ -69,8 +69,7 @@ async fn with_place_blocker(
     (project, ledger): (&LoadedStack, &Ledger),
     plan: Plan,
 ) -> Plan {
-    let stack = &project.stack;
-    let name = UnitName { stack: stack.name.clone(), environment: stack.environment.name.clone() };
+    let name = project.unit_name();
     let Some(new) = NewUnit::new(&name, settings, (&plan, ledger)) else { return plan };
     let found = find_misplaced(&repository_root(&settings.dir), &BTreeMap::from([(0, new)])).await;
     if found.is_empty() { plan } else { with_blockers(plan, found.into_values()) }
@@ -78,13 +77,12 @@ async fn with_place_blocker(
 
 /// Returns the unit of the stack itself.
 fn own_unit(root: &Path, settings: &Settings, project: &LoadedStack) -> Unit {
-    let stack = &project.stack;
     // Both paths can be relative to the working directory, with and without `..`.
     let full = |path: &Path| stack_files::real_path(path).unwrap_or_else(|| path.to_owned());
     Unit {
-        name: UnitName { stack: stack.name.clone(), environment: stack.environment.name.clone() },
+        name: project.unit_name(),
         directory: repository_walk::relative_name(&full(root), &full(&settings.dir)),
-        has_environments: !stack.environments.is_empty(),
+        has_environments: !project.stack.environments.is_empty(),
         is_removed: false,
         upstream: Vec::new(),
     }

@@ -6,9 +6,8 @@ use std::rc::Rc;
 
 use super::git_base::GitBase;
 use super::git_repository::GitRepository;
-use crate::cli::files::git_dir::git_directory;
+use crate::cli::files::git_dir::find_working_tree;
 use crate::cli::files::git_origin;
-use crate::cli::files::stack_files::full_path;
 use crate::cli::stack::project::LoadedStack;
 use crate::ledger::state::run_history::RunOrigin;
 use crate::model::address::Name;
@@ -31,9 +30,8 @@ pub(super) fn has_uncommitted_changes(
     commit: &str,
     reads: &RecordedReads,
 ) -> Option<bool> {
-    let full = full_path(directory);
-    let root = full.ancestors().find(|root| git_directory(root).is_some())?;
-    let repository = GitRepository::open(root).ok()?;
+    let (root, _) = find_working_tree(directory)?;
+    let repository = GitRepository::open(&root).ok()?;
     let commit = repository.parse_id(commit)?;
-    compare::has_uncommitted_changes(reads, &GitBase::new(root, Rc::new(repository), commit)).ok()?
+    compare::has_uncommitted_changes(reads, &GitBase::new(&root, Rc::new(repository), commit)).ok()?
 }

@@ -98,9 +98,8 @@ pub fn run_page(past: &RunRecord, style: TextStyle) -> String {
     let policies = if past.policies.is_empty() {
         String::new()
     } else {
-        policies_table(&past.policies).to_text("", style)
+        format!("\n{}", policies_table(&past.policies).to_text("", style))
     };
-    let policies = if policies.is_empty() { policies } else { format!("\n{policies}") };
     if past.resources.is_empty() {
         if past.ended.is_some() && past.tally.iter().take(3).any(|count| *count > 0) {
             let text = "Only the summary of this run is kept.";
