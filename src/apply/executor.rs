@@ -14,7 +14,7 @@ use futures_util::stream::FuturesUnordered;
 use super::event::{ApplyEvent, Outcome, StepError};
 use super::finalize::{
     add_not_kept, describe_ambiguous_intents, is_sent_again, known_outputs, policy_runs, recorded_outputs,
-    resource_runs, sweep_watched_creations,
+    resource_runs, sweep_watched_creations, unused_overrides,
 };
 use super::schedule::{Schedule, StepProgress};
 use super::step::{ConcurrencySlot, StepContext, operation_gerund, operation_past_tense};
@@ -406,8 +406,10 @@ async fn record_run_end<C: Transport, K: Clock, R: Random, S: Store>(
     let outputs = Some(recorded_outputs(parts, plan, &outcome.outputs, complete));
     let resources = resource_runs(parts, plan, durations, outcome);
     let policies = policy_runs(&outcome.policies);
+    let unused_overrides = unused_overrides(plan, &outcome.policies);
     let plan = plan.base.nonce;
-    let ended = Record::Ended { run, plan, complete, at, tally, outputs, resources, policies };
+    let ended =
+        Record::Ended { run, plan, complete, at, tally, outputs, resources, policies, unused_overrides };
     if let Err(error) = parts.commit([ended]).await {
         // All changes are recorded: only the record of the run's end is missing.
         outcome.notes.push(error.to_string());

@@ -188,6 +188,16 @@ pub(super) fn policy_runs(outcomes: &[PolicyOutcome]) -> Vec<PolicyRun> {
     runs
 }
 
+/// Returns the policies whose overrides a step could have needed, and none did.
+pub(super) fn unused_overrides(plan: &Plan, outcomes: &[PolicyOutcome]) -> Vec<Name> {
+    let mut used = plan.denying_policies();
+    let overridden = outcomes.iter().filter(|one| one.result.verdict == PolicyStatus::Overridden);
+    used.extend(overridden.map(|one| &one.result.name));
+    let allowed = plan.undecided.iter().filter(|one| one.is_overridden).map(|one| &one.name);
+    let unused: BTreeSet<&Name> = allowed.filter(|name| !used.contains(name)).collect();
+    unused.into_iter().cloned().collect()
+}
+
 /// Returns the word of the history for the result of a policy: that of the documents.
 const fn verdict_keyword(verdict: PolicyStatus) -> &'static str {
     match verdict {

@@ -1,6 +1,8 @@
 //! Policies that the plan cannot decide: they are decided before a step with the values that the step sends, or denied in
 //! the plan where they never could be. Nothing is deleted before a policy over its replacement is decided.
 
+use serde_json::Value::Null;
+
 use crate::case::Case;
 
 /// Returns a case with a stack of these blocks.
@@ -96,6 +98,18 @@ fn an_override_of_a_policy_that_a_step_decides_is_recorded() {
 }
 
 #[test]
+fn an_override_that_no_step_needed_is_not_recorded() {
+    let policy = r#"policy: { alone: { on: vm, deny: "${self.vpc == null}", message: No network. } }"#;
+    let case = stack(&format!("{NETWORK}{policy}\n"));
+    case.ok("plan").says(&["POLICY alone not evaluated yet"]);
+    case.ok("apply --yes --override alone --reason migration").says(&["POLICY alone passed"]);
+    let run = case.ok("history show --output json").json();
+    assert_eq!((&run["runs"][0]["overridden"], &run["runs"][0]["reason"]), (&Null, &Null), "{run}");
+    assert_eq!(run["runs"][0]["policies"][0]["verdict"], "pass", "{run}");
+    assert!(!case.ok("history show").all().contains("migration"));
+}
+
+#[test]
 fn a_policy_over_effects_applies_to_a_deletion() {
     let case = stack(
         "database: { a: { plan: pg-free }, b: { plan: pg-free } }\npolicy: { keep: { on: database, \
@@ -166,11 +180,11 @@ fn the_end_of_an_apply_and_its_reports_say_how_each_policy_was_decided() {
     let reports = "--report md=a.md --report json=a.json --report junit=a.xml --report sarif=a.sarif --report html=a.html";
     let run = case.ok(&format!("apply --yes --override over --reason agreed {reports}"));
     run.says(&[
-        "POLICY never not decided  vm.web  No step waits for a value that it needs: Odd address.",
         "POLICY over overridden  volume.data  Bound. (before create volume.data)",
-        "POLICY passes passed  volume.data (before create volume.data)",
-        "POLICY warns warns  volume.data  Attached. (before create volume.data)",
+        "POLICY never not decided  vm.web  No step waits for a value that it needs: Odd address.",
         "POLICY of_plan not decided  No step waits for a value that it needs: Odd.",
+        "POLICY warns warns  volume.data  Attached. (before create volume.data)",
+        "POLICY passes passed  volume.data (before create volume.data)",
     ]);
     let text = |file: &str| std::fs::read_to_string(case.path(file)).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text("a.json")).unwrap();
@@ -240,5 +254,5 @@ fn an_apply_of_many_units_says_how_each_policy_was_decided() {
     case.ok("history show").says(&["overridden", "create volume.data"]);
     let case = stack(DECIDED).file(".git/HEAD", "ref: refs/heads/main\n");
     let run = case.ok("apply --all --yes --override over --reason agreed");
-    run.says(&["late/default\nPOLICY never not decided  vm.web", "POLICY over overridden  volume.data"]);
+    run.says(&["late/default\nPOLICY over overridden  volume.data", "POLICY never not decided  vm.web"]);
 }

@@ -260,6 +260,9 @@ pub enum Record {
         /// The results of the policies that the plan could not decide. Earlier versions did not record them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         policies: Vec<PolicyRun>,
+        /// The policies that were overridden, and that denied nothing in the end. Earlier versions did not record them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        unused_overrides: Vec<Name>,
     },
 }
 

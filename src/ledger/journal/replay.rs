@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-use self::runs::{begin_run, end_run, follow_request};
+use self::runs::{begin_run, drop_overrides, end_run, follow_request};
 use super::error::{IllegalRecord, StoreError};
 use super::legal::check_record;
 use super::mac::{MacKey, check_writable};
@@ -182,12 +182,23 @@ fn apply_legal(ledger: &mut Ledger, record: &Record) {
         | Record::Reviewed(_)
         | Record::ReviewDone { .. }
         | Record::MovedAway { .. } => follow_of_itself(ledger, record),
-        Record::Ended { run, plan, complete, at, tally, outputs, resources, policies } => {
+        Record::Ended {
+            run,
+            plan,
+            complete,
+            at,
+            tally,
+            outputs,
+            resources,
+            policies,
+            unused_overrides,
+        } => {
             let changed = outputs.as_ref().map(|after| changed_outputs(ledger.outputs.as_ref(), after));
             ledger.replace_outputs(outputs.as_ref());
             ledger.applied_plans.insert(*plan);
             let end = RunEnd { at: *at, complete: *complete, tally: *tally };
             end_run(ledger, *run, end, (resources, policies, changed.unwrap_or_default()));
+            drop_overrides(ledger, *run, unused_overrides);
         }
     }
 }

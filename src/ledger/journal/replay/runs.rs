@@ -11,6 +11,7 @@ use crate::ledger::state::run_details::{OutputRun, PolicyRun, RequestOutcome, Re
 use crate::ledger::state::run_history::{
     MAX_RUNS, Run, RunEnd, add_request, drop_old_details, number_runs, set_request_outcome,
 };
+use crate::model::address::Name;
 
 /// The time for which a deleted object is remembered: longer than any list may still show it.
 const TOMBSTONE_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -52,6 +53,14 @@ pub(super) fn begin_run(ledger: &mut Ledger, run: Run) {
     ledger.history.push_back(Run { number: ledger.last_run, ..run });
     // Runs that are killed record no end, which would drop the details of older ones.
     drop_old_details(&mut ledger.history);
+}
+
+/// Removes overrides that a run did not need: it began with those that a step could need.
+pub(super) fn drop_overrides(ledger: &mut Ledger, run: Uuid, unused: &[Name]) {
+    let known = ledger.history.iter_mut().rev().find(|known| known.run == run);
+    let Some(Run { origin, .. }) = known.filter(|_| !unused.is_empty()) else { return };
+    origin.overridden.retain(|name| !unused.contains(name));
+    origin.reason = origin.reason.take().filter(|_| !origin.overridden.is_empty());
 }
 
 /// Records the end of a run in the history.
