@@ -80,16 +80,41 @@ fn what_every_object_begins_with_is_one_line() {
     let machines = "vm:\n  web:\n    for_each: [a, b, c, d, e]\n    template: ubuntu-24.04\n    plan: std-1c-1g\n  own: { template: ubuntu-24.04, plan: std-1c-1g, allow_exposure: [{ code: X06, reason: no console }] }\n";
     let case = Case::new().file("stead.yaml", format!("stead: 1\nstack: shop\n{machines}")).emulator();
     let line = "POLICY X06 warns  vm.web.a, vm.web.b, vm.web.c and 2 more  its web console asks for no";
-    let plan = case.ok("plan -v --report md=a.md --report html=a.html");
+    let plan = case.ok("plan --report md=a.md --report html=a.html");
     plan.says(&[line]);
     assert_eq!(plan.stdout.matches("POLICY X06").count(), 1, "{}", plan.stdout);
     let md = std::fs::read_to_string(case.path("a.md")).unwrap();
     let words =
         "**policy X06** (advisory) warns `vm.web.a`, `vm.web.b`, `vm.web.c` and 2 more: its web console";
     assert!(md.contains(words), "{md}");
+    let html = std::fs::read_to_string(case.path("a.html")).unwrap();
+    assert!(html.contains("and 2 more") && html.contains("all 5 resources"), "{html}");
     case.ok("apply --yes");
     case.ok("plan -v").says(&["No changes", line]);
     case.ok("drift -v").says(&[line]);
+    // Without changes, what every object begins with is a count, and the page stays one line.
+    for command in ["plan", "drift"] {
+        let quiet = case.ok(command);
+        quiet.says(&["5 policy warnings, see -v"]);
+        assert_eq!(quiet.stdout.lines().count(), 1, "{}", quiet.stdout);
+    }
+    // What a change does to an object is before what is true of every object.
+    case.edit("stead.yaml", "std-1c-1g\n  own", "std-2c-4g\n  own");
+    case.ok("plan --report md=a.md");
+    let md = std::fs::read_to_string(case.path("a.md")).unwrap();
+    let position = |text: &str| md.find(text).unwrap_or_else(|| panic!("no {text} in {md}"));
+    assert!(position("are touched**") < position("**policy X06**"), "{md}");
+}
+
+#[test]
+fn units_without_changes_count_what_their_policies_warn_of() {
+    let case = Case::new().file(".git/HEAD", "ref: refs/heads/main\n").emulator();
+    case.write("a/stead.yaml", public("a", ""));
+    case.write("b/stead.yaml", format!("stead: 1\nstack: b\n{NETWORK}"));
+    case.ok("apply --all --yes");
+    let plan = case.ok("plan --all");
+    plan.says(&["No changes · a/default, b/default · 1 policy warning, see -v"]);
+    case.ok("plan --all -v").says(&["POLICY X01 warns  database.main"]);
 }
 
 #[test]

@@ -310,8 +310,8 @@ pub struct PolicyResult {
     /// there are any, the result is not part of the fingerprint, and is decided again at apply.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub context: BTreeMap<Name, Name>,
-    /// Whether every object begins with it, as with some exposures: text lists it in verbose output only,
-    /// and Markdown with the sign of a note.
+    /// Whether every object begins with it, as with some exposures: it is shown as less important, and a plan without
+    /// changes only counts it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_default: bool,
     /// The location of the policy's block.

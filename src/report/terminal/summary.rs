@@ -25,7 +25,7 @@ pub(super) fn add_footer(page: &mut TextPage, plan: &Plan, complete: bool, verbo
         let blocks = groups::group_blockers(plan.blocks.iter());
         add_blockers(page, &blocks.iter().map(AsRef::as_ref).collect::<Vec<_>>());
     }
-    policy_results::add_policy_results(page, &plan.policy, verbose);
+    policy_results::add_policy_results(page, plan.policy.iter());
     add_cost(page, plan);
     add_duration(page, plan);
     add_totals(page, plan);

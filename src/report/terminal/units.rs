@@ -8,7 +8,7 @@ use crate::plan::model::policy_outcome::PolicyOutcome;
 use crate::report::text::escape::escape_line;
 use crate::report::text::page::{TextLine, TextPage};
 use crate::report::text::phrases;
-use crate::report::text::policy_results::add_policy_outcomes;
+use crate::report::text::policy_results::{add_policy_outcomes, count_warnings};
 use crate::report::text::style::{Symbol, TextRole, TextStyle};
 use crate::report::units::review::{UnitReview, UnitStatus, UnitsReview};
 use crate::workspace::unit::UnitName;
@@ -96,13 +96,16 @@ fn summary_page(review: &UnitsReview<'_>, verbose: bool, style: TextStyle) -> St
         let more = unchanged.len().saturating_sub(MAX_NAMED_UNITS);
         names.extend((more > 0).then(|| format!("{more} more")));
         let word = if review.destroy { "Nothing left to destroy" } else { "No changes" };
-        page.add_line(
-            TextLine::indent(0)
-                .push_styled(TextRole::Success, word)
-                .push_text(dot.as_str())
-                .push_text(names.join(", "))
-                .continue_at(2),
-        );
+        let line = TextLine::indent(0)
+            .push_styled(TextRole::Success, word)
+            .push_text(dot.as_str())
+            .push_text(names.join(", "))
+            .continue_at(2);
+        let results = unchanged.iter().filter_map(|unit| unit.plan).flat_map(|plan| &plan.policy);
+        page.add_line(match count_warnings(results) {
+            Some(counted) => line.push_styled(TextRole::Faint, format!("{dot}{counted}")),
+            None => line,
+        });
     }
     let counts = review.status_counts();
     let said: Vec<String> =

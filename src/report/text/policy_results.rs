@@ -9,6 +9,7 @@ use crate::model::cel::policy::{FactSource, find_fact};
 use crate::plan::model::change::{PolicyResult, PolicyStatus};
 use crate::plan::model::policy_outcome::{DecidingStep, PolicyOutcome};
 use crate::report::text::page::{TextLine, TextPage};
+use crate::report::text::phrases;
 use crate::report::text::style::TextRole;
 
 /// A policy result as a report shows it.
@@ -78,7 +79,8 @@ pub(in crate::report) struct PolicyGroup<'r> {
 }
 
 impl<'r> PolicyGroup<'r> {
-    /// Groups the results that a reader must know of: neither plain passes nor allowed exposures of a plan.
+    /// Groups the results that a reader must know of: neither plain passes nor allowed exposures of a plan. Denials are
+    /// first, and what only warns or passed is last.
     pub(in crate::report) fn group_results(results: impl Iterator<Item = ShownResult<'r>>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         let mut numbers: HashMap<_, usize> = HashMap::new();
@@ -102,7 +104,25 @@ impl<'r> PolicyGroup<'r> {
                 }
             }
         }
+        groups.sort_by_key(|group| group.rank());
         groups
+    }
+
+    /// Returns the position among the groups: that of what needs the reader's decision.
+    const fn rank(&self) -> u8 {
+        match self.first.result.verdict {
+            PolicyStatus::Deny => 0,
+            PolicyStatus::Overridden => 1,
+            PolicyStatus::Unknown => 2,
+            PolicyStatus::Warn if !self.first.result.is_default => 3,
+            PolicyStatus::Warn => 4,
+            PolicyStatus::Pass | PolicyStatus::Allowed => 5,
+        }
+    }
+
+    /// Returns whether the group asks nothing of the reader: it warns, or it passed.
+    pub(in crate::report) const fn only_informs(&self) -> bool {
+        self.rank() > 2
     }
 
     /// Returns the names of the first three resources, and how many more there are.
@@ -128,13 +148,35 @@ pub(in crate::report) fn describe_claims(result: &PolicyResult) -> Option<String
     (!claims.is_empty()).then(|| format!("as the environment claims: {}", claims.join(", ")))
 }
 
-/// Adds the results of a plan that are not a plain pass. Denials are omitted: they are shown with the blockers. What every
-/// object begins with is shown with `verbose` only.
-pub(in crate::report) fn add_policy_results(page: &mut TextPage, results: &[PolicyResult], verbose: bool) {
-    let results = results.iter().filter(|result| verbose || !result.is_default);
+/// Adds the results of a plan that are not a plain pass. Denials are omitted: they are shown with the blockers.
+pub(in crate::report) fn add_policy_results<'r>(
+    page: &mut TextPage,
+    results: impl Iterator<Item = &'r PolicyResult>,
+) {
     for group in PolicyGroup::group_results(results.map(ShownResult::of_plan)) {
         add_group(page, &group);
     }
+}
+
+/// Returns the results that a page without changes names, and a count of the others for its first line: without `verbose`,
+/// what every object begins with is only counted.
+pub(in crate::report) fn split_standing_results(
+    results: &[PolicyResult],
+    verbose: bool,
+) -> (impl Iterator<Item = &PolicyResult>, Option<String>) {
+    let is_named = move |result: &&PolicyResult| verbose || !result.is_default;
+    (
+        results.iter().filter(is_named),
+        count_warnings(results.iter().filter(move |result| !is_named(result))),
+    )
+}
+
+/// Returns how many of these results warn, for a line that does not name them; `None` if there are none.
+pub(in crate::report) fn count_warnings<'r>(
+    results: impl Iterator<Item = &'r PolicyResult>,
+) -> Option<String> {
+    let count = results.filter(|result| result.verdict >= PolicyStatus::Unknown).count();
+    (count > 0).then(|| format!("{}, see -v", phrases::count_noun(count, "policy warning")))
 }
 
 /// Adds the results of the policies that were left to an apply. Denials are omitted: they are shown with the failures.

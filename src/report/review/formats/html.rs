@@ -192,8 +192,16 @@ fn alerts_markup(of: &PlanReview<'_>) -> Markup {
             div.alert.bad[result.verdict == PolicyStatus::Deny] {
                 strong { "policy " (escape_text(&result.name)) } " (" (result.level.keyword()) ") "
                 (group.first.verdict_phrase()) " "
-                @for address in &group.addresses { code { (address) } " " }
+                @let (names, more) = group.names();
+                @for name in &names { code { (name) } " " }
+                @if more > 0 { "and " (more) " more " }
                 (escape_text(&group.first.describe_message())) " " (location_markup(of, result.source.as_ref()))
+                @if more > 0 {
+                    details.members {
+                        summary { "all " (group.addresses.len()) " resources" }
+                        ul { @for address in &group.addresses { li { code { (address) } } } }
+                    }
+                }
                 @if let Some(help) = remedies.find(result) { p { (escape_text(help)) } }
             }
         }

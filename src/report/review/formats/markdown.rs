@@ -24,8 +24,9 @@ use super::mermaid;
 use crate::plan::model::change::{Drift, PolicyStatus};
 use crate::plan::model::due::DueTotal;
 use crate::report::groups::{self, PlanEntry};
-use crate::report::review::view::{self, PlanReview};
+use crate::report::review::view::{self, DenialRemedies, PlanReview};
 use crate::report::run_report::RunReport;
+use crate::report::text::policy_results::PolicyGroup;
 use crate::report::text::style::TextStyle;
 use crate::report::text::{escape, phrases};
 use crate::report::views::drift::{
@@ -130,39 +131,16 @@ fn run_alerts(of: &PlanReview<'_>, ran: &RunReport<'_>) -> Vec<String> {
     alerts
 }
 
-/// Returns the blockers, policy results, dangerous changes and notes, equal ones as one; for an apply, what it did not
+/// Returns denials, blockers, dangerous changes, warnings and notes, equal ones as one; for an apply, what it did not
 /// complete instead of blockers and dangers.
 fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
     let mut alerts: Vec<String> = of.run_report().map(|done| run_alerts(of, done)).unwrap_or_default();
-    // A denial concerns the whole plan, so it is before the blockers of single resources.
+    // A denial concerns the whole plan, so it is before the blockers of single resources; a warning is after the changes
+    // that are dangerous.
+    let (informing, deciding): (Vec<_>, Vec<_>) =
+        of.policy_groups().into_iter().partition(PolicyGroup::only_informs);
     let remedies = of.denial_remedies();
-    for group in of.policy_groups() {
-        let ruling = group.first.result;
-        let sign = match ruling.verdict {
-            PolicyStatus::Deny => "⛔",
-            PolicyStatus::Pass => "✅",
-            _ if ruling.is_default => "🔷",
-            _ => "❗",
-        };
-        let (names, more) = group.names();
-        let subject: Vec<String> =
-            names.into_iter().map(|name| format!(" {}", inline_code(name))).collect();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let place = location_suffix(of, ruling.source.as_ref().filter(|_| group.addresses.len() < 2));
-        let message = group.first.describe_message();
-        let colon = if group.first.message().is_empty() { "" } else { ":" };
-        let message =
-            if message.is_empty() { message } else { format!("{colon} {}", escape_prose(&message)) };
-        let remedy = remedies.find(ruling).map(|help| format!(" {}", escape_prose(help)));
-        alerts.push(format!(
-            "> {sign} **policy {}** ({}) {}{}{more}{message}{place}{}\n",
-            escape_prose(&ruling.name),
-            ruling.level.keyword(),
-            group.first.verdict_phrase(),
-            subject.join(","),
-            remedy.unwrap_or_default()
-        ));
-    }
+    alerts.extend(deciding.iter().map(|group| policy_alert(of, group, &remedies)));
     let blocks = of.plan_blockers().filter(|_| of.run_report().is_none());
     for block in groups::group_blockers(blocks) {
         let subject = block.address.as_ref().map(|address| format!(" {}", inline_code(address.as_str())));
@@ -180,11 +158,39 @@ fn plan_alerts(of: &PlanReview<'_>, entries: &[PlanEntry<'_>]) -> Vec<String> {
     let dangerous = entries.iter().filter(|_| of.run_report().is_none()).filter(is_dangerous);
     let charge_below = view::charged_at_once(of.plan).is_some();
     alerts.extend(dangerous.map(|entry| danger_alert(of, entry, charge_below)));
+    alerts.extend(informing.iter().map(|group| policy_alert(of, group, &remedies)));
     for note in groups::group_notes(view::review_notes(of.plan)) {
         let place = location_suffix(of, note.source.as_ref());
         alerts.push(format!("> 🔷 {}{place} {}\n", escape_prose(&note.text), escape_prose(&note.help)));
     }
     alerts
+}
+
+/// Returns the line about a policy and the resources of which it says the same.
+fn policy_alert(of: &PlanReview<'_>, group: &PolicyGroup<'_>, remedies: &DenialRemedies<'_>) -> String {
+    let ruling = group.first.result;
+    let sign = match ruling.verdict {
+        PolicyStatus::Deny => "⛔",
+        PolicyStatus::Pass => "✅",
+        _ if ruling.is_default => "🔷",
+        _ => "❗",
+    };
+    let (names, more) = group.names();
+    let subject: Vec<String> = names.into_iter().map(|name| format!(" {}", inline_code(name))).collect();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let place = location_suffix(of, ruling.source.as_ref().filter(|_| group.addresses.len() < 2));
+    let message = group.first.describe_message();
+    let colon = if group.first.message().is_empty() { "" } else { ":" };
+    let message = if message.is_empty() { message } else { format!("{colon} {}", escape_prose(&message)) };
+    let remedy = remedies.find(ruling).map(|help| format!(" {}", escape_prose(help)));
+    format!(
+        "> {sign} **policy {}** ({}) {}{}{more}{message}{place}{}\n",
+        escape_prose(&ruling.name),
+        ruling.level.keyword(),
+        group.first.verdict_phrase(),
+        subject.join(","),
+        remedy.unwrap_or_default()
+    )
 }
 
 /// Adds as many alerts as there is room for, and a count of the rest.
